@@ -6,12 +6,12 @@ import dev.polis.supervision.Context;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 
-/** A third party's role, which records when its runs begin and why they end. */
+/** Plays a third party's role: records the begin of each run and the reason of its end. */
 public final class CountingRole implements RolePlugin {
 
   private final List<String> events = new CopyOnWriteArrayList<>();
 
-  /** Returns what has happened, oldest first. */
+  /** Returns the records, oldest first. */
   public List<String> events() {
     return events;
   }

@@ -81,7 +81,7 @@ class ClusterServiceTest {
 
   private static final Duration SOON = Duration.ofSeconds(10);
 
-  /** What a bootstrap asks of the organs, in this order. */
+  /** Names the calls of a bootstrap to the organs, in order. */
   private static final List<String> BOOTSTRAP =
       List.of(
           "require",
@@ -162,7 +162,7 @@ class ClusterServiceTest {
         steps);
   }
 
-  /** Makes a second instance, which continues from what a first one gave. */
+  /** Makes a second instance, which continues from the state that a first one handed over. */
   private ClusterService after(RecordingOrgans recording, OrganState taken) {
     EnrolmentOrgans organs = recording.organs(SOON);
     EnrolmentSteps steps = new EnrolmentSteps(organs.boot(), log);
@@ -177,7 +177,7 @@ class ClusterServiceTest {
   }
 
   @Test
-  @DisplayName("a second manager is a member at once, asks no organ for anything, and gives back")
+  @DisplayName("a second manager is a member at once, calls no organ, and hands the state back")
   void handedOver() throws Exception {
     RecordingOrgans recording = new RecordingOrgans(directory, "");
     ClusterService first = start(recording);
@@ -210,7 +210,7 @@ class ClusterServiceTest {
   }
 
   @Test
-  @DisplayName("an enrolment that goes on is not handed over, in words")
+  @DisplayName("an enrolment that is not finished is not handed over, and the refusal says why")
   void enrolmentIsNotHandedOver() {
     ClusterService service = service(new RecordingOrgans(directory, ""), SOON);
     String refusal = assertThrows(HandOverException.class, service::give).getMessage();
@@ -236,7 +236,7 @@ class ClusterServiceTest {
               try {
                 return service.awaitHome();
               } catch (InterruptedException e) {
-                throw new AssertionError("nobody interrupts this test", e);
+                throw new AssertionError("the test was interrupted", e);
               }
             })
         .get(SOON.toSeconds(), TimeUnit.SECONDS);
@@ -253,7 +253,7 @@ class ClusterServiceTest {
         recording.homeSummary,
         summary -> summary.contains("is HOME"),
         SOON,
-        "the launcher to be told of HOME");
+        "the launcher to receive HOME");
     assertTrue(recording.journal().isEmpty(), "the journal still holds the keys");
     assertTrue(recording.sealed().isPresent());
   }
@@ -270,7 +270,7 @@ class ClusterServiceTest {
   }
 
   @Test
-  @DisplayName("a network_config is applied before anything else is done")
+  @DisplayName("a network_config is applied before all other steps")
   void networkConfigComesFirst() throws Exception {
     giveNetworkConfig();
     RecordingOrgans recording = new RecordingOrgans(directory, "");
@@ -313,13 +313,12 @@ class ClusterServiceTest {
     "identify,                       listeners",
     "serve,                          curator"
   })
-  @DisplayName(
-      "SEED-05 a failure at any step fails the manager, names the step, and nothing follows")
+  @DisplayName("SEED-05 a failure at any step fails the manager, is named, and no step follows")
   void seed05_failures(String failing, String step) throws Exception {
     RecordingOrgans recording = new RecordingOrgans(directory, failing);
     ClusterService service = start(recording);
     runner.join(SOON.toMillis());
-    assertFalse(runner.isAlive(), "the manager goes on after the failure of " + failing);
+    assertFalse(runner.isAlive(), "the manager still runs after the failure of " + failing);
     assertEquals(BOOTSTRAP.subList(0, BOOTSTRAP.indexOf(failing) + 1), recording.calls);
     String message = assertThrows(EnrolmentException.class, service::awaitHome).getMessage();
     String reason = step + ": injected failure of " + failing;
@@ -333,20 +332,19 @@ class ClusterServiceTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"mountNew", "bootstrap", "identify", "serve"})
-  @DisplayName(
-      "a manager that is stopped on its way, its organs failing under it, is no fatal error")
+  @DisplayName("a manager that is stopped while its organs fail reports no fatal error")
   void stoppedOnItsWay(String failing) throws Exception {
     RecordingOrgans recording = new RecordingOrgans(directory, failing);
     recording.beforeFailure = () -> Thread.currentThread().interrupt();
     start(recording);
     runner.join(SOON.toMillis());
-    assertFalse(runner.isAlive(), "the manager goes on after it was stopped in " + failing);
+    assertFalse(runner.isAlive(), "the manager still runs after it was stopped in " + failing);
     assertEquals(failing, recording.calls.getLast());
     assertEquals(List.of(), recording.fatals);
   }
 
   @Test
-  @DisplayName("a manager whose subtree is stopped before it starts the renewal is no fatal error")
+  @DisplayName("a manager whose subtree stops before the renewal starts reports no fatal error")
   void stoppedBeforeRenewal() throws Exception {
     RecordingOrgans recording = new RecordingOrgans(directory, "nothing");
     try (SupervisionTree tree = SupervisionTree.open(logs)) {
@@ -369,7 +367,8 @@ class ClusterServiceTest {
               managerEnded.countDown();
             }
           });
-      // Started last, it is cancelled first, and the manager only when it has returned.
+      // This runnable starts last and so is cancelled first; the manager is cancelled after it
+      // returns.
       cluster.run("last", context -> awaitAfterCancellation(context, managerEnded));
 
       assertEquals(List.of(), refusing.get(SOON.toSeconds(), TimeUnit.SECONDS));
@@ -383,7 +382,7 @@ class ClusterServiceTest {
     try {
       context.awaitCancelled();
     } finally {
-      // Subtree.PATIENCE is 11 s: with a manager that waits for its own turn the stop still ends.
+      // Subtree.PATIENCE is 11 s: the stop ends in time although the manager waits to be cancelled.
       end.await(4, TimeUnit.SECONDS);
     }
   }
@@ -396,7 +395,7 @@ class ClusterServiceTest {
                   .anyMatch(
                       run -> run.dn().equals("root.cluster.manager") && run.state() == state));
     } catch (InterruptedException e) {
-      // It was this run's turn already: it is stopped, too.
+      // The stop has reached this runnable already.
       Thread.currentThread().interrupt();
     }
   }
@@ -447,7 +446,7 @@ class ClusterServiceTest {
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
   @DisplayName(
-      "D-09 a member whose sealed configuration cannot be read is not enrolled again, though there are parameters")
+      "D-09 a member whose sealed configuration cannot be read is not enrolled again, even with parameters")
   void d09_damagedConfiguration(boolean corrupted) throws Exception {
     RecordingOrgans recording = new RecordingOrgans(directory, "");
     Path file = recording.root().esp().sealedConfiguration().path();
@@ -466,7 +465,9 @@ class ClusterServiceTest {
     assertTrue(recording.journal().isEmpty(), "an enrolment was begun");
   }
 
-  /** The entries of the journal that both runs wrote, apart from the one that failed. */
+  /**
+   * Returns the calls that write the journal and that both runs made, except the one that failed.
+   */
   private static List<String> repeated(RecordingOrgans first, RecordingOrgans second) {
     List<String> entries =
         new ArrayList<>(first.calls.subList(0, Math.max(0, first.calls.size() - 1)));
@@ -477,7 +478,7 @@ class ClusterServiceTest {
 
   @Test
   @DisplayName(
-      "SEED-06 consensus that does not become ready fails the manager, and nothing follows")
+      "SEED-06 consensus that does not become ready fails the manager, and no step follows")
   void seed06_consensusNotReady() throws Exception {
     RecordingOrgans recording = new RecordingOrgans(directory, "");
     recording.consensusComesUp = false;
@@ -558,7 +559,7 @@ class ClusterServiceTest {
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
   @DisplayName(
-      "a member whose clock is before its certificates or behind its CA says so, and waits until it is set")
+      "a member whose clock is before its certificates or after its CA's end reports it, and waits until the clock is set")
   void clockOutsideTheCertificates(boolean before) throws Exception {
     RecordingOrgans first = new RecordingOrgans(directory, "");
     ClusterStatus home = awaitHome(start(first));
@@ -578,7 +579,7 @@ class ClusterServiceTest {
     String said =
         "clock: this machine's clock shows %sZ, but %s; set the clock: timedatectl set-ntp true, or date -u -s TIME"
             .formatted(shown, trouble);
-    Await.until("the clock to be told of", () -> second.waits.contains(said));
+    Await.until("the report of the clock", () -> second.waits.contains(said));
     assertEquals(List.of("mountExisting"), second.calls);
     assertEquals(List.of(), second.fatals);
 
@@ -602,7 +603,7 @@ class ClusterServiceTest {
 
   @Test
   @DisplayName(
-      "a member that comes back opens its listeners with the revocation list of its disk, or says that it is missing")
+      "a member that comes back opens its listeners with the revocation list from its disk, or with an unknown list if the disk has none")
   void revocationListOfAMember() throws Exception {
     RecordingOrgans first = new RecordingOrgans(directory, "");
     awaitHome(start(first));
@@ -623,7 +624,7 @@ class ClusterServiceTest {
   }
 
   @Test
-  @DisplayName("parameters given to a member are not read, which the screen and the log say")
+  @DisplayName("parameters given to a member are not read, and the screen and the log report it")
   void parametersOfAMember() throws Exception {
     RecordingOrgans first = new RecordingOrgans(directory, "");
     awaitHome(start(first));
@@ -643,7 +644,7 @@ class ClusterServiceTest {
   }
 
   @Test
-  @DisplayName("SEED-10 HOME is returned, also to those who ask late (SEED-11)")
+  @DisplayName("SEED-10 HOME is returned, also to late callers (SEED-11)")
   void seed10_awaitHome() throws Exception {
     ClusterService service = start(new RecordingOrgans(directory, ""));
     assertEquals(ClusterState.HOME, awaitHome(service).state());
@@ -692,7 +693,7 @@ class ClusterServiceTest {
       assertThrows(
           ConsensusUnavailableException.class,
           () -> withMeans.consensusClient(ConsensusUser.CURATOR),
-          "a node that has means of a member got a client");
+          "a node with a member's credentials got a client");
     }
   }
 
@@ -793,7 +794,7 @@ class ClusterServiceTest {
     }
   }
 
-  /** Waits for HOME on a thread of its own, and counts the states that it has seen and passed. */
+  /** Waits for HOME on a thread of its own, and counts the states that it passes on the way. */
   private static final class Waiting {
     final AtomicInteger passed = new AtomicInteger();
     final CompletableFuture<ClusterState> answer = new CompletableFuture<>();
@@ -834,7 +835,8 @@ class ClusterServiceTest {
   }
 
   @Test
-  @DisplayName("SEED-10 awaitHome passes all states on the way, and tells a disowned node so")
+  @DisplayName(
+      "SEED-10 awaitHome passes all states on the way, and fails for a disowned node with the reason")
   void seed10_statesOnTheWay() throws Exception {
     MutableValue<ClusterStatus> status = unknown();
     Waiting waiting = new Waiting(status);
@@ -853,7 +855,7 @@ class ClusterServiceTest {
   }
 
   @Test
-  @DisplayName("SEED-10 a cancelled wait says so, and a later one works")
+  @DisplayName("SEED-10 a cancelled wait fails as cancelled, and a later one works")
   void seed10_cancelled() throws Exception {
     MutableValue<ClusterStatus> status = unknown();
     Waiting waiting = new Waiting(status);

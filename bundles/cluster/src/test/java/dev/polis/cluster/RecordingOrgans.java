@@ -45,9 +45,9 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /**
- * Organs that record what the manager asks of them, in order, and fail where a test wants it. They
- * stand for organs whose real forms are tested beside their own code and together in the
- * integration tests; here it is the order that matters, and failures at will.
+ * Stands for all organs: records the manager's calls in order, and fails at the call that a test
+ * names. The real organs have tests beside their own code, and the integration tests run them
+ * together; these tests concern the order and the failures.
  */
 final class RecordingOrgans {
 
@@ -65,7 +65,7 @@ final class RecordingOrgans {
   private final MutableValue<DataStatus> dataStatus =
       new MutableValue<>(new DataStatus.NotMounted("not asked for"));
 
-  /** What the RPC host knows of revoked certificates. */
+  /** The RPC host's knowledge of revoked certificates. */
   final MutableValue<RpcRevocations> revocations = new MutableValue<>(new RpcRevocations.None());
 
   private final Root root;
@@ -77,28 +77,28 @@ final class RecordingOrgans {
   volatile boolean consensusComesUp = true;
   volatile Consumer<String> onCall = _ -> {};
 
-  /** The keys that a volume was asked for with last; null before. */
+  /** The keys of the latest request for a volume; null before the first. */
   volatile UnlockKeys volumeKeys;
 
-  /** The cluster's half of the key that a volume was opened with last; empty if with none. */
+  /** The cluster's half of the key that opened a volume last; empty if none was used. */
   volatile String clusterUnlockKey = "";
 
   /** The half that the recovery share holds, by the key that opens it; empty without a share. */
   volatile Map<Secret, Secret> share = Map.of();
 
-  /** How long consensus was given to become ready, each time. */
+  /** The time limit of each wait for consensus, oldest first. */
   final List<Duration> waitedForConsensus = new CopyOnWriteArrayList<>();
 
-  /** What the curator was asked to create last; null before. */
+  /** The latest bootstrap request to the curator; null before the first. */
   volatile BootstrapRequest requested;
 
-  /** What reading the sealed configuration gives, instead of what was written; null for that. */
+  /** Replaces the result of reading the sealed configuration; null to return the written one. */
   volatile Stored<SealedConfiguration> sealedReading;
 
   volatile Runnable beforeFailure = () -> {};
   volatile Supplier<X509Certificate> renewals =
       () -> {
-        throw new AssertionError("nobody asked for a renewal");
+        throw new AssertionError("a renewal was not expected");
       };
 
   RecordingOrgans(Path directory, String failingCall) {
@@ -106,7 +106,7 @@ final class RecordingOrgans {
     this.failingCall = failingCall;
   }
 
-  /** Finds what another run left on the disk and in the cluster. */
+  /** Takes the state that another run left on the disk and in the cluster. */
   void takeOver(RecordingOrgans before) {
     journal = before.journal;
     sealed = before.sealed;
@@ -268,7 +268,7 @@ final class RecordingOrgans {
                 waitedForConsensus.add((Duration) arguments[0]);
                 yield InvocationHandler.invokeDefault(self, method, arguments);
               }
-              default -> throw new AssertionError("nobody asked consensus for " + method);
+              default -> throw new AssertionError("an unexpected call to consensus: " + method);
             });
   }
 
@@ -290,7 +290,7 @@ final class RecordingOrgans {
         record("renew");
         yield renewals.get();
       }
-      default -> throw new AssertionError("nobody asked the curator for " + method);
+      default -> throw new AssertionError("an unexpected call to the curator: " + method);
     };
   }
 

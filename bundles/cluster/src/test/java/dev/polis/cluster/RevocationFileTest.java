@@ -107,7 +107,7 @@ class RevocationFileTest {
                   try {
                     organs.revocations().follow(organs.rpc(), context);
                   } catch (Exception stopped) {
-                    // The end of the test interrupts it, maybe in a write.
+                    // The end of the test interrupts it, perhaps in the middle of a write.
                     Thread.currentThread().interrupt();
                   }
                 });

@@ -8,7 +8,7 @@ import dev.polis.supervision.Task;
 import java.util.Map;
 import java.util.Optional;
 
-/** A place in no tree: the manager needs its log only. */
+/** Stands outside any supervision tree: the manager needs only its log. */
 record TestContext(Log log) implements Context {
 
   @Override
@@ -27,7 +27,7 @@ record TestContext(Log log) implements Context {
   @Override
   public void done() {}
 
-  /** What the manager starts beside itself has tests of its own. */
+  /** Runnables that the manager starts have tests of their own. */
   @Override
   public void run(String name, Task task) {}
 

@@ -74,7 +74,7 @@ class ConsensusComponentTest {
         service(Network.class, Map.of("status", harness.network)));
   }
 
-  /** A neighbour that only ever answers these questions; any other fails the test. */
+  /** Makes a neighbouring organ that answers these methods; a call of any other fails the test. */
   private static <S> S service(Class<S> contract, Map<String, Object> answers) {
     return contract.cast(
         Proxy.newProxyInstance(
@@ -83,7 +83,7 @@ class ConsensusComponentTest {
             (proxy, method, arguments) -> {
               Object answer = answers.get(method.getName());
               if (answer == null) {
-                throw new AssertionError("nobody should ask for " + method.getName());
+                throw new AssertionError("an unexpected call of " + method.getName());
               }
               return answer;
             }));

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Cuts the bootstrap of a member short, and starts it again on the same disk. */
+/** Interrupts the bootstrap of a member, and starts it again on the same disk. */
 @Timeout(value = 90, unit = TimeUnit.SECONDS)
 class ConsensusCrashTest {
 
@@ -51,11 +51,11 @@ class ConsensusCrashTest {
     AUTHORITY_STORED
   }
 
-  /** Names what is lost. */
+  /** Names the part that a crash takes away. */
   private enum Crash {
-    /** The node's process; etcd lives on. */
+    /** The node's process ends; etcd keeps running. */
     NODE,
-    /** The whole machine, and etcd with it. */
+    /** The whole machine stops, and etcd with it. */
     MACHINE
   }
 
@@ -72,7 +72,8 @@ class ConsensusCrashTest {
     "AUTHORITY_STORED, NODE",
     "AUTHORITY_STORED, MACHINE"
   })
-  @DisplayName("a bootstrap that ended after a step goes on, and is finished after the next start")
+  @DisplayName(
+      "a bootstrap that was cut off after any step continues, and is finished after the next start")
   void goesOnAfterAStep(Step last, Crash crash) throws Exception {
     try (ProcessManager.OpenManager processes =
         ProcessManager.open(harness.root.ephemeral().processes().path(), harness.logs)) {
@@ -83,7 +84,7 @@ class ConsensusCrashTest {
     assertFinishes();
   }
 
-  /** Runs the pieces of which a bootstrap is made, in its order, and stops after one. */
+  /** Runs the steps of a bootstrap in order, and stops after the given one. */
   private void runUpTo(Step last, MemberParts parts) throws Exception {
     ConsensusDisk disk = new ConsensusDisk(parts.files());
     disk.allowNew(harness.identity.node());
@@ -123,12 +124,13 @@ class ConsensusCrashTest {
     "etcd to answer at, MACHINE",
     "users and roles in etcd, MACHINE"
   })
-  @DisplayName("a bootstrap whose instance goes in the middle is finished after the next start")
+  @DisplayName(
+      "a bootstrap whose instance is stopped in the middle is finished after the next start")
   void goesOnInTheMiddle(String waitingFor, Crash crash) throws Exception {
     Instance dying = harness.instance();
     try (Watcher<ConsensusStatus> status = dying.consensus.status().watch()) {
       dying.consensus.startNew(harness.identity);
-      // A status that is passed quickly may be skipped; then the crash comes a little later.
+      // A watcher may skip a short-lived status; then the crash comes a little later.
       status.get(
           now ->
               !(now instanceof ConsensusStatus.Starting(String awaited))
@@ -171,15 +173,17 @@ class ConsensusCrashTest {
   private static void lose(Crash crash, ProcessManager processes) throws Exception {
     if (crash == Crash.MACHINE) {
       kill(processes);
-      // A process that is about to die could still be adopted.
+      // Otherwise the next start could adopt the dying process.
       Await.until(
           ConsensusHarness.PATIENCE,
-          "etcd to be gone",
+          "the end of etcd",
           () -> processes.records().stream().noneMatch(ProcessRecord::alive));
     }
   }
 
-  /** Starts twice more: the first start finishes the bootstrap, the second finds a member. */
+  /**
+   * Starts twice more: the first start finishes the bootstrap, the second starts a finished member.
+   */
   private void assertFinishes() throws Exception {
     ConsensusStatus.Running made = harness.instance().startNew();
     Instance second = harness.instance();

@@ -47,7 +47,7 @@ class ConsensusDiskTest {
   }
 
   @Test
-  @DisplayName("an empty disk may begin, and go on after it was cut off")
+  @DisplayName("a bootstrap may begin on an empty disk, and continue there after an interruption")
   void begins() throws Exception {
     ConsensusRecord first = disk.allowNew(NODE);
 
@@ -56,7 +56,7 @@ class ConsensusDiskTest {
   }
 
   @Test
-  @DisplayName("an empty disk has no member, and is not given one by asking for it")
+  @DisplayName("an empty disk has no member, and a start of an existing member does not make one")
   void noMember() throws Exception {
     ConsensusException refusal =
         assertThrows(ConsensusException.class, () -> disk.allowExisting(NODE));
@@ -110,7 +110,7 @@ class ConsensusDiskTest {
   }
 
   @Test
-  @DisplayName("a member whose data is gone is refused; with data it may start")
+  @DisplayName("a member without its data is refused; with its data it may start")
   void data() throws Exception {
     disk.allowNew(NODE).complete("a1", "c1").write(files.member());
 
@@ -126,8 +126,7 @@ class ConsensusDiskTest {
   }
 
   @Test
-  @DisplayName(
-      "what an unfinished bootstrap left of etcd's data is removed; that of a member is not")
+  @DisplayName("etcd's data of an unfinished bootstrap is removed; a member's data is kept")
   void unbegun() throws Exception {
     ConsensusRecord begun = disk.allowNew(NODE);
     Path member = files.etcd().data().path().resolve("member");

@@ -29,7 +29,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Two instances of consensus in one node: the second adopts the etcd of the first. */
+/** Runs two instances of consensus in one node: the second adopts the etcd of the first. */
 @Timeout(value = 120, unit = TimeUnit.SECONDS)
 class ConsensusHandOverTest {
 
@@ -94,7 +94,7 @@ class ConsensusHandOverTest {
         .toList();
   }
 
-  /** Counts a line that etcd writes once, when it starts. */
+  /** Counts the line that etcd writes once at each start. */
   private long listening() {
     return harness.etcdLog().stream()
         .map(LogPayload.Leveled::message)
@@ -102,7 +102,7 @@ class ConsensusHandOverTest {
         .count();
   }
 
-  /** Writes to etcd again and again, with the access that one instance handed out. */
+  /** Writes to etcd repeatedly, with the access that one instance handed out. */
   private static final class Writer implements AutoCloseable {
     private final EtcdClient client;
     private final AtomicLong written = new AtomicLong();
@@ -147,7 +147,7 @@ class ConsensusHandOverTest {
   }
 
   @Test
-  @DisplayName("etcd, its status and its access stay while one instance follows the other")
+  @DisplayName("etcd, its status and its access stay while a second instance replaces the first")
   void followedWithoutAGap() throws Exception {
     HandOvers.Membership<ConsensusService> present = running();
     long pid = pid();
@@ -170,7 +170,7 @@ class ConsensusHandOverTest {
     }
     assertEquals(pid, pid());
     assertEquals(1, maintained().size());
-    // What etcd said at its start; a reader delivers lines a moment after they were written.
+    // A reader delivers the lines of etcd's start a moment after they were written.
     Await.until(
         ConsensusHarness.PATIENCE, "the log of etcd to be delivered", () -> listening() > 0);
     assertEquals(1, listening(), "lines of etcd's log are there twice");
@@ -178,7 +178,7 @@ class ConsensusHandOverTest {
   }
 
   @Test
-  @DisplayName("an instance that ends before the first one gives etcd back")
+  @DisplayName("a second instance that ends before the first one gives etcd back")
   void givenBack() throws Exception {
     HandOvers.Membership<ConsensusService> first = running();
     Optional<ConsensusStatus> before = status(first);
@@ -201,7 +201,7 @@ class ConsensusHandOverTest {
   }
 
   @Test
-  @DisplayName("an etcd that does not serve is not handed over, in words")
+  @DisplayName("an etcd that does not serve is not handed over, and the refusal says why")
   void notServing() throws Exception {
     HandOvers.Membership<ConsensusService> first = next();
     harness.network.set(new dev.polis.api.network.NetworkStatus.Waiting("no address"));

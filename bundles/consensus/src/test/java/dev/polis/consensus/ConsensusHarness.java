@@ -43,7 +43,7 @@ import java.util.function.Predicate;
  */
 final class ConsensusHarness implements AutoCloseable {
 
-  /** Generous: two busy cores, and etcd waits for the disk. */
+  /** Long enough for two busy cores and an etcd that waits for the disk. */
   static final Duration PATIENCE = Duration.ofSeconds(30);
 
   private static final int LOOPBACK = 127;
@@ -62,10 +62,10 @@ final class ConsensusHarness implements AutoCloseable {
     this("");
   }
 
-  /** Makes one in a directory whose name ends like this. */
+  /** Makes one in a directory whose name ends with the suffix. */
   ConsensusHarness(String suffix) throws IOException {
     folder = Files.createTempDirectory("polis-consensus" + suffix);
-    // As the folder of a node is, so that etcd can have its account.
+    // Like a node's folder, so that etcd can run under an account of its own.
     Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwx--x--x"));
     root = Root.at(folder.resolve("root"));
     root.data().create();
@@ -112,7 +112,7 @@ final class ConsensusHarness implements AutoCloseable {
     return Etcd.FOLDER;
   }
 
-  /** Finds etcd once. */
+  /** Finds etcd when the class is loaded, so once. */
   private static final class Etcd {
     static final String FOLDER = find();
   }
@@ -131,7 +131,7 @@ final class ConsensusHarness implements AutoCloseable {
     return new ConsensusFiles(root);
   }
 
-  /** Makes what the parts of a member work with, outside an instance of the organ. */
+  /** Makes the collaborators of a member's parts, outside an instance of the organ. */
   MemberParts parts(ProcessManager processes) {
     return new MemberParts(
         settings(),
@@ -144,7 +144,7 @@ final class ConsensusHarness implements AutoCloseable {
         "root.consensus." + EtcdProcess.NAME);
   }
 
-  /** Makes an instance of the organ, in place of the one before. */
+  /** Replaces the instance of the organ by a new one. */
   Instance instance() {
     return instance(settings());
   }
@@ -156,7 +156,7 @@ final class ConsensusHarness implements AutoCloseable {
     return next;
   }
 
-  /** Holds everything that an instance of the bundle owns, as the framework would wire it. */
+  /** Owns all parts of an instance of the bundle, wired as the framework would wire them. */
   final class Instance implements AutoCloseable {
     final ProcessManager.OpenManager processes =
         ProcessManager.open(root.ephemeral().processes().path(), logs);
@@ -194,7 +194,7 @@ final class ConsensusHarness implements AutoCloseable {
       return processes.find("etcd").orElseThrow().pid();
     }
 
-    /** Does what an update of the bundle does: etcd lives on. */
+    /** Stops the instance as an update of the bundle does: etcd keeps running. */
     @Override
     public void close() {
       consensus.close(StopReason.CODE_REPLACED);
@@ -204,7 +204,7 @@ final class ConsensusHarness implements AutoCloseable {
     }
   }
 
-  /** Returns what an organ of this node is given. */
+  /** Returns the parts that an organ of this node receives. */
   ConsensusService.Parts parts(
       ProcessManager.OpenManager processes, SupervisionTree supervisor, HealthTable health) {
     return new ConsensusService.Parts(
@@ -246,7 +246,7 @@ final class ConsensusHarness implements AutoCloseable {
     }
   }
 
-  /** Ignores what is published. */
+  /** Ignores all conditions. */
   private static final class SilentHealth implements HealthScope {
     @Override
     public void set(HealthCondition condition) {}
@@ -258,7 +258,7 @@ final class ConsensusHarness implements AutoCloseable {
     public void close() {}
   }
 
-  /** Ignores what is reported. */
+  /** Ignores all reports. */
   record SilentReport(StopReason stopReason) implements BootReport {
     SilentReport() {
       this(StopReason.CODE_REPLACED);

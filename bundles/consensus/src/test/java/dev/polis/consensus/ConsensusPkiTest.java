@@ -92,8 +92,7 @@ class ConsensusPkiTest {
   }
 
   @Test
-  @DisplayName(
-      "the member shows its node id, its address and localhost, under a key that it has for nothing else")
+  @DisplayName("the member shows its node id, its address and localhost, under a key of its own")
   void member() throws Exception {
     ConsensusPki pki = pki(true);
 
@@ -111,7 +110,7 @@ class ConsensusPkiTest {
   }
 
   @Test
-  @DisplayName("a member that has the node's key, as of an earlier version, gets another")
+  @DisplayName("a member that uses the node's key, as earlier versions did, gets another key")
   void nodeKeyIsReplaced() throws Exception {
     ConsensusPki pki = pki(true);
     pki.ensureMember(identity, HERE);
@@ -128,7 +127,7 @@ class ConsensusPkiTest {
   }
 
   @Test
-  @DisplayName("a certificate that is renewed belongs to the account of the one before")
+  @DisplayName("a renewed certificate belongs to the same account as the one before")
   void renewedForTheAccount() throws Exception {
     Needs.root("giving a file to another account");
     ConsensusPki pki = pki(true);
@@ -145,7 +144,7 @@ class ConsensusPkiTest {
   }
 
   @Test
-  @DisplayName("another address is another certificate under the same CA")
+  @DisplayName("a new address gets a new certificate under the same CA")
   void moved() throws Exception {
     ConsensusPki pki = pki(true);
     pki.ensureMember(identity, HERE);
@@ -158,7 +157,7 @@ class ConsensusPkiTest {
   }
 
   @Test
-  @DisplayName("certificates are renewed when a third of their life is left")
+  @DisplayName("certificates are renewed when a third of their validity is left")
   void renewed() throws Exception {
     ConsensusPki pki = pki(true);
     pki.ensureMember(identity, HERE);

@@ -36,7 +36,7 @@ class ConsensusSettingsTest {
           compaction_retention | 1d      | compaction.retention is "1d", which does not fit mode periodic; write 1h for periodic, 10000 for revision
           ready_seconds        | 0       | ready.seconds is "0", which is not within 1 to 3600
           """)
-  @DisplayName("nonsense is refused with the setting and its value")
+  @DisplayName("an invalid value is refused with the setting and the value")
   void refused(String key, String value, String words) {
     ConsensusConfig config = config(Map.of(key, value));
 
@@ -46,7 +46,7 @@ class ConsensusSettingsTest {
     assertEquals("dev.polis.consensus." + words, refusal.getMessage());
   }
 
-  /** What the framework makes of a configuration: the given keys, else the defaults. */
+  /** Returns the configuration as the framework makes it: the given keys, else the defaults. */
   static ConsensusConfig config(Map<String, String> keys) {
     return (ConsensusConfig)
         Proxy.newProxyInstance(

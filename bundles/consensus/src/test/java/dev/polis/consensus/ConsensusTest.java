@@ -72,7 +72,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The organ with the real etcd. */
+/** Runs the organ with the real etcd. */
 @Timeout(value = 90, unit = TimeUnit.SECONDS)
 class ConsensusTest {
 
@@ -102,7 +102,7 @@ class ConsensusTest {
 
     Duration took = Duration.ofNanos(System.nanoTime() - begin);
     speed.assertWithin("the metrics were there", Duration.ofSeconds(10), took);
-    // The quota that etcd says it has is the one that was asked for.
+    // etcd reports the quota of the settings.
     assertTrue(
         metrics.contains("etcd_server_quota_backend_bytes 2.147483648e+09"),
         () -> "quota in " + metrics.lines().filter(l -> l.contains("quota")).toList());
@@ -127,10 +127,10 @@ class ConsensusTest {
   }
 
   @Test
-  @DisplayName("a state directory with a long path has metrics too, and so has a second instance")
+  @DisplayName("metrics work with a long path of the state directory, and for a second instance")
   void longPath() throws Exception {
     harness.close();
-    // Twice what the address of a unix socket has room for.
+    // Twice as long as the address of a unix socket may be.
     harness = new ConsensusHarness("long-name-".repeat(20));
     Instance first = harness.instance();
     first.startNew();
@@ -144,7 +144,7 @@ class ConsensusTest {
   }
 
   @Test
-  @DisplayName("without etcd the metrics page says why")
+  @DisplayName("without etcd the metrics page gives the reason")
   void noMetrics() throws Exception {
     Instance instance = harness.instance();
     MetricsAnswer before = instance.consensus.scrape();
@@ -170,7 +170,7 @@ class ConsensusTest {
     };
   }
 
-  /** Reads from the kernel where a process listens on TCP, sorted. */
+  /** Returns the TCP addresses on which a process listens, as the kernel lists them, sorted. */
   private static List<String> tcpListenersOf(long pid) throws IOException {
     List<String> sockets = new ArrayList<>();
     try (DirectoryStream<Path> descriptors =
@@ -225,7 +225,7 @@ class ConsensusTest {
   }
 
   @Test
-  @DisplayName("CON-03 restart from disk: data kept, CA identical, stop is told by the status")
+  @DisplayName("CON-03 restart from disk: data kept, CA identical, the status shows the stop")
   void con03_restartFromDisk() throws Exception {
     Instance first = harness.instance();
     ConsensusStatus.Running before = first.startNew();
@@ -270,7 +270,7 @@ class ConsensusTest {
   }
 
   @Test
-  @DisplayName("etcd itself says that compaction, quota and timing are as configured")
+  @DisplayName("etcd itself reports compaction, quota and timing as configured")
   void flagsAreActive() throws Exception {
     harness.instance().startNew();
 
@@ -287,7 +287,7 @@ class ConsensusTest {
             "client-cert-auth = true")) {
       assertTrue(said.contains(flag), () -> flag + " in " + said);
     }
-    // etcd 3.6 has a feature gate for what was a flag.
+    // etcd 3.6 has a feature gate in place of the flag.
     assertTrue(
         said.contains("\"initial-corrupt-check\":true")
             || said.contains("\"feature-gates\":\"InitialCorruptCheck=true\""),
@@ -312,7 +312,8 @@ class ConsensusTest {
       assertTrue(inner.kv().get("/foo").isEmpty());
       assertEquals(1, inner.kv().range(KeyRange.all()).keys().size());
       assertThrows(IllegalStateException.class, inner::admin);
-      // A part that etcd keeps apart by users has a neighbour with a longer name.
+      // The neighbour's name begins with this namespace's name; etcd's users must still separate
+      // them.
       EtcdAccess neighbour =
           new EtcdAccess(access.endpoints(), access.security(), EtcdNamespace.of("curator0"));
       try (EtcdClient outer = EtcdClient.connect(neighbour)) {
@@ -322,14 +323,15 @@ class ConsensusTest {
   }
 
   @Test
-  @DisplayName("what a hand takes from etcd's users and rights is made again, and health names it")
+  @DisplayName(
+      "a user, role or right of etcd that an operator deletes is made again, and health names it")
   void rightsAreMadeAgain() throws Exception {
     Instance instance =
         harness.instance(
             ConsensusHarness.settings(2L << 30, Duration.ofSeconds(1), ConsensusHarness.etcd()));
     instance.startNew();
     KeyRange range = KeyRange.prefix(EtcdNamespace.of("curator").prefix());
-    // The same range with less access is as many permissions as before.
+    // Narrows one permission: the number of permissions stays the same.
     EtcdPermission less = new EtcdPermission(EtcdPermission.Access.READ, range);
     try (EtcdClient root = EtcdClient.connect(asRoot(instance))) {
       made(instance, "the user kubernetes", () -> root.admin().deleteUser("kubernetes"));
@@ -339,7 +341,7 @@ class ConsensusTest {
     put(instance, "/again");
   }
 
-  /** Takes something of etcd's users and rights. */
+  /** Deletes or narrows a part of etcd's users and rights. */
   private interface Hand {
     void takes() throws InterruptedException;
   }
@@ -363,7 +365,7 @@ class ConsensusTest {
         .findFirst();
   }
 
-  /** Returns the access that an operator has with the files of etcd's user root. */
+  /** Returns the access of an operator who uses the files of etcd's user root. */
   private EtcdAccess asRoot(Instance instance) throws Exception {
     ConsensusFiles files = harness.files();
     EtcdTls tls =
@@ -378,7 +380,8 @@ class ConsensusTest {
   }
 
   @Test
-  @DisplayName("CON-08 unknown users, and access before there is a member, are refused in words")
+  @DisplayName(
+      "CON-08 unknown users, and access before there is a member, are refused with the reason")
   void con08_refusals() throws Exception {
     Instance instance = harness.instance();
 
@@ -426,8 +429,7 @@ class ConsensusTest {
   }
 
   @Test
-  @DisplayName(
-      "etcd that a signal stopped is named in health within 10 s, and no longer when it goes on")
+  @DisplayName("health names an etcd that a signal stopped within 10 s, until it continues")
   void stoppedIsNamed() throws Exception {
     MachineSpeed speed = MachineSpeed.measure();
     Instance instance = harness.instance();
@@ -456,7 +458,7 @@ class ConsensusTest {
 
   @Test
   @Tag("full")
-  @DisplayName("etcd that stays stopped is ended and started again, with its data")
+  @DisplayName("an etcd that stays stopped is ended and started again, with its data")
   void stoppedIsReplaced() throws Exception {
     Instance instance = harness.instance();
     instance.startNew();
@@ -519,7 +521,7 @@ class ConsensusTest {
         TlsIdentity.of(
             Pem.privateKey(Files.readString(harness.files().etcd().peerPki().key().path())),
             Pem.certificate(Files.readString(peer)));
-    // That a member is answered shows that the question is one.
+    // A member gets an answer, so the question itself is valid.
     assertTrue(answers(7834, TlsContexts.context(TlsKeys.fixed(member), TlsTrust.anyKey())));
     for (int port : new int[] {7833, 7834}) {
       for (SSLContext stranger :
@@ -559,7 +561,7 @@ class ConsensusTest {
     assertFalse(answers(7834, tls), user + " is taken for a peer");
   }
 
-  /** Returns whether etcd answers a question over HTTP; it ends a connection that it refuses. */
+  /** Returns whether etcd answers an HTTP request; etcd ends a connection that it refuses. */
   private boolean answers(int port, SSLContext tls) throws IOException {
     try (Socket socket = tls.getSocketFactory().createSocket(harness.address, port)) {
       socket.setSoTimeout((int) ConsensusHarness.PATIENCE.toMillis());
@@ -613,7 +615,7 @@ class ConsensusTest {
 
   @Test
   @DisplayName(
-      "the CA is in etcd for later members, byte for byte that of the disk, with a revocation list")
+      "etcd holds the CA for later members, byte for byte as on the disk, with a revocation list")
   void authorityIsStored() throws Exception {
     Instance instance = harness.instance();
     instance.startNew();
@@ -636,7 +638,8 @@ class ConsensusTest {
   }
 
   @Test
-  @DisplayName("etcd killed: started again on its data, access handed out before stays valid")
+  @DisplayName(
+      "an etcd that is killed is started again on its data, and earlier access stays valid")
   void etcdKilled() throws Exception {
     Instance instance = harness.instance();
     ConsensusStatus.Running before = instance.startNew();
@@ -674,7 +677,7 @@ class ConsensusTest {
     assertEquals(pid, second.pid());
     assertEquals(before, after);
     assertStored("/foo");
-    // Also when the cluster has not noted yet that the bootstrap came through.
+    // A repeated startNew: the cluster may not have recorded yet that the bootstrap succeeded.
     assertEquals(pid, pidAfter(harness.instance()));
   }
 
@@ -684,7 +687,7 @@ class ConsensusTest {
   }
 
   @Test
-  @DisplayName("another build of etcd under the same path is a restart, not an adoption")
+  @DisplayName("another build of etcd under the same path is started anew, not adopted")
   void upgraded() throws Exception {
     Path copy = Files.createDirectories(harness.root.path().resolve("bin")).resolve("etcd");
     Files.copy(Path.of(ConsensusHarness.etcd(), "etcd"), copy);
@@ -693,7 +696,7 @@ class ConsensusTest {
     put(first, "/foo");
     long pid = first.pid();
 
-    // Replaced as a package manager does it: the running program keeps the old file.
+    // Replaces the file as a package manager does: the running program keeps the old file.
     Path next = copy.resolveSibling("etcd.new");
     Files.copy(copy, next);
     Files.writeString(next, "another build", StandardOpenOption.APPEND);
@@ -711,7 +714,8 @@ class ConsensusTest {
   }
 
   @Test
-  @DisplayName("data gone: refused in words, never initialised a second time")
+  @DisplayName(
+      "a member without its data is refused with the reason, never initialised a second time")
   void dataGone() throws Exception {
     Instance instance = harness.instance();
     instance.startNew();
@@ -755,7 +759,7 @@ class ConsensusTest {
   }
 
   @Test
-  @DisplayName("the node moves to another address: the member follows with its data")
+  @DisplayName("a node that moves to another address keeps its member and its data")
   void addressChanges() throws Exception {
     Instance instance = harness.instance();
     ConsensusStatus.Running before = instance.startNew();
@@ -779,15 +783,15 @@ class ConsensusTest {
   }
 
   @Test
-  @DisplayName("a full database is an alarm in the status, and gone once there is room")
+  @DisplayName("a full database raises an alarm in the status, which ends once there is room")
   void alarm() throws Exception {
     Instance instance =
         harness.instance(
             ConsensusHarness.settings(16L << 20, Duration.ofSeconds(1), ConsensusHarness.etcd()));
     instance.startNew();
     try (EtcdClient curator = EtcdClient.connect(instance.consensus.access("curator"))) {
-      // What can be had by compaction and defragmentation is had at once, so that it takes more
-      // than one go.
+      // Compaction and defragmentation free space meanwhile, so one round may not fill the
+      // database.
       fill(curator, instance);
 
       ConsensusStatus.Running full =
@@ -819,7 +823,7 @@ class ConsensusTest {
   }
 
   @Test
-  @DisplayName("an operator's etcdctl can do everything with the files of the overview")
+  @DisplayName("etcdctl can do everything with the files that the overview names")
   void operator() throws Exception {
     Instance instance = harness.instance();
     ConsensusStatus.Running running = instance.startNew();
@@ -889,7 +893,7 @@ class ConsensusTest {
     put(instance, "/bar");
     long several = instance.pid();
 
-    // Alone again: etcd keeps running, and the next start is a short one.
+    // Alone again, etcd keeps running; the next start sets the short election timeout.
     try (EtcdClient root = root(instance)) {
       root.admin().remove(second);
     }
@@ -911,7 +915,7 @@ class ConsensusTest {
   }
 
   @Test
-  @DisplayName("started twice it is one member; for another node it is refused")
+  @DisplayName("a second start keeps the same member, and a start for another node is refused")
   void startedTwice() throws Exception {
     Instance instance = harness.instance();
     instance.startNew();
@@ -931,7 +935,7 @@ class ConsensusTest {
   }
 
   private static EtcdClient root(Instance instance) throws IOException {
-    // As an operator would: with what the overview names.
+    // Connects like an operator, with the files that the overview names.
     EtcdAccess curator = instance.consensus.access("curator");
     try {
       var files = instance.consensus.overview().operator();

@@ -51,7 +51,7 @@ class EarlyStartTest {
     harness.close();
   }
 
-  /** Holds an organ as the framework makes it: the member is not asked for yet. */
+  /** Holds an organ as the framework makes it, before a start of the member is requested. */
   private final class Organ implements AutoCloseable {
     final ProcessManager.OpenManager processes =
         ProcessManager.open(harness.root.ephemeral().processes().path(), harness.logs);
@@ -101,7 +101,7 @@ class EarlyStartTest {
 
   @Test
   @DisplayName(
-      "etcd of a complete member starts with the organ, and is adopted when the member is asked for")
+      "etcd of a complete member starts with the organ, and the requested start of the member adopts it")
   void startsEarly() throws Exception {
     try (Organ organ = new Organ()) {
       organ.awaitEtcd();
@@ -157,7 +157,7 @@ class EarlyStartTest {
   }
 
   @Test
-  @DisplayName("a member that is stopped before anybody asked for it stays stopped")
+  @DisplayName("a member that is stopped before its start is requested stays stopped")
   void stopped() throws Exception {
     harness.data.set(new DataStatus.NotMounted("the key is not there yet"));
     try (Organ organ = new Organ()) {
@@ -176,7 +176,7 @@ class EarlyStartTest {
   }
 
   @Test
-  @DisplayName("a user deleted by hand is there again soon after the next start")
+  @DisplayName("a user that an operator deleted is made again soon after the next start")
   void usersAreMadeAgain() throws Exception {
     try (ConsensusHarness.Instance second = harness.instance()) {
       second.startExisting();

@@ -26,7 +26,7 @@ class EtcdBinaryTest {
   @TempDir Path folder;
 
   @Test
-  @DisplayName("the real one is found by its path and by its directory")
+  @DisplayName("the real etcd is found by its path and by its directory")
   void found() throws Exception {
     String directory = ConsensusHarness.etcd();
 
@@ -39,7 +39,8 @@ class EtcdBinaryTest {
   }
 
   @Test
-  @DisplayName("what is missing, not executable, not etcd, or too old is refused in words")
+  @DisplayName(
+      "a program that is missing, not executable, not etcd, or too old is refused with the reason")
   void refused() throws Exception {
     Path absent = folder.resolve("nowhere");
     Path text = Files.writeString(folder.resolve("text"), "hello");
@@ -71,7 +72,7 @@ class EtcdBinaryTest {
     "3.5.15, 18089",
   })
   @DisplayName(
-      "a release that loses writes, or misorders or drops what a watch sees, is refused for that")
+      "a release that loses writes, or misorders or drops what a watch sees, is refused for that defect")
   void refusedForADefect(String version, int issue) throws Exception {
     Path old = script("defective", "echo etcd Version: " + version);
 
@@ -92,12 +93,12 @@ class EtcdBinaryTest {
   }
 
   @Test
-  @DisplayName("each release that has a defect is older than the oldest that is accepted")
+  @DisplayName("all releases with a defect are older than the oldest accepted release")
   void defectsAndOldest() {
     assertEquals(List.of(), EtcdDefect.of(EtcdVersion.OLDEST));
     EtcdVersion before = new EtcdVersion(3, 5, EtcdVersion.OLDEST.patch() - 1);
     assertEquals(List.of(EtcdDefect.DROPS_DELETIONS), EtcdDefect.of(before));
-    // Not maintained: nothing is known against it, and it is refused all the same.
+    // This release has no known defect, but is no longer maintained, and so is refused.
     assertEquals(List.of(), EtcdDefect.of(new EtcdVersion(3, 4, 44)));
   }
 
@@ -130,7 +131,7 @@ class EtcdBinaryTest {
   }
 
   @Test
-  @DisplayName("a program is asked once; another build, or notes that are damaged, are asked again")
+  @DisplayName("a program's version is queried once, and again for another build or damaged notes")
   void askedOnce() throws Exception {
     Path asked = folder.resolve("asked");
     String line = "echo x >>" + asked + "; echo etcd Version: 3.5.20";

@@ -17,7 +17,7 @@ class EtcdCommandLineTest {
   private static final String NODE = "metropolis-0123456789abcdef0123456789abcdef";
 
   @Test
-  @DisplayName("every flag, for an etcd of today")
+  @DisplayName("etcd 3.5 gets every flag")
   void allFlags() {
     assertEquals(
         List.of(
@@ -69,7 +69,7 @@ class EtcdCommandLineTest {
   }
 
   @Test
-  @DisplayName("IPv6 addresses stand in brackets")
+  @DisplayName("IPv6 addresses are written in brackets")
   void addresses() {
     EtcdCommandLine line = line(new EtcdVersion(3, 5, 16), "2001:db8::7");
 

@@ -89,8 +89,7 @@ class EtcdExitDiagnosisTest {
         {"level":"panic","msg":"failed to open database","path":"/x/db","error":"file size too small"}""",
         "panic: assertion failed: Page expected to be: 12, but self identifies as 6148914691236517209"
       })
-  @DisplayName(
-      "of a damaged record or page, etcd's words are quoted and what is left to do is said")
+  @DisplayName("for a damaged record or page, the diagnosis quotes etcd and names the remedy")
   void damaged(String line) throws IOException {
     String words = words(line);
     assertTrue(
@@ -104,7 +103,7 @@ class EtcdExitDiagnosisTest {
 
   @Test
   @DisplayName(
-      "a log that etcd has cut off at a damaged record is named, with the file it has kept")
+      "a log that etcd has cut off at a damaged record is named, with the file that etcd kept")
   void cutOff() throws IOException {
     assertEquals("", EtcdExitDiagnosis.cutOff(folder.resolve("missing")));
     Path wal = Files.createDirectories(folder.resolve("etcd/data/member/wal"));

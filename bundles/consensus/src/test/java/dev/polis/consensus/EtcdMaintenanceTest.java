@@ -20,7 +20,7 @@ class EtcdMaintenanceTest {
   private static final Duration MINUTE = Duration.ofMinutes(1);
 
   @Test
-  @DisplayName("an empty database file is made small at a quiet time, and only then")
+  @DisplayName("a database file that is mostly free is shrunk at a quiet time, and only then")
   void defragments() throws Exception {
     try (EtcdFixture etcd = EtcdFixture.start(1);
         EtcdClient client =
@@ -44,7 +44,7 @@ class EtcdMaintenanceTest {
       long full = admin.status(endpoint).databaseBytes();
       assertTrue(full > 12L * MEBIBYTE, () -> "database has " + full);
 
-      // The first look does not know yet how much is written.
+      // The first check cannot know yet how much is written.
       assertEquals(full, maintenance.check(Duration.ZERO).status().databaseBytes());
       for (int i = 0; i < 20; i++) {
         client.kv().put("/busy", new byte[1]);

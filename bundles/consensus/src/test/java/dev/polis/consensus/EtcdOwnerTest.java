@@ -27,7 +27,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Whose process the real etcd is on a node that is root. */
+/** Checks the account of the real etcd on a node that is root. */
 class EtcdOwnerTest {
 
   private ConsensusHarness harness;
@@ -70,7 +70,7 @@ class EtcdOwnerTest {
   @Test
   @Tag("attack")
   @DisplayName(
-      "on a node that is root etcd is not, gains no rights, and reads the keys of nobody but itself")
+      "on a node that is root, etcd is not root, gains no rights, and reads only its own keys")
   void notRoot() throws Exception {
     FilePlacement node = harness.root.data().node().credentials().key();
     node.write(Pem.encode(harness.identity.nodeKey()).getBytes(StandardCharsets.UTF_8));
@@ -99,7 +99,7 @@ class EtcdOwnerTest {
 
   @Test
   @DisplayName(
-      "an etcd that ran as root is followed by one that does not, on the same data, and the other way round")
+      "an etcd that ran as root can be followed by one that does not, on the same data, and vice versa")
   void changesHands() throws Exception {
     letOthersReach(false);
     Instance before = harness.instance();

@@ -48,7 +48,7 @@ import java.util.concurrent.ThreadLocalRandom;
  */
 final class ContainersHarness implements AutoCloseable {
 
-  /** Generous: two busy cores, and images are unpacked. */
+  /** Long enough for two busy cores that unpack images. */
   static final Duration PATIENCE = Duration.ofSeconds(60);
 
   private static final Duration COMMAND = Duration.ofSeconds(60);
@@ -67,12 +67,12 @@ final class ContainersHarness implements AutoCloseable {
     this("");
   }
 
-  /** Makes one in a folder whose name ends like this. */
+  /** Makes one in a folder whose name ends with the suffix. */
   ContainersHarness(String suffix) throws IOException {
     this(suffix, Isolation.NAMESPACES);
   }
 
-  /** Makes one whose containers are kept apart from the machine as far as this. */
+  /** Makes one with this isolation of containers from the machine. */
   ContainersHarness(String suffix, Isolation isolation) throws IOException {
     Needs.root("running containers");
     String named = System.getProperty("POLIS_KUBERNETES", System.getenv("POLIS_KUBERNETES"));
@@ -97,7 +97,7 @@ final class ContainersHarness implements AutoCloseable {
             List.of(folder.resolve("root/data/kubelet")));
   }
 
-  /** Returns an address of the range for tests of networks, 198.18.0.0/15. */
+  /** Returns an address of 198.18.0.0/15, the range for tests of networks. */
   private static InetAddress address(int place) {
     return InetAddress.ofLiteral(
         "198.%d.%d.%d".formatted(18 + (place >> 16), place >> 8 & 0xff, place & 0xff));
@@ -119,7 +119,7 @@ final class ContainersHarness implements AutoCloseable {
     return programs;
   }
 
-  /** Makes an instance of the organ, in place of the one before. */
+  /** Replaces the instance of the organ by a new one. */
   Instance instance() {
     return instance(settings());
   }
@@ -131,7 +131,7 @@ final class ContainersHarness implements AutoCloseable {
     return next;
   }
 
-  /** Holds everything that an instance of the bundle owns, as the framework would wire it. */
+  /** Owns all parts of an instance of the bundle, wired as the framework would wire them. */
   final class Instance implements AutoCloseable {
     final ProcessManager.OpenManager processes =
         ProcessManager.open(root.ephemeral().processes().path(), logs);
@@ -170,7 +170,7 @@ final class ContainersHarness implements AutoCloseable {
       return processes.find(name).orElseThrow().pid();
     }
 
-    /** Does what an update of the bundle does: containers live on. */
+    /** Stops the instance as an update of the bundle does: containers keep running. */
     @Override
     public void close() {
       close(StopReason.CODE_REPLACED);
@@ -185,7 +185,7 @@ final class ContainersHarness implements AutoCloseable {
     }
   }
 
-  /** Runs containerd's tool inside, and requires that it succeeds. */
+  /** Runs containerd's tool in the sandbox, and requires that it succeeds. */
   String ctr(Sandbox sandbox, String... arguments) throws Exception {
     List<String> command = new ArrayList<>();
     command.add(programs.resolve("bin/ctr").toString());
@@ -221,7 +221,7 @@ final class ContainersHarness implements AutoCloseable {
     }
   }
 
-  /** Writes an archive with one image of another name. */
+  /** Writes an archive with one image under this name. */
   Path archive(String name) throws IOException {
     Path plain = folder.resolve("archive");
     try (OutputStream out = Files.newOutputStream(plain)) {

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Tests that an operator's settings are checked, and refused with a reason. */
+/** Checks an operator's settings, and expects refusals with a reason. */
 class ContainersSettingsTest {
 
   @Test
@@ -39,7 +39,7 @@ class ContainersSettingsTest {
         "../etc=https://mirror.example | names no registry",
         "a.io=https://one.example,a.io=https://two.example | second mirror of a.io"
       })
-  @DisplayName("a mirror that cannot be used is refused with the value and what to write")
+  @DisplayName("a mirror that cannot be used is refused with its value and the correct form")
   void wrongMirrors(String text, String expected) {
     SettingException refused =
         assertThrows(SettingException.class, () -> ContainersSettings.mirrors(text));
@@ -48,7 +48,7 @@ class ContainersSettingsTest {
   }
 
   @Test
-  @DisplayName("a word for OOM scores that is not known is refused with the nearest that is")
+  @DisplayName("an unknown word for OOM scores is refused with the nearest known one")
   void wrongWord() {
     SettingException refused =
         assertThrows(
@@ -60,7 +60,7 @@ class ContainersSettingsTest {
   }
 
   @Test
-  @DisplayName("the capability to lower OOM scores is read from the kernel's bits")
+  @DisplayName("the capability to lower OOM scores is read from the kernel's capability mask")
   void capability() {
     assertTrue(OomScores.hasCapability("Name:\tjava\nCapEff:\t000001ffffffffff\n"));
     assertEquals(false, OomScores.hasCapability("Name:\tjava\nCapEff:\t000001fffeffffff\n"));

@@ -45,7 +45,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A real containerd in a sandbox, with a container that outlives whatever is killed around it. */
+/** Runs a real containerd in a sandbox, with a container that outlives the processes around it. */
 @Timeout(value = 180, unit = TimeUnit.SECONDS)
 class ContainersTest {
 
@@ -80,7 +80,8 @@ class ContainersTest {
   }
 
   @Test
-  @DisplayName("containers run in a sandbox that the machine reaches, and a stop leaves nothing")
+  @DisplayName(
+      "containers run in a sandbox that the machine can reach, and a stop leaves nothing behind")
   void startedAndStopped() throws Exception {
     ContainersHarness.Instance instance = harness.instance();
     ContainersStatus.Running running = instance.start();
@@ -109,7 +110,7 @@ class ContainersTest {
 
   @Test
   @DisplayName(
-      "another node's volume that was mounted before can be mounted again, once it was not")
+      "another node's volume that was mounted during the start can be mounted again after its unmount")
   void volumeOfAnother(@TempDir Path folder) throws Exception {
     Path image = folder.resolve("image");
     Path point = Files.createDirectory(folder.resolve("data"));
@@ -123,7 +124,8 @@ class ContainersTest {
     } finally {
       require("umount", point.toString());
     }
-    // Through another device, as after a start: no file system is mounted that is mounted already.
+    // Mounts a copy through another device: the kernel refuses XFS if the same file system is still
+    // mounted somewhere.
     Path again = folder.resolve("again");
     require("cp", "--sparse=always", image.toString(), again.toString());
     require("mount", "-o", "loop", again.toString(), point.toString());
@@ -137,7 +139,7 @@ class ContainersTest {
 
   @Test
   @Tag("attack")
-  @DisplayName("an image of another under the name of Pods' first process gives way at a start")
+  @DisplayName("a foreign image under the name of the pause image is replaced at a start")
   void pauseOfAnother(@TempDir Path folder) throws Exception {
     ContainersHarness.Instance instance = harness.instance();
     Sandbox sandbox = instance.start().sandbox();
@@ -181,7 +183,7 @@ class ContainersTest {
   }
 
   @Test
-  @DisplayName("an archive that holds no image is refused in words, and leaves nothing behind")
+  @DisplayName("an archive without an image is refused with the reason, and leaves nothing behind")
   void wrongArchive() throws Exception {
     ContainersHarness.Instance instance = harness.instance();
     assertThrows(
@@ -198,8 +200,7 @@ class ContainersTest {
 
   @Test
   @Tag("attack")
-  @DisplayName(
-      "an archive that comes slowly delays no other, and those beyond a number are refused")
+  @DisplayName("a slow archive delays no other, and archives beyond a limit are refused")
   void slowArchives() throws Exception {
     ContainersHarness.Instance instance = harness.instance();
     instance.start();
@@ -243,7 +244,7 @@ class ContainersTest {
   }
 
   @Test
-  @DisplayName("containerd that is killed comes back, and containers do not notice")
+  @DisplayName("a killed containerd is started again, and containers run undisturbed")
   void containerdKilled() throws Exception {
     ContainersHarness.Instance instance = harness.instance();
     Sandbox sandbox = instance.start().sandbox();
@@ -266,7 +267,7 @@ class ContainersTest {
 
   @Test
   @Tag("full")
-  @DisplayName("containerd that is stopped by a signal is noticed, ended and started again")
+  @DisplayName("a containerd that a signal stopped is noticed, ended and started again")
   void containerdStopped() throws Exception {
     ContainersHarness.Instance instance = harness.instance();
     Sandbox sandbox = instance.start().sandbox();
@@ -295,7 +296,7 @@ class ContainersTest {
   }
 
   @Test
-  @DisplayName("the keeper of the sandbox that is killed is replaced, and the sandbox stays")
+  @DisplayName("a killed keeper of the sandbox is replaced, and the sandbox stays")
   void keeperKilled() throws Exception {
     ContainersHarness.Instance instance = harness.instance();
     Sandbox sandbox = instance.start().sandbox();
@@ -320,7 +321,7 @@ class ContainersTest {
   }
 
   @Test
-  @DisplayName("keeper and containerd killed at once: both come back through a shim")
+  @DisplayName("keeper and containerd, killed at once, are both started again through a shim")
   void bothKilled() throws Exception {
     ContainersHarness.Instance instance = harness.instance();
     Sandbox sandbox = instance.start().sandbox();
@@ -345,7 +346,7 @@ class ContainersTest {
   }
 
   @Test
-  @DisplayName("the next instance adopts everything with the process ids it has")
+  @DisplayName("the next instance adopts all processes with their ids")
   void adopted() throws Exception {
     ContainersHarness.Instance first = harness.instance();
     Sandbox sandbox = first.start().sandbox();
@@ -373,7 +374,7 @@ class ContainersTest {
   }
 
   @Test
-  @DisplayName("a start that was cut off in the middle is begun anew")
+  @DisplayName("a start that was interrupted begins anew")
   void cutOff() throws Exception {
     ContainersHarness.Instance first = harness.instance();
     long keeper;
@@ -388,7 +389,7 @@ class ContainersTest {
   }
 
   @Test
-  @DisplayName("without its programs it fails in words, and is well once they are there")
+  @DisplayName("without its programs it fails with the reason, and recovers once they are there")
   void noPrograms() throws Exception {
     ContainersHarness.Instance instance = harness.instance(ContainersHarness.settings(""));
     instance.containers.start(harness.request);
@@ -397,7 +398,7 @@ class ContainersTest {
   }
 
   @Test
-  @DisplayName("what an earlier boot of the machine left on record is nobody's process")
+  @DisplayName("records of processes from an earlier boot of the machine match no process")
   void machineRestarted() throws Exception {
     harness.files().create();
     SandboxRecord earlier =
@@ -422,7 +423,8 @@ class ContainersTest {
   }
 
   @Test
-  @DisplayName("a data volume that carries no overlays gets an image file, mounted inside alone")
+  @DisplayName(
+      "a data volume that cannot carry overlays gets an image file, mounted only in the sandbox")
   void imageFile() throws Exception {
     Path data = harness.root.data().path();
     Path below = Files.createDirectories(harness.root.path().resolve("below"));
@@ -460,7 +462,7 @@ class ContainersTest {
 
   @Test
   @DisplayName(
-      "on a machine of the node's own there is no sandbox, and a stop leaves nothing either")
+      "on a machine of its own the node makes no sandbox, and a stop leaves nothing behind")
   void onTheMachine() throws Exception {
     assumeTrue(
         Files.notExists(RuntimeConfiguration.STATE),
@@ -494,7 +496,7 @@ class ContainersTest {
   }
 
   @Test
-  @DisplayName("a machine that can run containers is found to lack nothing")
+  @DisplayName("a machine that can run containers passes the check")
   void machine() throws Exception {
     harness.files().create();
     RuntimePrograms programs = RuntimePrograms.find(harness.programs().toString());

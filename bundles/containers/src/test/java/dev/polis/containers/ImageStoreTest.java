@@ -15,18 +15,17 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Has the node's own image made, with a program in the place of containerd's tool. */
+/** Makes the node's own image, with a script in place of containerd's tool. */
 class ImageStoreTest {
 
   @TempDir private Path folder;
 
   @Test
   @Tag("attack")
-  @DisplayName(
-      "an image that is not the node's own, but has its name, is replaced at the next start")
+  @DisplayName("a foreign image under the name of the node's own is replaced at the next start")
   void pauseOfAnother() throws Exception {
     Path busybox = Files.writeString(folder.resolve("busybox"), "a static busybox");
-    // It keeps what it is given, and names the manifest's digest, as containerd does.
+    // The script records its input, and prints the manifest's digest, as containerd does.
     Path ctr =
         Files.writeString(
             folder.resolve("ctr"),

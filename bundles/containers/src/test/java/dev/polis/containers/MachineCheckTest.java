@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What a machine lacks is named before anything is started. */
+/** Checks that the features that a machine lacks are named before a program starts. */
 class MachineCheckTest {
 
   @TempDir private Path folder;
@@ -43,13 +43,14 @@ class MachineCheckTest {
   }
 
   @Test
-  @DisplayName("a kernel that can do everything is accepted")
+  @DisplayName("a kernel with all features is accepted")
   void complete() {
     assertTrue(MachineCheck.judge(""));
   }
 
   @Test
-  @DisplayName("a volume whose file system carries no overlays is told from a kernel without them")
+  @DisplayName(
+      "a volume whose file system cannot carry overlays is distinguished from a kernel without them")
   void overlays() {
     assertFalse(MachineCheck.judge("mount: wrong fs type\npolis-missing: volume\n"));
     String message =
@@ -76,7 +77,7 @@ class MachineCheckTest {
   }
 
   @Test
-  @DisplayName("a range that the machine has a route to is refused with the route")
+  @DisplayName("a range to which the machine has a route is refused with the route")
   void clash() {
     SandboxRequest request = request(Isolation.NAMESPACES, "10.244.0.0/16", "10.96.0.0/16");
     String message =
@@ -90,7 +91,7 @@ class MachineCheckTest {
   }
 
   @Test
-  @DisplayName("the sandbox's own address is looked at too, and other sandboxes are no clash")
+  @DisplayName("the sandbox's own address is checked too, and other sandboxes do not conflict")
   void ownRoutes() {
     SandboxRequest request = request(Isolation.NAMESPACES, "10.244.0.0/16");
     assertTrue(
@@ -171,7 +172,7 @@ class MachineCheckTest {
 
   @Test
   @Tag("attack")
-  @DisplayName("another runtime is found beside sockets whose names are no text")
+  @DisplayName("another runtime is found beside sockets whose names are not valid text")
   void strangeSockets() throws Exception {
     Path table = folder.resolve("unix");
     Files.write(

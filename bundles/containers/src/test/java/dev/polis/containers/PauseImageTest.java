@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Archives of images are written in a form that tar and containerd read, and their names are read.
+ * Writes archives of images in a form that tar and containerd read, and reads the names in them.
  */
 class PauseImageTest {
 
@@ -110,7 +110,7 @@ class PauseImageTest {
   }
 
   @Test
-  @DisplayName("names are read of what docker save writes, packed or not")
+  @DisplayName("names are read from an archive of docker save, compressed or not")
   void docker() throws Exception {
     String json = "[{\"Config\":\"x\",\"RepoTags\":[\"b:2\",\"a:1\"]},{\"RepoTags\":null}]";
     assertEquals(
@@ -141,7 +141,8 @@ class PauseImageTest {
 
   @Test
   @Tag("attack")
-  @DisplayName("a name that the node uses itself is refused, however an archive has it")
+  @DisplayName(
+      "a name that the node uses itself is refused, in every form that an archive may write it")
   void reservedNames() throws Exception {
     String mine = PauseImage.NAME;
     String named = "{\"annotations\":{\"%s\":\"%s\"}}";
@@ -180,7 +181,7 @@ class PauseImageTest {
     String json = "[{\"RepoTags\":[\"a:1\"]}]";
     Path plain = archive("manifest.json", json, false);
     byte[] good = Files.readAllBytes(plain);
-    // The second entry's header begins after that of a file of two blocks.
+    // The second entry's header begins after the first header and a file of two blocks.
     int second = 3 * BLOCK;
 
     assertRefused("another name", changed(plain, good, second + 345, "x"));
@@ -269,7 +270,7 @@ class PauseImageTest {
 
   @Test
   @Tag("attack")
-  @DisplayName("a layer counts as often as containerd unpacks it, however it is named")
+  @DisplayName("a layer counts as often as containerd unpacks it, under any name")
   void repeatedLayers() throws Exception {
     byte[] layer = new byte[ROOM / 8];
     String docker = "[{\"RepoTags\":[\"a:1\"],\"Layers\":[%s]}]";
@@ -343,7 +344,8 @@ class PauseImageTest {
   }
 
   @Test
-  @DisplayName("images with the same first layers, in both forms of one archive, count them once")
+  @DisplayName(
+      "images with the same first layers, in both forms of one archive, count these layers once")
   void sharedLayers() throws Exception {
     Path archive =
         images(
@@ -379,7 +381,8 @@ class PauseImageTest {
 
   @Test
   @Tag("attack")
-  @DisplayName("a layer with a sparse file, which unpacks to any size, is refused, packed or not")
+  @DisplayName(
+      "a layer with a sparse file, which can unpack to any size, is refused, compressed or not")
   void sparse() throws Exception {
     String comment = "1006 comment=" + "a".repeat(992) + "\n";
     String hole =

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** The configuration fits the version of containerd that was found. */
+/** Checks that the configuration fits the version of containerd. */
 class RuntimeConfigurationTest {
 
   @TempDir private Path folder;
@@ -44,7 +44,7 @@ class RuntimeConfigurationTest {
 
   @Test
   @DisplayName(
-      "containerd 2 gets its third form, with one plugin for images and one for containers")
+      "containerd 2 gets version 3 of the configuration, with one plugin for images and one for containers")
   void third() {
     String text = text("containerd github.com/containerd/containerd/v2 v2.4.2 5b5f");
     requireLines(
@@ -65,7 +65,7 @@ class RuntimeConfigurationTest {
 
   @ParameterizedTest
   @CsvSource({"containerd github.com/containerd/containerd 1.6.20~ds1 1.6.20~ds1-1+b1", "1.7.24"})
-  @DisplayName("containerd 1.6 and 1.7 get the second form, with one plugin for CRI")
+  @DisplayName("containerd 1.6 and 1.7 get version 2 of the configuration, with one plugin for CRI")
   void second(String said) {
     String text = text(said);
     requireLines(
@@ -91,7 +91,7 @@ class RuntimeConfigurationTest {
 
   @Test
   @DisplayName(
-      "D-39 no registry has a mirror unless an operator names one, and one that is dropped goes")
+      "D-39 no registry has a mirror unless an operator names one, and a mirror that is no longer named is removed")
   void mirrors() throws Exception {
     DirectoryPlacement mirrors = new ContainersFiles(Root.at(folder)).mirrors();
     RegistryMirrors.write(ContainersSettings.mirrors(""), mirrors);
@@ -116,7 +116,7 @@ class RuntimeConfigurationTest {
     "runc version 1.4.3, 1.4.3",
     "runc version 1.1.5+ds1, 1.1.5"
   })
-  @DisplayName("versions are found in what the programs print")
+  @DisplayName("versions are found in the output of the programs")
   void versions(String said, String version) {
     assertEquals(version, RuntimeVersion.find(said).orElseThrow().toString());
   }
@@ -177,7 +177,7 @@ class RuntimeConfigurationTest {
   }
 
   @Test
-  @DisplayName("a containerd whose CRI did not load is refused with the plugin")
+  @DisplayName("a containerd whose CRI plugin did not load is refused with the plugin's name")
   void withoutCri() {
     String header = "TYPE                      ID      PLATFORMS      STATUS    \n";
     String whole =
@@ -193,7 +193,7 @@ class RuntimeConfigurationTest {
   }
 
   @Test
-  @DisplayName("no folder at all is refused with the command that makes one")
+  @DisplayName("a missing folder is refused with the command that makes one")
   void unset() {
     String message =
         assertThrows(ContainersException.class, () -> RuntimePrograms.find(" ")).getMessage();

@@ -20,12 +20,12 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Makes the image file of the runtime, and is cut off while it does. */
+/** Makes the image file of the runtime, and interrupts the making. */
 class RuntimeDiskTest {
 
   private static final long MEBI = 1L << 20;
 
-  /** The least that a setting may ask for. */
+  /** The smallest size that a setting allows. */
   private static final int SIZE_MEBIBYTES = 64;
 
   @TempDir Path directory;
@@ -52,27 +52,27 @@ class RuntimeDiskTest {
     Commands.Result said =
         new Commands().run(Duration.ofMinutes(1), List.of("e2fsck", "-n", "-f", image.toString()));
     assertTrue(said.ok(), said.words());
-    assertFalse(Files.exists(making), "what it was made in is left over");
+    assertFalse(Files.exists(making), "the folder for its making is left over");
   }
 
   @Test
-  @DisplayName("what an earlier start left behind, cut off in mkfs, is not taken but made anew")
+  @DisplayName("an image that an earlier start left unfinished in mkfs is not used but made anew")
   void cutOffInMkfs() throws Exception {
-    // Larger than the image, and no file system.
+    // This file is larger than the image, and holds no file system.
     Files.write(making, new byte[(int) ((SIZE_MEBIBYTES + 1) * MEBI)]);
     disk(SIZE_MEBIBYTES).prepare(false);
     assertWhole();
   }
 
   @Test
-  @DisplayName("an image whose making is cut off is not there, and the next start makes it")
+  @DisplayName("an image whose making is interrupted does not exist, and the next start makes it")
   void cutOffWhileItIsMade() throws Exception {
     Thread start =
         Thread.ofVirtual()
             .start(
                 () -> {
                   try {
-                    // Its tables take mkfs some seconds.
+                    // The tables of so large an image take mkfs some seconds.
                     disk(500 * 1024).prepare(false);
                   } catch (IOException | InterruptedException cutOff) {
                     Thread.currentThread().interrupt();
@@ -87,7 +87,8 @@ class RuntimeDiskTest {
   }
 
   @Test
-  @DisplayName("an image of a given size is made on any volume, and without a size only if needed")
+  @DisplayName(
+      "an image of a given size is made on any volume; without a size, one is made only if needed")
   void limit() throws Exception {
     disk(0).prepare(true);
     assertFalse(Files.exists(image));
@@ -96,7 +97,7 @@ class RuntimeDiskTest {
   }
 
   @Test
-  @DisplayName("an image is not laid over containers that are there")
+  @DisplayName("an image is not mounted over existing containers")
   void hidesNothing() throws Exception {
     Files.createDirectory(files.runtime().path().resolve("io.containerd.content.v1.content"));
     ContainersException refused =
@@ -106,7 +107,7 @@ class RuntimeDiskTest {
   }
 
   @Test
-  @DisplayName("an image that is there stays as it is")
+  @DisplayName("an existing image stays unchanged")
   void staysAsItIs() throws Exception {
     Files.writeString(image, "the image of an earlier start");
     disk(SIZE_MEBIBYTES).prepare(false);

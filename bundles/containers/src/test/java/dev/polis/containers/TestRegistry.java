@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 
-/** Serves one image by every name, as a registry of images does, and remembers what was asked. */
+/** Serves one image under every name, as a registry of images does, and records the requests. */
 final class TestRegistry implements AutoCloseable {
 
   private static final String MANIFEST = "application/vnd.oci.image.manifest.v1+json";
@@ -29,7 +29,7 @@ final class TestRegistry implements AutoCloseable {
   /**
    * Opens it on all addresses.
    *
-   * @param folder an empty one
+   * @param folder an empty folder
    */
   TestRegistry(Path folder, byte[] busybox) throws IOException, InterruptedException {
     Path archive = folder.resolve("image.tar");

@@ -53,7 +53,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Lets a cluster, reached over TLS, want plugins of a node with a real store. */
+/** Lets a cluster, reached over TLS, want plugins on a node with a real store. */
 @Timeout(60)
 class ConvergenceServiceTest {
   private static final String A = "dev.polis.a";
@@ -159,7 +159,7 @@ class ConvergenceServiceTest {
     }
   }
 
-  /** Waits until the cluster knows of a plugin what is expected, and returns it. */
+  /** Waits until the cluster has the expected report of a plugin, and returns it. */
   private ReportedPlugin awaitReport(String name, Predicate<ReportedPlugin> expected)
       throws Exception {
     try {
@@ -179,7 +179,7 @@ class ConvergenceServiceTest {
   }
 
   @Test
-  @DisplayName("Nothing is touched or reported before the cluster has said what it wants")
+  @DisplayName("Nothing is changed or reported before the cluster's wanted set arrives")
   void nothingBeforeTheCluster() throws Exception {
     plugins.begin(new SwapOrder.Remove("dev.polis.b"), SwapOptions.byCluster(true));
     awaitRunning("dev.polis.a 1.0.0");
@@ -193,7 +193,7 @@ class ConvergenceServiceTest {
 
   @Test
   @DisplayName(
-      "A pin goes before a role, a role before everywhere, and the report says who decides")
+      "A pin overrides a role, a role overrides everywhere, and the report names the deciding scope")
   void whoDecides() throws Exception {
     for (String version : List.of("2.0.0", "3.0.0", "4.0.0")) {
       plugins.stage(plugin(A, version));
@@ -219,7 +219,7 @@ class ConvergenceServiceTest {
   }
 
   @Test
-  @DisplayName("What is wanted and could not be kept is kept once the disk takes it")
+  @DisplayName("A wanted set that could not be written is written once the disk accepts it")
   void keptLater() throws Exception {
     Path inTheWay =
         Files.createDirectories(plugins.store.folder().resolve("wanted").resolve("in-the-way"));
@@ -239,7 +239,7 @@ class ConvergenceServiceTest {
 
   @Test
   @DisplayName(
-      "Wanted no more, a plugin goes back to the distribution's version, or goes if it has none")
+      "A plugin that is no longer wanted returns to the distribution's version, or is removed if there is none")
   void unwanted() throws Exception {
     plugins.stage(plugin(A, "2.0.0"));
     plugins.stage(plugin(MORE, "1.0.0"));
@@ -255,7 +255,7 @@ class ConvergenceServiceTest {
 
   @Test
   @DisplayName(
-      "A plugin that is reverted is not tried again until something changes, and the report says why")
+      "A reverted plugin is not tried again until something changes, and the report gives the reason")
   void broken() throws Exception {
     plugins.stage(plugin(A, "2.0.0"));
     plugins.stage(plugin("dev.polis.b", "2.0.0"));
@@ -265,13 +265,13 @@ class ConvergenceServiceTest {
 
     ReportedPlugin why = awaitReport(A, plugin -> plugin.getWhyNot().contains("too short"));
     assertEquals("reverted: the ticket is too short", why.getWhyNot());
-    assertTrue(why.getFailed(), "it is not said that it is not tried again");
+    assertTrue(why.getFailed(), "the report does not mark the plugin as failed");
     assertEquals("2.0.0", why.getWantedVersion());
     assertEquals("1.0.0", why.getVersion());
     Await.until("its health", () -> conditions().contains("plugin-not-as-wanted"));
     assertEquals(1, attempts());
 
-    // Another plugin is not kept back, and the generation that it makes is worth one more attempt.
+    // The failed plugin does not delay another one, and the new generation allows one more attempt.
     want(bad, everywhere(plugin("dev.polis.b", "2.0.0")));
     awaitRunning("dev.polis.a 1.0.0", "dev.polis.b 2.0.0");
     Await.until("one more attempt", () -> attempts() == 2);
@@ -296,7 +296,7 @@ class ConvergenceServiceTest {
   }
 
   @Test
-  @DisplayName("A plugin that failed is tried again when the cluster wants it anew")
+  @DisplayName("A failed plugin is tried again when the cluster wants it anew")
   void wantedAnew() throws Exception {
     plugins.stage(plugin(A, "2.0.0"));
     plugins.broken.put(A + " 2.0.0", "the ticket is too short");
@@ -309,7 +309,7 @@ class ConvergenceServiceTest {
   }
 
   @Test
-  @DisplayName("A file comes from another node; while none has it, the report says so")
+  @DisplayName("A file is fetched from another node; while none has it, the report says so")
   void fetched() throws Exception {
     StoredPlugin plugin = plugin(MORE, "1.0.0");
     AtomicInteger calls = new AtomicInteger();
@@ -353,7 +353,8 @@ class ConvergenceServiceTest {
   }
 
   @Test
-  @DisplayName("What somebody swapped in stays, until the cluster wants something under its name")
+  @DisplayName(
+      "A plugin that was swapped in by hand stays until the cluster wants a plugin of its name")
   void byHand() throws Exception {
     want();
     plugins.stage(plugin(A, "2.0.0"));
@@ -370,7 +371,7 @@ class ConvergenceServiceTest {
 
   @Test
   @DisplayName(
-      "What was swapped in by hand and is wanted then is the cluster's, and goes when it is unwanted")
+      "A plugin that was swapped in by hand and is wanted later belongs to the cluster, and is removed when no longer wanted")
   void claimed() throws Exception {
     want();
     plugins.stage(plugin(A, "2.0.0"));
@@ -386,7 +387,8 @@ class ConvergenceServiceTest {
   }
 
   @Test
-  @DisplayName("What overrules the cluster stays until the cluster wants another")
+  @DisplayName(
+      "A forced swap that overrules the cluster stays until the cluster wants another version")
   void overruling() throws Exception {
     for (String version : List.of("2.0.0", "3.0.0", "4.0.0")) {
       plugins.stage(plugin(A, version));
@@ -409,7 +411,7 @@ class ConvergenceServiceTest {
   }
 
   @Test
-  @DisplayName("While another swap is under way the node waits, and goes on by itself")
+  @DisplayName("While another swap is under way the node waits, and continues by itself")
   void busy() throws Exception {
     plugins.setBusy(true);
     plugins.stage(plugin(A, "2.0.0"));
@@ -422,7 +424,8 @@ class ConvergenceServiceTest {
   }
 
   @Test
-  @DisplayName("What the cluster wants is kept on the disk: of this node by name, of all by digest")
+  @DisplayName(
+      "The wanted set is kept on the disk: this node's plugins by name, all plugins by digest")
   void kept() throws Exception {
     plugins.stage(plugin(A, "2.0.0"));
     WantedPlugin elsewhere =
@@ -439,7 +442,7 @@ class ConvergenceServiceTest {
   }
 
   @Test
-  @DisplayName("Of two roles that want different versions the newer one counts")
+  @DisplayName("If two roles want different versions, the newer one is used")
   void twoRoles() {
     RoleName other = new RoleName("Other");
     List<String> malformed = new ArrayList<>();

@@ -35,16 +35,16 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Fetches a file from other nodes over TLS, each of which breaks off, lies or hangs in its way. */
+/** Fetches a file over TLS from other nodes that break off, send wrong bytes or hang. */
 @Timeout(60)
 class PluginFetchTest {
   private static final StoredPlugin PLUGIN = TestPlugins.plugin("org.example.backup", "1.0.0");
   private static final byte[] FILE = TestPlugins.content(PLUGIN);
 
-  /** So that the file has some thirty pieces. */
+  /** Divides the file into some thirty pieces. */
   private static final int PIECE = 1000;
 
-  /** No node that works is silent for so long on a machine under load. */
+  /** A working node is never silent for so long, even on a busy machine. */
   private static final Duration PATIENCE = Duration.ofSeconds(30);
 
   /** Ends a fetch from a node that hangs. */
@@ -87,7 +87,7 @@ class PluginFetchTest {
     cluster.close();
   }
 
-  /** Gives a file, and may end, lie or hang after some pieces of each call. */
+  /** Sends a file, and may end the call or hang after some pieces. */
   private static final class Holder extends PluginsGrpc.PluginsImplBase {
     private final byte[] file;
     private final int pieces;
@@ -159,7 +159,7 @@ class PluginFetchTest {
   }
 
   @Test
-  @DisplayName("What came before a process ended is not fetched again")
+  @DisplayName("Bytes that arrived before a process ended are not fetched again")
   void resumedAfterStart() throws Exception {
     staged.write(PLUGIN.digest(), 0, ByteBuffer.wrap(FILE, 0, 7777));
     Holder holder = whole();
@@ -171,7 +171,7 @@ class PluginFetchTest {
   }
 
   @Test
-  @DisplayName("A node that goes away or hangs is left for another one")
+  @DisplayName("A fetch from a node that disappears or hangs continues at another node")
   void goneAndHanging() throws Exception {
     Holder gone = new Holder(FILE, 3, false);
     Holder hanging = new Holder(FILE, 3, true);
@@ -187,7 +187,7 @@ class PluginFetchTest {
 
   @Test
   @DisplayName(
-      "A node that gives wrong bytes is named and not asked again; another one gives the file")
+      "A node that sends wrong bytes is named and not asked again; another node sends the file")
   void wrongBytes() throws Exception {
     byte[] wrong = FILE.clone();
     wrong[5000] ^= 1;
@@ -200,8 +200,7 @@ class PluginFetchTest {
   }
 
   @Test
-  @DisplayName(
-      "Wrong bytes in the midst of right ones are thrown away, and the file comes all the same")
+  @DisplayName("Wrong bytes among right ones are discarded, and the file still arrives")
   void mixedBytes() throws Exception {
     byte[] wrong = FILE.clone();
     wrong[5000] ^= 1;
@@ -214,7 +213,7 @@ class PluginFetchTest {
   }
 
   @Test
-  @DisplayName("A file of another size is refused before it has come, naming the node")
+  @DisplayName("A file of another size is refused before its bytes arrive, with the node's name")
   void otherSize() throws Exception {
     PluginHolder shorter = node(new Holder(Arrays.copyOf(FILE, 100), Integer.MAX_VALUE, false));
     PluginHolder longer = node(new Holder(Arrays.copyOf(FILE, 99_999), Integer.MAX_VALUE, false));
@@ -231,7 +230,7 @@ class PluginFetchTest {
   }
 
   @Test
-  @DisplayName("A node that answers under the address of another one is not taken for it")
+  @DisplayName("A node that answers at another node's address is not mistaken for that node")
   void impostor() throws Exception {
     PluginHolder one = node(whole());
     PluginHolder other = node(whole());
@@ -245,7 +244,7 @@ class PluginFetchTest {
   }
 
   @Test
-  @DisplayName("Without a node that has the file, the reason says so")
+  @DisplayName("If no node has the file, the reason says so")
   void nobody() {
     FetchException none =
         assertThrows(FetchException.class, () -> fetch.fetch(WANT, List.of(), log));
@@ -254,7 +253,7 @@ class PluginFetchTest {
   }
 
   @Test
-  @DisplayName("The address of a node may name its port, and has the platform's otherwise")
+  @DisplayName("The address of a node may name its port, and otherwise the platform's port is used")
   void addresses() {
     assertEquals(new InetSocketAddress("127.0.0.1", 7839), PluginFetch.address("127.0.0.1"));
     assertEquals(new InetSocketAddress("127.0.0.1", 4711), PluginFetch.address("127.0.0.1:4711"));

@@ -36,7 +36,7 @@ import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 
-/** A curator over TLS that wants what a test wants and records what a node reports. */
+/** Stands for a curator over TLS: serves the wanted set of a test and records a node's reports. */
 final class TestCluster implements AutoCloseable {
   final LogTree logs = LogTree.create();
   final CertificateAuthority authority = CertificateAuthority.create("test cluster");
@@ -71,7 +71,7 @@ final class TestCluster implements AutoCloseable {
     return opened;
   }
 
-  /** Another node that serves a service on its management listener. */
+  /** Stands for another node that serves a service on its management listener. */
   record OtherNode(NodeCredentials credentials, LocalRpcHost host, RpcRegistration serving)
       implements AutoCloseable {
     String id() {

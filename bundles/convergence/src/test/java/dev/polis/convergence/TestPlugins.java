@@ -42,8 +42,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.osgi.framework.Version;
 
 /**
- * The plugins of a node over a real store, of which "bundles" are a few bytes of text. In place of
- * the framework it only writes the generation; what a test calls broken is reverted.
+ * Stands for the plugins of a node: the store is real, and its "bundles" are a few bytes of text. A
+ * swap only writes the generation, without a framework; a plugin that a test marks as broken is
+ * reverted.
  */
 final class TestPlugins implements LocalPlugins {
   static final KeyPair KEY = Ed25519.generate();
@@ -103,7 +104,7 @@ final class TestPlugins implements LocalPlugins {
         folder.resolve(plugin.symbolicName() + "-" + plugin.version()), content(plugin));
   }
 
-  /** Makes a file whole, as if an operator had sent it. */
+  /** Stages a whole file, as if an operator had sent it. */
   void stage(StoredPlugin plugin) throws Exception {
     staged.write(plugin.digest(), 0, ByteBuffer.wrap(content(plugin)));
     staged.finish(plugin.digest(), manifest(plugin).toByteArray());
@@ -208,7 +209,7 @@ final class TestPlugins implements LocalPlugins {
     }
   }
 
-  /** Returns why it was reverted; empty if it was applied. */
+  /** Returns the reason for its reversal; empty if it was applied. */
   private String carriedOut(SwapOrder order, SwapOptions options)
       throws IOException, PluginStoreException {
     Generation current = store.current().orElseThrow();

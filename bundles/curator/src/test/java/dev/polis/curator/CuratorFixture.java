@@ -83,7 +83,7 @@ import org.junit.jupiter.api.function.Executable;
 
 /**
  * Runs a curator that serves over TLS on loopback, on a real etcd. Consensus and network are fakes
- * that only say where that etcd is and which address the node has.
+ * that only give the address of that etcd and of the node.
  */
 public final class CuratorFixture implements AutoCloseable {
 
@@ -93,11 +93,11 @@ public final class CuratorFixture implements AutoCloseable {
   private static final int PORT = 7835;
   private static final int NODE_MANAGEMENT_PORT = 7839;
 
-  /** Two seconds, so that a leader that is cut off loses its lock soon. */
+  /** A short term: a leader that is cut off loses its lock soon. */
   private static final Duration LEADER_TTL =
       MachineSpeed.measure().stretched(Duration.ofSeconds(2));
 
-  /** Some leases may have to end one after the other. */
+  /** Long enough for several leases to end one after the other. */
   static final Duration SOON = LEADER_TTL.multipliedBy(8);
 
   private static final AtomicInteger FIXTURES = new AtomicInteger();
@@ -112,10 +112,10 @@ public final class CuratorFixture implements AutoCloseable {
   final CuratorService.Endpoints served = new HostEndpoints();
   final HandOverTable handOvers = HandOverTable.open(logs);
 
-  /** The running plugins by the key that has signed them, as the curator finds them. */
+  /** The running plugins by their signing key, as the curator reads them. */
   final Map<KeyId, List<String>> signed = new ConcurrentHashMap<>();
 
-  /** The keys that the curator makes this node trust. */
+  /** The keys that the curator gives this node to trust. */
   final MutableValue<TrustRoots> trusted = new MutableValue<>();
 
   /** Counts the leases of this curator by a clock that can be stepped. */
@@ -171,7 +171,7 @@ public final class CuratorFixture implements AutoCloseable {
   /**
    * Starts a curator that leads and connects to etcd through a proxy.
    *
-   * @param etcd closed together with this
+   * @param etcd closed together with this fixture
    * @param proxy {@code host:port} to connect to in place of the etcd
    */
   public static CuratorFixture leading(EtcdFixture etcd, String proxy) throws Exception {
@@ -182,9 +182,9 @@ public final class CuratorFixture implements AutoCloseable {
   }
 
   /**
-   * Writes the first records of a cluster and does not campaign: others do.
+   * Writes the first records of a cluster and leaves the campaign to others.
    *
-   * @param etcd closed together with this
+   * @param etcd closed together with this fixture
    */
   public static CuratorFixture bootstrapped(EtcdFixture etcd) throws Exception {
     CuratorFixture fixture = new CuratorFixture(etcd, System::nanoTime);

@@ -35,7 +35,9 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** Tests two instances of the curator in one node: one continues where the other one is. */
+/**
+ * Runs two instances of the curator in one node: the second continues from the state of the first.
+ */
 class CuratorHandOverTest {
 
   private static final int WRITERS = 8;
@@ -46,7 +48,7 @@ class CuratorHandOverTest {
   private ManagementBlockingV2Stub owner;
   private long token;
 
-  /** A curator and its endpoints. */
+  /** Holds a curator and its endpoints. */
   private record Instance(
       HandOvers.Membership<CuratorService> membership, CuratorService.Endpoints served) {
 
@@ -97,7 +99,7 @@ class CuratorHandOverTest {
                 .build());
   }
 
-  /** Writes one number after the other under a key of its own, until stopped. */
+  /** Writes ascending numbers under a key of its own, until stopped. */
   private final class Writer {
     private final String key;
     private final List<String> failures;
@@ -191,7 +193,8 @@ class CuratorHandOverTest {
   }
 
   @Test
-  @DisplayName("under 8 writers and 4 watchers a curator is replaced: no call fails, same token")
+  @DisplayName(
+      "a curator is replaced under 8 writers and 4 watchers: no call fails, and the token stays")
   void replacedUnderLoad() throws Exception {
     List<String> failures = new CopyOnWriteArrayList<>();
     List<Writer> writers = new ArrayList<>();
@@ -206,7 +209,10 @@ class CuratorHandOverTest {
     for (int swap = 0; swap < SWAPS; swap++) {
       Instance next = next();
       assertEquals(new CuratorStatus.Leading(token), next.status(), "swap " + swap);
-      assertEquals(new CuratorStatus.Leading(token), present.status(), "what is given away stays");
+      assertEquals(
+          new CuratorStatus.Leading(token),
+          present.status(),
+          "the former instance keeps its status");
       present.retire();
       present = next;
       awaitProgress(writers);
@@ -244,7 +250,8 @@ class CuratorHandOverTest {
   }
 
   @Test
-  @DisplayName("a successor that fails gives back: the first one leads with the same token")
+  @DisplayName(
+      "a successor that fails gives the leadership back: the first one leads with the same token")
   void givenBackByOneThatFails() throws Exception {
     CuratorService.Endpoints served = fixture.endpoints();
     String failure =
@@ -310,7 +317,7 @@ class CuratorHandOverTest {
         try {
           released.await();
         } catch (InterruptedException refused) {
-          // As a defect would: it does not end when it is asked to.
+          // Plays a defect: the call does not end when it is interrupted.
           interrupted = true;
         }
       }
@@ -322,7 +329,8 @@ class CuratorHandOverTest {
   }
 
   @Test
-  @DisplayName("a predecessor that hangs stays in charge, and the new one does not start, in words")
+  @DisplayName(
+      "a predecessor that hangs stays in charge, and the new instance is refused with the reason")
   void hangingPredecessor() throws Exception {
     HangingEndpoints hanging = new HangingEndpoints(fixture.endpoints());
     Instance second = new Instance(fixture.startNext(hanging), hanging);
@@ -351,7 +359,7 @@ class CuratorHandOverTest {
   }
 
   @Test
-  @DisplayName("the heartbeats that one curator knew are known to the next")
+  @DisplayName("a curator hands its knowledge of heartbeats to the next one")
   void heartbeatsGoOver() throws Exception {
     CuratorFixture.heartbeat(CuratorGrpc.newBlockingV2Stub(fixture.asNode()));
     assertEquals(Health.HEALTH_HEALTHY, health());
@@ -366,7 +374,7 @@ class CuratorHandOverTest {
   }
 
   @Test
-  @DisplayName("a curator that follows sees nothing of it")
+  @DisplayName("a follower of a cluster does not notice a hand-over")
   void followersSeeNothing() throws Exception {
     try (CuratorFixture follower = CuratorFixture.idle()) {
       follower.follow(fixture);
@@ -382,7 +390,7 @@ class CuratorHandOverTest {
   }
 
   @Test
-  @DisplayName("a curator that was replaced writes nothing and keeps what it has published")
+  @DisplayName("a replaced curator writes nothing and keeps its published status")
   void replacedWritesNothing() throws Exception {
     Instance second = next();
     assertTrue(fixture.curator.give().find("place-in-election", Object.class).isEmpty());

@@ -16,8 +16,8 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Runs a curator in a JVM of its own, which can be stopped and continued. It ends when its standard
- * input ends, so that it never outlives the test.
+ * Runs a curator in a JVM of its own, which a test can stop and continue. The JVM ends when its
+ * standard input ends, so that it never outlives the test.
  */
 public final class CuratorProcess implements AutoCloseable {
 
@@ -36,7 +36,7 @@ public final class CuratorProcess implements AutoCloseable {
   }
 
   /**
-   * Campaigns until standard input ends: {@code main ETCD CA-FILE}. It obeys each line of it and
+   * Campaigns until standard input ends: {@code main ETCD CA-FILE}. It executes each line and
    * answers with {@code done}.
    */
   public static void main(String[] arguments) throws Exception {
@@ -51,7 +51,7 @@ public final class CuratorProcess implements AutoCloseable {
         System.out.println(DONE);
       }
     }
-    System.exit(0); // whatever threads a library has left
+    System.exit(0); // ends threads that a library has left, too
   }
 
   private static void obey(String order, CuratorFixture fixture) {
@@ -99,12 +99,12 @@ public final class CuratorProcess implements AutoCloseable {
         process, new InetSocketAddress(InetAddress.ofLiteral(at[0]), Integer.parseInt(at[1])));
   }
 
-  /** Where it serves. */
+  /** The address at which it serves. */
   public InetSocketAddress address() {
     return address;
   }
 
-  /** Stops the whole JVM with SIGSTOP: it stays connected and does nothing. */
+  /** Stops the whole JVM with SIGSTOP: it stays connected and idle. */
   public void pause() throws IOException, InterruptedException {
     signal("STOP");
   }
@@ -114,7 +114,7 @@ public final class CuratorProcess implements AutoCloseable {
     order(SWAP);
   }
 
-  /** Puts the monotonic clock by which it counts its lease forward, or back if negative. */
+  /** Moves the monotonic clock of its lease forward, or back if negative. */
   public void stepClock(Duration ahead) throws IOException {
     order(STEP + ahead.toMillis());
   }
@@ -128,7 +128,7 @@ public final class CuratorProcess implements AutoCloseable {
     }
   }
 
-  /** Continues it with SIGCONT. */
+  /** Continues the JVM with SIGCONT. */
   public void resume() throws IOException, InterruptedException {
     signal("CONT");
   }

@@ -60,7 +60,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class CuratorServiceTest {
 
-  /** A pattern for which a backtracking engine takes twice the time for each further letter. */
+  /** A pattern on which each further letter doubles the time of a backtracking engine. */
   private static final String CATASTROPHIC_PATTERN = "(a*)*b";
 
   private static final String CATASTROPHIC_INPUT = "a".repeat(5000);
@@ -229,7 +229,8 @@ class CuratorServiceTest {
   }
 
   @Test
-  @DisplayName("CUR-10 filters see the values of every enum of a node, by short and by full name")
+  @DisplayName(
+      "CUR-10 filters see the values of every enum of a node, by their short and full names")
   void cur10_enumNames() throws Exception {
     assertEquals(1, nodes("node.tpm_usage == NODE_TPM_USAGE_NOT_PRESENT").size());
     assertEquals(1, nodes("node.health != HEALTH_INVALID").size());

@@ -34,7 +34,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Reads by a leader that has its records in memory, on a real etcd behind a faulty proxy. */
+/** Reads from a leader that has its records in memory, on a real etcd behind a faulty proxy. */
 @Timeout(120)
 class LeaderReadTest {
 
@@ -112,7 +112,7 @@ class LeaderReadTest {
   @Test
   void certaintyIsAskedForAfterMemoryWasRead() throws Exception {
     assertEquals("first", read());
-    // The JVM stands still between the two, for longer than its lease.
+    // The JVM stops between the two calls, for longer than its lease.
     leads =
         () -> {
           try {
@@ -169,7 +169,7 @@ class LeaderReadTest {
     assertEquals(before + 1, callsOfEtcd());
   }
 
-  /** Returns how many reads, writes and transactions etcd has been asked for. */
+  /** Returns the number of reads, writes and transactions that etcd has received. */
   private static long callsOfEtcd() throws Exception {
     try (HttpClient http = HttpClient.newHttpClient()) {
       String metrics =
@@ -211,7 +211,7 @@ class LeaderReadTest {
             "the lock to expire",
             () -> {
               boolean locked = !direct.kv().range(RecordKeys.LEADER.range()).keys().isEmpty();
-              // Asked here afterwards, so that no pause can make it fail, however long it is.
+              // Checked afterwards, so that a pause of any length cannot make it fail.
               assertTrue(
                   locked || !leader.lease().holds(), "the lock expired before the certainty");
               return !locked;
@@ -233,7 +233,7 @@ class LeaderReadTest {
       ElectionState.Leader leader =
           (ElectionState.Leader) states.get(ElectionState.Leader.class::isInstance);
       direct.kv().delete(leader.lockKey());
-      // It may lead again before anybody asks.
+      // It may lead again before the next call.
       states.get(state -> !state.equals(leader));
       assertTrue(!leader.lease().holds());
     }

@@ -21,7 +21,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Filters that a member may send: those that are meant well, and those that cost too much. */
+/** Evaluates the filters that a member may send: harmless ones, and ones that cost too much. */
 class NodeFilterTest {
   private static final Node NODE =
       Node.newBuilder()
@@ -29,7 +29,7 @@ class NodeFilterTest {
           .setState(NodeState.NODE_STATE_UP)
           .build();
 
-  /** What no filter takes, though a machine is busy: the budget has 2 s. */
+  /** Longer than any filter takes on a busy machine: the budget is 2 s. */
   private static final Duration NEVER = Duration.ofSeconds(30);
 
   private static final String TEN = list(10);
@@ -60,7 +60,7 @@ class NodeFilterTest {
         "['a', node.id].filter(x, x != 'a').map(x, x + '!').exists(x, x == node.id + '!')",
         "size({'a': node.id}) == 1 && (node.state == 1 ? false : true)"
       })
-  @DisplayName("a filter that costs little picks what it says")
+  @DisplayName("a cheap filter selects the matching nodes")
   void cheap(String filter) throws Exception {
     assertEquals(1, picked(filter));
   }
@@ -80,8 +80,10 @@ class NodeFilterTest {
     return Stream.of(
         Named.of("nine loops of ten", nested(9, TEN)),
         Named.of("three loops of a hundred", nested(3, HUNDRED)),
-        Named.of("what CEL would take for true", nested(3, HUNDRED) + " || true"),
-        Named.of("what CEL would try ten times", TEN + ".exists(x, " + nested(3, HUNDRED) + ")"),
+        Named.of("a text that CEL would treat as true", nested(3, HUNDRED) + " || true"),
+        Named.of(
+            "an expression that CEL would evaluate ten times",
+            TEN + ".exists(x, " + nested(3, HUNDRED) + ")"),
         Named.of("a text that grows", "size(['abcdefgh']" + twice.repeat(40) + "[0]) > 0"),
         Named.of(
             "a text that grows fast",
@@ -115,7 +117,8 @@ class NodeFilterTest {
   @ParameterizedTest
   @MethodSource
   @Tag("attack")
-  @DisplayName("a filter that costs too much ends, and says so and what to do")
+  @DisplayName(
+      "a filter that costs too much ends with a message that names the cause and the remedy")
   void dear(String filter) {
     assertTimeoutPreemptively(
         NEVER,
@@ -129,7 +132,7 @@ class NodeFilterTest {
   }
 
   @Test
-  @DisplayName("the time is over all nodes of a list, not for each")
+  @DisplayName("the time limit holds for the whole list, not for each node")
   void timeOfTheList() {
     String second =
         "['"
@@ -149,7 +152,7 @@ class NodeFilterTest {
   }
 
   @Test
-  @DisplayName("an interrupted filter ends")
+  @DisplayName("an interrupted filter ends early")
   void interrupted() {
     assertTimeoutPreemptively(
         NEVER,

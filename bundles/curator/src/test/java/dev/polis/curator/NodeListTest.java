@@ -14,10 +14,10 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** Lists the nodes of small and large clusters, which are listed by different threads. */
+/** Lists the nodes of small and large clusters, which different threads do. */
 class NodeListTest {
 
-  /** More records than are listed on the thread that reads the request. */
+  /** More records than the thread that reads the request lists itself. */
   private static final int MANY = 200;
 
   private CuratorFixture fixture;
@@ -39,7 +39,7 @@ class NodeListTest {
   }
 
   @Test
-  @DisplayName("few and many nodes are listed alike: all that were stored before, in order")
+  @DisplayName("few and many nodes are listed alike: all stored nodes, in order")
   void fewAndMany() throws Exception {
     TreeSet<String> stored = new TreeSet<>(List.of(fixture.id.text()));
     assertEquals(List.copyOf(stored), ids(CuratorFixture.nodes(owner, "")));

@@ -32,7 +32,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Tests what an operator does to let a node join: the ticket and the approval. */
+/** Lets a node join as an operator does, with the ticket and the approval. */
 @Timeout(120)
 class NodeRegistrationTest {
 

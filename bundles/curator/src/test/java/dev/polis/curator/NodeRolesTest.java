@@ -30,7 +30,7 @@ class NodeRolesTest {
   private static CuratorFixture fixture;
   private static ManagementBlockingV2Stub owner;
 
-  /** Says what a request asks for one role. */
+  /** The change of one role that a request makes. */
   private enum Wish {
     ON,
     OFF,

@@ -45,7 +45,10 @@ class NodeWatchBroadcasterTest {
       assertNamed(RecordKeys.node(id), () -> read(curator.watch(watchOf(id))));
       fixture.reportStatus(curator, "127.0.9.1");
       assertEquals("127.0.9.1", read(all).getNodes(0).getStatus().getExternalAddress());
-      assertEquals(1, read(curator.watch(watchOfAll())).getNodesCount(), "what a new stream gets");
+      assertEquals(
+          1,
+          read(curator.watch(watchOfAll())).getNodesCount(),
+          "a new stream gets the readable nodes only");
       assertTrue(isLogged(fixture, RecordKeys.node(id)), "the log names it");
       var listed = CuratorFixture.nodes(fixture.management(), "");
       assertEquals(2, listed.size());
@@ -131,7 +134,7 @@ class NodeWatchBroadcasterTest {
     return watch.read(SOON_SECONDS, TimeUnit.SECONDS);
   }
 
-  /** Reads states up to the awaited one; all are of one node, in order. */
+  /** Reads states up to the awaited one, and requires that all are of one node and in order. */
   private static void awaitAddress(
       BlockingClientCall<?, WatchEvent> watch, String id, String address) throws Exception {
     int before = 0;
@@ -152,7 +155,7 @@ class NodeWatchBroadcasterTest {
       throws Exception {
     while (read(watch).getNodeTombstonesList().stream()
         .noneMatch(tombstone -> tombstone.getNodeId().equals(id))) {
-      // An earlier state.
+      // Skip an earlier state.
     }
   }
 }

@@ -38,7 +38,7 @@ class NodeWatchTest {
 
   private static final String OTHER = "metropolis-" + "0".repeat(31) + "1";
 
-  /** How long a stream is observed that must not send; a wrong message comes in milliseconds. */
+  /** The time for which a stream must stay silent; a wrong message would come in milliseconds. */
   private static final long SILENCE_MILLIS = 300;
 
   private CuratorFixture fixture;
@@ -203,7 +203,7 @@ class NodeWatchTest {
   }
 
   @Test
-  @DisplayName("a new watch begins with all that was acknowledged before it was called")
+  @DisplayName("a new watch begins with all changes that were acknowledged before its call")
   void watchBeginsWithWhatWasAcknowledged() throws Exception {
     for (int i = 1; i <= 100; i++) {
       String address = "127.0.2." + i;
@@ -214,13 +214,13 @@ class NodeWatchTest {
 
       assertEquals(address, next(one).getNodes(0).getStatus().getExternalAddress());
       assertEquals(address, next(all).getNodes(0).getStatus().getExternalAddress());
-      one.cancel("test goes on", null);
-      all.cancel("test goes on", null);
+      one.cancel("next round", null);
+      all.cancel("next round", null);
     }
   }
 
   @Test
-  @DisplayName("what a watch has shown, a later read shows, too")
+  @DisplayName("a state that a watch has shown is also in later reads")
   void readsAreNotBehindWatches() throws Exception {
     ManagementGrpc.ManagementBlockingV2Stub owner = fixture.management();
     BlockingClientCall<?, WatchEvent> watch = watchOf(fixture.id.text());
@@ -246,16 +246,16 @@ class NodeWatchTest {
     }
   }
 
-  /** Waits until the leader has seen a change, so that later watches begin with it. */
+  /** Waits until the leader has received a change, so that later watches begin with it. */
   private static void awaitEvent(
       BlockingClientCall<?, WatchEvent> watch, Predicate<WatchEvent> expected) throws Exception {
     while (!expected.test(next(watch))) {
-      // An earlier state.
+      // Skip an earlier state.
     }
     watch.cancel("the change was seen", null);
   }
 
-  /** Reads up to the message with the mark. */
+  /** Reads up to the message that marks the end of the backlog. */
   private static List<WatchEvent> backlog(BlockingClientCall<?, WatchEvent> watch)
       throws Exception {
     List<WatchEvent> messages = new ArrayList<>();

@@ -63,7 +63,7 @@ import org.junit.jupiter.api.Timeout;
 import org.osgi.framework.Version;
 import org.osgi.framework.VersionRange;
 
-/** Changes over gRPC which plugins the nodes should run. */
+/** Changes the wanted set of plugins over gRPC. */
 @Timeout(120)
 class PluginSetTest {
 
@@ -101,7 +101,7 @@ class PluginSetTest {
         .withDeadlineAfter(CuratorFixture.SOON.toSeconds(), TimeUnit.SECONDS);
   }
 
-  // ---- what is asked for
+  // ---- requests
 
   private static PluginManifest manifest(String name, String version, Version platform) {
     byte[] content = (name + version).getBytes(StandardCharsets.UTF_8);
@@ -224,7 +224,8 @@ class PluginSetTest {
   }
 
   @Test
-  @DisplayName("another version takes the place of the one that was wanted there, and is told")
+  @DisplayName(
+      "another version replaces the wanted one of the same scope, and the answer names both")
   void replaces() throws Exception {
     assertFalse(want(everywhere(), NAME, "1.0.0").hasBefore());
 
@@ -236,7 +237,8 @@ class PluginSetTest {
   }
 
   @Test
-  @DisplayName("wanting the same twice changes nothing, unless it is wanted anew")
+  @DisplayName(
+      "a repeated request for the same plugin changes nothing, unless it asks to try again")
   void sameTwice() throws Exception {
     want(everywhere(), NAME, "1.0.0");
     GetPluginSetResponse before = read(owner);
@@ -256,7 +258,8 @@ class PluginSetTest {
   }
 
   @Test
-  @DisplayName("a version older than the wanted one is refused in words, unless it is meant")
+  @DisplayName(
+      "a version older than the wanted one is refused with the reason, unless the request allows it")
   void olderIsRefused() throws Exception {
     want(everywhere(), NAME, "2.0.0");
 
@@ -273,7 +276,8 @@ class PluginSetTest {
   }
 
   @Test
-  @DisplayName("a version older than what a node runs is refused, if it would decide there")
+  @DisplayName(
+      "a version older than a node's running one is refused, if it would take effect there")
   void olderThanRunningIsRefused() throws Exception {
     report(reportOf("2.0.0"));
 
@@ -284,11 +288,11 @@ class PluginSetTest {
 
     want(node(fixture.id.text()), NAME, "2.0.0");
     want(everywhere(), NAME, "1.0.0");
-    assertEquals(2, wanted().size(), "a pinned node is not asked about what others should run");
+    assertEquals(2, wanted().size(), "a pinned node does not prevent a version for the others");
   }
 
   @Test
-  @DisplayName("of versions that are pushed at the same time the newest is wanted in the end")
+  @DisplayName("of versions that are pushed at the same time, the newest is wanted in the end")
   void concurrentPushes() throws Exception {
     List<Integer> versions = new ArrayList<>(IntStream.rangeClosed(1, 20).boxed().toList());
     Collections.shuffle(versions);
@@ -334,7 +338,7 @@ class PluginSetTest {
   }
 
   @Test
-  @DisplayName("a scope that does not exist is refused, with the name that was probably meant")
+  @DisplayName("a scope that does not exist is refused with the most similar name")
   void unknownScopes() {
     String role = refused(Status.Code.NOT_FOUND, () -> want(role("NightlyBakcup"), NAME, "1.0.0"));
     assertTrue(role.contains("did you mean \"NightlyBackup\"?"), role);
@@ -347,7 +351,7 @@ class PluginSetTest {
   }
 
   @Test
-  @DisplayName("a manifest that no node could accept is refused in words")
+  @DisplayName("a manifest that no node could accept is refused with the reason")
   void badManifests() {
     unacceptable(ByteString.EMPTY, "sign it");
     unacceptable(ByteString.copyFromUtf8("no manifest"), "cannot be read");
@@ -377,7 +381,7 @@ class PluginSetTest {
   }
 
   @Test
-  @DisplayName("what came with a node's distribution is wanted without a signature, else not")
+  @DisplayName("only a plugin of a node's distribution can be wanted without a signature")
   void distribution() throws Exception {
     PluginManifest metrics = manifest("dev.polis.metrics", "0.1.0", PLATFORM);
     ByteString file = DistributionManifest.of(metrics).encode();
@@ -396,7 +400,7 @@ class PluginSetTest {
   }
 
   @Test
-  @DisplayName("manifests beyond what the record may hold are refused")
+  @DisplayName("manifests beyond the size of the record are refused")
   void tooMany() throws Exception {
     List<PackageRequirement> packages =
         IntStream.range(0, 1500)
@@ -432,7 +436,7 @@ class PluginSetTest {
   }
 
   @Test
-  @DisplayName("a plugin that is not wanted any more leaves the decision to the wider scope")
+  @DisplayName("after a plugin is no longer wanted for a scope, the wider scope decides")
   void unwanted() throws Exception {
     want(everywhere(), NAME, "2.0.0");
     want(role(ROLE), NAME, "1.0.0");
@@ -448,10 +452,10 @@ class PluginSetTest {
     assertEquals(1, wanted().size());
   }
 
-  // ---- who may
+  // ---- permissions
 
   @Test
-  @DisplayName("a node wants nothing, an owner reports nothing, and a stranger reads nothing")
+  @DisplayName("a node may not want plugins, an owner may not report, and a stranger may not read")
   void permissions() {
     refused(
         Status.Code.PERMISSION_DENIED,
@@ -468,7 +472,7 @@ class PluginSetTest {
   // ---- reports
 
   @Test
-  @DisplayName("a node's report takes the place of its former one; node and time are the curator's")
+  @DisplayName("a node's report replaces its former one; the curator sets node and time")
   void reports() throws Exception {
     report(reportOf("1.0.0").setNodeId(OTHER).setReportedMillis(7));
     report(reportOf("2.0.0"));
@@ -498,7 +502,8 @@ class PluginSetTest {
   }
 
   @Test
-  @DisplayName("a watch begins with the set and gets each change, and who has the wanted files")
+  @DisplayName(
+      "a watch begins with the set, and gets each change and the nodes that have the wanted files")
   void watchGetsChanges() throws Exception {
     fixture.reportStatus(CuratorGrpc.newBlockingV2Stub(fixture.asNode()), "127.0.0.9");
     BlockingClientCall<?, WatchPluginSetResponse> watch = watch();
@@ -519,7 +524,8 @@ class PluginSetTest {
   }
 
   @Test
-  @DisplayName("a watch ends with a request to call again when another instance takes over")
+  @DisplayName(
+      "a watch ends with UNAVAILABLE when another instance takes over, so that the client calls again")
   void watchEndsWithTheInstance() throws Exception {
     BlockingClientCall<?, WatchPluginSetResponse> watch = watch();
     await(watch, now -> true);

@@ -35,7 +35,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.function.Executable;
 
-/** Changes the keys that may sign plugins over gRPC. */
+/** Changes over gRPC the keys that may sign plugins. */
 @Timeout(120)
 class PluginTrustTest {
 
@@ -104,7 +104,7 @@ class PluginTrustTest {
   }
 
   @Test
-  @DisplayName("the node gets each change, and no key at first")
+  @DisplayName("the node starts without a key, and gets each change")
   void changesReachTheNode() throws Exception {
     Values.await(
         fixture.trusted,
@@ -122,7 +122,7 @@ class PluginTrustTest {
         fixture.trusted,
         roots -> roots.keys().isEmpty(),
         CuratorFixture.SOON,
-        "the node to hear that the key is gone");
+        "the node to receive the key's removal");
   }
 
   @Test
@@ -146,7 +146,7 @@ class PluginTrustTest {
   }
 
   @Test
-  @DisplayName("a name or key that is taken, and malformed ones, are refused in words")
+  @DisplayName("a name or key that is taken or malformed is refused with the reason")
   void badKeysAreRefused() throws Exception {
     trust(owner).addTrustedKey(add("release", FIRST));
 
@@ -172,7 +172,7 @@ class PluginTrustTest {
   }
 
   @Test
-  @DisplayName("the last key is removed only by force, and it is said what follows")
+  @DisplayName("the last key is removed only by force, and the answer names the consequence")
   void lastKey() throws Exception {
     trust(owner).addTrustedKey(add("release", FIRST));
 
@@ -186,7 +186,7 @@ class PluginTrustTest {
   }
 
   @Test
-  @DisplayName("a key that signed what runs is removed only by force, and the plugins are named")
+  @DisplayName("a key of running plugins is removed only by force, and the plugins are named")
   void keyInUse() throws Exception {
     trust(owner).addTrustedKey(add("release", FIRST));
     trust(owner).addTrustedKey(add("development", SECOND));

@@ -87,7 +87,7 @@ class RecordMemoryTest {
 
     assertEquals(0, revision(A));
     assertEquals(8, revision(B));
-    assertEquals(List.of(A + 3, A + 6, A + 0, B + 8), changes, "each change is told once");
+    assertEquals(List.of(A + 3, A + 6, A + 0, B + 8), changes, "each change is delivered once");
   }
 
   @Test

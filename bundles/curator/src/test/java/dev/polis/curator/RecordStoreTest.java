@@ -330,7 +330,7 @@ class RecordStoreTest {
         assertThrows(
             EtcdFencedException.class, () -> fenced.updateNode(id(0), RecordStoreTest::oneMore));
         assertThrows(EtcdFencedException.class, fenced::nodes);
-        // Also an update that changes nothing: its record may be stale.
+        // An update without a change fails, too, because its record may be stale.
         assertThrows(EtcdFencedException.class, () -> fenced.updateNode(id(0), node -> node));
       }
     }
@@ -342,7 +342,7 @@ class RecordStoreTest {
     CountDownLatch began = new CountDownLatch(1);
     CountDownLatch others = new CountDownLatch(1);
     List<Thread> threads = new ArrayList<>();
-    // More than etcd takes in one request.
+    // Larger than one request to etcd may be.
     Node tooLarge =
         Node.newBuilder()
             .setPublicKey(ByteString.copyFrom(new byte[(1 << 20) + (1 << 19)]))

@@ -11,7 +11,10 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Uses the example addresses of RFC 5737 and RFC 3849, which no machine has. */
+/**
+ * Compares reported addresses with a call's source; the addresses are examples of RFC 5737 and RFC
+ * 3849, which no machine has.
+ */
 class ReportedAddressTest {
 
   private static InetAddress read(String text, String from) {
@@ -19,7 +22,8 @@ class ReportedAddressTest {
   }
 
   @Test
-  @DisplayName("a node reports the address that it calls from, or within a machine any of it")
+  @DisplayName(
+      "a node may report its source address; a call within the machine may report any loopback address")
   void own() {
     for (String own : List.of("192.0.2.7", "2001:db8::7", "127.0.0.1", "::1")) {
       assertEquals(InetAddress.ofLiteral(own), read(own, own));
@@ -30,7 +34,8 @@ class ReportedAddressTest {
 
   @Test
   @Tag("attack")
-  @DisplayName("a node cannot report the address of another machine, nor from afar one of this")
+  @DisplayName(
+      "a node cannot report another machine's address, nor from another machine a loopback address")
   void foreign() {
     for (List<String> pair :
         List.of(

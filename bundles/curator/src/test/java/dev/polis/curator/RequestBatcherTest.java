@@ -42,7 +42,7 @@ class RequestBatcherTest {
     }
   }
 
-  /** A caller on a thread of its own. */
+  /** Makes a request on a thread of its own. */
   private final class Caller {
     private final CompletableFuture<String> got = new CompletableFuture<>();
     private final Thread thread;
@@ -249,7 +249,7 @@ class RequestBatcherTest {
     assertEquals("for stays", stays.answer());
   }
 
-  /** A caller that may handle its request itself. */
+  /** Makes a request on a thread that may handle it itself. */
   private final class Direct {
     private final CompletableFuture<String> got = new CompletableFuture<>();
     private volatile boolean interruptedAfterwards;

@@ -38,7 +38,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(120)
 class RevocationTest {
 
-  /** The longest time from a revocation until each listener refuses the certificate. */
+  /** The time within which each listener must refuse a revoked certificate. */
   private static final Duration PROPAGATION = Duration.ofSeconds(1);
 
   private static CuratorPki pki(EtcdClient etcd) {
@@ -113,7 +113,7 @@ class RevocationTest {
 
   private static void drain(BlockingClientCall<?, WatchEvent> stream) throws Exception {
     while (stream.read() != null) {
-      // An event from before the end.
+      // Skip an event from before the end.
     }
   }
 

@@ -58,7 +58,7 @@ class StalledCallerTest {
     return call.read(CuratorFixture.SOON.toSeconds(), TimeUnit.SECONDS);
   }
 
-  /** Asserts it of each of several calls, by the slowest of them. */
+  /** Asserts that the slowest of several calls takes at most a second. */
   private static void assertWithinOneSecond(String what, int calls, Executable call)
       throws Throwable {
     MachineSpeed speed = MachineSpeed.measure();
@@ -77,7 +77,7 @@ class StalledCallerTest {
     CuratorBlockingV2Stub stranger =
         CuratorGrpc.newBlockingV2Stub(fixture.asKey(Ed25519.generate()));
     ManagementBlockingV2Stub owner = fixture.management();
-    // Opens the connections, so that handshakes are not measured.
+    // Opens the connections first, so that handshakes are not measured.
     fixture.reportStatus(node, "127.0.1.100");
     register(stranger);
     AtomicInteger last = new AtomicInteger();
@@ -129,7 +129,7 @@ class StalledCallerTest {
 
   @Test
   @DisplayName(
-      "CUR-22 and D-07 a watch that is not read delays nobody, and then sends the newest states")
+      "CUR-22 and D-07 a watch that is not read delays no other call, and then sends the newest states")
   void cur22_stalledWatch() throws Throwable {
     try (CuratorFixture fixture = CuratorFixture.leading()) {
       storeLargeNodes(fixture, "x");

@@ -154,7 +154,7 @@ class WorkerCertificatesTest {
 
   @Test
   @DisplayName(
-      "a key that is none, no kind, and an address that another node's sandbox has are refused")
+      "an invalid key, a missing kind, and the address of another node's sandbox are refused")
   void badInput() {
     CuratorFixture.refused(
         Status.Code.INVALID_ARGUMENT,
@@ -172,7 +172,8 @@ class WorkerCertificatesTest {
 
   @Test
   @Tag("attack")
-  @DisplayName("a node that reports an address elsewhere is refused and gets no certificate for it")
+  @DisplayName(
+      "a node that reports another machine's address is refused and gets no certificate for it")
   void addressElsewhere() throws Exception {
     for (String elsewhere : List.of("192.0.2.1", "10.0.0.1", "2001:db8::1")) {
       String refusal =

@@ -5,8 +5,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 
 /**
- * Opens connections that count their leases by a monotonic clock which a test puts forward and
- * back; the clock that runs on during a suspension, and the wall clock, are those of the machine.
+ * Opens connections whose leases use a monotonic clock that a test can move; the boot-time clock,
+ * which also counts during a suspension, and the wall clock are the machine's.
  */
 public final class SteppedLeases {
 
@@ -20,7 +20,7 @@ public final class SteppedLeases {
         new LeaseClocks(() -> real.nanos().getAsLong() + ahead.get(), real.boot(), real.wall()));
   }
 
-  /** Puts the clock forward, or back if negative. */
+  /** Moves the clock forward, or back if negative. */
   public void step(Duration by) {
     ahead.addAndGet(by.toNanos());
   }

@@ -98,7 +98,7 @@ import org.junit.jupiter.api.Test;
 import org.osgi.framework.BundleContext;
 import org.osgi.framework.ServiceRegistration;
 
-/** The organ behind a real host, called in plain text. */
+/** Calls the organ in plain text, behind a real host. */
 class DebugTest {
 
   private final CertificateAuthority ca = CertificateAuthority.create("Test cluster");
@@ -155,7 +155,7 @@ class DebugTest {
         host);
   }
 
-  /** A service registry that knows the whiteboard of the host and nothing else. */
+  /** Makes a service registry that knows only the host's whiteboard. */
   private BundleContext registry() {
     return fake(
         BundleContext.class,
@@ -258,7 +258,8 @@ class DebugTest {
   }
 
   @Test
-  @DisplayName("SEED-13 conditions hold only while they do, and not while their organ is absent")
+  @DisplayName(
+      "SEED-13 a condition holds only while its organ reports it, and not while the organ is absent")
   void seed13_conditions() {
     MutableValue<NetworkStatus> network = new MutableValue<>(new NetworkStatus.Waiting("a cable"));
     MutableValue<DataStatus> data = new MutableValue<>(new DataStatus.NotMounted("a key"));
@@ -296,7 +297,7 @@ class DebugTest {
   }
 
   @Test
-  @DisplayName("SEED-13 an unknown condition is NOT_FOUND and names those there are")
+  @DisplayName("SEED-13 an unknown condition is NOT_FOUND and names the existing ones")
   void seed13_unknownCondition() {
     assertRefused(Status.Code.NOT_FOUND, "IPAssigned", () -> holds("Happy"));
     assertRefused(Status.Code.NOT_FOUND, "\"\"", () -> holds(""));
@@ -331,7 +332,7 @@ class DebugTest {
   }
 
   @Test
-  @DisplayName("health and its explanation are served without credentials")
+  @DisplayName("health and its explanation are served to callers without credentials")
   void healthIsServed() throws Exception {
     health.organ("storage", "").set(HealthCondition.down("no-disk", "the disk is gone", "buy one"));
     DebugGrpc.DebugBlockingStub stub = DebugGrpc.newBlockingStub(channel);
@@ -408,7 +409,8 @@ class DebugTest {
   }
 
   @Test
-  @DisplayName("SEED-13 0 lines are all; n are the newest n, also of entries with several lines")
+  @DisplayName(
+      "SEED-13 0 lines means all lines; n means the newest n, also within entries of several lines")
   void seed13_tail() {
     logs.log("root.part").info("one");
     logs.log("root.part").info("two\nthree");
@@ -436,7 +438,7 @@ class DebugTest {
   }
 
   @Test
-  @DisplayName("an answer stays within what a client takes, the newest lines are kept")
+  @DisplayName("an answer stays within a client's limit and keeps the newest lines")
   void answersAreBounded() {
     for (int i = 0; i < 8000; i++) {
       logs.raw("root.part").line(i + " " + "x".repeat(1000));
@@ -450,7 +452,8 @@ class DebugTest {
   }
 
   @Test
-  @DisplayName("Logs answers without credentials, as the management does with them")
+  @DisplayName(
+      "Logs answers callers without credentials as the management answers callers with them")
   void logsOfTheNode() {
     logs.log("root.storage").error("the disk does not open");
     LogsRequest.Builder request =
@@ -472,7 +475,7 @@ class DebugTest {
   }
 
   @Test
-  @DisplayName("what is not there is refused in words")
+  @DisplayName("an absent component is refused with the reason")
   void refusals() throws Exception {
     NodeDebugServiceGrpc.NodeDebugServiceBlockingStub stub =
         NodeDebugServiceGrpc.newBlockingStub(channel);
@@ -507,7 +510,8 @@ class DebugTest {
   }
 
   @Test
-  @DisplayName("credentials of Kubernetes are handed out where that is on, for any user and groups")
+  @DisplayName(
+      "credentials of Kubernetes are issued where the setting is on, for any user and groups")
   void kubeconfigs() {
     organ.deactivate();
     kubeconfig = true;
@@ -538,7 +542,7 @@ class DebugTest {
     return end.status.get(10, TimeUnit.SECONDS);
   }
 
-  /** Sends an archive to the management listener as this user, or as a stranger. */
+  /** Sends an archive to the management listener with the caller's identity. */
   private End<LoadResponse> load(RpcClients caller, byte[]... archive) throws Exception {
     End<LoadResponse> end = new End<>();
     ManagedChannel management = caller.dial(host.address(RpcHost.MANAGEMENT));
@@ -585,7 +589,7 @@ class DebugTest {
 
   @Test
   @Tag("attack")
-  @DisplayName("a stranger puts no image into the node, by no port")
+  @DisplayName("a stranger cannot put an image into the node, through any port")
   void strangersLoadNoImages() throws Exception {
     AtomicLong loaded = new AtomicLong();
     organ.containers = store(loaded);
@@ -602,7 +606,8 @@ class DebugTest {
   }
 
   @Test
-  @DisplayName("an owner's images are loaded and named, also while the debug services are off")
+  @DisplayName(
+      "an owner's images are loaded and named, also while the debug services are switched off")
   void ownersLoadImages() throws Exception {
     AtomicLong loaded = new AtomicLong();
     for (boolean enabled : new boolean[] {true, false}) {
@@ -650,7 +655,7 @@ class DebugTest {
   }
 
   @Test
-  @DisplayName("an image archive reaches the container runtime whole, however it is cut")
+  @DisplayName("an image archive reaches the container runtime whole, in parts of any size")
   void imagesAreLoaded() throws Exception {
     allowImages();
     AtomicLong size = new AtomicLong();
@@ -667,7 +672,7 @@ class DebugTest {
 
   @Test
   @DisplayName(
-      "an archive that the container runtime refuses keeps its words, and nobody waits for the rest")
+      "a refusal by the container runtime keeps the runtime's text, and ends the call before the rest arrives")
   void imagesAreRefused() throws Exception {
     allowImages();
     organ.containers =
@@ -685,7 +690,7 @@ class DebugTest {
   }
 
   @Test
-  @DisplayName("the organ warns once, at its start, that it asks nobody who they are")
+  @DisplayName("the organ warns once, at its start, that it does not authenticate callers")
   void warnsOnce() {
     holds("IPAssigned");
     holds("IPAssigned");
@@ -700,14 +705,14 @@ class DebugTest {
   }
 
   @Test
-  @DisplayName("switched off, nothing is served")
+  @DisplayName("a switched-off organ serves nothing")
   void switchedOff() throws Exception {
     organ.deactivate();
     assertEquals(List.of(), served);
 
     organ = organ(false);
 
-    assertEquals(1, served.size(), "all but what takes images from those with a permission");
+    assertEquals(1, served.size(), "only the service that takes images from permitted callers");
     Await.until(
         "health says that they are switched off",
         () -> health.all().peek().orElseThrow().getFirst().code().equals("switched-off"));

@@ -19,7 +19,7 @@ class DescriptorCheckTest {
 
   @TempDir private Path process;
 
-  /** Lays out a process as {@code /proc} shows it. */
+  /** Writes the files of a process as {@code /proc} shows them. */
   private DescriptorCheck check(String limit, int open) throws IOException {
     Files.writeString(
         process.resolve("limits"),
@@ -38,7 +38,7 @@ class DescriptorCheckTest {
 
   @Test
   @DisplayName(
-      "from four fifths of the limit on, both numbers and the commands that raise it are said")
+      "from four fifths of the limit on, the condition names both numbers and the commands that raise the limit")
   void named() throws Exception {
     HealthCondition condition = check("20", 16).look().orElseThrow();
 
@@ -53,14 +53,14 @@ class DescriptorCheckTest {
   }
 
   @Test
-  @DisplayName("below, and without a limit, nothing is said")
+  @DisplayName("below that, and without a limit, there is no condition")
   void enough() throws Exception {
     assertEquals(Optional.empty(), check("20", 15).look());
     assertEquals(Optional.empty(), check("unlimited", 0).look());
   }
 
   @Test
-  @DisplayName("limits without the line are a failure that names the file")
+  @DisplayName("a file of limits without the line is a failure that names the file")
   void noLine() throws Exception {
     Files.writeString(process.resolve("limits"), "Limit\n");
     IOException failure = assertThrows(IOException.class, new DescriptorCheck(process)::look);
@@ -68,7 +68,7 @@ class DescriptorCheckTest {
   }
 
   @Test
-  @DisplayName("a process without a single free descriptor is named, though counting takes one")
+  @DisplayName("a process without a free descriptor is named, although counting needs one")
   void none() throws Exception {
     DescriptorCheck check = new DescriptorCheck(Path.of("/proc/self"));
     check.look();

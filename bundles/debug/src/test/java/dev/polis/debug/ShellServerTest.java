@@ -37,7 +37,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleContext;
 
-/** Talks to the shell over its socket; the framework behind it has no bundles. */
+/** Uses the shell over its socket; the framework behind it has no bundles. */
 @Timeout(60)
 class ShellServerTest {
   private static final Duration PATIENCE = Duration.ofSeconds(20);
@@ -87,7 +87,7 @@ class ShellServerTest {
     return channel;
   }
 
-  /** Executes a line; returns its output, and at the end how it ended. */
+  /** Executes a line; returns its output, followed by its result. */
   private static List<String> execute(SocketChannel channel, String line) throws IOException {
     OutputStream to = Channels.newOutputStream(channel);
     to.write((line + "\n").getBytes(StandardCharsets.UTF_8));
@@ -105,7 +105,7 @@ class ShellServerTest {
   }
 
   @Test
-  @DisplayName("a line is executed, its output comes, and then how it ended")
+  @DisplayName("a line is executed, and its output arrives, then its result")
   void executes() throws Exception {
     try (SocketChannel channel = connect()) {
       List<String> help = execute(channel, "help");
@@ -119,7 +119,7 @@ class ShellServerTest {
   }
 
   @Test
-  @DisplayName("commands that bring code which nobody has verified are not offered")
+  @DisplayName("commands that load unverified code are not offered")
   void noInstall() throws Exception {
     try (SocketChannel channel = connect()) {
       assertEquals("\0failed", execute(channel, "install file:/tmp/x.jar").getLast());
@@ -128,7 +128,7 @@ class ShellServerTest {
   }
 
   @Test
-  @DisplayName("the folder and the socket are for the node's user alone")
+  @DisplayName("only the node's user may use the folder and the socket")
   void privateSocket() throws Exception {
     assertEquals(
         "rwx------",
@@ -138,8 +138,7 @@ class ShellServerTest {
 
   @Test
   @Tag("attack")
-  @DisplayName(
-      "another user than the owner of the socket gets no shell, whatever the folder allows")
+  @DisplayName("only the owner of the socket gets a shell, even if the folder lets other users in")
   void stranger() throws Exception {
     assumeTrue((Integer) Files.getAttribute(socket, "unix:uid") == 0, "root gives a file away");
     try (SocketChannel owner = connect()) {
@@ -159,7 +158,7 @@ class ShellServerTest {
   }
 
   @Test
-  @DisplayName("more than four shells at once are refused in words")
+  @DisplayName("a fifth shell at the same time is refused with the reason")
   void fewAtOnce() throws Exception {
     List<SocketChannel> four = new ArrayList<>();
     for (int i = 0; i < 4; i++) {
@@ -179,7 +178,7 @@ class ShellServerTest {
   }
 
   @Test
-  @DisplayName("the end of the organ ends open shells and takes the socket away")
+  @DisplayName("the end of the organ ends open shells and removes the socket")
   void ends() throws Exception {
     try (SocketChannel channel = connect()) {
       execute(channel, "help");

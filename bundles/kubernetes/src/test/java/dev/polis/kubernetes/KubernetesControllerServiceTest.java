@@ -67,7 +67,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Runs the role as the role server does, and asks it over TLS. */
+/** Runs the role as the role server does, and calls it over TLS. */
 class KubernetesControllerServiceTest {
 
   private static final Duration SOON = Duration.ofSeconds(10);
@@ -195,7 +195,7 @@ class KubernetesControllerServiceTest {
   }
 
   @Test
-  @DisplayName("every request is answered with 503 and a Kubernetes Status in words")
+  @DisplayName("every request is answered with 503 and a Kubernetes Status that says why")
   void statusInWords() throws Exception {
     start();
     for (HttpRequest.Builder request :
@@ -246,7 +246,7 @@ class KubernetesControllerServiceTest {
   }
 
   @Test
-  @DisplayName("nothing listens before the node is a member")
+  @DisplayName("the port opens only after the node is a member")
   void waitsForCredentials() throws Exception {
     cluster.set(status(Optional.empty()));
     tree.organ("roles").run("controller", service(0)::run);
@@ -347,7 +347,7 @@ class KubernetesControllerServiceTest {
   }
 
   @Test
-  @DisplayName("a port that is none is refused by name")
+  @DisplayName("an invalid port is refused with the setting's name")
   void portOutOfRange() {
     assertEquals(
         "dev.polis.kubernetes.port is \"70000\", which is not within 0 to 65535",

@@ -82,7 +82,7 @@ import org.junit.jupiter.api.Test;
 import org.osgi.framework.BundleContext;
 import org.osgi.framework.ServiceRegistration;
 
-/** The organ behind a real host, called over TLS. */
+/** Calls the organ over TLS, behind a real host. */
 class ManagementTest {
   private static final Duration PATIENCE = Duration.ofSeconds(10);
 
@@ -126,7 +126,7 @@ class ManagementTest {
     tree.close();
   }
 
-  /** A service registry that knows the whiteboard of the host and nothing else. */
+  /** Makes a service registry that knows only the host's whiteboard. */
   private BundleContext registry() {
     return fake(
         BundleContext.class,
@@ -209,7 +209,7 @@ class ManagementTest {
   }
 
   @Test
-  @DisplayName("D-02 an unauthenticated Logs or Reboot is refused, and the node serves on")
+  @DisplayName("D-02 an unauthenticated Logs or Reboot is refused, and the node keeps serving")
   void d02_strangersAreRefused() {
     ManagedChannel stranger = dial(RpcClients.anonymous(RpcTrust.cluster(ca.certificate())));
     NodeManagementGrpc.NodeManagementBlockingStub stub =
@@ -228,7 +228,7 @@ class ManagementTest {
 
   @Test
   @DisplayName(
-      "RPC-03 every streaming method of the organ refuses strangers, and the node serves on")
+      "RPC-03 every streaming method of the organ refuses strangers, and the node keeps serving")
   void rpc03_everyStreamRefusesStrangers() throws Exception {
     ManagedChannel stranger = dial(RpcClients.anonymous(RpcTrust.cluster(ca.certificate())));
     List<MethodDescriptor<?, ?>> streams =
@@ -319,7 +319,8 @@ class ManagementTest {
   }
 
   @Test
-  @DisplayName("health is served to whoever may read the status of the cluster, and explained")
+  @DisplayName(
+      "health and its explanation are served to callers that may read the cluster's status")
   void healthIsServed() {
     health
         .role("ConsensusMember", "")
@@ -377,7 +378,8 @@ class ManagementTest {
   }
 
   @Test
-  @DisplayName("D-47 a power off is answered first, then asked of the launcher, once, by name")
+  @DisplayName(
+      "D-47 a power off is answered first; then the launcher gets one request with the caller's name")
   void d47_powerOffIsOrdered() throws Exception {
     RebootRequest off = RebootRequest.newBuilder().setType(Type.TYPE_POWER_OFF).build();
 
@@ -390,7 +392,8 @@ class ManagementTest {
   }
 
   @Test
-  @DisplayName("D-47 of several calls for a power off one counts, also if its caller has gone")
+  @DisplayName(
+      "D-47 of several calls for a power off one takes effect, also if its caller has disconnected")
   void d47_oncePerNode() {
     PowerRequest power = new PowerRequest(launcher, logs.log("test"));
     launcher.answered.countDown();
@@ -412,7 +415,8 @@ class ManagementTest {
   }
 
   @Test
-  @DisplayName("what this node cannot do is FAILED_PRECONDITION in words, and nothing happens")
+  @DisplayName(
+      "a request that this node cannot fulfil is FAILED_PRECONDITION with the reason, and nothing happens")
   void impossibleReboots() {
     assertRefused(
         Status.Code.FAILED_PRECONDITION,
@@ -458,7 +462,7 @@ class ManagementTest {
   }
 
   @Test
-  @DisplayName("what makes no sense is INVALID_ARGUMENT naming the value")
+  @DisplayName("a senseless request is INVALID_ARGUMENT with the value")
   void senselessReboots() {
     assertRefused(
         Status.Code.INVALID_ARGUMENT,
@@ -485,7 +489,7 @@ class ManagementTest {
   }
 
   @Test
-  @DisplayName("an update is refused in words, an unknown activation mode by its value")
+  @DisplayName("an update is refused with the reason, an unknown activation mode with its value")
   void updates() {
     assertRefused(
         Status.Code.INVALID_ARGUMENT,
@@ -503,7 +507,7 @@ class ManagementTest {
   }
 
   @Test
-  @DisplayName("when the organ goes its streams end with UNAVAILABLE, and no reader is left")
+  @DisplayName("when the organ stops, its streams end with UNAVAILABLE, and no reader is left")
   void goingEndsStreams() throws Exception {
     List<Throwable> ends = new CopyOnWriteArrayList<>();
     NodeManagementGrpc.newStub(ownersChannel()).logs(following("quiet"), noting(ends));
@@ -590,7 +594,7 @@ class ManagementTest {
     }
   }
 
-  /** Notes what it is asked for. */
+  /** Records the requests to the launcher. */
   private static final class Launcher implements BootReport {
     final List<String> asked = new CopyOnWriteArrayList<>();
     final CountDownLatch answered = new CountDownLatch(1);
@@ -602,7 +606,7 @@ class ManagementTest {
 
     @Override
     public void home(String summary) {
-      throw new AssertionError("not the management organ's to say");
+      throw new AssertionError("an unexpected call by the management organ");
     }
 
     @Override
@@ -618,7 +622,7 @@ class ManagementTest {
     @Override
     public void powerOff(String reason) {
       try {
-        // As if the process ended here: an answer that is not out by now never comes.
+        // Acts as if the process ended here: the answer must have been sent before.
         boolean inTime = answered.await(PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
         asked.add(inTime ? reason : "before the answer, " + reason);
       } catch (InterruptedException e) {

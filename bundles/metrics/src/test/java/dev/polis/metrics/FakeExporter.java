@@ -10,7 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 
-/** A program that takes the flag of Prometheus' node exporter and answers one metric. */
+/** Stands for Prometheus' node exporter: takes its flag and serves one metric. */
 final class FakeExporter {
   private FakeExporter() {}
 
@@ -35,7 +35,7 @@ final class FakeExporter {
     server.start();
   }
 
-  /** Makes an executable of it. */
+  /** Writes an executable that runs this class. */
   static Path install(Path folder) throws IOException {
     Path program = folder.resolve("node_exporter");
     Files.writeString(

@@ -89,7 +89,7 @@ final class MetricsFixture implements AutoCloseable {
           logs);
   final ProcessManager.OpenManager processes;
 
-  /** What the next instance knows about the node exporter. */
+  /** The next instance's settings of the node exporter. */
   String nodeExporter = "/nonexistent/node_exporter";
 
   StopReason stopReason = StopReason.CODE_REPLACED;
@@ -137,12 +137,12 @@ final class MetricsFixture implements AutoCloseable {
             fake(ClusterManager.class, method -> cluster));
   }
 
-  /** The organ as the framework sees it. */
+  /** Holds the organ as the framework does. */
   MetricsComponent organ() {
     return organ;
   }
 
-  /** Starts the next instance at the same port, runs a step, and ends the instance before. */
+  /** Starts the next instance at the same port, runs a step, and ends the previous instance. */
   void replace(Runnable step) throws Exception {
     MetricsComponent before = organ;
     int announced = announcements().size();
@@ -245,9 +245,9 @@ final class MetricsFixture implements AutoCloseable {
                 }));
   }
 
-  // ---- what it says
+  // ---- reports and logs
 
-  /** Where it said that it listens, oldest first. */
+  /** Returns the addresses at which it reported to listen, oldest first. */
   List<InetSocketAddress> announcements() {
     try (LogReader reader = logs.read(LogQuery.of("root.metrics.server").backlogAll())) {
       return reader.backlog().stream()
@@ -269,14 +269,14 @@ final class MetricsFixture implements AutoCloseable {
     return announcements().getLast();
   }
 
-  /** What is published about the organ now. */
+  /** Returns the organ's current health. */
   List<HealthCondition> health() {
     return health.all().peek().orElseThrow().stream()
         .flatMap(status -> status.conditions().stream())
         .toList();
   }
 
-  /** What a runnable has logged, oldest first. */
+  /** Returns the log lines of a runnable, oldest first. */
   List<String> logged(String dn) {
     try (LogReader reader = logs.read(LogQuery.of(dn).backlogAll())) {
       return reader.backlog().stream()
@@ -307,7 +307,7 @@ final class MetricsFixture implements AutoCloseable {
     }
   }
 
-  // ---- who reads
+  // ---- readers
 
   TlsIdentity user() {
     return user(ca);
@@ -373,7 +373,7 @@ final class MetricsFixture implements AutoCloseable {
     }
   }
 
-  /** Serial number of the certificate that the node presents to a new connection. */
+  /** Returns the serial number of the certificate that the node presents on a new connection. */
   BigInteger presented() throws IOException, InterruptedException {
     HttpResponse<String> response = get(user(), "/metrics");
     try {

@@ -42,7 +42,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The organ behind real sockets. */
+/** Runs the organ behind real sockets. */
 class MetricsTest {
   @TempDir private Path folder;
   private MetricsFixture node;
@@ -192,7 +192,7 @@ class MetricsTest {
   }
 
   @Test
-  @DisplayName("without credentials nothing listens; with them the server starts")
+  @DisplayName("the server starts once there are credentials, and not before")
   void waitsForCredentials() throws Exception {
     node.startWithoutCredentials();
     assertEquals(List.of(), node.announcements());
@@ -213,19 +213,20 @@ class MetricsTest {
       silent.connect(node.address());
       begun.connect(node.address());
       begun.getOutputStream().write(0x16);
-      // Twice what the server grants: it must be the server that ends them, not these time-outs.
+      // Twice the server's limit: the server must end them, not these time-outs.
       silent.setSoTimeout(20_000);
       begun.setSoTimeout(20_000);
 
       assertEquals(-1, silent.getInputStream().read());
-      // Its alerts, then the end; a time-out would throw.
+      // Reads the server's alerts, then the end; a time-out would throw.
       begun.getInputStream().transferTo(OutputStream.nullOutputStream());
     }
     assertEquals(200, node.get(node.user(), "/metrics").statusCode());
   }
 
   @Test
-  @DisplayName("when the node's address changes, it is served at the new one and not at the old")
+  @DisplayName(
+      "when the node's address changes, the page is served at the new one and not at the old")
   void followsTheAddress() throws Exception {
     node.start();
     InetSocketAddress old = node.address();
@@ -239,7 +240,7 @@ class MetricsTest {
   }
 
   @Test
-  @DisplayName("a port that is taken is named, with what to do")
+  @DisplayName("a port that is taken is named, with the remedy")
   void takenPort() throws Exception {
     try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       node.startAt(taken.getLocalPort());
@@ -259,7 +260,7 @@ class MetricsTest {
   }
 
   @Test
-  @DisplayName("other paths and methods are refused in words")
+  @DisplayName("other paths and methods are refused with the reason")
   void otherRequests() throws Exception {
     node.start();
     try (HttpClient client = node.client(node.user())) {
@@ -319,7 +320,8 @@ class MetricsTest {
   }
 
   @Test
-  @DisplayName("MET-01 the pages of two exporters are passed on, or the reason why there is none")
+  @DisplayName(
+      "MET-01 the pages of two exporters are passed on; for a missing one the reason is given")
   void met01_exporters() throws Exception {
     node.start();
     Exporter first = new Exporter("test1", page("one 1\n"));
@@ -345,7 +347,7 @@ class MetricsTest {
   }
 
   @Test
-  @DisplayName("an exporter that fails is an internal error, and the other pages stay")
+  @DisplayName("an exporter that fails gives an internal error, and the other pages still work")
   void failingExporter() throws Exception {
     node.start();
     node.organ()
@@ -397,7 +399,7 @@ class MetricsTest {
   }
 
   @Test
-  @DisplayName("a port that is none is refused at the start, by its key and value")
+  @DisplayName("an invalid port is refused at the start, with its key and value")
   void wrongSetting() {
     SettingException refusal = assertThrows(SettingException.class, () -> node.startAt(70_000));
 
@@ -408,7 +410,8 @@ class MetricsTest {
   }
 
   @Test
-  @DisplayName("a runnable that is gone is no longer counted, and one that died is, with its death")
+  @DisplayName(
+      "a runnable that was removed is no longer counted; one that died is counted, with its death")
   void runnablesComeAndGo() throws Exception {
     node.start();
     CountDownLatch dead = new CountDownLatch(1);
@@ -482,7 +485,7 @@ class MetricsTest {
   }
 
   @Test
-  @DisplayName("between two scrapes nothing runs: the library has started no thread of its own")
+  @DisplayName("between two scrapes no thread runs: the library has started none of its own")
   void idle() throws Exception {
     node.start();
 

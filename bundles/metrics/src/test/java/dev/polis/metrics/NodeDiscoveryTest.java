@@ -26,7 +26,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The list of nodes for Prometheus, from a curator on a real listener. */
+/** Serves the list of nodes for Prometheus, from a curator on a real listener. */
 class NodeDiscoveryTest {
 
   private static final String ID = "metropolis-0123456789abcdef0123456789abcdef";
@@ -53,7 +53,7 @@ class NodeDiscoveryTest {
     }
   }
 
-  /** Says that it leads, and does not know its own address yet. */
+  /** Answers that it leads, without an address of its own yet. */
   private static final class Follower extends CuratorLocalGrpc.CuratorLocalImplBase {
     @Override
     public void getCurrentLeader(
@@ -83,7 +83,7 @@ class NodeDiscoveryTest {
 
   @Test
   @DisplayName(
-      "MET-02 and D-44: 503 while no node has an address, then its target and labels as they are now")
+      "MET-02 and D-44: 503 while no node has an address, then the target with its current labels")
   void met02_discovery() throws Exception {
     node.start();
     try (RpcRegistration _ = node.host.serve(RpcHost.CURATOR, new Leader());
@@ -111,7 +111,7 @@ class NodeDiscoveryTest {
   }
 
   @Test
-  @DisplayName("a leader that refuses is a 503 with its words")
+  @DisplayName("a leader that refuses gives 503 with its message")
   void refused() throws Exception {
     node.start();
     try (RpcRegistration _ =
@@ -135,7 +135,7 @@ class NodeDiscoveryTest {
   }
 
   @Test
-  @DisplayName("a node without a curator says which nodes to ask")
+  @DisplayName("a node without a curator names the nodes to ask")
   void noCurator() throws Exception {
     node.start();
     node.host.forget();

@@ -29,10 +29,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The machine's metrics, from a program in the place of Prometheus' node exporter. */
+/** Serves the machine's metrics, from a program in place of Prometheus' node exporter. */
 class NodeExporterTest {
 
-  /** It is asked each 5 s, two questions may be missed, and a page waits for 5 s. */
+  /** The exporter is checked every 5 s, may miss two checks, and a page waits for 5 s. */
   private static final Duration NAMED = Duration.ofSeconds(30);
 
   @TempDir private Path folder;
@@ -43,7 +43,7 @@ class NodeExporterTest {
   void open() throws Exception {
     node = new MetricsFixture(folder);
     node.nodeExporter = FakeExporter.install(folder).toString();
-    // An address of its own, and so all ports.
+    // An address of its own has all ports free.
     ThreadLocalRandom random = ThreadLocalRandom.current();
     address =
         InetAddress.ofLiteral(
@@ -74,7 +74,7 @@ class NodeExporterTest {
   @DisplayName("the first request starts the exporter, and its page is passed on")
   void startedWhenAsked() throws Exception {
     node.start();
-    assertTrue(node.processes.records().isEmpty(), "started before anybody asked");
+    assertTrue(node.processes.records().isEmpty(), "started before the first request");
 
     awaitPage();
 
@@ -99,7 +99,7 @@ class NodeExporterTest {
   }
 
   @Test
-  @DisplayName("the exporter ends when the node goes down for good, asked for again or not")
+  @DisplayName("the exporter ends when the node goes down for good, with or without a new request")
   void powerOff() throws Exception {
     node.start();
     awaitPage();
@@ -115,7 +115,7 @@ class NodeExporterTest {
   }
 
   @Test
-  @DisplayName("an exporter that was killed is started again")
+  @DisplayName("a killed exporter is started again")
   void killed() throws Exception {
     node.start();
     awaitPage();
@@ -130,7 +130,8 @@ class NodeExporterTest {
 
   @Test
   @Tag("attack")
-  @DisplayName("on a node that is root the exporter is not, gains no rights, and reads no key")
+  @DisplayName(
+      "on a node that is root, the exporter is not root, gains no rights, and reads no key")
   void notRoot() throws Exception {
     Needs.root("running a process as another account");
     Path key = Files.writeString(folder.resolve("key.pem"), "secret");
@@ -156,7 +157,7 @@ class NodeExporterTest {
   }
 
   @Test
-  @DisplayName("an exporter that no other account reaches runs as root, and the log says why")
+  @DisplayName("an exporter that other accounts cannot reach runs as root, and the log says why")
   void unreachable() throws Exception {
     Needs.root("running a process as another account");
     node.start();
@@ -174,7 +175,7 @@ class NodeExporterTest {
 
   @Test
   @Tag("full")
-  @DisplayName("an exporter that a signal stopped is named in health, and not when it goes on")
+  @DisplayName("health names an exporter that a signal stopped, until it continues")
   void stoppedIsNamed() throws Exception {
     node.start();
     awaitPage();
@@ -202,21 +203,22 @@ class NodeExporterTest {
 
   @Test
   @Tag("full")
-  @DisplayName("of an exporter that crashes at its start the line that says why is quoted")
+  @DisplayName(
+      "the report on an exporter that crashes at its start quotes the line with the reason")
   void crashed() throws Exception {
     Files.writeString(
         Path.of(node.nodeExporter),
         "#!/bin/sh\nprintf 'panic: no collectors\\n\\ngoroutine 1 [running]:\\nmain.main()\\n'; exit 2\n");
     node.start();
 
-    // Each page waits for the exporter as long as its reader would.
+    // A page waits for the exporter as long as its reader would wait.
     Await.until(
         NAMED, "the reason", () -> page().body().contains("exit code 2; see the end of its log"));
     assertTrue(page().body().contains("its log says: panic: no collectors"), page().body());
   }
 
   @Test
-  @DisplayName("without the program the page says how to get it, and looks again at each request")
+  @DisplayName("without the program the page says how to get it, and each request searches again")
   void missing() throws Exception {
     node.nodeExporter = folder.resolve("later").toString();
     node.start();
@@ -235,7 +237,8 @@ class NodeExporterTest {
   }
 
   @Test
-  @DisplayName("a taken port is named with the process that has it, and its page is not passed on")
+  @DisplayName(
+      "a taken port is named with the process that has it, and that process's page is not passed on")
   void takenPort() throws Exception {
     try (ServerSocket other = new ServerSocket()) {
       other.bind(new InetSocketAddress(address, 7841));
@@ -243,7 +246,7 @@ class NodeExporterTest {
 
       Await.until(
           MetricsFixture.PATIENCE,
-          "the reason in words",
+          "the reason as text",
           () -> page().body().contains("is taken by process " + ProcessHandle.current().pid()));
 
       HttpResponse<String> page = page();
@@ -253,7 +256,7 @@ class NodeExporterTest {
   }
 
   @Test
-  @DisplayName("the node exporter of this machine answers its node_* metrics")
+  @DisplayName("the node exporter of this machine serves its node_* metrics")
   void realProgram() throws Exception {
     node.nodeExporter = "";
     node.start();

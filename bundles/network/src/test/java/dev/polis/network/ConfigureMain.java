@@ -10,7 +10,7 @@ import dev.polis.wire.net.Net;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** Runs the network organ once, in whatever network namespace this process is in. */
+/** Runs the network organ once, in the network namespace of this process. */
 final class ConfigureMain {
   private ConfigureMain() {}
 
@@ -18,7 +18,7 @@ final class ConfigureMain {
    * Prints the status of the network, or the refusal.
    *
    * @param arguments state directory, address, true or false for manage, resolver file, and a
-   *     configuration in the text format, which is left out to have the organ apply what it stored
+   *     configuration in the text format, or none, so that the organ applies the stored one
    */
   public static void main(String[] arguments) throws Exception {
     Root root = Root.at(Path.of(arguments[0]));

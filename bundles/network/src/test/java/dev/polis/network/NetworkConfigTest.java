@@ -16,7 +16,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Applies and refuses network configurations, in network namespaces that hold nothing else. */
+/** Applies and refuses network configurations, in network namespaces of their own. */
 class NetworkConfigTest {
 
   @TempDir private Path folder;
@@ -25,7 +25,7 @@ class NetworkConfigTest {
   static void needsRoot() {
     Assumptions.assumeTrue(
         Files.isWritable(Path.of("/proc/sys/kernel/hostname")),
-        "needs root, who can make a network namespace");
+        "making a network namespace needs root");
   }
 
   /** Runs these commands in a network namespace of their own, with two adapters that are down. */
@@ -35,7 +35,7 @@ class NetworkConfigTest {
             List.of(
                 "ip link add eth0 type veth peer name eth1",
                 "ip link set eth0 address 52:54:00:12:34:56",
-                // So that eth0 has a carrier once it is up.
+                // With its peer up, eth0 has a carrier once it is up.
                 "ip link set eth1 up"));
     script.addAll(List.of(commands));
     Process shell =
@@ -47,7 +47,9 @@ class NetworkConfigTest {
     return printed;
   }
 
-  /** The command line of the organ with this configuration, or with the one that it stored. */
+  /**
+   * Returns the organ's command line with this configuration, or with none to apply the stored one.
+   */
   private String organ(String address, boolean manage, String... configuration) throws IOException {
     List<String> command =
         new ArrayList<>(
@@ -109,7 +111,7 @@ class NetworkConfigTest {
 
   @Test
   @DisplayName(
-      "a later start applies the stored configuration again, before the address is looked for")
+      "a later start applies the stored configuration again, before it searches for an address")
   void appliedAtEachStart() throws Exception {
     inNamespace(organ("192.0.2.7", true, STATIC));
 
@@ -121,7 +123,7 @@ class NetworkConfigTest {
 
   @Test
   @DisplayName(
-      "what an interface has and the configuration has not is removed, and a repeat changes nothing")
+      "settings of an interface that the configuration lacks are removed, and a repeat changes nothing")
   void exactlyAsConfigured() throws Exception {
     String printed =
         inNamespace(
@@ -181,7 +183,7 @@ class NetworkConfigTest {
   }
 
   @Test
-  @DisplayName("a stored configuration is refused too, when the node no longer owns its network")
+  @DisplayName("a stored configuration is refused, too, once the node no longer owns its network")
   void storedIsNotIgnored() throws Exception {
     inNamespace(organ("192.0.2.7", true, STATIC));
 

@@ -64,10 +64,10 @@ class NetworkHandOverTest {
 
   @Test
   @DisplayName(
-      "a second instance does not apply the stored configuration again; the first is not asked any more")
+      "a second instance does not apply the stored configuration again; the first receives no more calls")
   void theSecondInstanceConfiguresFromNowOn() throws Exception {
     HandOvers.Membership<NetworkService> first = next();
-    // What would be refused, if it were applied: this node does not own its network.
+    // This configuration would be refused if it were applied: the node does not own its network.
     Path stored = root.esp().networkConfiguration().path();
     Files.write(
         stored,
@@ -91,11 +91,11 @@ class NetworkHandOverTest {
 
   @Test
   @DisplayName(
-      "an instance that owns the interfaces applies the stored configuration after one that did not")
+      "an instance that owns the interfaces applies the stored configuration after one without that right")
   void theSecondInstanceOwnsTheInterfaces() throws Exception {
     Assumptions.assumeTrue(
         Files.isWritable(Path.of("/proc/sys/kernel/hostname")),
-        "needs root, who owns the loopback interface");
+        "changing the loopback interface needs root");
     HandOvers.Membership<NetworkService> first = next(false);
     Files.write(
         root.esp().networkConfiguration().path(),

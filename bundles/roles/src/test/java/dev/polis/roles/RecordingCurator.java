@@ -31,7 +31,7 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** A curator over TLS that records what a node reports and says whatever roles a test wants. */
+/** Stands for a curator over TLS: records a node's reports and sends the roles that a test sets. */
 final class RecordingCurator implements AutoCloseable {
 
   final LogTree logs = LogTree.create();
@@ -99,7 +99,7 @@ final class RecordingCurator implements AutoCloseable {
 
         @Override
         public void onError(Throwable gone) {
-          // The node went away, which is how each of these tests ends.
+          // The node disconnected, as at the end of each of these tests.
         }
 
         @Override

@@ -60,7 +60,7 @@ class RolePluginsTest {
   private final RunningRoles running =
       new RunningRoles(plugins.subtrees(), tree.runnables(), health.all(), consensus);
 
-  /** What the plugins of a test did, oldest first. */
+  /** The actions of the test's plugins, oldest first. */
   private final List<String> events = new CopyOnWriteArrayList<>();
 
   RolePluginsTest() {
@@ -74,7 +74,7 @@ class RolePluginsTest {
     tree.close();
   }
 
-  /** A role with a program that needs a mount, and a helper of the program. */
+  /** A role with a mount, a program that needs it, and a helper of the program. */
   private final class Backup implements RolePlugin {
     private final String version;
 
@@ -152,7 +152,7 @@ class RolePluginsTest {
 
   @Test
   @DisplayName(
-      "ROL-03 a role that comes and goes twice ends in order, without FATAL or delay, and leaves no status")
+      "ROL-03 a role that is added and removed twice ends in order, without FATAL or delay, and leaves no status")
   void rol03_rolesComeAndGo() throws Exception {
     plugins.add(new Backup("v1"), BACKUP, 0, 1);
     for (int round = 1; round <= 2; round++) {
@@ -189,7 +189,7 @@ class RolePluginsTest {
 
   @Test
   @DisplayName(
-      "a plugin that goes is stopped because its code goes, and for what the node goes for")
+      "a removed plugin's role stops with the reason of a replacement, and a stopping node's with the node's reason")
   void codeGoes() throws Exception {
     for (StopReason reason :
         List.of(StopReason.CODE_REPLACED, StopReason.PROCESS_RESTART, StopReason.POWER_OFF)) {
@@ -206,7 +206,8 @@ class RolePluginsTest {
   }
 
   @Test
-  @DisplayName("the newest plugin of a role takes over, and the former one again when it goes")
+  @DisplayName(
+      "the newest plugin of a role takes over, and the former one returns when that is removed")
   void newestTakesOver() throws Exception {
     want(BACKUP);
     Backup second = new Backup("v2");
@@ -227,7 +228,7 @@ class RolePluginsTest {
   }
 
   @Test
-  @DisplayName("a wanted role that no plugin brings does not run, and its health says why")
+  @DisplayName("a wanted role without a plugin does not run, and its health says why")
   void roleWithoutPlugin() throws Exception {
     want(BACKUP, RoleName.KUBERNETES_CONTROLLER);
     plugins.add(new Backup("v1"), BACKUP, 0, 1);
@@ -243,7 +244,7 @@ class RolePluginsTest {
 
   @Test
   @DisplayName(
-      "a role whose plugin says that it lacks something is DEGRADED and does not count as running")
+      "a role whose plugin reports a missing requirement is DEGRADED and does not count as running")
   void incompletePlugin() throws Exception {
     HealthCondition lacking = HealthCondition.degraded("no-tape", "there is no tape", "put one in");
     want(BACKUP);
@@ -268,11 +269,11 @@ class RolePluginsTest {
     assertEquals(1, healthOf(BACKUP).orElseThrow().conditions().size());
 
     want();
-    Await.until(SOON, "the role to be gone", () -> healthOf(BACKUP).isEmpty());
+    Await.until(SOON, "the end of the role", () -> healthOf(BACKUP).isEmpty());
   }
 
   @Test
-  @DisplayName("a role whose plugin fails does not run, and its health says with what")
+  @DisplayName("a role whose plugin fails does not run, and its health quotes the failure")
   void failingPlugin() throws Exception {
     want(BACKUP);
     plugins.add(
@@ -285,7 +286,7 @@ class RolePluginsTest {
 
     Await.until(
         SOON,
-        "its health to say why",
+        "the reason in its health",
         () ->
             healthOf(BACKUP)
                 .filter(now -> now.level() == HealthLevel.DOWN)
@@ -300,7 +301,7 @@ class RolePluginsTest {
     want(RoleName.CONSENSUS_MEMBER);
     Await.until(
         SOON,
-        "its health to say what is awaited",
+        "the awaited condition in its health",
         () ->
             healthOf(RoleName.CONSENSUS_MEMBER)
                 .filter(now -> now.code().equals(RoleHealth.NO_CONSENSUS))
@@ -320,7 +321,7 @@ class RolePluginsTest {
   }
 
   @Test
-  @DisplayName("names that differ in capitals only are different roles with places of their own")
+  @DisplayName("names that differ only in capitals are different roles with folders of their own")
   void twins() throws Exception {
     RoleName other = new RoleName("NightlyBAckup");
     plugins.add(new Backup("v1"), BACKUP, 0, 1);

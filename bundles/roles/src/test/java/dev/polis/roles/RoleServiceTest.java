@@ -73,7 +73,7 @@ class RoleServiceTest {
   private static final DataStatus MOUNTED =
       new DataStatus.Mounted(StorageSecurity.INSECURE, "a directory");
 
-  /** Properties of a plugin's service. */
+  /** Returns the properties of a plugin's service. */
   private static final Map<String, Object> PROPERTIES =
       Map.of(RolePlugin.ROLE, BACKUP.text(), Constants.SERVICE_ID, 1L);
 
@@ -92,7 +92,7 @@ class RoleServiceTest {
   }
 
   @Test
-  @DisplayName("ROL-01 a boot id is 16 bytes, not all zero, and another at each boot")
+  @DisplayName("ROL-01 a boot id has 16 bytes, is not all zero, and differs at each boot")
   void rol01_bootId() {
     ByteString id = REPORT.bootId();
     assertEquals(16, id.size());
@@ -140,7 +140,7 @@ class RoleServiceTest {
   }
 
   @Test
-  @DisplayName("D-50 a report that failed is repeated")
+  @DisplayName("D-50 a failed report is repeated")
   void d50_reportIsRepeated() throws Exception {
     curator.refusals.set(2);
     try (LeaderConnection connection = curator.connect()) {
@@ -157,7 +157,7 @@ class RoleServiceTest {
   }
 
   @Test
-  @DisplayName("D-08 heartbeats come well within the time-out of 10 s")
+  @DisplayName("D-08 heartbeats arrive well within the time-out of 10 s")
   void d08_heartbeats() throws Exception {
     try (LeaderConnection connection = curator.connect()) {
       subtree.run("heartbeat", new RoleHeartbeat(connection, Duration.ofMillis(20))::run);
@@ -166,7 +166,7 @@ class RoleServiceTest {
   }
 
   @Test
-  @DisplayName("D-08 also the longest interval that can be set leaves room for a lost heartbeat")
+  @DisplayName("D-08 even the longest possible interval leaves room for a lost heartbeat")
   void d08_longestInterval() throws Exception {
     long timeOut = Duration.ofSeconds(10).toMillis();
     try (LeaderConnection connection = curator.connect()) {
@@ -185,7 +185,7 @@ class RoleServiceTest {
   }
 
   @Test
-  @DisplayName("D-08 a heartbeat that waits for its next turn ends at once when it is stopped")
+  @DisplayName("D-08 a heartbeat that waits for its next interval ends at once when it is stopped")
   void d08_cancelled() throws Exception {
     try (LeaderConnection connection = curator.connect()) {
       // Longer than the tree waits for a runnable that is stopped.
@@ -333,14 +333,14 @@ class RoleServiceTest {
   private void awaitReported(RoleName... roles) throws Exception {
     Await.until(
         SOON,
-        "a report that says running: " + List.of(roles),
+        "a report of running roles: " + List.of(roles),
         () ->
             !curator.reported.isEmpty()
                 && RoleRecord.running(curator.reported.getLast())
                     .equals(Optional.of(new TreeSet<>(List.of(roles)))));
   }
 
-  /** Holds two instances of the organ; the second continues from the first. */
+  /** Runs two instances of the organ; the second continues from the state of the first. */
   private final class Two implements AutoCloseable {
     final CountingRole plugin = new CountingRole();
     final HandOverTable handOvers = HandOverTable.open(curator.logs);
@@ -389,7 +389,7 @@ class RoleServiceTest {
   }
 
   @Test
-  @DisplayName("a second instance goes on with the roles of the first: no run ends or begins")
+  @DisplayName("a second instance continues the roles of the first: no run ends or begins")
   void aSecondInstanceGoesOnWithTheRuns() throws Exception {
     try (Two two = new Two()) {
       HandOvers.Membership<RoleService> second = two.join();
@@ -397,7 +397,10 @@ class RoleServiceTest {
       assertEquals(two.one.roles().peek(), second.instance().roles().peek());
       second.instance().add(two.plugin, PROPERTIES);
       second.instance().expectNoMorePlugins();
-      assertEquals(Optional.of(Set.of(BACKUP)), two.one.running().peek(), "what was given stays");
+      assertEquals(
+          Optional.of(Set.of(BACKUP)),
+          two.one.running().peek(),
+          "the runs stay with the first instance");
 
       two.retire(two.first);
 
@@ -439,7 +442,7 @@ class RoleServiceTest {
   }
 
   @Test
-  @DisplayName("a run whose plugin has gone during the hand-over ends")
+  @DisplayName("a run ends if its plugin was removed during the hand-over")
   void aPluginThatIsGoneAfterTheHandOver() throws Exception {
     try (Two two = new Two()) {
       HandOvers.Membership<RoleService> second = two.join();

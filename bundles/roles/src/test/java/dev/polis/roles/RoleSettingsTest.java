@@ -31,7 +31,7 @@ class RoleSettingsTest {
           curator_port       | 0     | curator.port is "0", which is not within 1 to 65535
           curator_port       | 65536 | curator.port is "65536", which is not within 1 to 65535
           """)
-  @DisplayName("nonsense is refused with the setting and its value")
+  @DisplayName("an invalid value is refused with the setting and the value")
   void refused(String key, int value, String message) {
     RoleConfig config = config(Map.of(key, value));
 

@@ -11,7 +11,7 @@ import org.bouncycastle.cert.jcajce.JcaX509CertificateConverter;
 import org.bouncycastle.cert.jcajce.JcaX509v3CertificateBuilder;
 import org.bouncycastle.operator.jcajce.JcaContentSignerBuilder;
 
-/** A certificate to be stored; who signed it does not matter here. */
+/** Makes certificates to be stored; any signer will do. */
 final class Certificates {
 
   private Certificates() {}

@@ -54,7 +54,7 @@ class ClockCheckTest {
   }
 
   @Test
-  @DisplayName("a file that is written again after the clock went back does not hide it")
+  @DisplayName("a file that is rewritten after the clock was set back does not hide the change")
   void writtenAgain() throws Exception {
     written(NOON.plus(Duration.ofHours(1)));
     check.remember();
@@ -64,7 +64,7 @@ class ClockCheckTest {
   }
 
   @Test
-  @DisplayName("a clock that goes back by more than a minute while the node runs is named")
+  @DisplayName("a clock that is set back by more than a minute while the node runs is named")
   void behindItself() throws Exception {
     assertEquals(Optional.empty(), check.look());
     now = NOON.minusSeconds(60);
@@ -77,7 +77,8 @@ class ClockCheckTest {
   }
 
   @Test
-  @DisplayName("a node that was restarted after the command touched its files accepts the clock")
+  @DisplayName(
+      "a node accepts the clock if it is restarted after the command that touches its files")
   void touched() throws Exception {
     written(NOON.plus(Duration.ofDays(300)));
     String remedy = check.look().orElseThrow().remedy();
@@ -92,7 +93,7 @@ class ClockCheckTest {
   }
 
   @Test
-  @DisplayName("the files of a node are its audit log, its identity, its esp and its launcher's")
+  @DisplayName("the check reads a node's audit log, its identity, its ESP and its launcher's files")
   void files() throws Exception {
     Root root = Root.at(folder);
     for (Path each :

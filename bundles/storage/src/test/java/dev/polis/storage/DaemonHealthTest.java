@@ -27,7 +27,8 @@ class DaemonHealthTest {
   @TempDir private Path folder;
 
   @Test
-  @DisplayName("a daemon of the volume that a signal stopped is named with the command that helps")
+  @DisplayName(
+      "a volume's daemon that a signal stopped is named, with the command that continues it")
   void stopped() throws Exception {
     LogTree logs = LogTree.create();
     try (ProcessManager.OpenManager processes = ProcessManager.open(folder, logs);

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-@DisplayName("D-04 the owner's recovery key opens a volume without any curator")
+@DisplayName("D-04 the owner's recovery key opens a volume without a curator")
 class RecoveryShareFileTest {
 
   @TempDir Path directory;
@@ -45,8 +45,7 @@ class RecoveryShareFileTest {
 
   @Test
   @Tag("attack")
-  @DisplayName(
-      "a share that was sealed is opened by the owner's key, by no other, and shows nothing")
+  @DisplayName("only the owner's key opens a sealed share, whose bytes reveal nothing")
   void whatWasSealedIsOpenedByTheOwnerAlone() throws Exception {
     assertFalse(share.exists());
     assertEquals(Problem.ABSENT, refused(Secret.of(owner.getEncoded())));

@@ -127,7 +127,7 @@ class SealedConfigurationFileTest {
   @ParameterizedTest
   @EnumSource
   @Tag("attack")
-  @DisplayName("STO-03 each damage is told from absence, and never leads to a new volume")
+  @DisplayName("STO-03 each damage is distinguished from absence, and never leads to a new volume")
   void sto03_damage(Damage damage) throws Exception {
     bench.manager.mountNew(StorageSecurity.INSECURE, keys);
     bench.root.data().node().roles().write(new byte[] {1});
@@ -150,7 +150,7 @@ class SealedConfigurationFileTest {
   }
 
   @Test
-  @DisplayName("STO-03 missing while the volume is there: no new volume over it")
+  @DisplayName("STO-03 a missing file beside an existing volume never leads to a new volume")
   void sto03_missing() throws Exception {
     bench.manager.mountNew(StorageSecurity.INSECURE, keys);
     assertInstanceOf(Stored.None.class, bench.sealed.read());
@@ -164,7 +164,8 @@ class SealedConfigurationFileTest {
   }
 
   @Test
-  @DisplayName("STO-03 the sealer that sealed it opens it, the content is not found in the file")
+  @DisplayName(
+      "STO-03 only the sealer that sealed the file opens it, and the content is not readable in it")
   void sto03_sealed() throws Exception {
     SealedConfigurationFile sealed = new SealedConfigurationFile(file, new Scrambler());
     sealed.write(configuration);
@@ -176,7 +177,7 @@ class SealedConfigurationFileTest {
   }
 
   @Test
-  @DisplayName("D-09 a volume of another node or a lost one is refused in words")
+  @DisplayName("D-09 a volume of another node and a lost volume are refused with the reason")
   void d09_foreignOrLost() throws Exception {
     FileException lost =
         assertThrows(FileException.class, () -> bench.manager.mountExisting(configuration));
@@ -190,7 +191,7 @@ class SealedConfigurationFileTest {
   }
 
   @Test
-  @DisplayName("D-09 a data directory that something else filled is left alone")
+  @DisplayName("D-09 a data directory with foreign content is left alone")
   void d09_filledDirectory() throws Exception {
     Files.createDirectories(bench.root.data().path());
     Files.writeString(bench.root.data().path().resolve("photo"), "of a person");

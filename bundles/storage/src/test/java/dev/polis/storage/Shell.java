@@ -13,7 +13,7 @@ import java.util.Comparator;
 import java.util.HexFormat;
 import java.util.List;
 
-/** What tests do to the machine. */
+/** Runs commands on the machine, and examines its files. */
 final class Shell {
 
   private Shell() {}
@@ -25,7 +25,7 @@ final class Shell {
     assertEquals(0, process.waitFor(), String.join(" ", command) + ": " + output);
   }
 
-  /** One digest over names, modes and contents of everything below a path. */
+  /** Returns one digest over names, modes and contents of everything below a path. */
   static String digest(Path top) throws Exception {
     MessageDigest digest = MessageDigest.getInstance("SHA-256");
     try (var paths = Files.walk(top)) {
@@ -45,7 +45,7 @@ final class Shell {
     return HexFormat.of().formatHex(digest.digest());
   }
 
-  /** Whether any file below a path holds a text. */
+  /** Returns whether any file below a path holds a text. */
   static boolean contains(Path top, String text) throws IOException, InterruptedException {
     Process grep =
         new ProcessBuilder("grep", "-rqaF", text, top.toString()).redirectErrorStream(true).start();

@@ -35,7 +35,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The organ as the framework sees it, with a real gocryptfs volume, which needs no root. */
+/** Runs the organ as the framework does, with a real gocryptfs volume, which needs no root. */
 class StorageComponentTest {
 
   private static final StorageSecurity SECURITY = StorageSecurity.AUTHENTICATED_ENCRYPTED;
@@ -139,7 +139,7 @@ class StorageComponentTest {
   }
 
   @Test
-  @DisplayName("a second instance keeps the volume of the first, which gives it back and takes it")
+  @DisplayName("a second instance keeps the volume of the first, gives it back, and takes it again")
   void handedOver() throws Exception {
     UnlockKeys keys = UnlockKeys.generate(new SecureRandom());
     HandOvers handOvers = HandOverTable.open(logs);
@@ -174,7 +174,7 @@ class StorageComponentTest {
   }
 
   @Test
-  @DisplayName("of two instances the one that keeps the volume unmounts it, when both end for good")
+  @DisplayName("of two instances that both end for good, the one that holds the volume unmounts it")
   void twoInstancesPoweredOff() throws Exception {
     HandOvers handOvers = HandOverTable.open(logs);
     try (var processes = processes()) {

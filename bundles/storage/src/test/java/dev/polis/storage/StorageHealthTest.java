@@ -18,7 +18,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What opens a volume after a power-off, from real files, and how it is shown. */
+/** Derives from real files what a volume needs to open after a power-off, and its health. */
 class StorageHealthTest {
 
   private static final DataStatus.Mounted ENCRYPTED =

@@ -16,11 +16,12 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * A state directory with everything a volume needs; what the component wires, without a framework.
+ * Makes a state directory with everything that a volume needs, wired as the component does, without
+ * a framework.
  */
 final class VolumeBench implements AutoCloseable {
 
-  // The smallest XFS there is has 300 MiB; the image is sparse.
+  // The smallest possible XFS has 300 MiB; the image is sparse.
   static final long SIZE = 320L << 20;
 
   final Root root;
@@ -79,11 +80,11 @@ final class VolumeBench implements AutoCloseable {
     try {
       return catalog.usable(security).security() == security;
     } catch (StorageException e) {
-      return false; // that it is refused is the answer
+      return false; // a refusal is the answer
     }
   }
 
-  /** Ends the server of a volume as a crash would. */
+  /** Kills the server of a volume, as a crash would. */
   void kill(String daemon) throws Exception {
     long pid =
         processes.records().stream()

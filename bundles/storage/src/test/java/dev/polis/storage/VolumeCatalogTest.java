@@ -17,7 +17,9 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Tests the report on a volume that is weaker than it could be, as the machine lacks something. */
+/**
+ * Checks the report on a volume that is weaker than possible because the machine lacks a feature.
+ */
 class VolumeCatalogTest {
 
   @TempDir Path directory;

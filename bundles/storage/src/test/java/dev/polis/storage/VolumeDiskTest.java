@@ -24,7 +24,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Full and read-only disks, on small file systems of their own. */
+/** Uses full and read-only disks, on small file systems of their own. */
 class VolumeDiskTest {
 
   @TempDir Path directory;
@@ -46,7 +46,7 @@ class VolumeDiskTest {
 
   @Test
   @DisplayName(
-      "a disk too small for the file system of a volume is said in words, nothing is left, and a retry works")
+      "a disk too small for the file system of a volume is named, nothing is left, and a retry works")
   void full() throws Exception {
     try (VolumeBench bench = new VolumeBench(disk, StorageSecurity.ENCRYPTED)) {
       UnlockKeys keys = UnlockKeys.generate(new SecureRandom());
@@ -66,7 +66,7 @@ class VolumeDiskTest {
 
   @ParameterizedTest
   @EnumSource
-  @DisplayName("a read-only disk is said in words before anything is done")
+  @DisplayName("a read-only disk is named before any change")
   void readOnly(StorageSecurity security) throws Exception {
     try (VolumeBench bench = new VolumeBench(disk, security)) {
       Shell.run("mount", "-o", "remount,ro", disk.toString());
@@ -79,7 +79,8 @@ class VolumeDiskTest {
   }
 
   @Test
-  @DisplayName("a state directory that cannot be made or is none is refused in words")
+  @DisplayName(
+      "a state directory that cannot be made, or is no directory, is refused with the reason")
   void stateDirectory() throws Exception {
     Shell.run("mount", "-o", "remount,ro", disk.toString());
     FileException unwritable =

@@ -28,7 +28,7 @@ class VolumeKeyFileTest {
   private Path target;
   private Path path;
 
-  /** A folder that holds a file of the node's user in place of the key. */
+  /** Makes a folder that holds a file of the node's user in place of the key. */
   @BeforeEach
   void prepare() throws Exception {
     key = VolumeKey.of(UnlockKeys.generate(new SecureRandom()));
@@ -63,7 +63,7 @@ class VolumeKeyFileTest {
   }
 
   @Test
-  @DisplayName("a key that was left is replaced, and goes with its folder")
+  @DisplayName("a leftover key is replaced, and deleted with its folder")
   void left() throws Exception {
     try (VolumeKeyFile _ = VolumeKeyFile.write(path, key)) {
       assertEquals(new String(key.passphrase(), StandardCharsets.US_ASCII), Files.readString(path));

@@ -34,24 +34,27 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Kills another JVM with kill -9 at each step of making a volume; then this one continues. */
+/** Kills another JVM with kill -9 at each step of making a volume; then this JVM continues. */
 class VolumeKillTest {
 
   private static final int KILLED = CrashAgent.KILLED;
 
-  /** A plain directory takes the fewest: its marker, its identity, the end of the marker. */
+  /**
+   * The fewest steps are those of a plain directory: its marker, its identity, the end of the
+   * marker.
+   */
   private static final int LEAST_STEPS = 5;
 
   /**
-   * How many steps of an encrypted volume one kill stands for: a kill takes seconds there, and each
-   * step of a plain directory is one of an encrypted volume, too.
+   * The steps from one kill to the next with an encrypted volume, where a kill takes seconds; each
+   * step of a plain directory is also one of an encrypted volume.
    */
   private static final int STRIDE = Tier.pick(4, 1, 1);
 
   @TempDir Path directory;
   private VolumeBench bench;
 
-  /** What a new volume is made of; a kill at the entry of each leaves another state behind. */
+  /** The parts that make a new volume; a kill at the entry of each leaves another state behind. */
   private static final String[] STEPS = {
     FilePlacement.class.getName() + ".write",
     FilePlacement.class.getName() + ".delete",
@@ -96,7 +99,7 @@ class VolumeKillTest {
   @ParameterizedTest
   @EnumSource
   @DisplayName(
-      "D-09 killed at each step of making a volume, the next attempt with the same keys ends in the same place")
+      "D-09 after a kill at any step of making a volume, the next attempt with the same keys ends in the same state")
   void d09_killedAtEachStep(StorageSecurity security) throws Exception {
     VolumeBench.assumePossible(security);
     List<String> undisturbed = List.of();
@@ -142,7 +145,7 @@ class VolumeKillTest {
     return System.getProperty("surefire.test.class.path", "");
   }
 
-  /** Continues as the next start does, and returns what the state directory holds at the end. */
+  /** Continues as the next start does, and returns the final content of the state directory. */
   private List<String> resume(Path state, StorageSecurity security) throws Exception {
     bench = new VolumeBench(state, security);
     bench.manager.adopt();
@@ -166,7 +169,7 @@ class VolumeKillTest {
     return entries(state);
   }
 
-  /** Everything on the disk apart from the records of processes and what is encrypted. */
+  /** Returns everything on the disk except the records of processes and encrypted content. */
   private static List<String> entries(Path state) throws IOException {
     try (Stream<Path> files = Files.walk(state)) {
       return files

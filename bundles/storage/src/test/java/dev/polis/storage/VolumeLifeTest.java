@@ -32,7 +32,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Each security, for real: on this kernel, with the real programs. */
+/** Mounts volumes of each security on this kernel, with the real programs. */
 class VolumeLifeTest {
 
   private static final String WITNESS = "a witness that must not be found in the open";
@@ -64,7 +64,7 @@ class VolumeLifeTest {
 
   @ParameterizedTest
   @EnumSource
-  @DisplayName("STO-02 a witness survives unmounting and mounting, twice")
+  @DisplayName("STO-02 a file survives unmounting and mounting, twice")
   void sto02_witness(StorageSecurity security) throws Exception {
     open(security);
     bench.manager.mountNew(security, keys);
@@ -89,7 +89,7 @@ class VolumeLifeTest {
 
   @ParameterizedTest
   @EnumSource
-  @DisplayName("a reader beside a writer finds the former content or the new one, never nothing")
+  @DisplayName("a reader beside a writer finds the former or the new content, never an empty file")
   void readWhileReplaced(StorageSecurity security) throws Exception {
     open(security);
     bench.manager.mountNew(security, keys);
@@ -115,7 +115,7 @@ class VolumeLifeTest {
   @ParameterizedTest
   @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "INSECURE")
   @Tag("attack")
-  @DisplayName("STO-04 a wrong key is a clean error and the backing is untouched")
+  @DisplayName("STO-04 a wrong key gives a clear error, and the backing stays unchanged")
   void sto04_wrongKey(StorageSecurity security) throws Exception {
     open(security);
     bench.manager.mountNew(security, keys);
@@ -177,7 +177,7 @@ class VolumeLifeTest {
 
   @ParameterizedTest
   @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "INSECURE")
-  @DisplayName("a volume whose server was killed is published as lost and mounts again")
+  @DisplayName("a volume whose server was killed is published as lost, and can be mounted again")
   void serverKilled(StorageSecurity security) throws Exception {
     open(security);
     bench.manager.mountNew(security, keys);
@@ -193,7 +193,7 @@ class VolumeLifeTest {
   @ParameterizedTest
   @EnumSource
   @Tag("attack")
-  @DisplayName("D-09 a new volume is never made over one that is there, whatever its security")
+  @DisplayName("D-09 a new volume is never made over an existing one, of any security")
   void d09_nothingIsMadeOver(StorageSecurity security) throws Exception {
     open(security);
     bench.manager.mountNew(security, keys);
@@ -213,7 +213,7 @@ class VolumeLifeTest {
     assertEquals(before, durable(), "the state directory was changed");
   }
 
-  /** Everything that outlives a reboot. */
+  /** Returns everything that outlives a reboot. */
   private String durable() throws Exception {
     String backing = Shell.digest(Path.of(bench.volume.backing()));
     return Shell.digest(bench.root.esp().path()) + backing + bench.root.data().list();

@@ -51,7 +51,7 @@ class VolumeLuksMapperTest {
   }
 
   @Test
-  @DisplayName("a file system is made where noise looks like another one")
+  @DisplayName("a file system is made even where random bytes look like another one")
   void noiseIsNoFileSystem() throws Exception {
     assumeTrue(
         ProgramPath.find("", List.of("mkfs.xfs")).isPresent(),
@@ -90,7 +90,7 @@ class VolumeLuksMapperTest {
 
   @Test
   @DisplayName(
-      "STO-04 the header made by the format command opens with its key alone; device-mapper is not needed")
+      "STO-04 the header made by the format command opens with its key and without device-mapper")
   void sto04_headerAndKey() throws Exception {
     Path image = Files.createFile(directory.resolve("disk"));
     Files.write(image, new byte[64 << 20]);

@@ -17,7 +17,7 @@ import java.util.regex.Pattern;
 import javax.net.ssl.SSLContext;
 
 /**
- * Holds the way of one user to the API of Kubernetes.
+ * Holds one user's access to the API of Kubernetes.
  *
  * @param server such as {@code https://198.18.0.2:6443}
  * @param user the user's key and certificate
@@ -25,13 +25,13 @@ import javax.net.ssl.SSLContext;
  */
 record ApiAccess(URI server, TlsIdentity user, TlsTrust trust) {
 
-  /** Returns the way of a user of the cluster, through the proxy of a node. */
+  /** Returns the access of a user of the cluster, through the proxy of a node. */
   static ApiAccess proxy(String address, int port, UserCredentials user) {
     return of(
         URI.create("https://" + address + ":" + port), user.tls(), TlsTrust.Source.of(user.ca()));
   }
 
-  /** Returns the way that a kubeconfig with its certificates inside describes. */
+  /** Returns the access that a kubeconfig with embedded certificates describes. */
   static ApiAccess kubeconfig(String text) {
     return of(
         URI.create(field(text, "server")),
@@ -40,7 +40,7 @@ record ApiAccess(URI server, TlsIdentity user, TlsTrust trust) {
         decoded(text, "certificate-authority-data"));
   }
 
-  /** Returns the way of a user whose key and certificates are given as PEM. */
+  /** Returns the access of a user whose key and certificates are given as PEM. */
   static ApiAccess of(URI server, String key, String certificate, String ca) {
     return of(
         server,
@@ -52,7 +52,7 @@ record ApiAccess(URI server, TlsIdentity user, TlsTrust trust) {
     return new ApiAccess(server, user, TlsTrust.authority(trust));
   }
 
-  /** Returns what connections are made with. */
+  /** Returns the TLS context for connections. */
   SSLContext tls() {
     return TlsContexts.context(TlsKeys.fixed(user), trust);
   }

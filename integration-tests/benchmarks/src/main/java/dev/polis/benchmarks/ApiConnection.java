@@ -10,8 +10,8 @@ import java.time.Duration;
 import java.util.Locale;
 
 /**
- * Makes one request after the other on a kept connection, with as little work of its own as can be:
- * what is measured is who answers.
+ * Makes one request after the other on a kept connection, with as little work of its own as
+ * possible, so that the server's time is measured.
  */
 final class ApiConnection implements AutoCloseable {
 
@@ -33,7 +33,9 @@ final class ApiConnection implements AutoCloseable {
         access.server().getAuthority());
   }
 
-  /** Gets a path, and returns how many bytes came; anything but 200 is a failure. */
+  /**
+   * Gets a path, and returns the number of bytes received; a status other than 200 is a failure.
+   */
   int get(String path) throws IOException {
     String request =
         "GET %s HTTP/1.1\r\nHost: %s\r\nAccept: application/json\r\n\r\n".formatted(path, host);

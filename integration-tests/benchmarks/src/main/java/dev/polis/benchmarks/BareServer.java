@@ -65,20 +65,20 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Answers the calls that are measured with prepared bytes and nothing behind them but, for a write,
- * one transaction of etcd: the least that a server on grpc-java, Netty and the JDK's TLS can do.
- * Says READY and its port, and stays until standard input ends.
+ * Answers the measured calls with prepared bytes, and a write with one transaction of etcd: the
+ * least that a server on grpc-java, Netty and the JDK's TLS can do. Prints READY and its port, and
+ * runs until standard input ends.
  */
 final class BareServer {
 
-  /** As a node's RPC host has them. */
+  /** The same number as in a node's RPC host. */
   private static final int EVENT_LOOPS = 2;
 
-  /** As a node's RPC host prefers them. */
+  /** In the order that a node's RPC host prefers. */
   private static final List<String> CIPHERS =
       List.of("TLS_CHACHA20_POLY1305_SHA256", "TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384");
 
-  /** Half of what the clients keep: a server that allows less often disconnects them. */
+  /** Half of the clients' interval: a server that allows fewer keep-alives disconnects them. */
   private static final int KEEP_ALIVE_SECONDS = 5;
 
   private static final byte[] EMPTY = new byte[0];
@@ -183,7 +183,7 @@ final class BareServer {
     answer.onCompleted();
   }
 
-  /** Writes once for all who wait, with the revision that the write before came to. */
+  /** Writes once for all waiting callers, on the revision of the previous write. */
   private void write(byte[] record) {
     try {
       long revision = kv.put(KEY, record);
@@ -196,7 +196,7 @@ final class BareServer {
         waiting.forEach(answer -> answer(answer, done.succeeded()));
       }
     } catch (EtcdException failure) {
-      // Whoever measures sees the output, and that no call is answered any more.
+      // The benchmark notices the output, and that calls are no longer answered.
       throw new IllegalStateException("the server writes no more", failure);
     } catch (InterruptedException end) {
       Thread.currentThread().interrupt();
@@ -208,11 +208,11 @@ final class BareServer {
       answer(answer, EMPTY);
     } else {
       answer.onError(
-          Status.ABORTED.withDescription("somebody else wrote " + KEY).asRuntimeException());
+          Status.ABORTED.withDescription("another caller wrote " + KEY).asRuntimeException());
     }
   }
 
-  /** Encodes an event once, and has each event loop send it on its own connections. */
+  /** Encodes an event once; each event loop sends it on its own connections. */
   private void deliver(UpdateNodeLabelsRequest request) {
     NodeLabels.Builder labels = NodeLabels.newBuilder();
     for (UpdateNodeLabelsRequest.Pair pair : request.getUpsertList()) {
@@ -268,7 +268,7 @@ final class BareServer {
     }
   }
 
-  /** Returns a method whose answers are encoded already. */
+  /** Returns a method whose answers are already encoded. */
   private static <Q, A extends MessageLite> MethodDescriptor<Q, byte[]> bytes(
       MethodDescriptor<Q, A> method) {
     return method.toBuilder(method.getRequestMarshaller(), new Prepared()).build();
@@ -290,7 +290,7 @@ final class BareServer {
     }
   }
 
-  /** Has gRPC copy the bytes at once, without a buffer in between. */
+  /** Lets gRPC copy the bytes directly, without a buffer in between. */
   private static final class PreparedStream extends ByteArrayInputStream implements Drainable {
     PreparedStream(byte[] bytes) {
       super(bytes);

@@ -17,7 +17,7 @@ import java.util.List;
  */
 final class BareUnderTest implements AutoCloseable {
 
-  /** What its figures are called. */
+  /** The name of its figures. */
   static final String NAME = "bare gRPC";
 
   private static final String READY = "READY ";
@@ -85,7 +85,7 @@ final class BareUnderTest implements AutoCloseable {
     }
   }
 
-  /** Connects to it as one connects to the curator. */
+  /** Connects to it as clients connect to the curator. */
   ClusterAccess access() {
     return access;
   }

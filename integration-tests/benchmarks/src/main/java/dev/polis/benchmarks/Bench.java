@@ -17,7 +17,7 @@ import picocli.CommandLine.Option;
     mixinStandardHelpOptions = true)
 final class Bench implements Callable<Integer> {
 
-  /** What can be measured on its own. */
+  /** A part that can be measured on its own. */
   enum Part {
     start,
     idle,
@@ -36,7 +36,7 @@ final class Bench implements Callable<Integer> {
       names = "--markdown",
       paramLabel = "FILE",
       description = "Writes the tables into a file, too.")
-  Path markdown; // null if not asked for
+  Path markdown; // null unless requested
 
   @Option(
       names = "--only",

@@ -10,7 +10,7 @@ import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 
-/** Asks the bundle that calls, in whatever container it is, what it has seen. */
+/** Reads the observations of the calling bundle, in any container. */
 final class CallerPort implements AutoCloseable {
   private static final Duration PATIENCE = Duration.ofSeconds(120);
   private static final Duration PAUSE = Duration.ofMillis(20);
@@ -20,12 +20,12 @@ final class CallerPort implements AutoCloseable {
   private final BufferedReader answers;
 
   /**
-   * What was seen since the question before.
+   * The observations since the previous question.
    *
    * @param gap the longest time without an answer, in nanoseconds
    * @param answered calls
    * @param failed calls
-   * @param lost how often a user of the service was left without any
+   * @param lost times that a user of the service had none
    * @param stopped other bundles that were stopped
    * @param wiredAnew other bundles that were wired anew
    * @param version that answered last
@@ -44,7 +44,7 @@ final class CallerPort implements AutoCloseable {
           words[6]);
     }
 
-    /** Joins what was seen in two stretches of time, this one first. */
+    /** Joins the observations of two periods, this one first. */
     Seen and(Seen later) {
       return new Seen(
           Math.max(gap, later.gap),
@@ -65,14 +65,14 @@ final class CallerPort implements AutoCloseable {
             new InputStreamReader(socket.getInputStream(), StandardCharsets.US_ASCII));
   }
 
-  /** Returns a port that nobody uses at this moment. */
+  /** Returns a port that is free at this moment. */
   static int free() throws IOException {
     try (ServerSocket any = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       return any.getLocalPort();
     }
   }
 
-  /** Connects to the caller as soon as it is there. */
+  /** Connects to the caller as soon as it listens. */
   static CallerPort open(int port) throws IOException, InterruptedException {
     long deadline = System.nanoTime() + PATIENCE.toNanos();
     while (true) {
@@ -96,7 +96,7 @@ final class CallerPort implements AutoCloseable {
     return Seen.of(line);
   }
 
-  /** Waits until a version answers, and returns everything that was seen meanwhile. */
+  /** Waits until a version answers, and returns all observations of the wait. */
   Seen awaitVersion(String version) throws IOException, InterruptedException {
     long deadline = System.nanoTime() + PATIENCE.toNanos();
     Seen all = next();

@@ -45,7 +45,7 @@ final class ClusterAccess implements AutoCloseable {
     this(node, CURATOR_PORT);
   }
 
-  /** Connects to another server than the curator, at this port of the node's address. */
+  /** Connects to a server other than the curator, at this port of the node's address. */
   ClusterAccess(NodeUnderTest node, int port) {
     this.node = node;
     this.port = port;
@@ -57,7 +57,7 @@ final class ClusterAccess implements AutoCloseable {
     return channel;
   }
 
-  /** A new connection to the curator as the owner of the cluster. */
+  /** Opens a new connection to the curator as the owner of the cluster. */
   ManagedChannel asOwner() throws IOException {
     Path owner = node.owner();
     UserCredentials credentials =
@@ -80,13 +80,13 @@ final class ClusterAccess implements AutoCloseable {
         Files.readString(folder.resolve("ca.pem")));
   }
 
-  /** A new connection to the curator as the node itself. */
+  /** Opens a new connection to the curator as the node itself. */
   ManagedChannel asNode() throws IOException {
     NodeCredentials credentials = nodeCredentials();
     return dial(RpcClients.authenticated(credentials.tls(), RpcTrust.cluster(credentials.ca())));
   }
 
-  /** The certificates of etcd's root user. */
+  /** Returns the certificates of etcd's root user. */
   static EtcdTls etcdTls(Path state) throws IOException {
     Path pki = state.resolve("data/etcd/pki");
     return new EtcdTls(
@@ -99,7 +99,7 @@ final class ClusterAccess implements AutoCloseable {
     return URI.create(node.etcdFlag("listen-client-urls"));
   }
 
-  /** A new connection to etcd with the client of this project, without a namespace. */
+  /** Opens a new connection to etcd with the client of this project, without a namespace. */
   EtcdClient etcd() throws IOException {
     URI url = etcdUrl();
     return EtcdClient.connect(
@@ -107,7 +107,7 @@ final class ClusterAccess implements AutoCloseable {
             List.of(EtcdEndpoint.of(url.getHost() + ":" + url.getPort())), etcdTls(node.state())));
   }
 
-  /** A new connection to etcd with jetcd alone. */
+  /** Opens a new connection to etcd with jetcd alone. */
   Client jetcd() throws Exception {
     EtcdTls tls = etcdTls(node.state());
     KeyStore store = KeyStore.getInstance("PKCS12");
@@ -127,14 +127,14 @@ final class ClusterAccess implements AutoCloseable {
         .build();
   }
 
-  /** The public key of the node, as requests name it. */
+  /** Returns the public key of the node, as requests name it. */
   byte[] nodeKey() throws IOException {
     return Ed25519.raw(nodeCredentials().publicKey());
   }
 
-  /** What etcd says of itself. */
+  /** Returns etcd's own metrics. */
   Map<String, Double> etcdMetrics() throws IOException {
-    // The socket lies in etcd's working directory, which no path of its command line names.
+    // The socket is in etcd's working directory, which its command line does not name.
     Path socket =
         Path.of("/proc", Long.toString(node.etcd().pid()), "cwd")
             .resolve(node.etcdFlag("listen-client-http-urls").substring("unix://".length()));

@@ -11,12 +11,12 @@ import java.util.Optional;
 import java.util.TreeMap;
 
 /**
- * Finds the processes of one Kubernetes among all of the machine, by their programs: those whose
- * command lines name its folder, and the shims that live in the mount namespace of its containerd.
+ * Finds the processes of one Kubernetes among all of the machine: those whose command lines name
+ * its folder, and the shims in the mount namespace of its containerd.
  */
 final class Components {
 
-  /** What the processes of a component use together. */
+  /** The resources that the processes of a component use together. */
   record Use(int processes, double mebibytes, double cpuSeconds) {
     static final Use NONE = new Use(0, 0, 0);
 
@@ -46,7 +46,7 @@ final class Components {
 
   private Components() {}
 
-  /** Finds what runs now for a folder. */
+  /** Finds the running processes of a folder. */
   static Components of(Path folder) throws IOException {
     List<Found> all = all();
     Components components = new Components();
@@ -104,7 +104,7 @@ final class Components {
     }
   }
 
-  /** Returns what each component uses, and has used of a core so far. */
+  /** Returns the memory and the CPU time of each component so far. */
   Map<String, Use> sample() throws IOException {
     Map<String, Use> samples = new TreeMap<>();
     for (Map.Entry<String, List<Long>> each : pids.entrySet()) {

@@ -7,7 +7,7 @@ import java.lang.management.ManagementFactory;
  * Holds the CPU time of all processes that take part in a call, in seconds; other processes do not
  * distort it.
  *
- * @param node the node's JVM, or what serves in its place
+ * @param node the node's JVM, or the server in its place
  * @param etcd its etcd
  * @param client this process
  */
@@ -39,7 +39,7 @@ record CpuSpent(double node, double etcd, double client) {
     return node + etcd + client;
   }
 
-  /** {@code node + etcd + client}, in microseconds for each of so many calls. */
+  /** Returns {@code node + etcd + client}, in microseconds per call. */
   String each(long calls) {
     return Report.number(
         "%.0f + %.0f + %.0f µs", node / calls * 1e6, etcd / calls * 1e6, client / calls * 1e6);

@@ -9,10 +9,10 @@ import java.util.stream.Collectors;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
 
-/** Measures a command of polisctl with its AOT cache, beside a JVM that does nothing. */
+/** Measures a command of polisctl with its AOT cache, beside an empty JVM. */
 final class CtlBenchmark {
 
-  /** What an operator does not feel as waiting. */
+  /** The time that an operator does not notice as a wait. */
   private static final double AIM_SECONDS = 0.25;
 
   private CtlBenchmark() {}
@@ -57,7 +57,7 @@ final class CtlBenchmark {
     return settings.java(more);
   }
 
-  /** Spelled out, because an AOT cache is bound to it. */
+  /** Listed jar by jar, because an AOT cache is bound to the exact class path. */
   private static String classPath(Settings settings) throws IOException {
     try (Stream<Path> jars = Files.list(settings.distribution().resolve("ctl"))) {
       return jars.map(Path::toString).sorted().collect(Collectors.joining(":"));

@@ -39,7 +39,7 @@ final class CuratorBenchmark {
 
   private static final int[] CALLERS = {1, 8, 64};
 
-  /** Enough for the compilers of both sides to have seen the hot paths. */
+  /** Enough calls for the compilers of both sides to compile the hot paths. */
   private static final int WARM_UP_CALLERS = 8;
 
   private static final String CURATOR = "curator";
@@ -57,7 +57,7 @@ final class CuratorBenchmark {
   private final BareUnderTest bare;
   private final AtomicLong ticker = new AtomicLong();
 
-  /** What one way of doing it came to. */
+  /** The results of one way. */
   private record Measured(Load.Outcome outcome, CpuSpent cpu) {}
 
   private CuratorBenchmark(
@@ -126,7 +126,7 @@ final class CuratorBenchmark {
   }
 
   private static Load.Call read(ClusterAccess server) throws IOException {
-    // Nothing waits in what is called back, which is how the clients of etcd work, too.
+    // The callbacks never block, as in the clients of etcd.
     ManagementGrpc.ManagementStub management =
         ManagementGrpc.newStub(server.asOwner()).withExecutor(Runnable::run);
     return caller -> {
@@ -171,12 +171,12 @@ final class CuratorBenchmark {
     report.section("Curator: writes (Curator.UpdateNodeStatus)");
     compare("writes of one record", ways);
     report.note(
-        "A cluster of one node has one such record, so all callers change the same: read it, and replace it if nobody else has; otherwise"
+        "A cluster of one node has one such record, so all callers change the same: read it, and replace it if no other caller has; otherwise"
             + " again. Bare etcd is asked for the same, retries included. The curator makes the changes that wait one after the other and writes"
             + " them together.");
     report.note(
         "Bare gRPC is about the least that a server in front of etcd does with this client of etcd: it knows the revision of its record"
-            + " beforehand, replaces it with one transaction for all who wait, and answers. It has no fence, no record to decode and nobody to judge.");
+            + " beforehand, replaces it with one transaction for all waiting callers, and answers. It has no fence, decodes no record and authorizes no caller.");
     independent(ways.get(CURATOR), kv, record);
     audited(id, ways.get(CURATOR));
   }
@@ -234,7 +234,7 @@ final class CuratorBenchmark {
             + " calls at the same time share; a node's report about itself it only counts.");
   }
 
-  /** What etcd could do at best, if no two callers wrote the same. */
+  /** Measures the best case of etcd: no two callers write the same record. */
   private void independent(Load.Call curator, KeyValues kv, byte[] record) throws Exception {
     for (int i = 0; i < CALLERS[CALLERS.length - 1]; i++) {
       kv.put("/own/" + i, record);
@@ -327,7 +327,7 @@ final class CuratorBenchmark {
     }
   }
 
-  /** Compares with bare etcd what a server without a curator comes to. */
+  /** Compares a server without a curator with bare etcd. */
   private void floor(String title, Map<String, Measured> outcomes) {
     throughput(title + ", " + BARE, outcomes, BARE, POLIS, Aim.NONE);
     double floor = outcomes.get(BARE).outcome().latencies().median();
@@ -341,7 +341,7 @@ final class CuratorBenchmark {
     cpu(title + ", " + BARE, outcomes, BARE);
   }
 
-  /** Says how much slower than bare etcd a call may be. */
+  /** Returns the allowed ratio of a call's time to bare etcd's. */
   private static Aim aimOf(String what, String base, int callers, double slower) {
     if (!base.equals(POLIS)) {
       return Aim.NONE;

@@ -9,7 +9,7 @@ import org.osgi.framework.Constants;
 
 /**
  * Starts the framework and the runtime of Declarative Services with no bundle of ours: the baseline
- * of a start. Says READY and stays until it is ended.
+ * of a start. Prints READY and runs until it is ended.
  */
 final class EmptyFramework {
 
@@ -18,7 +18,7 @@ final class EmptyFramework {
   /**
    * Starts it.
    *
-   * @param arguments where the framework may write; the bundles to start, SCR last
+   * @param arguments the folder for the framework; the bundles to start, SCR last
    */
   public static void main(String[] arguments) throws Exception {
     Map<String, Object> settings = new HashMap<>();

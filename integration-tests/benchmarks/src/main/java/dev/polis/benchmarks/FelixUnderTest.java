@@ -17,7 +17,7 @@ import org.osgi.framework.wiring.FrameworkWiring;
 
 /**
  * Runs bundles in a bare Felix. For each file named on standard input it stops, updates and starts
- * the first bundle, wires anew what used it, and says DONE.
+ * the first bundle, rewires its users, and prints DONE.
  */
 final class FelixUnderTest {
 
@@ -26,7 +26,7 @@ final class FelixUnderTest {
   /**
    * Runs it until standard input ends.
    *
-   * @param arguments where the framework may write; the bundles to start
+   * @param arguments the folder for the framework; the bundles to start
    */
   public static void main(String[] arguments) throws Exception {
     Map<String, Object> settings = new HashMap<>();

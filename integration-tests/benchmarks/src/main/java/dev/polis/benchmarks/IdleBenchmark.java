@@ -5,7 +5,7 @@ import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
-/** Measures what a node takes while nobody calls it. */
+/** Measures the resources of a node without calls. */
 final class IdleBenchmark {
 
   private IdleBenchmark() {}
@@ -96,7 +96,10 @@ final class IdleBenchmark {
         aim);
   }
 
-  /** Lets time pass. Time itself is what is measured here; nothing could be awaited instead. */
+  /**
+   * Lets time pass. The benchmark measures over this time, so there is no condition to await
+   * instead.
+   */
   static void pass(Duration time) throws InterruptedException {
     new CountDownLatch(1).await(time.toMillis(), TimeUnit.MILLISECONDS);
   }

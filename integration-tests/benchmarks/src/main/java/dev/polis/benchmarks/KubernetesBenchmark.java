@@ -36,7 +36,10 @@ final class KubernetesBenchmark {
 
   private static final List<Integer> IN_FLIGHT = List.of(1, 16);
 
-  /** What a program may take more than in the scripts, and a call through the proxy. */
+  /**
+   * The allowed ratios of a program's use to the scripts', and of a call through the proxy to a
+   * direct one.
+   */
   private static final double MORE_USE = 1.1;
 
   private static final double MORE_LATENCY = 1.2;
@@ -45,14 +48,14 @@ final class KubernetesBenchmark {
   private static final double LEAST_CPU = 0.002;
 
   /**
-   * Holds what is at rest.
+   * Holds the figures of an idle cluster.
    *
    * @param memory in MiB, by component
    * @param cpu in cores, by component
    */
   private record Rest(Map<String, Use> memory, Map<String, Double> cpu) {}
 
-  /** Holds what is measured in both. */
+  /** Holds the figures that are measured in both clusters. */
   private record Figures(Latencies pods, Rest rest, Latencies cold) {}
 
   private final Report report;
@@ -185,7 +188,7 @@ final class KubernetesBenchmark {
     calls(node, direct);
   }
 
-  /** Waits for something, and returns when it came. */
+  /** Waits for an event, and returns its time. */
   @FunctionalInterface
   private interface Awaited {
     long await() throws InterruptedException, TimeoutException;
@@ -198,7 +201,7 @@ final class KubernetesBenchmark {
     return awaited.await() - began;
   }
 
-  /** Finds the processes that run. */
+  /** Finds the running processes. */
   @FunctionalInterface
   private interface Finder {
     Components find() throws IOException;
@@ -207,7 +210,7 @@ final class KubernetesBenchmark {
   private Rest rest(Finder finder) throws IOException, InterruptedException {
     Duration over = settings.kubernetesIdle();
     IdleBenchmark.pass(settings.settle());
-    // Not before: the shim of the last Pod ends a moment after its Pod is gone.
+    // Only after the settling time: the shim of the last Pod ends a moment after its Pod.
     Components components = finder.find();
     Map<String, Use> before = components.sample();
     IdleBenchmark.pass(over);
@@ -359,7 +362,7 @@ final class KubernetesBenchmark {
     List<Outcome> proxied = new ArrayList<>();
     List<Outcome> direct = new ArrayList<>();
     double cpu = 0;
-    // The first round warms up what is compiled and cached.
+    // The first round warms up compilers and caches.
     for (int round = 0; round <= settings.rounds(); round++) {
       Outcome one = straight.load(settings.round(), path);
       double before = ProcessSample.of(node.node().pid()).cpuSeconds();

@@ -4,7 +4,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.stream.LongStream;
 
-/** Durations in nanoseconds, sorted. */
+/** Holds durations in nanoseconds, sorted. */
 final class Latencies {
 
   private final long[] sorted;
@@ -45,7 +45,7 @@ final class Latencies {
     return sorted[Math.max(0, index)];
   }
 
-  /** {@code median (least to most)}, in seconds. */
+  /** Returns {@code median (least to most)}, in seconds. */
   String spread() {
     return Report.number(
         "%.2f s (%.2f to %.2f)", median() / 1e9, sorted[0] / 1e9, sorted[sorted.length - 1] / 1e9);

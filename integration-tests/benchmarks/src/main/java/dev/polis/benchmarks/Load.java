@@ -22,9 +22,9 @@ final class Load {
   }
 
   /**
-   * What came of one load.
+   * The results of one load.
    *
-   * @param perSecond answers in a second, of all callers
+   * @param perSecond answers per second of all callers together
    */
   record Outcome(double perSecond, Latencies latencies) {
     static Outcome merge(List<Outcome> rounds) {

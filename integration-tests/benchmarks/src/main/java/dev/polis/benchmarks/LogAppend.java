@@ -50,13 +50,13 @@ public class LogAppend {
     log.info("revision %d is applied", number++);
   }
 
-  /** The same with a place that was looked for before. */
+  /** The same entry with a place that was determined before. */
   @Benchmark
   public void leveledHere() {
     here.info("revision %d is applied", number++);
   }
 
-  /** The same as the build of a distribution turns it into, with the place put in. */
+  /** The same entry in the form of a distribution's build, which inserts the place. */
   @Benchmark
   public void leveledPlaced() {
     LogPlaces.info(log, "revision %d is applied", new Object[] {number++}, "LogAppend.java:63");

@@ -26,7 +26,7 @@ public class LogTail {
 
   private static final int ENTRIES = 100;
 
-  /** How many journals there are. */
+  /** The number of journals. */
   @Param({"1", "1000"})
   public int journals;
 
@@ -43,13 +43,13 @@ public class LogTail {
     }
   }
 
-  /** One DN. */
+  /** Reads one DN. */
   @Benchmark
   public List<LogEntry> oneDn() {
     return read(LogQuery.of("root.organ0.task").backlog(ENTRIES));
   }
 
-  /** One DN and what is below it. */
+  /** Reads one DN and its subtree. */
   @Benchmark
   public List<LogEntry> subtree() {
     return read(LogQuery.of("root.organ0").withChildren().backlog(ENTRIES));

@@ -6,12 +6,12 @@ import java.nio.file.Path;
 import java.time.LocalDate;
 import java.time.ZoneOffset;
 
-/** Describes the machine of a measurement, and nothing by which it could be identified. */
+/** Describes the machine of a measurement, without details that could identify it. */
 final class Machine {
 
   private Machine() {}
 
-  /** The load averages over 1, 5 and 15 minutes. */
+  /** Returns the load averages over 1, 5 and 15 minutes. */
   static String load() throws IOException {
     String[] fields = Files.readString(Path.of("/proc/loadavg")).split(" ");
     return String.join(" ", fields[0], fields[1], fields[2]);

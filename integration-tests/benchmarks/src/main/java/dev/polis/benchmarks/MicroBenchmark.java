@@ -44,10 +44,10 @@ final class MicroBenchmark {
     micro.tail(report, "oneDn", "newest 100 of one DN of 1,000");
     micro.tail(report, "subtree", "newest 100 of a subtree of 1,000 DNs");
     report.note(
-        "JMH, one thread, JVM options of a node (C1 only). Lines per second and core are taken from the CPU time of the whole JVM, collector included. java.util.logging neither formats nor looks for a place before somebody asks. Places are put into the code when a distribution is built; code that was not rewritten looks for them up the stack. One place for all is that of `Log.here()`.");
+        "JMH, one thread, JVM options of a node (C1 only). Lines per second and core are taken from the CPU time of the whole JVM, collector included. java.util.logging neither formats a line nor determines its place until a reader asks. The build of a distribution inserts places into the code; code without them walks the stack. One place for all is that of `Log.here()`.");
   }
 
-  /** A node denies itself what JMH cannot do without. */
+  /** A node's options disable a feature that JMH needs. */
   private String[] jvm() {
     return settings.jvm().stream()
         .map(option -> option.replace("memory-access=deny", "memory-access=allow"))
@@ -149,7 +149,7 @@ final class MicroBenchmark {
         Report.number("%,.0f/s per core", lines),
         Report.number("java.util.logging: %,.0f/s", base),
         lines / base,
-        // Code that looks for its place is not what a node runs.
+        // A node does not run code that determines its place at run time.
         method.equals("leveled") ? Aim.NONE : Aim.atLeast(1_000_000, "/s", lines));
   }
 

@@ -13,7 +13,7 @@ import java.util.stream.Stream;
 /** Runs a node of the distribution, with a state directory of its own. */
 final class NodeUnderTest implements AutoCloseable {
 
-  /** An address that no node has by default, so that one may run meanwhile. */
+  /** An address that no node has by default, so that another node may run meanwhile. */
   static final String ADDRESS = "127.83.84.86";
 
   private final Settings settings;
@@ -27,13 +27,13 @@ final class NodeUnderTest implements AutoCloseable {
     this.more = List.copyOf(more);
   }
 
-  /** A node that was never started. */
+  /** Makes a node that was never started. */
   static NodeUnderTest fresh(Settings settings) throws IOException, InterruptedException {
     return fresh(settings, List.of());
   }
 
   /**
-   * A node that was never started.
+   * Makes a node that was never started.
    *
    * @param more options of each of its starts
    */
@@ -80,7 +80,7 @@ final class NodeUnderTest implements AutoCloseable {
     return started.await();
   }
 
-  /** Boots to HOME and powers off, while the JVM writes down what a next one can begin with. */
+  /** Boots to HOME and powers off, while the JVM records an AOT cache for later starts. */
   void train(Path cache) throws IOException, InterruptedException {
     List<String> arguments = new ArrayList<>(run());
     arguments.add("--until-home");
@@ -116,14 +116,14 @@ final class NodeUnderTest implements AutoCloseable {
     return settings.java(more);
   }
 
-  /** Spelled out, because an AOT cache is bound to it. */
+  /** Listed jar by jar, because an AOT cache is bound to the exact class path. */
   private String classPath() throws IOException {
     try (Stream<Path> jars = Files.list(settings.distribution().resolve("lib"))) {
       return jars.map(Path::toString).sorted().collect(Collectors.joining(":"));
     }
   }
 
-  /** Returns the waits that the last start has printed. */
+  /** Returns the waits that the last start printed. */
   List<String> waits() {
     return running.lines().stream()
         .filter(line -> line.startsWith("✓"))
@@ -131,7 +131,7 @@ final class NodeUnderTest implements AutoCloseable {
         .toList();
   }
 
-  /** Ends the JVM; etcd goes on. */
+  /** Ends the JVM; etcd keeps running. */
   void terminate() throws InterruptedException {
     running.terminate();
   }
@@ -158,7 +158,7 @@ final class NodeUnderTest implements AutoCloseable {
     return etcd.info().arguments().map(List::of).orElse(List.of());
   }
 
-  /** The value of one flag of the node's etcd. */
+  /** Returns the value of one flag of the node's etcd. */
   String etcdFlag(String name) {
     String start = "--" + name + "=";
     return etcdArguments(etcd()).stream()

@@ -14,15 +14,15 @@ import java.util.concurrent.TimeoutException;
 import java.util.function.Predicate;
 
 /**
- * Follows the objects of a collection, and notes when each state was seen first. An API server that
- * does not answer yet is asked again at once.
+ * Follows the objects of a collection, and records the time at which each state was first seen.
+ * Repeats the request at once while the API server does not answer.
  */
 final class ObjectWatch implements AutoCloseable {
 
-  /** Several times what the slowest start has been seen to take. */
+  /** Several times the slowest observed start. */
   private static final Duration PATIENCE = Duration.ofSeconds(180);
 
-  /** Short beside what is measured, and no load. */
+  /** Short in comparison with the measured times, and no load. */
   private static final Duration AGAIN = Duration.ofMillis(25);
 
   private record Seen(JsonObject object, long nanos) {}
@@ -80,7 +80,7 @@ final class ObjectWatch implements AutoCloseable {
       case "ADDED", "MODIFIED" -> put(event.getAsJsonObject("object"));
       case "DELETED" -> remove(event.getAsJsonObject("object"));
       default -> {
-        // A bookmark says nothing, and after an error the server ends the watch.
+        // A bookmark carries no state, and after an error the server ends the watch.
       }
     }
   }
@@ -99,7 +99,7 @@ final class ObjectWatch implements AutoCloseable {
     return object.getAsJsonObject("metadata").get("name").getAsString();
   }
 
-  /** Waits for an object, and returns when it was seen, as {@link System#nanoTime}. */
+  /** Waits for an object, and returns the time at which it was seen, as {@link System#nanoTime}. */
   synchronized long await(Predicate<JsonObject> wanted)
       throws InterruptedException, TimeoutException {
     Optional<Seen> found = first(wanted);
@@ -110,12 +110,12 @@ final class ObjectWatch implements AutoCloseable {
     return found.get().nanos();
   }
 
-  /** Returns an object that is there now. */
+  /** Returns an object that exists now. */
   synchronized JsonObject object(String name) {
     return seen.get(name).object();
   }
 
-  /** Waits until an object is gone. */
+  /** Waits until an object is deleted. */
   synchronized void awaitGone(String name) throws InterruptedException, TimeoutException {
     for (long end = System.nanoTime() + PATIENCE.toNanos(); seen.containsKey(name); ) {
       pause(end);
@@ -136,7 +136,7 @@ final class ObjectWatch implements AutoCloseable {
     wait(left);
   }
 
-  /** Returns whether a Node or a Pod says that it is Ready. */
+  /** Returns whether a Node or a Pod reports that it is Ready. */
   static boolean ready(JsonObject object) {
     JsonObject status = object.getAsJsonObject("status");
     if (status == null || !status.has("conditions")) {

@@ -10,15 +10,15 @@ import java.util.concurrent.TimeoutException;
 import java.util.function.Predicate;
 import java.util.stream.LongStream;
 
-/** Makes Pods of one image that is there already, and measures how long they take. */
+/** Makes Pods of one loaded image, and measures the time until they are Ready. */
 final class PodTimer {
 
-  /** The Pod that stays, whatever is started and stopped around it. */
+  /** The Pod that stays while other things are started and stopped. */
   static final String LASTING = "lasting";
 
   private static final String PODS = "/api/v1/namespaces/default/pods";
 
-  /** Without it no Pod is admitted; it is made soon after the API server is ready. */
+  /** No Pod is admitted without this account, which appears soon after the API server is ready. */
   private static final String SERVICE_ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts";
 
   private final ApiAccess access;
@@ -79,14 +79,14 @@ final class PodTimer {
     }
   }
 
-  /** Waits until the API says that the Pod that stays is Ready; returns when that was. */
+  /** Waits until the API reports the staying Pod as Ready; returns the time. */
   long awaitLasting() throws InterruptedException, TimeoutException {
     try (ObjectWatch pods = ObjectWatch.of(access, PODS)) {
       return pods.await(ready(LASTING));
     }
   }
 
-  /** Waits until the Pod that stays is Ready with another container; returns when that was. */
+  /** Waits until the staying Pod is Ready with another container; returns the time. */
   long awaitOtherContainer(String before) throws InterruptedException, TimeoutException {
     try (ObjectWatch pods = ObjectWatch.of(access, PODS)) {
       return pods.await(pod -> ready(LASTING).test(pod) && !container(pod).equals(before));

@@ -13,7 +13,7 @@ import java.nio.file.Path;
  */
 record ProcessSample(long residentBytes, int threads, long cpuTicks) {
 
-  /** The kernel counts in these towards user space, whatever its own clock is. */
+  /** The kernel's unit in user space, with any clock of its own. */
   static final int TICKS_PER_SECOND = 100;
 
   static ProcessSample of(long pid) throws IOException {
@@ -33,7 +33,7 @@ record ProcessSample(long residentBytes, int threads, long cpuTicks) {
 
   private static long ticks(Path proc) throws IOException {
     String stat = Files.readString(proc.resolve("stat"));
-    // The name of the program may hold anything; what follows its last parenthesis may not.
+    // The name of the program may hold any character; the text after the last parenthesis may not.
     String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ");
     return Long.parseLong(fields[11]) + Long.parseLong(fields[12]);
   }

@@ -29,7 +29,7 @@ final class Report {
   /**
    * Adds a figure.
    *
-   * @param baseline what the baseline is and its figure, in words
+   * @param baseline the name of the baseline and its figure, as text
    * @param ratio measured divided by baseline
    */
   void row(String what, String measured, String baseline, double ratio, Aim aim) {
@@ -41,7 +41,7 @@ final class Report {
     add(new Row(what, measured, "", "", aim.text(), aim.verdict()));
   }
 
-  /** Says how the figures above came about. */
+  /** Adds an explanation of the figures above. */
   void note(String text) {
     sections.getLast().notes().add(text);
   }

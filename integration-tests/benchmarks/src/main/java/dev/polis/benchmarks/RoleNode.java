@@ -16,10 +16,10 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeoutException;
 
-/** Runs a node that gets both roles of Kubernetes. */
+/** Runs a node with both roles of Kubernetes. */
 final class RoleNode implements AutoCloseable {
 
-  /** The image that each worker has from its start. */
+  /** An image that each worker has from its start. */
   static final String IMAGE = "polis.local/pause:1";
 
   private static final Duration POLL = Duration.ofMillis(200);
@@ -36,7 +36,7 @@ final class RoleNode implements AutoCloseable {
   }
 
   /**
-   * Starts a new node, of which the cluster's owner has taken ownership.
+   * Starts a new node, and takes ownership of its cluster.
    *
    * @param option of its JVM
    */
@@ -75,8 +75,8 @@ final class RoleNode implements AutoCloseable {
   }
 
   /**
-   * Takes the role of the controller away, which the first node of a cluster has, and adds both
-   * roles; returns nanoseconds from that call to a Node object that is Ready.
+   * Removes the role of the controller, which the first node of a cluster has, and adds both roles;
+   * returns the nanoseconds from that call to a Ready Node object.
    */
   long rolesToReady() throws IOException, InterruptedException, TimeoutException {
     try (ClusterAccess access = new ClusterAccess(node)) {
@@ -100,7 +100,7 @@ final class RoleNode implements AutoCloseable {
     while (Components.of(node.state()).has("kube-apiserver")) {
       IdleBenchmark.pass(POLL);
     }
-    // What follows the end of its programs takes the role no longer.
+    // The rest of the role's end takes no longer than this.
     IdleBenchmark.pass(END_OF_ROLE);
   }
 
@@ -112,12 +112,12 @@ final class RoleNode implements AutoCloseable {
         Files.readString(owner.resolve("ca.pem")));
   }
 
-  /** Returns the owner's way through the authenticating proxy. */
+  /** Returns the owner's access through the authenticating proxy. */
   ApiAccess proxy() throws IOException {
     return ApiAccess.proxy(NodeUnderTest.ADDRESS, PROXY_PORT, owner());
   }
 
-  /** Returns the same user's way to the API server itself. */
+  /** Returns the same user's access to the API server itself. */
   ApiAccess direct() throws IOException {
     ManagedChannel channel =
         RpcClients.plaintext(new InetSocketAddress(NodeUnderTest.ADDRESS, DEBUG_PORT));
@@ -132,7 +132,7 @@ final class RoleNode implements AutoCloseable {
     }
   }
 
-  /** Ends the node's process; all it has started goes on. */
+  /** Ends the node's process; all processes that it started keep running. */
   void endProcess() throws InterruptedException {
     node.terminate();
   }

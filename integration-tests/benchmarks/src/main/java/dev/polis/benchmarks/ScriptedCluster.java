@@ -17,22 +17,22 @@ import java.util.stream.Stream;
 
 /**
  * Runs the same programs by shell scripts, as a baseline. The scripts give the control plane and
- * the node network and mount namespaces of their own; what they start is ended by their own stop
- * script.
+ * the node network and mount namespaces of their own; their own stop script ends all that they
+ * start.
  */
 final class ScriptedCluster implements AutoCloseable {
 
   static final String IMAGE = "k8s.local/pause:1";
 
-  /** The scripts of a folder that are called. */
+  /** The called scripts of a folder. */
   private static final List<String> SCRIPTS =
       List.of("env.sh", "images.sh", "pki.sh", "net.sh", "cp.sh", "node.sh", "stop.sh");
 
-  /** What the scripts call without bringing it along. */
+  /** The programs that the scripts call but do not contain. */
   private static final List<String> NEEDED =
       List.of("gcc", "openssl", "bc", "ip", "nsenter", "unshare");
 
-  /** Begins the names of network namespaces and cgroups, of which others have others. */
+  /** The prefix of the names of network namespaces and cgroups, so that they differ from others. */
   private static final String PREFIX = "polisbench";
 
   private static final String DEVICE = "polisbench";
@@ -43,8 +43,8 @@ final class ScriptedCluster implements AutoCloseable {
   /**
    * Holds the times of one start, in nanoseconds.
    *
-   * @param steps from the API server's start to Ready, without the waits for what a Node needs not
-   * @param whole from the first script to Ready
+   * @param steps from the API server's start to Ready, without waits that a Node does not
+   *     need @param whole from the first script to Ready
    */
   record Start(long steps, long whole) {}
 
@@ -59,7 +59,7 @@ final class ScriptedCluster implements AutoCloseable {
     this.work = work;
   }
 
-  /** Says what a folder or the machine lacks for a baseline; empty if nothing. */
+  /** Returns what a folder or the machine lacks for a baseline; empty if nothing. */
   static Optional<String> missing(Path scripts) {
     for (String script : SCRIPTS) {
       if (!Files.isRegularFile(scripts.resolve(script))) {
@@ -131,7 +131,7 @@ final class ScriptedCluster implements AutoCloseable {
     }
   }
 
-  /** Starts what was stopped, on the data that is there; returns when that began. */
+  /** Restarts a stopped cluster on its data; returns the time of the begin. */
   long startAgain() throws IOException, InterruptedException {
     begin();
     network();
@@ -141,7 +141,7 @@ final class ScriptedCluster implements AutoCloseable {
     return began;
   }
 
-  /** Returns the administrator's way to the API server. */
+  /** Returns the administrator's access to the API server. */
   ApiAccess access() throws IOException {
     Path pki = run().resolve("pki");
     return ApiAccess.of(
@@ -164,7 +164,7 @@ final class ScriptedCluster implements AutoCloseable {
         ApiAccess.field(Files.readString(run().resolve("kcfg/admin.yaml")), "server"));
   }
 
-  /** Makes the namespaces, and a way from here to the API server. */
+  /** Makes the namespaces, and a route from here to the API server. */
   private void network() throws IOException, InterruptedException {
     script(Map.of(), "net.sh");
     String hub = PREFIX + "hub";
@@ -177,7 +177,7 @@ final class ScriptedCluster implements AutoCloseable {
     command("ip", "route", "add", api + "/32", "dev", DEVICE, "src", OWN_ADDRESS);
   }
 
-  /** Returns how long before an event the kubelet was started, by the time that a script noted. */
+  /** Returns the time from the kubelet's start, which a script recorded, to an event. */
   private long sinceKubelet(long event) throws IOException {
     double started = Double.parseDouble(Files.readString(run().resolve("n1/kubelet.t0")).strip());
     long now = System.nanoTime();
@@ -221,7 +221,7 @@ final class ScriptedCluster implements AutoCloseable {
 
   private List<String> command(List<String> command, Map<String, String> more)
       throws IOException, InterruptedException {
-    // A file: what the scripts leave running would hold a pipe open.
+    // A file, since processes that outlive the scripts would hold a pipe open.
     return run(command, more, Files.createTempFile(work, "script", ".out"));
   }
 
@@ -257,7 +257,7 @@ final class ScriptedCluster implements AutoCloseable {
     }
   }
 
-  /** Runs when this process is told to end in the midst of a run. */
+  /** Runs when a signal ends this process during a run. */
   private void endQuietly() {
     try {
       script(Map.of(), "stop.sh");

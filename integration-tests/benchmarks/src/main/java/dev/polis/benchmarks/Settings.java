@@ -6,15 +6,15 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Says what is measured, and for how long.
+ * Holds the subjects and the durations of the measurements.
  *
  * @param quick a tenth of the samples: shows that everything works, and the order of magnitude
  * @param distribution the node as it ships
  * @param etcd the folder with etcd
- * @param work where states of nodes may be put; on the disk that nodes are on
+ * @param work the folder for states of nodes, on the disk that nodes use
  * @param jvm the options that a node's JVM gets
  * @param aotOptions further options of a JVM that writes an AOT cache
- * @param ctlOptions what the JVM of polisctl is told besides
+ * @param ctlOptions further options of the JVM of polisctl
  * @param sources the folder with the benchmarks' sources, some of which are compiled once more
  * @param karaf an unpacked Apache Karaf; empty if there is none
  * @param karafJava the home of a Java on which it runs
@@ -60,7 +60,7 @@ record Settings(
     return value;
   }
 
-  /** A Java command line with the options of a node. */
+  /** Returns a Java command line with the options of a node. */
   List<String> java(List<String> more) {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
@@ -73,17 +73,17 @@ record Settings(
     return quick ? 1 : 5;
   }
 
-  /** Commands of the command line. */
+  /** The number of measured commands of polisctl. */
   int commands() {
     return quick ? 3 : 20;
   }
 
-  /** Until a started node has done what it does once. */
+  /** The time in which a started node finishes its one-time work. */
   Duration settle() {
     return quick ? Duration.ofSeconds(3) : Duration.ofSeconds(10);
   }
 
-  /** Until the compiler has done what a start gave it to do. */
+  /** The time in which the compiler finishes the work of a start. */
   Duration rest() {
     return quick ? Duration.ofSeconds(3) : Duration.ofSeconds(60);
   }
@@ -92,7 +92,7 @@ record Settings(
     return quick ? Duration.ofSeconds(5) : Duration.ofSeconds(20);
   }
 
-  /** One round of one load. */
+  /** The length of one round of one load. */
   Duration round() {
     return quick ? Duration.ofMillis(500) : Duration.ofMillis(1500);
   }
@@ -105,7 +105,7 @@ record Settings(
     return quick ? 3 : 10;
   }
 
-  /** Replacements that are not counted: what is made at the first one is made. */
+  /** The replacements that are not counted, since the first ones do one-time work. */
   int swapsBefore() {
     return 3;
   }
@@ -114,7 +114,10 @@ record Settings(
     return Duration.ofMillis(500);
   }
 
-  /** Starts that end everything before and after, so that each takes half a minute. */
+  /**
+   * The number of starts from nothing; each ends everything before and after, and takes half a
+   * minute.
+   */
   int powerOns() {
     return quick ? 1 : 3;
   }
@@ -123,7 +126,7 @@ record Settings(
     return quick ? 3 : 10;
   }
 
-  /** How long the CPU time of Kubernetes' programs is counted while nobody calls them. */
+  /** The time over which the CPU time of Kubernetes' idle programs is counted. */
   Duration kubernetesIdle() {
     return quick ? Duration.ofSeconds(10) : Duration.ofSeconds(30);
   }

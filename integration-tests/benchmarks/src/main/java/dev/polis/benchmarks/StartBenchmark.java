@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
 
-/** Measures the time from the start of the process to HOME, beside processes that do less. */
+/** Measures the time from the start of the process to HOME, beside simpler processes. */
 final class StartBenchmark {
 
   private static final String SYSTEM_PACKAGES =
@@ -132,7 +132,7 @@ final class StartBenchmark {
     }
   }
 
-  /** Felix + SCR, left running. */
+  /** Returns Felix + SCR, left running. */
   Timed startEmpty() throws IOException {
     return Timed.start(empty(emptyOption()), "READY");
   }

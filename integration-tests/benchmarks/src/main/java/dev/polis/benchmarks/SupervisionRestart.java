@@ -48,7 +48,7 @@ public class SupervisionRestart {
     tree.close();
   }
 
-  /** A fresh runnable, whose first restart is to come at once. */
+  /** Starts a new runnable, whose first restart comes at once. */
   @Setup(Level.Invocation)
   public void run() throws InterruptedException {
     fail = new CountDownLatch(1);
@@ -67,7 +67,7 @@ public class SupervisionRestart {
           failed[0] = true;
           healthy.countDown();
           fail.await();
-          throw new IllegalStateException("the benchmark wants it to fail");
+          throw new IllegalStateException("the benchmark makes it fail");
         });
     healthy.await();
   }
@@ -78,14 +78,14 @@ public class SupervisionRestart {
     organ.close(StopReason.CODE_REPLACED);
   }
 
-  /** Supervised. */
+  /** Measures a supervised runnable. */
   @Benchmark
   public void supervised() throws InterruptedException {
     fail.countDown();
     again.await();
   }
 
-  /** Bare. */
+  /** Measures a bare virtual thread. */
   @Benchmark
   public void virtualThread() throws InterruptedException {
     CountDownLatch second = new CountDownLatch(1);

@@ -43,14 +43,14 @@ public class SupervisionSpawn {
     end = new CountDownLatch(1);
   }
 
-  /** Lets everything end. */
+  /** Ends all runnables. */
   @TearDown(Level.Invocation)
   public void close() {
     end.countDown();
     tree.close();
   }
 
-  /** Supervised. */
+  /** Measures supervised runnables. */
   @Benchmark
   public void runnables() throws InterruptedException {
     CountDownLatch healthy = new CountDownLatch(COUNT);
@@ -68,7 +68,7 @@ public class SupervisionSpawn {
     healthy.await();
   }
 
-  /** Bare. */
+  /** Measures bare virtual threads. */
   @Benchmark
   public void virtualThreads() throws InterruptedException {
     CountDownLatch running = new CountDownLatch(COUNT);

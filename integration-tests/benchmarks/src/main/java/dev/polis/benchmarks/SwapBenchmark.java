@@ -41,7 +41,7 @@ final class SwapBenchmark {
         new SwapBenchmark(settings, own, SwapBundles.compiled(own, settings.sources()));
     report.section("One bundle is replaced under load");
     report.note(
-        "%d replacements of the same bundle in each container, after three that are not counted. Four threads look its service up, call it and let go of it; the gap is the longest time without an answer, median and p99. The baseline is the same in as long a time before each replacement. The processes that give the order, polisctl and Karaf's client, share the cores with what is measured; the bare Felix is told by a line on its standard input."
+        "%d replacements of the same bundle in each container, after three that are not counted. Four threads look its service up, call it and release it; the gap is the longest time without an answer, median and p99. The baseline is the gap in an equally long time before each replacement. The processes that give the order, polisctl and Karaf's client, share the cores with the measured node; the bare Felix gets its order as a line on standard input."
             .formatted(settings.swaps()));
     benchmark.measure(report, "our node, `polisctl plugin swap`", benchmark.node());
     benchmark.measure(report, "bare Felix, stop, update, start, refresh", benchmark.felix());
@@ -68,7 +68,7 @@ final class SwapBenchmark {
         Path jar = bundles.greeter(version);
         container.prepare(jar);
         caller.next();
-        // As long as the replacement before, so that as many pauses by chance fall into it.
+        // As long as the previous replacement, so that as many chance pauses fall into it.
         IdleBenchmark.pass(took);
         Seen before = caller.next();
         long began = System.nanoTime();
@@ -168,14 +168,14 @@ final class SwapBenchmark {
     return new Felix(process, process.outputWriter(), port);
   }
 
-  /** Returns a Karaf that runs; empty if there is no Java for it. */
+  /** Returns a running Karaf; empty if there is no Java for it. */
   private Optional<Container> karaf() throws IOException, InterruptedException {
     if (settings.karaf().isEmpty()) {
       return Optional.empty();
     }
     Path home = folder.resolve("karaf");
     copy(Path.of(settings.karaf()), home);
-    // Its client logs in as this user, which is a comment as it ships.
+    // Its client logs in as this user, whose line is commented out in the release.
     Files.writeString(
         home.resolve("etc/users.properties"),
         "karaf = karaf,admin,manager,viewer,systembundles,ssh\n");
@@ -208,7 +208,7 @@ final class SwapBenchmark {
     }
   }
 
-  /** A bare Felix, which reads from its standard input what to do. */
+  /** Runs a bare Felix, which reads its orders from standard input. */
   private record Felix(Process process, BufferedWriter input, int port) implements Container {
     @Override
     public void replace(Path jar) throws IOException {
@@ -224,10 +224,10 @@ final class SwapBenchmark {
     }
   }
 
-  /** A Karaf, which is told what to do by its own client. */
+  /** Runs a Karaf, which gets its orders from its own client. */
   private record Karaf(Process process, int port, Path home, Map<String, String> environment)
       implements Container {
-    /** Until its console answers, on a machine that does other things. */
+    /** The time in which its console answers on a busy machine. */
     private static final String ATTEMPTS = "90";
 
     void say(String line) throws IOException, InterruptedException {
@@ -258,7 +258,7 @@ final class SwapBenchmark {
     }
   }
 
-  /** Ends a process and those it has started, such as the Java of a script. */
+  /** Ends a process and its children, such as the Java of a script. */
   private static void end(Process process) {
     List<ProcessHandle> all =
         Stream.concat(process.descendants(), Stream.of(process.toHandle())).toList();

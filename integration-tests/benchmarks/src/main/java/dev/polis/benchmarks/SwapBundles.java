@@ -17,9 +17,9 @@ import javax.tools.StandardJavaFileManager;
 import javax.tools.ToolProvider;
 
 /**
- * Makes the bundles that are replaced and that call them, for Java 17.
+ * Makes the replaced bundles and the calling bundle, for Java 17.
  *
- * @param folder where they are made
+ * @param folder the folder for the bundles
  */
 record SwapBundles(Path folder) {
   private static final String JAVA = "17";
@@ -61,12 +61,12 @@ record SwapBundles(Path folder) {
     return new SwapBundles(folder);
   }
 
-  /** Makes a version of the bundle that is replaced. */
+  /** Makes a version of the replaced bundle. */
   Path greeter(int version) throws IOException {
     return jar(Caller.GREETER, "1.0." + version, Greeter.class);
   }
 
-  /** Makes the bundle that calls it. */
+  /** Makes the calling bundle. */
   Path caller() throws IOException {
     return jar("org.example.caller", "1.0.0", Caller.class);
   }

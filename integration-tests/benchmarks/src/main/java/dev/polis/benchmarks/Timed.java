@@ -11,26 +11,27 @@ import java.util.concurrent.TimeUnit;
 /** Starts a process, and measures the time until it prints a line. */
 final class Timed implements AutoCloseable {
 
-  /** Ten times what the slowest start has been seen to take. */
+  /** Ten times the slowest observed start. */
   private static final int PATIENCE_SECONDS = 120;
 
   private final List<String> lines = Collections.synchronizedList(new ArrayList<>());
   private final CountDownLatch seen = new CountDownLatch(1);
   private final Process process;
   private final long began;
-  private volatile long nanos; // 0 until the line has come
+  private volatile long nanos; // 0 until the line appears
 
   private Timed(Process process, long began, String awaited) {
     this.process = process;
     this.began = began;
-    // Reading a pipe holds on to its carrier; with few cores, virtual threads would wait for it.
+    // A virtual thread that reads a pipe occupies its carrier; with few cores, others would wait.
     Thread.ofPlatform().daemon().name("output of " + process.pid()).start(() -> read(awaited));
   }
 
   /**
    * Starts a process.
    *
-   * @param awaited how the line begins that ends the measured time; empty for the end of the output
+   * @param awaited the beginning of the line that ends the measured time; empty for the end of the
+   *     output
    */
   static Timed start(List<String> command, String awaited) throws IOException {
     ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
@@ -38,7 +39,7 @@ final class Timed implements AutoCloseable {
     return new Timed(builder.start(), began, awaited);
   }
 
-  /** Runs a process to its end, which must be a good one. */
+  /** Runs a process to its end, and requires success. */
   static long run(List<String> command) throws IOException, InterruptedException {
     try (Timed timed = start(command, "")) {
       long nanos = timed.await();
@@ -72,7 +73,7 @@ final class Timed implements AutoCloseable {
     seen.countDown();
   }
 
-  /** Waits for the line and returns how long after the start it came, in nanoseconds. */
+  /** Waits for the line, and returns the nanoseconds from the start to the line. */
   long await() throws IOException, InterruptedException {
     if (!seen.await(PATIENCE_SECONDS, TimeUnit.SECONDS) || nanos == 0) {
       throw new IOException("this did not come so far as it should: " + String.join("\n", lines));

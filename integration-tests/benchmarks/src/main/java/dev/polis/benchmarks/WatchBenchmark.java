@@ -29,11 +29,11 @@ import java.util.stream.LongStream;
 
 /**
  * Measures one write that many streams of the curator receive, beside as many watches of etcd
- * itself, and beside as many streams of a server that does nothing else.
+ * itself, and beside as many streams of a server without other work.
  */
 final class WatchBenchmark {
 
-  /** Below the 256 calls that a node takes on one connection. */
+  /** Fewer than the 256 calls that a node allows on one connection. */
   private static final int STREAMS_PER_CONNECTION = 200;
 
   private static final int PATIENCE_SECONDS = 60;
@@ -45,7 +45,7 @@ final class WatchBenchmark {
   private final ClusterAccess access;
   private volatile Delivery expected = new Delivery("", 0);
 
-  /** One write on its way to everybody. */
+  /** Holds one write on its way to all receivers. */
   private static final class Delivery {
     private final String mark;
     private final CountDownLatch missing;
@@ -69,7 +69,9 @@ final class WatchBenchmark {
     void run(String mark) throws Exception;
   }
 
-  /** From the moment before the write: to each receiver, and to the last one of each write. */
+  /**
+   * Holds the times from before the write to each receiver, and to the last receiver of each write.
+   */
   private record Fanned(Latencies each, Latencies last, CpuSpent cpu) {}
 
   private WatchBenchmark(Settings settings, NodeUnderTest node, ClusterAccess access) {
@@ -190,7 +192,7 @@ final class WatchBenchmark {
         if (i % STREAMS_PER_CONNECTION == 0) {
           channel = server.asNode();
         }
-        // A receiver does not wait, so it needs no thread of its own.
+        // A receiver does not block, so it needs no thread of its own.
         CuratorGrpc.CuratorStub stub = CuratorGrpc.newStub(channel).withExecutor(Runnable::run);
         all.run(() -> stub.watch(request(id), new Receiver(open)));
       }
@@ -241,12 +243,12 @@ final class WatchBenchmark {
 
     @Override
     public void onError(Throwable end) {
-      // Either the benchmark has ended them, or a delivery is missed and reported.
+      // The benchmark ended the stream, or else a missing delivery is reported.
     }
 
     @Override
     public void onCompleted() {
-      // As above.
+      // See onError.
     }
   }
 
@@ -318,7 +320,7 @@ final class WatchBenchmark {
         CpuSpent.soFar(node, server).since(before));
   }
 
-  /** etcd forgets watches a moment after their client has. */
+  /** Waits until etcd has removed the watches, a moment after their client closed them. */
   private double watchersSettledAt(double before) throws Exception {
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(PATIENCE_SECONDS);
     while (System.nanoTime() < end) {

@@ -6,7 +6,7 @@ import java.nio.file.Path;
 import java.time.InstantSource;
 import java.util.List;
 
-/** Makes etcd's authority and the operator's certificate, before etcd has data. */
+/** Makes etcd's authority and the operator's certificate before etcd has data. */
 final class EtcdPkiScenario implements PowerScenario {
 
   @Override

@@ -10,10 +10,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** Makes the ext4 image of the containers' runtime, where the volume carries no overlays. */
+/** Makes the ext4 image of the containers' runtime, as for a volume that cannot carry overlays. */
 final class RuntimeDiskScenario implements PowerScenario {
 
-  /** The smallest that is allowed; it is sparse. */
+  /** The smallest allowed size; the image is sparse. */
   private static final long MEBIBYTES = 64;
 
   private static final ContainersSettings SETTINGS =
@@ -32,7 +32,7 @@ final class RuntimeDiskScenario implements PowerScenario {
     return new ContainersFiles(Root.at(root));
   }
 
-  /** An image with its name is mounted by each later start, and so has to be whole. */
+  /** Reads the image, which must be whole under its name, since each later start mounts it. */
   @Override
   public String observe(Path root) throws Exception {
     Path image = files(root).image().path();

@@ -12,7 +12,9 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/** Makes an owner's keys and takes the recovery key to another disk, by the operator's commands. */
+/**
+ * Makes an owner's keys and moves the recovery key to another disk, with the operator's commands.
+ */
 final class OwnerScenario implements PowerScenario {
 
   private final List<byte[]> secrets = new ArrayList<>();
@@ -52,7 +54,8 @@ final class OwnerScenario implements PowerScenario {
   }
 
   /**
-   * Parameters name the public halves of keys; a key without parameters is used by the next try.
+   * Finds the keys whose public halves the parameters name; without parameters the next attempt
+   * uses existing keys.
    */
   @Override
   public String observe(Path root) throws Exception {

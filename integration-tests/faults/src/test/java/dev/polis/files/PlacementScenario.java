@@ -12,7 +12,10 @@ final class PlacementScenario implements PowerScenario {
   private static final byte[] SECRET =
       "a secret of which no trace may be left".getBytes(StandardCharsets.UTF_8);
 
-  /** Of several sectors, of which a loss of power may leave any if it is written over in place. */
+  /**
+   * Content of several sectors; a loss of power may keep any of them if the file is overwritten in
+   * place.
+   */
   private static final String FIRST = "first ".repeat(400);
 
   @Override
@@ -48,14 +51,14 @@ final class PlacementScenario implements PowerScenario {
             text(node.esp().crash()));
   }
 
-  /** Returns the content, each word once however often it is repeated. */
+  /** Returns the content, with repeated words only once. */
   private static String text(FilePlacement file) throws FileException {
     return file.exists()
         ? new String(file.read().orThrow(), StandardCharsets.UTF_8).replaceAll("(\\w+ )\\1+", "$1")
         : "none";
   }
 
-  /** While it is erased its content is the secret, or zeros; a start takes both for a crash. */
+  /** Allows the secret or zeros while the file is erased; a start treats both as a crash. */
   @Override
   public boolean underWay(String observed) {
     return observed.contains("\0");

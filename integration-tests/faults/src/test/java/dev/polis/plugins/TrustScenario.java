@@ -11,7 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
-/** Keeps the keys that the cluster trusts. */
+/** Writes the keys that the cluster trusts. */
 final class TrustScenario implements PowerScenario {
 
   private final TrustedKey first = new TrustedKey("first", Ed25519.generate().getPublic());
@@ -35,7 +35,7 @@ final class TrustScenario implements PowerScenario {
 
   @Override
   public String observe(Path root) throws Exception {
-    // Opening makes it.
+    // Opening the store makes these folders.
     for (String folder : List.of("store/files", "store/generations", "store/staged")) {
       if (Files.notExists(root.resolve(folder))) {
         return "no store";

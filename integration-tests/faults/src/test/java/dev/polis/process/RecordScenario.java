@@ -5,7 +5,7 @@ import dev.polis.fixtures.power.PowerScenario;
 import java.nio.file.Path;
 import java.util.List;
 
-/** Records child processes, which end with the power; their records must not stop a start. */
+/** Records child processes, which end with the power; their records must not prevent a start. */
 final class RecordScenario implements PowerScenario {
 
   @Override

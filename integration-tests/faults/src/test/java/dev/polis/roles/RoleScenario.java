@@ -10,7 +10,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.TreeSet;
 
-/** Remembers the roles of a node, others, and none. */
+/** Writes the roles of a node, then other roles, then none. */
 final class RoleScenario implements PowerScenario {
 
   private final Log log = LogTree.create().log("test");

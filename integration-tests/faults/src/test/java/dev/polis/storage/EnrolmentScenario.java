@@ -70,7 +70,7 @@ final class EnrolmentScenario implements PowerScenario {
                 .build());
   }
 
-  /** In the order in which the cluster organ writes them; the certificate is the last. */
+  /** Writes them in the order of the cluster organ, the certificate last. */
   private void save(Path root) throws Exception {
     var files = Root.at(root).data().node().credentials();
     files.key().write(pem(Pem.encode(node.getPrivate())));
@@ -131,7 +131,10 @@ final class EnrolmentScenario implements PowerScenario {
     return Set.of(FileException.class);
   }
 
-  /** Without a certificate the enrolment goes on, and writes key and CA again. */
+  /**
+   * Reads the credentials; without a certificate the enrolment continues, and writes key and CA
+   * again.
+   */
   private static String credentials(Path root) throws Exception {
     var files = Root.at(root).data().node().credentials();
     if (!files.certificate().exists()) {
@@ -150,7 +153,7 @@ final class EnrolmentScenario implements PowerScenario {
     return new String(bytes, StandardCharsets.UTF_8);
   }
 
-  /** An erased journal is of zeros before it is gone; the enrolment is complete by then. */
+  /** Allows a journal of zeros, which is being erased after the enrolment is complete. */
   @Override
   public boolean underWay(String observed) {
     return observed.startsWith("refused") && observed.contains("enrolment_journal");

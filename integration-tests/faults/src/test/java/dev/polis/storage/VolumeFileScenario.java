@@ -5,7 +5,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
-/** Makes the file and the directory that hold a data volume, before anything is in them. */
+/** Makes the empty file and the empty directory of a data volume. */
 final class VolumeFileScenario implements PowerScenario {
 
   private static final long BYTES = 1 << 20;

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Claims an address with an nft that the kernel refuses, as it does to one that is not root. */
+/** Claims an address with an nft that fails as it does without root. */
 class HostAddressClaimTest {
 
   private static final InetAddress ADDRESS = InetAddress.ofLiteral("198.19.249.1");
@@ -23,7 +23,8 @@ class HostAddressClaimTest {
   @TempDir Path directory;
 
   @Test
-  @DisplayName("an address whose rules were refused is not claimed, so there is nothing to release")
+  @DisplayName(
+      "an address whose rules were refused is not claimed, so that nothing needs a release")
   void refused() throws Exception {
     Path programs = directory.resolve("programs");
     Path nft = Files.createDirectories(programs.resolve("root/usr/sbin")).resolve("nft");

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Gives the machine an address and a neighbour, who lives in a network namespace. */
+/** Gives the machine an address, and a neighbour in a network namespace. */
 class HostAddressTest {
 
   private static final Duration PATIENCE = Duration.ofSeconds(30);

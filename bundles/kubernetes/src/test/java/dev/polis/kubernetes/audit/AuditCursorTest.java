@@ -63,7 +63,7 @@ class AuditCursorTest {
   }
 
   @Test
-  @DisplayName("records are read once, in their order, while full files get other names")
+  @DisplayName("each record is read once, in order, while full files are renamed")
   void acrossFiles() throws Exception {
     write(1, 5);
     AuditCursor cursor = oldest();
@@ -82,8 +82,7 @@ class AuditCursorTest {
   }
 
   @Test
-  @DisplayName(
-      "a reader continues at the place that it was given, also when the file has another name")
+  @DisplayName("a reader continues at its place, also after the file was renamed")
   void place() throws Exception {
     write(1, 5);
     AuditCursor first = oldest();
@@ -98,7 +97,7 @@ class AuditCursorTest {
   }
 
   @Test
-  @DisplayName("behind a place that was deleted comes the oldest record that is kept")
+  @DisplayName("a reader whose place was deleted continues with the oldest record that is kept")
   void deleted() throws Exception {
     write(1, 5);
     AuditCursor cursor = oldest();
@@ -112,7 +111,7 @@ class AuditCursorTest {
   }
 
   @Test
-  @DisplayName("a place of which the inode has become another file's is one that was deleted")
+  @DisplayName("a place whose inode belongs to another file now counts as deleted")
   void reused() throws Exception {
     write("a long record\nanother\n");
     AuditPlace middle = new AuditPlace(files.all().getFirst().inode(), 5);
@@ -122,7 +121,7 @@ class AuditCursorTest {
   }
 
   @Test
-  @DisplayName("a record that is being written is read when it is whole")
+  @DisplayName("an unfinished record is read once it is whole")
   void unfinished() throws Exception {
     write("1\n2");
     AuditCursor cursor = oldest();
@@ -132,7 +131,8 @@ class AuditCursorTest {
   }
 
   @Test
-  @DisplayName("what a killed API server has written of a record is shown, and not waited for")
+  @DisplayName(
+      "a record that a killed API server left unfinished is shown, without a wait for the rest")
   void torn() throws Exception {
     write("1\n2");
     rotate();
@@ -141,7 +141,8 @@ class AuditCursorTest {
   }
 
   @Test
-  @DisplayName("of a long record the beginning is shown, with how much is left out; then the next")
+  @DisplayName(
+      "a long record is cut and shows the number of omitted bytes; then the next record follows")
   void longRecord() throws Exception {
     int length = AuditFiles.LONGEST;
     write("x".repeat(length) + "\nnext\n");
@@ -153,7 +154,7 @@ class AuditCursorTest {
   }
 
   @Test
-  @DisplayName("records are handed out in parts that a client takes")
+  @DisplayName("records are returned in parts within a client's limit")
   void parts() throws Exception {
     String record = "y".repeat(100_000);
     write((record + "\n").repeat(50));

@@ -51,7 +51,7 @@ class KubeClientTest {
   }
 
   @Test
-  @DisplayName("a call under way is answered though its certificate is renewed twice meanwhile")
+  @DisplayName("a call under way is answered although its certificate is renewed twice meanwhile")
   void callAcrossRenewals() throws Exception {
     CountDownLatch asked = new CountDownLatch(1);
     CountDownLatch answer = new CountDownLatch(1);
@@ -140,7 +140,7 @@ class KubeClientTest {
 
   @Test
   @Timeout(30)
-  @DisplayName("an answer whose body does not end is given up, with the path and the time")
+  @DisplayName("a call whose answer does not end fails with the path and the time")
   void endlessBody() throws Exception {
     try (Silent server = new Silent(line -> "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{");
         KubeClient client = server.client(Duration.ofSeconds(1), Duration.ofSeconds(1))) {
@@ -152,7 +152,7 @@ class KubeClientTest {
 
   @Test
   @Timeout(30)
-  @DisplayName("a watch whose server falls silent ends after its time")
+  @DisplayName("a watch ends after its time if the server falls silent")
   void silentWatch() throws Exception {
     String event = "{\"type\": \"ADDED\", \"object\": {}}\n";
     List<JsonObject> events = new ArrayList<>();
@@ -167,7 +167,7 @@ class KubeClientTest {
 
   @Test
   @Timeout(30)
-  @DisplayName("a list is asked for page by page")
+  @DisplayName("a list is requested page by page")
   void pages() throws Exception {
     try (Silent server =
             new Silent(

@@ -73,7 +73,7 @@ class ControlCommandsTest {
 
   @ParameterizedTest
   @ValueSource(ints = {34, 35, 36})
-  @DisplayName("the API server of each supported release is given etcd, keys, ranges and addresses")
+  @DisplayName("the API server of each supported release gets etcd, keys, ranges and addresses")
   void apiServer(int minor) throws Exception {
     ControlCommands commands = commands(minor, "10.0.0.7");
     List<String> line = commands.apiServer(ETCD);
@@ -121,7 +121,8 @@ class ControlCommandsTest {
 
   @ParameterizedTest
   @ValueSource(ints = {34, 35, 36})
-  @DisplayName("K8S-06 no feature gate is set: what a node needs is on by default in each release")
+  @DisplayName(
+      "K8S-06 no feature gate is set: each release enables by default all that a node needs")
   void k8s06_noFeatureGates(int minor) throws Exception {
     ControlCommands commands = commands(minor, "10.0.0.7");
     List<String> all = new ArrayList<>(commands.apiServer(ETCD));
@@ -134,7 +135,7 @@ class ControlCommandsTest {
   @ParameterizedTest
   @ValueSource(ints = {34, 35, 36})
   @DisplayName(
-      "the API server's audit log has 64 MiB in four files, whatever a release's defaults are")
+      "the API server's audit log has 64 MiB in four files, with any defaults of a release")
   void auditLog(int minor) throws Exception {
     List<String> line = commands(minor, "10.0.0.7").apiServer(ETCD);
 
@@ -161,7 +162,7 @@ class ControlCommandsTest {
 
   @Test
   @DisplayName(
-      "what is read only once makes another process when it changes, and nothing else does")
+      "a change of a file that a program reads only once, and no other change, starts a new process")
   void fingerprint() throws Exception {
     Files.createDirectories(folder.resolve("bin"));
     for (String program : KubernetesPrograms.ofController()) {
@@ -199,7 +200,7 @@ class ControlCommandsTest {
   }
 
   @Test
-  @DisplayName("configuration files are JSON that says what is meant, the same at each start")
+  @DisplayName("configuration files are JSON with the intended content, the same at each start")
   void configurations() {
     JsonObject config =
         JsonParser.parseString(

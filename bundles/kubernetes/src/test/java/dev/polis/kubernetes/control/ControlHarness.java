@@ -60,8 +60,8 @@ import javax.net.ssl.SSLContext;
 import org.junit.jupiter.api.Assumptions;
 
 /**
- * Gives the control plane a real etcd that knows users by their certificates, an address and a
- * disk, and runs it as the role server does. Closing ends its programs and deletes everything.
+ * Runs the control plane as the role server does, with a real etcd that identifies users by their
+ * certificates, an address and a disk. Closing ends its programs and deletes everything.
  */
 final class ControlHarness implements AutoCloseable {
 
@@ -74,7 +74,7 @@ final class ControlHarness implements AutoCloseable {
   private final TestPki etcdPki = new TestPki();
   final EtcdFixture etcd;
 
-  /** Between the API server and etcd. */
+  /** Stands between the API server and etcd. */
   final TcpProxy etcdWay;
 
   /** The authority of the cluster's nodes and users. */
@@ -82,7 +82,7 @@ final class ControlHarness implements AutoCloseable {
 
   private final KeyPair nodeKey = Ed25519.generate();
 
-  /** How long the certificates are valid that consensus gives from now on. */
+  /** The validity of the certificates that consensus issues from now on. */
   volatile Renewal etcdLife =
       new Renewal(Instant.now().minus(Duration.ofDays(1)), Instant.now().plus(Duration.ofDays(1)));
 
@@ -109,7 +109,7 @@ final class ControlHarness implements AutoCloseable {
 
   private ControlHarness(String programs) throws Exception {
     this.programs = programs;
-    // As the folder of a node is, so that programs can have their accounts.
+    // Like a node's folder, so that programs can run under accounts of their own.
     Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwx--x--x"));
     ThreadLocalRandom random = ThreadLocalRandom.current();
     address =
@@ -162,7 +162,7 @@ final class ControlHarness implements AutoCloseable {
         this::access);
   }
 
-  /** Gives the node a new certificate, as the cluster organ does in time. */
+  /** Gives the node a new certificate, as the cluster organ does when it is due. */
   void renewNode() {
     cluster.set(member());
   }
@@ -208,12 +208,12 @@ final class ControlHarness implements AutoCloseable {
     return placed;
   }
 
-  /** Runs the control plane with new code, in place of the one before. */
+  /** Runs a new control plane, in place of the one before. */
   ControlPlane start() {
     return start(KubeLifetimes.STANDARD, InstantSource.system());
   }
 
-  /** Runs it with certificates of other lives. */
+  /** Runs it with certificates of another validity. */
   ControlPlane start(KubeLifetimes lifetimes, InstantSource clock) {
     plane =
         new ControlPlane(
@@ -259,7 +259,10 @@ final class ControlHarness implements AutoCloseable {
         TlsTrust.anyNode(TlsTrust.Source.of(authority.certificate())));
   }
 
-  /** Stops the run for a reason, as the role server does, and lets it end its work. */
+  /**
+   * Stops the run with a reason, as the role server does, and ends its work if the reason requires
+   * it.
+   */
   void stop(StopReason reason) throws Exception {
     subtree.close(reason, PATIENCE);
     if (reason.endsWork()) {

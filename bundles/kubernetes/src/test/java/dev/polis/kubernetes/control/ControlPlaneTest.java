@@ -56,8 +56,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestMethodOrder;
 
 /**
- * Runs the real control plane on the real etcd. The tests follow one another on the same one, since
- * each start takes some ten seconds on a busy machine.
+ * Runs the real control plane on the real etcd. The tests share one control plane and run in order,
+ * since each start takes some ten seconds on a busy machine.
  */
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class ControlPlaneTest {
@@ -166,7 +166,7 @@ class ControlPlaneTest {
   @Test
   @Order(4)
   @DisplayName(
-      "K8S-02 a missing object is made, a changed one corrected, an unwanted one deleted, and others' left alone")
+      "K8S-02 a missing object is made, a changed one corrected, an unwanted one deleted, and foreign ones are left alone")
   void reconciles() throws Exception {
     var log = harness.logs.log("root.test");
     try (KubeClient api = harness.awaitAccess().open()) {
@@ -211,8 +211,7 @@ class ControlPlaneTest {
 
   @Test
   @Order(5)
-  @DisplayName(
-      "K8S-05 a lease is held by one, who keeps it, until it has not been renewed for long")
+  @DisplayName("K8S-05 one holder keeps a lease until it fails to renew it for its duration")
   void lease() throws Exception {
     try (KubeClient api = harness.awaitAccess().open()) {
       Instant[] now = {Instant.now()};
@@ -232,7 +231,8 @@ class ControlPlaneTest {
   @Test
   @Order(6)
   @Tag("attack")
-  @DisplayName("who says not who he is learns whether the API server is well, and nothing else")
+  @DisplayName(
+      "a caller without credentials learns whether the API server is well, and nothing else")
   void anonymous() throws Exception {
     ControlAccess way = harness.awaitAccess();
     try (KubeClient nobody =
@@ -252,8 +252,7 @@ class ControlPlaneTest {
   @Test
   @Order(6)
   @Tag("attack")
-  @DisplayName(
-      "a Pod that could take the node is refused where its namespace does not say that it may run")
+  @DisplayName("a Pod that could take over the node is refused unless its namespace allows it")
   void podSecurity() throws Exception {
     try (KubeClient api = harness.awaitAccess().open()) {
       api.create(
@@ -301,7 +300,7 @@ class ControlPlaneTest {
   @Order(6)
   @Tag("attack")
   @DisplayName(
-      "who asked for what is in a log of this user's alone, without what was said, however long the request is")
+      "a log that only this user can read names each caller and request, of any length, without the content")
   void auditLog() throws Exception {
     try (KubeClient api = harness.awaitAccess().open()) {
       api.create(
@@ -310,7 +309,7 @@ class ControlPlaneTest {
       Await.until("the record of a change", ControlPlaneTest::recorded);
       assertFalse(audited().contains("unsaid"));
       assertFalse(audited().contains("/leases"), "routine, which would fill the log");
-      // In JSON each of them takes six bytes: more than an API server records by its defaults.
+      // JSON writes each of them as six bytes: more than an API server records by default.
       String many = "&".repeat(200_000);
       api.find("/api/v1/namespaces/default/secrets/audited?" + many);
       Await.until(
@@ -383,7 +382,7 @@ class ControlPlaneTest {
               .getAsString();
       Await.until(
           ControlHarness.PATIENCE,
-          "the account to be told what it may not",
+          "the refusal of what the account may not read",
           () -> status(http, proxy, token) == 403);
       api.create(
           "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
@@ -393,7 +392,7 @@ class ControlPlaneTest {
                   + " \"ServiceAccount\", \"namespace\": \"default\", \"name\": \"default\"}]}"));
       Await.until(
           ControlHarness.PATIENCE,
-          "the account to read what it may",
+          "the account's permitted read",
           () -> status(http, proxy, token) == 200);
       assertEquals(401, status(http, proxy, token + "x"));
     }
@@ -418,7 +417,7 @@ class ControlPlaneTest {
 
   @Test
   @Order(7)
-  @DisplayName("new code adopts all programs, and none of them notices")
+  @DisplayName("new code adopts all programs, and they run undisturbed")
   void adopted() throws Exception {
     Map<String, Long> before = pids();
 
@@ -431,7 +430,7 @@ class ControlPlaneTest {
 
   @Test
   @Order(8)
-  @DisplayName("each program that is killed is started again, and the others go on")
+  @DisplayName("each killed program is started again, and the others keep running")
   void killed() throws Exception {
     for (String program : PROGRAMS) {
       Map<String, Long> before = pids();
@@ -483,7 +482,7 @@ class ControlPlaneTest {
 
   @Test
   @Order(10)
-  @DisplayName("files are this user's alone, and no secret is on a command line")
+  @DisplayName("only this user can read the files, and no secret is on a command line")
   void secretsStaySecret() throws Exception {
     Path files = harness.folder(ControlFolder.FOLDER).path();
     String encryption = Files.readString(files.resolve("encryption.json"));
@@ -506,7 +505,7 @@ class ControlPlaneTest {
   @Order(10)
   @Tag("attack")
   @DisplayName(
-      "on a node that is root no program of it is, none gains rights, and none reads a key of another")
+      "on a node that is root, no program runs as root, gains rights, or reads another's key")
   void accounts() throws Exception {
     Needs.root("running a process as another account");
     Map<String, Account> accounts =
@@ -560,7 +559,7 @@ class ControlPlaneTest {
     assertEquals(
         null, NetworkInterface.getByInetAddress(harness.hostAddress()), "the host address");
     assertEquals(List.of(), harness.folder(ControlFolder.FOLDER).list());
-    assertTrue(recorded(), "what was recorded stays");
+    assertTrue(recorded(), "the records stay");
     try (EtcdClient etcd = EtcdClient.connect(harness.access("root", EtcdNamespace.ROOT))) {
       assertTrue(etcd.kv().get("/registry/secrets/default/mine").isPresent());
     }
@@ -574,7 +573,8 @@ class ControlPlaneTest {
 
   @Test
   @Order(12)
-  @DisplayName("a port that is taken is told by name as the reason, and heals when it is free")
+  @DisplayName(
+      "a port that is taken is named as the reason, and the control plane recovers when it is free")
   void takenPort() throws Exception {
     harness.stop(StopReason.ROLE_REMOVED);
     boolean root = System.getProperty("user.name").equals("root");
@@ -594,7 +594,7 @@ class ControlPlaneTest {
       harness.start();
       Await.until(
           ControlHarness.PATIENCE,
-          "the reason to be told for " + taken,
+          "the reason given by " + taken,
           () ->
               harness.tree.runnables().peek().orElseThrow().stream()
                   .anyMatch(

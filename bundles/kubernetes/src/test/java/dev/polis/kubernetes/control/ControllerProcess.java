@@ -51,8 +51,8 @@ import java.util.concurrent.ConcurrentSkipListSet;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Is a controller in a process of its own, for a test that starts several against one etcd. It does
- * what each line of its input says, and answers with one line:
+ * Runs a controller in a process of its own, for a test that starts several on one etcd. It
+ * executes each line of its input, and answers with one line:
  *
  * <pre>
  *   files INSTANT   makes keys, certificates and files at that instant, as on an empty disk
@@ -68,10 +68,13 @@ final class ControllerProcess {
 
   private static final Duration PATIENCE = ControlHarness.PATIENCE;
 
-  /** Levels that tell an operator of more than a wait. */
+  /** The levels that mean more than a wait. */
   private static final Set<HealthLevel> TOLD = Set.of(HealthLevel.DEGRADED, HealthLevel.DOWN);
 
-  /** Of six programs that start at once on two busy cores, one may be silent for some seconds. */
+  /**
+   * A condition to ignore: when six programs start at once on two busy cores, one may be silent for
+   * some seconds.
+   */
   private static final String SILENT = "kubernetes-program-silent";
 
   private final Path folder;
@@ -105,7 +108,7 @@ final class ControllerProcess {
   /** The file of etcd's authority. */
   static final String AUTHORITY_FILE = "authority.pem";
 
-  /** Runs with a folder, the port of etcd, the node's address and a folder of programs. */
+  /** Takes a folder, the port of etcd, the node's address and a folder of programs. */
   public static void main(String[] arguments) throws Exception {
     new ControllerProcess(
             Path.of(arguments[0]),
@@ -149,7 +152,7 @@ final class ControllerProcess {
     }
   }
 
-  /** Waits for an instant long after both processes have read the order. */
+  /** Waits for the instant, by which both processes have long read the order. */
   private static void await(Instant instant) {
     while (Instant.now().isBefore(instant)) {
       LockSupport.parkNanos(Duration.between(Instant.now(), instant).toNanos());
@@ -254,7 +257,8 @@ final class ControllerProcess {
     }
 
     /**
-     * Returns conditions, deaths of runnables and warnings; not what the programs' own logs say.
+     * Returns conditions, deaths of runnables and warnings; not the lines of the programs' own
+     * logs.
      */
     String errors() {
       for (RunnableStatus each : tree.runnables().peek().orElse(List.of())) {

@@ -31,8 +31,7 @@ class NodeLabelTaskTest {
   }
 
   @Test
-  @DisplayName(
-      "a node of Kubernetes is labelled with each role, and with no label that no rule names")
+  @DisplayName("a node of Kubernetes gets a label for each role, and other labels only by a rule")
   void roles() {
     assertEquals(
         Map.of(
@@ -42,7 +41,7 @@ class NodeLabelTaskTest {
   }
 
   @Test
-  @DisplayName("a label is copied when any rule is found in its key=value")
+  @DisplayName("a label is copied if any rule matches its key=value")
   void rules() {
     assertEquals(
         Map.of(

@@ -41,8 +41,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * Has the certificates of a running control plane renewed while it is called at a steady rate. The
- * clock by which they are issued and renewed runs behind at first, so that the first ones end soon.
+ * Renews the certificates of a running control plane under calls at a steady rate. The clock for
+ * their issue and renewal is slow at first, so that the first certificates end soon.
  */
 @Tag("full")
 @Tag("longer")
@@ -50,7 +50,7 @@ class RotationTest {
 
   private static final Duration PACE = Duration.ofMillis(100);
 
-  /** A program of Kubernetes reads its certificate as a client again within five minutes. */
+  /** The time within which a program of Kubernetes reads its client certificate again. */
   private static final Duration REREAD = Duration.ofMinutes(5);
 
   private static final List<ControlFile> CERTIFICATES =
@@ -64,7 +64,7 @@ class RotationTest {
           ControlFile.SCHEDULER,
           ControlFile.SCHEDULER_CLIENT);
 
-  /** The clock of the control plane. */
+  /** The delay of the control plane's clock behind the real one. */
   private volatile Duration behind = Duration.ZERO;
 
   private Instant now() {
@@ -77,7 +77,7 @@ class RotationTest {
   void renewed() throws Exception {
     behind = Duration.ofMinutes(15);
     try (ControlHarness harness = ControlHarness.open()) {
-      // Not due by this clock, and due by the real one.
+      // By the slow clock they are not due, by the real one they are.
       harness.etcdLife = life(Duration.ofMinutes(25), Duration.ofMinutes(5));
       startAll(harness, Duration.ofMinutes(20), CertificateTemplate.AUTHORITY_LIFETIME);
       Map<String, Long> pids = pids(harness);
@@ -104,12 +104,12 @@ class RotationTest {
 
   @Test
   @Tag("full")
-  @DisplayName("clients of this code outlive the certificates that they began with")
+  @DisplayName("this code's clients keep working after their first certificates end")
   void clientsOutliveTheirCertificates() throws Exception {
     behind = Duration.ofHours(10);
     try (ControlHarness harness = ControlHarness.open()) {
-      // The programs take their time to start, with certificates that last; by the next clock these
-      // are due.
+      // The programs start slowly, so their certificates are long-lived; the next clock makes them
+      // due.
       harness.start(
           new KubeLifetimes(Duration.ofHours(12), CertificateTemplate.AUTHORITY_LIFETIME),
           this::now);
@@ -163,14 +163,14 @@ class RotationTest {
       try (Callers callers = new Callers(harness)) {
         callers.awaitMore();
         renewAll(harness);
-        // Each program has a certificate that has not expired, and has read it, well before.
+        // Well before this instant, each program has read a certificate that is still valid.
         Instant enough = end.plusSeconds(30);
         Await.until(
             Duration.between(Instant.now(), enough).plusSeconds(10),
             "all former certificates to have expired",
             () -> Instant.now().isAfter(enough));
         callers.requireNoFailure();
-        // New connections to etcd take a new certificate, the former one has expired.
+        // The former certificate has expired, so new connections to etcd must use a new one.
         harness.etcdWay.reset();
         Await.until(
             ControlHarness.PATIENCE, "the API server to reach etcd again", callers::readsFromEtcd);
@@ -189,11 +189,11 @@ class RotationTest {
   @Test
   @Tag("full")
   @DisplayName(
-      "authorities are certified anew: no call fails, the API server goes on, the two others start again")
+      "authorities are certified anew: no call fails, the API server keeps running, the two others restart")
   void authorities() throws Exception {
     behind = Duration.ofMinutes(35);
     try (ControlHarness harness = ControlHarness.open()) {
-      // By the real clock the authorities are due, and what they have signed is not.
+      // By the real clock the authorities are due, but not the certificates that they signed.
       startAll(harness, Duration.ofMinutes(90), Duration.ofMinutes(40));
       Map<String, Long> pids = pids(harness);
       X509Certificate authority = certificate(harness, ControlFile.CA);
@@ -225,7 +225,7 @@ class RotationTest {
       assertNotEquals(aggregation, certificate(harness, ControlFile.AGGREGATION_CA));
       assertEquals(pids.get("kube-apiserver"), pids(harness).get("kube-apiserver"));
       assertEquals(
-          serials(files), serials(files(harness)), "what the authorities had signed stays");
+          serials(files), serials(files(harness)), "certificates that the authorities signed stay");
     }
   }
 
@@ -237,7 +237,7 @@ class RotationTest {
             .noneMatch(each -> each.getValue().equals(after.get(each.getKey())));
   }
 
-  /** Pods are given the authority's certificate by the controller manager. */
+  /** Waits until the controller manager gives Pods the authority's certificate. */
   private static void requireRootOfPods(KubeClient api, X509Certificate authority)
       throws Exception {
     Await.until(
@@ -294,7 +294,7 @@ class RotationTest {
       assertEquals(List.of(), calls.stream().flatMap(each -> each.failures().stream()).toList());
     }
 
-    /** Answers whether a write has come through, of which the API server has no copy. */
+    /** Returns whether a write reaches etcd, which the API server cannot answer from its cache. */
     boolean readsFromEtcd() throws InterruptedException {
       try {
         write(api, 0);
@@ -342,7 +342,7 @@ class RotationTest {
                     .noneMatch(each -> !each.state().name().equals("HEALTHY")));
   }
 
-  /** Lets the clock jump, and consensus and the cluster give new certificates. */
+  /** Sets the clock right, and makes consensus and the cluster issue new certificates. */
   private void renewAll(ControlHarness harness) {
     harness.etcdLife = life(Duration.ofDays(1), Duration.ofDays(1));
     harness.renewNode();
@@ -374,7 +374,7 @@ class RotationTest {
     api.apply("/api/v1/namespaces/default/configmaps/calls", "test", map);
   }
 
-  /** The controller manager gives a new namespace a service account, with its own certificate. */
+  /** Requires that the controller manager works: it gives a new namespace a service account. */
   private static void requireController(KubeClient api) throws Exception {
     api.create(
         "/api/v1/namespaces",

@@ -12,18 +12,21 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Makes a call at a steady rate, and notes those that failed. While many are under way no others
- * are begun. Closing waits for those under way.
+ * Makes calls at a steady rate, and records the failed ones. While many are under way it begins no
+ * others. Closing waits for the calls under way.
  */
 final class SteadyCalls implements AutoCloseable {
 
-  /** Fails if it is not answered as wanted. */
+  /** Makes one call; fails if the answer is not as expected. */
   @FunctionalInterface
   interface Call {
     void make(int number) throws Exception;
   }
 
-  /** An API server takes a hundred at once over one connection, which two of these may share. */
+  /**
+   * The calls under way at most: an API server takes a hundred over one connection, which two of
+   * these may share.
+   */
   private static final int MOST = 40;
 
   private final String what;
@@ -40,7 +43,7 @@ final class SteadyCalls implements AutoCloseable {
     this.call = call;
   }
 
-  /** Begins to call. */
+  /** Begins the calls. */
   static SteadyCalls every(Duration pause, String what, Call call) {
     SteadyCalls calls = new SteadyCalls(what, call);
     calls.pace.scheduleAtFixedRate(calls::begin, 0, pause.toMillis(), TimeUnit.MILLISECONDS);
@@ -65,12 +68,12 @@ final class SteadyCalls implements AutoCloseable {
     }
   }
 
-  /** Returns what failed so far. */
+  /** Returns the failures so far. */
   List<String> failures() {
     return List.copyOf(failures);
   }
 
-  /** Returns how many were answered so far. */
+  /** Returns the number of answered calls so far. */
   int answered() {
     return answered.get();
   }

@@ -17,7 +17,7 @@ final class TestMember {
   /**
    * Returns a status.
    *
-   * @param etcd gives each user the way to etcd
+   * @param etcd returns each user's access to etcd
    */
   static ClusterStatus of(NodeCredentials credentials, Function<ConsensusUser, EtcdAccess> etcd) {
     return (ClusterStatus)

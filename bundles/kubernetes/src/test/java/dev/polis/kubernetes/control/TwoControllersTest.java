@@ -32,21 +32,21 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Starts two controllers at the same instant: two processes, one etcd, which is empty. */
+/** Starts two controllers at the same instant, in two processes on one empty etcd. */
 @Tag("full")
 @Timeout(300)
 class TwoControllersTest {
 
   private static final int TIMES = 20;
 
-  /** Enough for an order to be read on a busy machine. */
+  /** Long enough to read an order on a busy machine. */
   private static final Duration AHEAD = Duration.ofMillis(150);
 
   private static final long END_SECONDS = 60;
 
   @TempDir Path directory;
 
-  /** One of the two. */
+  /** Holds the process of one controller. */
   private final class Controller implements AutoCloseable {
     private final Path errors;
     private final Process process;
@@ -63,14 +63,14 @@ class TwoControllersTest {
                   "--enable-native-access=ALL-UNNAMED",
                   "--sun-misc-unsafe-memory-access=deny",
                   "-XX:+UseSerialGC",
-                  // Else netty warns of a machine without network cards.
+                  // Without this, Netty warns about a machine without network cards.
                   "-Dio.netty.machineId=02:00:00:00:00:01",
                   "-cp",
                   System.getProperty("java.class.path"),
                   ControllerProcess.class.getName(),
                   folder.toString(),
                   Integer.toString(harness.etcd.member(0).clientPort()),
-                  // Neighbours of the harness' own address, which no other program has.
+                  // Addresses next to the harness's own, which no other program uses.
                   "127.98.%d.%d".formatted(harness.address.getAddress()[2] & 0xff, 1 + number),
                   harness.programs)
               .redirectError(errors.toFile())
@@ -130,7 +130,7 @@ class TwoControllersTest {
     return ((EtcdAccess.MutualTls) access.security()).tls();
   }
 
-  /** Orders both to do something at the same instant, and returns what they have made. */
+  /** Sends both the same order for the same instant, and returns their answers. */
   private static List<String> both(List<Controller> controllers, String what) throws IOException {
     Instant instant = Instant.now().plus(AHEAD);
     controllers.forEach(each -> each.order(what + " " + instant));
@@ -174,7 +174,7 @@ class TwoControllersTest {
 
   @Test
   @DisplayName(
-      "D-38 two whole control planes start at the same instant, and no operator sees an error")
+      "D-38 two whole control planes start at the same instant, and report no error to an operator")
   void d38_twoPlanes() throws Exception {
     try (ControlHarness harness = ControlHarness.open();
         EtcdClient root = EtcdClient.connect(harness.access("root", EtcdNamespace.ROOT));

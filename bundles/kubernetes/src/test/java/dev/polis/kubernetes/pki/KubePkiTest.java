@@ -43,7 +43,7 @@ import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** The keys and certificates of Kubernetes in the real etcd. */
+/** Makes the keys and certificates of Kubernetes in the real etcd. */
 class KubePkiTest {
 
   private static final Duration MONTH = CertificateTemplate.NODE_LIFETIME;
@@ -96,7 +96,8 @@ class KubePkiTest {
   }
 
   @RepeatedTest(20)
-  @DisplayName("D-38 two controllers that start at the same instant make one PKI, and none fails")
+  @DisplayName(
+      "D-38 two controllers that start at the same instant make one PKI, and neither fails")
   void d38_onePkiOfTwo() throws Exception {
     List<KubePki> controllers = List.of(pki(), pki(), pki());
     CyclicBarrier instant = new CyclicBarrier(controllers.size());
@@ -141,7 +142,7 @@ class KubePkiTest {
   }
 
   @Test
-  @DisplayName("the service account key is of a kind that Kubernetes takes: EC P-256")
+  @DisplayName("the service account key is of a kind that Kubernetes accepts: EC P-256")
   void serviceAccountKey() throws Exception {
     ServiceAccountKey key = pki().ensure().serviceAccount();
 
@@ -157,7 +158,7 @@ class KubePkiTest {
 
   @Test
   @DisplayName(
-      "a certificate with a third of its life left is issued anew for the same key; the rest stays")
+      "a certificate with a third of its validity left is issued anew for the same key; the others stay")
   void renewal() throws Exception {
     KubeKeys first = pki().ensure();
     now = now.plus(MONTH.dividedBy(2));
@@ -182,7 +183,7 @@ class KubePkiTest {
 
   @Test
   @DisplayName(
-      "an authority with a third of its life left is certified anew for the same key: what it signed stays good")
+      "an authority with a third of its validity left is certified anew for the same key: its signatures stay valid")
   void renewalOfAuthorities() throws Exception {
     KubeKeys first = pki().ensure();
     now = now.plus(CertificateTemplate.AUTHORITY_LIFETIME.dividedBy(4).multipliedBy(3));
@@ -202,7 +203,7 @@ class KubePkiTest {
   }
 
   @Test
-  @DisplayName("a client is issued with its groups for the time asked, and nothing of it is stored")
+  @DisplayName("a client's certificate has the requested groups and validity, and is not stored")
   void ephemeral() throws Exception {
     EtcdClient client = client();
     KubeKeys keys = new KubePki(client, () -> now, KubeLifetimes.STANDARD).ensure();
@@ -239,7 +240,7 @@ class KubePkiTest {
     }
   }
 
-  /** Tells whether a client ends the handshake well with a server of this identity. */
+  /** Returns whether a client completes the handshake with a server of this identity. */
   private static boolean accepted(SSLContext client, TlsIdentity server) throws Exception {
     SSLContext own = TlsContexts.context(TlsKeys.fixed(server), TlsTrust.anyKey());
     try (ServerSocket port =

@@ -74,14 +74,16 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.FieldSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Runs the proxy as a role does, between real TLS clients and an API server that a test plays. */
+/**
+ * Runs the proxy as a role does, between real TLS clients and an API server that the test plays.
+ */
 @Timeout(60)
 class AuthProxyTest {
 
   private static final Duration SOON = Duration.ofSeconds(20);
   private static final Pattern AT = Pattern.compile("at https://([0-9.]+):(\\d+),");
 
-  /** Enough that a replacement falls into many requests. */
+  /** So many that a replacement falls into many requests. */
   private static final int SWAPS = 10;
 
   private final LogTree logs = LogTree.create();
@@ -242,7 +244,8 @@ class AuthProxyTest {
   }
 
   @Test
-  @DisplayName("the API server is told who the user is, and nothing that the user says of himself")
+  @DisplayName(
+      "the API server gets the user's name from the certificate, and none that the user sends")
   void forwardsAsUser() throws Exception {
     try (Raw client = new Raw()) {
       client.send(
@@ -276,7 +279,7 @@ class AuthProxyTest {
   @Test
   @Tag("attack")
   @DisplayName(
-      "without a user's certificate the answer is 401, with a Kubernetes Status that says why")
+      "a caller without a user's certificate gets 401, with a Kubernetes Status that says why")
   void unauthorized() throws Exception {
     TlsIdentity node = TlsIdentity.of(nodeKey.getPrivate(), ca.issueNode(nodeKey.getPublic()));
     KeyPair pair = Ed25519.generate();
@@ -336,7 +339,7 @@ class AuthProxyTest {
   @Test
   @Tag("attack")
   @DisplayName(
-      "the request of a client without a certificate has one limit as a whole, a user's none")
+      "the whole request of a client without a certificate has a time limit, a user's has none")
   void drippingStranger() throws Exception {
     Duration part = Duration.ofSeconds(2);
     tree.organ("impatient")
@@ -396,7 +399,8 @@ class AuthProxyTest {
   }
 
   @Test
-  @DisplayName("the groups of a certificate are passed on; those of Kubernetes' parts are refused")
+  @DisplayName(
+      "the groups of a certificate are passed on; groups of Kubernetes' components are refused")
   void groups() throws Exception {
     try (Raw client = new Raw(as(member("jane", List.of("dev", "ops"))))) {
       client.body(client.send(get("/api", "X-Remote-Group: admins")).read());
@@ -417,7 +421,7 @@ class AuthProxyTest {
   }
 
   @Test
-  @DisplayName("a token reaches the API server on a connection that cannot say who its owner is")
+  @DisplayName("a token reaches the API server on a connection without a client certificate")
   void tokens() throws Exception {
     try (Raw client = new Raw(anonymous())) {
       client.body(
@@ -473,7 +477,7 @@ class AuthProxyTest {
   @Test
   @Tag("attack")
   @DisplayName(
-      "forged names in a second request of a kept connection, or behind a body, name nobody")
+      "forged names in a second request of a kept connection, or behind a body, have no effect")
   void forgedBehindARequest() throws Exception {
     try (Raw client = new Raw()) {
       client.send(get("/api") + FORGED);
@@ -488,11 +492,11 @@ class AuthProxyTest {
       assertEquals(List.of("owner"), request.header("X-Remote-User"));
       assertEquals(List.of("system:authenticated"), request.header("X-Remote-Group"));
     }
-    // Whether the user may act for another one is decided by the API server, for the user.
+    // The API server decides whether this user may act for another one.
     assertEquals(List.of("system:admin"), server.last().orElseThrow().header("Impersonate-User"));
   }
 
-  /** The requests that last until a side ends them, each in a way of its own in a kubelet. */
+  /** The requests that last until one side ends them; a kubelet handles each in another way. */
   private static final List<String> LASTING =
       List.of(
           "/api/v1/pods?watch=true",
@@ -502,7 +506,7 @@ class AuthProxyTest {
           "/api/v1/namespaces/n/pods/p/portforward",
           "/api/v1/namespaces/n/services/s/proxy/wait");
 
-  /** Begins an answer that lasts, and counts down when the API server's connection has ended. */
+  /** Begins an answer that lasts, and counts down when the API server's connection ends. */
   private void goOn(CountDownLatch ended) {
     server.answer =
         (request, connection, in, out) -> {
@@ -520,7 +524,7 @@ class AuthProxyTest {
         };
   }
 
-  /** Makes one of the requests that last, and reads how its answer begins. */
+  /** Makes one of the requests that last, and reads the head of its answer. */
   private static Raw begun(Raw client, String path) throws IOException {
     boolean upgrades = !path.contains("?") && !path.contains("/proxy/");
     client.send(upgrades ? get(path, "Connection: Upgrade", "Upgrade: SPDY/3.1") : get(path));
@@ -547,7 +551,7 @@ class AuthProxyTest {
     }
   }
 
-  /** Watches and followed logs that the API server takes for such, but the proxy does not. */
+  /** Watches and followed logs that the API server recognizes as such, but the proxy does not. */
   private static final List<String> UNNOTICED =
       List.of(
           "/api/v1/secrets?watch&allowWatchBookmarks=true&timeoutSeconds=31536000",
@@ -560,7 +564,8 @@ class AuthProxyTest {
   @FieldSource("UNNOTICED")
   @Tag("attack")
   @Tag("alone")
-  @DisplayName("an answer that goes on ends within a second of a revocation, however it was asked")
+  @DisplayName(
+      "an unfinished answer ends within a second of a revocation, for any form of the request")
   void revocationEndsAnyAnswer(String path) throws Exception {
     goOn(new CountDownLatch(1));
     try (Raw client = begun(new Raw(), path)) {
@@ -580,7 +585,7 @@ class AuthProxyTest {
   @Tag("attack")
   @Tag("alone")
   @DisplayName(
-      "a body that goes on ends within a second of the revocation of its user's certificate")
+      "an unfinished upload ends within a second of the revocation of its user's certificate")
   void revocationEndsUpload() throws Exception {
     try (Raw client = new Raw()) {
       client.send(
@@ -594,7 +599,7 @@ class AuthProxyTest {
   @Tag("attack")
   @Tag("alone")
   @DisplayName(
-      "a certificate that counts only since after the handshake loses its watch as others do")
+      "a certificate that became valid after its handshake loses its watch, too, when it is revoked")
   void revocationOfLateMember() throws Exception {
     goOn(new CountDownLatch(1));
     revokeOwner();
@@ -611,7 +616,7 @@ class AuthProxyTest {
     try {
       client.in.readAllBytes();
     } catch (IOException cut) {
-      // As good as an end.
+      // A reset counts as the end, too.
     }
   }
 
@@ -650,7 +655,7 @@ class AuthProxyTest {
   }
 
   @Test
-  @DisplayName("a long poll through a Service outlives the code that passed it on")
+  @DisplayName("a long poll through a Service outlives the proxy instance that passed it on")
   void longPoll() throws Exception {
     CountDownLatch asked = new CountDownLatch(1);
     CountDownLatch replaced = new CountDownLatch(1);
@@ -683,7 +688,7 @@ class AuthProxyTest {
 
   @Test
   @DisplayName(
-      "without an API server the answer is 503 in words; one that is away is to be asked again soon")
+      "without an API server the answer is 503 with the reason; one that is away for a moment adds Retry-After")
   void away() throws Exception {
     int nobody;
     try (ServerSocket port = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
@@ -725,7 +730,7 @@ class AuthProxyTest {
   }
 
   @Test
-  @DisplayName("an API server that breaks off is told as 502, and the request is not made twice")
+  @DisplayName("an API server that breaks off gives 502, and the request is not repeated")
   void brokenOff() throws Exception {
     server.answer = (request, connection, in, out) -> false;
     try (Raw client = new Raw()) {
@@ -803,7 +808,7 @@ class AuthProxyTest {
   }
 
   @Test
-  @DisplayName("an answer that breaks off is not taken for a whole one")
+  @DisplayName("an answer that breaks off does not look complete")
   void truncatedAnswer() throws Exception {
     server.answer =
         (request, connection, in, out) -> {
@@ -824,7 +829,7 @@ class AuthProxyTest {
   }
 
   @Test
-  @DisplayName("HEAD has the length and no body, and the connection goes on")
+  @DisplayName("HEAD is answered with the length and no body, and the connection stays open")
   void head() throws Exception {
     server.answer =
         (request, connection, in, out) -> {
@@ -842,7 +847,8 @@ class AuthProxyTest {
   }
 
   @Test
-  @DisplayName("an upgrade carries bytes in both directions, and each direction ends for itself")
+  @DisplayName(
+      "an upgraded connection carries bytes in both directions, and each direction ends separately")
   void upgrade() throws Exception {
     server.answer =
         (request, connection, in, out) -> {
@@ -884,7 +890,7 @@ class AuthProxyTest {
       HttpResponse response = client.read();
       assertEquals(403, response.code());
       assertEquals("no", client.body(response));
-      assertEquals(-1, client.in.read(), "what stands behind it is not passed on");
+      assertEquals(-1, client.in.read(), "bytes behind the refused upgrade are not passed on");
     }
     assertEquals(1, server.requests.size());
     assertEquals(List.of("websocket"), server.last().orElseThrow().header("Upgrade"));
@@ -900,7 +906,7 @@ class AuthProxyTest {
 
   @Test
   @Tag("attack")
-  @DisplayName("an API server that changes the protocol unasked opens no way around the proxy")
+  @DisplayName("an unrequested change of protocol by an API server opens no way around the proxy")
   void unaskedUpgrade() throws Exception {
     StringBuffer behind = new StringBuffer();
     CountDownLatch ended = new CountDownLatch(1);
@@ -927,7 +933,7 @@ class AuthProxyTest {
   }
 
   @Test
-  @DisplayName("the events of a watch come one by one, also after the code was replaced")
+  @DisplayName("the events of a watch arrive one by one, also after the code is replaced")
   void watchOutlivesTheCode() throws Exception {
     CountDownLatch replaced = new CountDownLatch(1);
     server.answer =
@@ -958,7 +964,7 @@ class AuthProxyTest {
   private static void await(CountDownLatch latch) throws IOException {
     try {
       if (!latch.await(SOON.toSeconds(), TimeUnit.SECONDS)) {
-        throw new EOFException("the test did not go on");
+        throw new EOFException("the test did not continue");
       }
     } catch (InterruptedException closing) {
       throw new IOException(closing);
@@ -966,7 +972,7 @@ class AuthProxyTest {
   }
 
   @Test
-  @DisplayName("a watcher that goes ends the watch at the API server")
+  @DisplayName("a watcher that disconnects ends the watch at the API server")
   void watcherGoes() throws Exception {
     CountDownLatch ended = new CountDownLatch(1);
     goOn(ended);
@@ -976,7 +982,7 @@ class AuthProxyTest {
 
   @Test
   @DisplayName(
-      "no request fails while the code is replaced again and again, on kept and new connections")
+      "no request fails while the code is replaced repeatedly, on kept and new connections")
   void swaps() throws Exception {
     AtomicBoolean done = new AtomicBoolean();
     AtomicInteger answers = new AtomicInteger();
@@ -1101,7 +1107,8 @@ class AuthProxyTest {
   @ParameterizedTest(name = "{0} is refused with {1}")
   @MethodSource("ambiguous")
   @Tag("attack")
-  @DisplayName("what two parsers might read differently is refused, and the connection is closed")
+  @DisplayName(
+      "a request that two parsers might read differently is refused, and the connection is closed")
   void refusesTheAmbiguous(String what, int code, String request) throws Exception {
     try (Raw client = new Raw()) {
       HttpResponse response = client.send(request).read();
@@ -1142,7 +1149,7 @@ class AuthProxyTest {
   }
 
   @Test
-  @DisplayName("requests sent behind each other are answered in their order")
+  @DisplayName("pipelined requests are answered in order")
   void pipelining() throws Exception {
     server.answer = (request, connection, in, out) -> FakeApiServer.text(out, request.line());
     try (Raw client = new Raw()) {

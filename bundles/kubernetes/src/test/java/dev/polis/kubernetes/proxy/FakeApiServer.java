@@ -31,7 +31,7 @@ import javax.net.ssl.SSLPeerUnverifiedException;
 import javax.net.ssl.SSLServerSocket;
 import javax.net.ssl.SSLSocket;
 
-/** Stands for an API server behind mutual TLS: answers each request as a test wants. */
+/** Stands for an API server behind mutual TLS: answers each request as the test sets. */
 final class FakeApiServer implements AutoCloseable {
 
   /** Answers one request; returns true to keep the connection. */
@@ -40,7 +40,7 @@ final class FakeApiServer implements AutoCloseable {
         throws IOException;
   }
 
-  /** A request, with its body as it was after the framing was taken off. */
+  /** A request, with its body without the framing. */
   record Request(String line, HttpHead head, String body, boolean certified) {
     List<String> header(String name) {
       return head.values(name);
@@ -123,7 +123,7 @@ final class FakeApiServer implements AutoCloseable {
         more = answer.to(request, connection, in, out);
       }
     } catch (IOException ended) {
-      // The proxy has gone.
+      // The proxy has closed the connection.
     } finally {
       open.remove(connection);
     }
@@ -152,7 +152,7 @@ final class FakeApiServer implements AutoCloseable {
     out.flush();
   }
 
-  /** Ends all connections, as a server that is started anew does. */
+  /** Ends all connections, as a restarted server does. */
   void drop() throws IOException {
     for (SSLSocket each : open) {
       each.close();

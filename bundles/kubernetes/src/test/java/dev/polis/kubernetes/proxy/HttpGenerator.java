@@ -8,8 +8,8 @@ import java.util.Locale;
 import java.util.random.RandomGenerator;
 
 /**
- * Makes what a client may send on one connection: requests behind each other, well-formed ones and
- * such as break one or several rules of HTTP/1.1, above all those about where a request ends.
+ * Makes the bytes that a client may send on one connection: pipelined requests, well-formed ones
+ * and ones that break rules of HTTP/1.1, above all the rules about the end of a request.
  */
 final class HttpGenerator {
 
@@ -201,7 +201,7 @@ final class HttpGenerator {
     return text.append(end).append(chunked ? chunks(body, wild) : body).toString();
   }
 
-  /** Returns whether a request with a field may be passed on, and others behind it. */
+  /** Returns whether a request with this field, and others behind it, may be passed on. */
   private static boolean harmless(String field, boolean last) {
     return field.chars().noneMatch(each -> each < ' ' || each == 127)
         && field.indexOf(':') > 0
@@ -209,7 +209,7 @@ final class HttpGenerator {
         && (last || !field.equals("Connection: Upgrade") && !field.equals("Connection: close"));
   }
 
-  /** Adds what may contradict where the body ends. */
+  /** Adds fields that may contradict the end of the body. */
   private void framing(List<String> fields) {
     switch (random.nextInt(8)) {
       case 0 -> fields.add("Content-Length: " + of(LENGTHS));
@@ -224,7 +224,7 @@ final class HttpGenerator {
                       : field);
       case 5 -> fields.add("Content-Length: " + random.nextInt(MOST_BODY));
       default -> {
-        // The others are as they were.
+        // Keep the fields unchanged.
       }
     }
   }
@@ -232,7 +232,7 @@ final class HttpGenerator {
   private String body() {
     return switch (random.nextInt(6)) {
       case 0, 1, 2 -> "";
-      // What follows a body that ends too early is the next request.
+      // If the body ends too early, this is read as the next request.
       case 3 -> "GET /smuggled HTTP/1.1\r\nHost: k\r\n\r\n";
       case 4 -> "0\r\n\r\n";
       default -> "x".repeat(1 + random.nextInt(MOST_BODY));
@@ -288,7 +288,7 @@ final class HttpGenerator {
     };
   }
 
-  /** Changes, takes out, doubles or cuts off some of the bytes. */
+  /** Changes, removes, doubles or cuts off some of the bytes. */
   private byte[] damaged(byte[] bytes) {
     int at = random.nextInt(bytes.length);
     int length = Math.min(bytes.length - at, 1 + random.nextInt(8));
@@ -309,7 +309,7 @@ final class HttpGenerator {
         damaged.write(bytes, at, bytes.length - at);
       }
       default -> {
-        // Cut off.
+        // The rest is cut off.
       }
     }
     return damaged.toByteArray();

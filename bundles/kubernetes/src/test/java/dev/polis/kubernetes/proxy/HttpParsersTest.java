@@ -23,8 +23,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * Gives random connections to the proxy's parser and to a second one: what the proxy passes on, all
- * of them read in the same way, before it and behind it. {@code -Dpolis.seed} repeats a run.
+ * Gives random connections to the proxy's parser and to a second one: both must read the forwarded
+ * requests in the same way, before the proxy and behind it. {@code -Dpolis.seed} repeats a run.
  */
 @Tag("longer")
 class HttpParsersTest {
@@ -32,25 +32,25 @@ class HttpParsersTest {
   private static final long SEED = Long.getLong("polis.seed", System.nanoTime());
   private static final int CONNECTIONS = Tier.pick(2_000, 50_000, 500_000);
 
-  /** As that of a connection. */
+  /** The same size as the buffer of a connection. */
   private static final int BUFFER = 16 * 1024;
 
   private static final InetAddress FROM = InetAddress.ofLiteral("192.0.2.1");
 
-  /** How the proxy's reading of a connection ended. */
+  /** The way in which the proxy's reading of a connection ended. */
   private enum End {
-    /** At the end of what was sent, between two requests. */
+    /** At the end of the bytes, between two requests. */
     CLEAN,
-    /** After a request that is the last one by its own words, or may change the protocol. */
+    /** After a request that closes the connection, or may change the protocol. */
     LAST,
-    /** What came next is refused, or broke off. */
+    /** Before a request that is refused or breaks off. */
     REFUSED
   }
 
   /**
-   * What the proxy does with a connection.
+   * The proxy's handling of a connection.
    *
-   * @param requests passed on whole
+   * @param requests that were passed on whole
    * @param forwarded all bytes that the API server gets
    * @param cut whether the last of them belong to a request that is broken off
    */
@@ -142,7 +142,7 @@ class HttpParsersTest {
   @Test
   @Timeout(3600)
   @DisplayName(
-      "what the proxy passes on, a second parser reads in the same way: as many requests, the same"
+      "a second parser reads forwarded bytes in the same way as the proxy: as many requests, the same"
           + " methods, targets and bodies")
   void sameReading() throws IOException {
     System.out.printf("%d connections with -Dpolis.seed=%d%n", CONNECTIONS, SEED);
@@ -168,7 +168,7 @@ class HttpParsersTest {
     }
   }
 
-  /** The API server gets what the proxy has read, and takes nothing else for a request. */
+  /** Requires that the API server reads the proxy's requests and no others. */
   private static void requireSameBehind(Passed proxy, String said) {
     HttpSecondParser.Reading server = HttpSecondParser.read(proxy.forwarded());
     assertEquals(proxy.requests(), server.requests(), () -> "behind the proxy, " + said);
@@ -179,20 +179,22 @@ class HttpParsersTest {
     }
   }
 
-  /** A peer between client and proxy reads each request that is passed on as the proxy does. */
+  /**
+   * Requires that a peer between client and proxy reads each forwarded request as the proxy does.
+   */
   private static void requireSameBefore(Passed proxy, HttpSecondParser.Reading other, String said) {
     List<HttpSecondParser.Read> ours = unnamed(proxy.requests());
     List<HttpSecondParser.Read> theirs = unnamed(other.requests());
     assertTrue(
         theirs.size() >= ours.size(),
-        () -> "the other parser refuses what the proxy passes on: " + other + ", " + said);
+        () -> "the other parser refuses a forwarded request: " + other + ", " + said);
     assertEquals(ours, theirs.subList(0, ours.size()), () -> "before the proxy, " + said);
     if (proxy.end() == End.CLEAN) {
       assertEquals(ours.size(), theirs.size(), () -> "before the proxy, " + said);
     }
   }
 
-  /** Leaves out the users: before the proxy, a client may say anything of them. */
+  /** Removes the users: before the proxy, a client may send any. */
   private static List<HttpSecondParser.Read> unnamed(List<HttpSecondParser.Read> requests) {
     return requests.stream()
         .map(

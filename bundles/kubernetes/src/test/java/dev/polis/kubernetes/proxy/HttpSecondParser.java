@@ -20,19 +20,19 @@ final class HttpSecondParser {
   private static final int LARGE = 1 << 20;
 
   /**
-   * What it reads from a connection.
+   * The result of reading a connection.
    *
-   * @param requests those that are whole
-   * @param begun whether one more has begun that does not end
-   * @param wrong what it refuses, if it does; it reads nothing behind that
+   * @param requests the whole requests
+   * @param begun whether another request began and did not end
+   * @param wrong the refusal, if it refused a request; it reads nothing behind that
    */
   record Reading(List<Read> requests, boolean begun, Optional<String> wrong) {}
 
   /**
    * A request that is whole.
    *
-   * @param users what X-Remote-User says
-   * @param body without its framing
+   * @param users the values of X-Remote-User
+   * @param body the body without its framing
    */
   record Read(String method, String target, List<String> users, String body) {}
 

@@ -18,7 +18,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class AuditPolicyTest {
 
   @Test
-  @DisplayName("the standard policy is one, and has Metadata as its only level beside None")
+  @DisplayName("the standard policy is accepted, and its only level beside None is Metadata")
   void standard() {
     AuditPolicy.checked(AuditPolicy.STANDARD);
     assertTrue(AuditPolicy.STANDARD.contains("\"Metadata\""));
@@ -29,7 +29,7 @@ class AuditPolicyTest {
   @ParameterizedTest
   @ValueSource(strings = {KubernetesNames.GROUP_NODES, KubernetesNames.GROUP_CSI_PROVISIONER})
   @DisplayName(
-      "the standard policy leaves out what a worker reads all the time, as the kubelet and as the provisioner")
+      "the standard policy leaves out the constant reads of a worker, by the kubelet and by the provisioner")
   void routine(String group) {
     boolean left =
         JsonParser.parseString(AuditPolicy.STANDARD)
@@ -89,7 +89,7 @@ class AuditPolicyTest {
           {"rules": [{"level": "None", "omitManagedFields": "yes"}]}            | true or false
           """)
   @DisplayName(
-      "what the API server would refuse, or not understand, is refused, saying what and where")
+      "a policy that the API server would refuse or ignore in part is refused with the value and its place")
   void refused(String policy, String words) {
     String refusal =
         assertThrows(IllegalArgumentException.class, () -> AuditPolicy.checked(policy))
@@ -100,8 +100,7 @@ class AuditPolicyTest {
 
   @ParameterizedTest
   @ValueSource(ints = {1, 1001})
-  @DisplayName(
-      "a number of files with which room would have no bound, or a folder no end, is refused")
+  @DisplayName("a number of files that makes space or the folder unbounded is refused")
   void files(int files) {
     String refusal =
         assertThrows(

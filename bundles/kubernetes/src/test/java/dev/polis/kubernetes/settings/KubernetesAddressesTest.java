@@ -38,7 +38,7 @@ class KubernetesAddressesTest {
   }
 
   @Test
-  @DisplayName("a range with bits behind its prefix is refused with the one that was meant")
+  @DisplayName("a range with bits behind its prefix is refused with the correct range")
   void bitsBehindPrefix() {
     assertEquals(
         "has bits behind its prefix; did you mean 10.96.0.0/16?",
@@ -47,7 +47,7 @@ class KubernetesAddressesTest {
   }
 
   @Test
-  @DisplayName("what is no range is refused: a name, IPv6, no prefix, a prefix that is no number")
+  @DisplayName("an invalid range is refused: a name, IPv6, no prefix, a prefix that is no number")
   void noRange() {
     for (String text : new String[] {"pods", "fd00::/64", "10.0.0.0", "10.0.0.0/x", "0.0.0.0/0"}) {
       assertThrows(IllegalArgumentException.class, () -> AddressRange.of(text), text);
@@ -55,7 +55,7 @@ class KubernetesAddressesTest {
   }
 
   @Test
-  @DisplayName("Pods and Services at the same addresses are refused, naming both keys")
+  @DisplayName("overlapping ranges of Pods and Services are refused with both keys")
   void overlap() {
     AddressRange range = AddressRange.of("10.0.0.0/8");
     String refusal =

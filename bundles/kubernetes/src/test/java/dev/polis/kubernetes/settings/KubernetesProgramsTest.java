@@ -45,7 +45,7 @@ class KubernetesProgramsTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"1.34.0", "1.35.9", "1.36.3", "1.36.0-rc.1"})
-  @DisplayName("the releases that upstream supports are taken")
+  @DisplayName("the releases that upstream supports are accepted")
   void supported(String version) throws Exception {
     write("kube-apiserver", "Kubernetes v" + version);
 
@@ -79,8 +79,7 @@ class KubernetesProgramsTest {
   }
 
   @Test
-  @DisplayName(
-      "a program that tells no version, or that cannot be run, is refused in its own words")
+  @DisplayName("a program that prints no version, or cannot run, is refused with its own output")
   void damaged() throws Exception {
     write("kube-apiserver", "hello");
     assertTrue(refusal().contains("does not tell its version"), refusal());
@@ -91,7 +90,7 @@ class KubernetesProgramsTest {
   }
 
   @Test
-  @DisplayName("without a folder the refusal says how to get one")
+  @DisplayName("a missing folder is refused with the command that makes one")
   void none() {
     String refusal =
         assertThrows(KubernetesProgramException.class, () -> KubernetesPrograms.find(" ", NEEDED))

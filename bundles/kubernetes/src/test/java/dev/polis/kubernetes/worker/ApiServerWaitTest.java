@@ -23,7 +23,7 @@ class ApiServerWaitTest {
   }
 
   @Test
-  @DisplayName("an API server that is never ready is not waited for any longer than said")
+  @DisplayName("the wait for an API server that is never ready ends after its time")
   void never() throws Exception {
     Duration longest = Duration.ofMillis(250);
     ApiServerWait wait = new ApiServerWait(() -> false, longest);

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Has a worker's certificates issued and renewed by a curator that refuses at times. */
+/** Issues and renews a worker's certificates through a curator that refuses at times. */
 class CertificateTaskTest {
 
   private static final Duration SOON = Duration.ofSeconds(20);
@@ -77,7 +77,7 @@ class CertificateTaskTest {
 
   @Test
   @DisplayName(
-      "certificates that are due and refused are worker-certificates-not-renewed, until they are issued")
+      "a refused renewal that is due raises worker-certificates-not-renewed, until it succeeds")
   void notRenewed() throws Exception {
     WorkerFixture worker = worker();
     WorkerCertificates first = issued(worker);
@@ -105,7 +105,7 @@ class CertificateTaskTest {
   }
 
   @Test
-  @DisplayName("a first issue that is refused is no-worker-certificates, and nothing is published")
+  @DisplayName("a refused first issue raises no-worker-certificates, and nothing is published")
   void noCertificates() throws Exception {
     curator.refuse(true);
     try (LeaderConnection connection = curator.connect()) {
@@ -119,7 +119,7 @@ class CertificateTaskTest {
     }
   }
 
-  /** Has certificates issued by a run of the task that ends. */
+  /** Issues certificates in one run of the task. */
   private WorkerCertificates issued(WorkerFixture worker) throws Exception {
     SupervisionTree own = SupervisionTree.open(curator.logs);
     MutableValue<WorkerCredentials> taken = new MutableValue<>();

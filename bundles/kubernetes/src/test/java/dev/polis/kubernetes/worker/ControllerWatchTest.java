@@ -88,7 +88,8 @@ class ControllerWatchTest {
     assertEquals(Optional.of(Set.of(FIRST)), controllers.peek());
     controllers.set(Set.of(SECOND));
     known.offer(controllers, log);
-    assertEquals(Optional.of(Set.of(SECOND)), controllers.peek(), "what this run knows stays");
+    assertEquals(
+        Optional.of(Set.of(SECOND)), controllers.peek(), "the knowledge of this run stays");
   }
 
   @Test

@@ -25,7 +25,7 @@ import java.security.KeyPair;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 
-/** A curator over TLS that issues a worker's certificates, or refuses to, as a test wants. */
+/** Stands for a curator over TLS: issues or refuses a worker's certificates, as the test sets. */
 final class IssuingCurator implements AutoCloseable {
 
   final LogTree logs = LogTree.create();

@@ -134,7 +134,7 @@ class LoadBalancerTest {
   }
 
   @Test
-  @DisplayName("K8S-07 without a controller connections are closed")
+  @DisplayName("K8S-07 if there is no controller, connections are closed")
   void k8s07_none() throws Exception {
     try (Socket socket = connect()) {
       assertEquals(-1, socket.getInputStream().read());
@@ -144,7 +144,7 @@ class LoadBalancerTest {
   @Test
   @Tag("attack")
   @DisplayName(
-      "connections beyond the limit are closed, those before it stay open, and room comes back")
+      "connections beyond the limit are closed, earlier ones stay open, and closed ones make room")
   void connectionsAreBounded() throws Exception {
     Echo only = new Echo();
     use(only);
@@ -155,7 +155,7 @@ class LoadBalancerTest {
         Socket next = connect();
         open.add(next);
         if (!echoes(next)) {
-          // The connections that asked for the controller may still take room.
+          // Closed connections of the earlier wait may still take room.
           open.remove(next);
           next.close();
         }
@@ -172,7 +172,7 @@ class LoadBalancerTest {
             next.close();
             return open.size() == LoadBalancer.CONNECTIONS;
           });
-      assertTrue(echoes(open.getFirst()), "one that is open goes on");
+      assertTrue(echoes(open.getFirst()), "an open connection still works");
       open.removeFirst().close();
       Await.until(SOON, "room to come back", this::answers);
     } finally {
@@ -184,7 +184,8 @@ class LoadBalancerTest {
 
   @Test
   @Tag("alone")
-  @DisplayName("without descriptors it rests, keeps what is open, and serves within 1 s afterwards")
+  @DisplayName(
+      "without free descriptors it pauses, keeps open connections, and serves again within 1 s of a free one")
   void descriptorShortage() throws Exception {
     Echo only = new Echo();
     use(only);
@@ -250,7 +251,7 @@ class LoadBalancerTest {
   }
 
   @Test
-  @DisplayName("a controller that refuses connections is passed over")
+  @DisplayName("a controller that refuses connections is skipped")
   void refusing() throws Exception {
     Echo dead = new Echo();
     Echo alive = new Echo();
@@ -263,7 +264,7 @@ class LoadBalancerTest {
   }
 
   @Test
-  @DisplayName("a controller that hangs loses its connections to one that does not")
+  @DisplayName("a controller that hangs loses its connections to a working one")
   void hanging() throws Exception {
     Echo hanging = new Echo();
     use(hanging);
@@ -297,7 +298,7 @@ class LoadBalancerTest {
 
   @Test
   @DisplayName(
-      "the last controller is used until its API server ends, also after its role was taken")
+      "the last controller is used until its API server ends, also after its role was removed")
   void lastOne() throws Exception {
     Echo last = new Echo();
     use(last);

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Judges Pods and events as an API server has them. */
+/** Judges Pods and events in the form in which an API server lists them. */
 class PodHealthTest {
 
   private static final Instant SCHEDULED = Instant.parse("2030-01-01T10:00:00Z");
@@ -95,7 +95,7 @@ class PodHealthTest {
     return JsonParser.parseString(text).getAsJsonObject();
   }
 
-  /** Adds a Pod that was given to this node and has not begun. */
+  /** Adds a Pod that is assigned to this node and has not started. */
   private JsonObject pod(String name, boolean prepared) {
     JsonObject pod =
         json(
@@ -170,7 +170,8 @@ class PodHealthTest {
           ErrImagePull        | write /var/lib/x: no space left on device                                  | no room for it | df -h
           ErrImagePull        | unexpected media type text/html                                            | cannot be fetched: failed to pull | image load
           """)
-  @DisplayName("a Pod whose image does not come is named, with the image, why, and what to do")
+  @DisplayName(
+      "a Pod whose image cannot be pulled is named, with the image, the reason and the remedy")
   void image(String reason, String message, String why, String remedy) throws Exception {
     waits("p", reason, PULL + message);
     HealthCondition found = condition();
@@ -192,7 +193,8 @@ class PodHealthTest {
           RunContainerError    | failed to create shim task: OCI runtime create failed: no cgroup
           ImageInspectError    | blob is damaged
           """)
-  @DisplayName("a Pod whose container the runtime does not start is named, with its words")
+  @DisplayName(
+      "a Pod whose container the runtime does not start is named, with the runtime's message")
   void runtime(String reason, String message) throws Exception {
     waits("p", reason, "rpc error: code = Unknown desc = " + message);
     HealthCondition found = condition();
@@ -225,7 +227,7 @@ class PodHealthTest {
   }
 
   @Test
-  @DisplayName("a sandbox that the runtime does not make is the runtime's trouble")
+  @DisplayName("a sandbox that the runtime cannot make is reported as the runtime's failure")
   void sandbox() throws Exception {
     pod("p", false);
     event(
@@ -251,7 +253,7 @@ class PodHealthTest {
           ContainerCreating          |
           PodInitializing            |
           """)
-  @DisplayName("a Pod that waits for its own fault, or only takes its time, is not named")
+  @DisplayName("a Pod that waits because of its own mistake, or is only slow, is not named")
   void ownFault(String reason, String message) throws Exception {
     waits("p", reason, message == null ? "" : message);
     assertWell();
@@ -269,7 +271,8 @@ class PodHealthTest {
           FailedMount      | Unable to attach or mount volumes: unmounted volumes=[c]: timed out waiting
           FailedScheduling | 0/1 nodes are available
           """)
-  @DisplayName("an event about what a Pod refers to, or about another matter, names no Pod")
+  @DisplayName(
+      "an event about an object that a Pod refers to, or about another matter, names no Pod")
   void ownEvents(String reason, String message) throws Exception {
     pod("p", false);
     event("p", reason, message);
@@ -286,7 +289,7 @@ class PodHealthTest {
   }
 
   @Test
-  @DisplayName("a Pod is named once its patience is over, and not before")
+  @DisplayName("a Pod is named once its waiting time is over, and not before")
   void patience() throws Exception {
     waits("p", "ErrImageNeverPull", "");
     now = SCHEDULED.plus(PATIENCE).minusMillis(1);
@@ -305,7 +308,7 @@ class PodHealthTest {
   }
 
   @Test
-  @DisplayName("the latest event about a Pod counts, not one that is over")
+  @DisplayName("the latest event about a Pod counts, not an older one")
   void latestEvent() throws Exception {
     pod("p", false);
     event("p", "FailedCreatePodSandBox", "2030-01-01T10:00:05Z", SANDBOX + "busy");
@@ -316,7 +319,7 @@ class PodHealthTest {
   }
 
   @Test
-  @DisplayName("what is mended, deleted or about to go is not named any more")
+  @DisplayName("a Pod that has recovered, is deleted or ends is no longer named")
   void healing() throws Exception {
     waits("p", "ErrImageNeverPull", "");
     condition();
@@ -333,7 +336,8 @@ class PodHealthTest {
   }
 
   @Test
-  @DisplayName("Pods with the same cause are counted, the first is named; other causes follow")
+  @DisplayName(
+      "of Pods with the same cause the first is named and the rest counted; other causes follow")
   void grouped() throws Exception {
     for (String name : List.of("a", "b", "c")) {
       pod(name, false);
@@ -362,7 +366,7 @@ class PodHealthTest {
   }
 
   @Test
-  @DisplayName("a look reads the events of 20 Pods at most, and little of each")
+  @DisplayName("one check reads the events of at most 20 Pods, and few of each")
   void bounded() throws Exception {
     for (int i = 0; i < 50; i++) {
       pod("p" + i, false);
@@ -374,7 +378,7 @@ class PodHealthTest {
   }
 
   @Test
-  @DisplayName("the waiting Pods of this node alone are read")
+  @DisplayName("only waiting Pods of this node are read")
   void ownPods() throws Exception {
     assertWell();
     assertEquals(
@@ -383,7 +387,7 @@ class PodHealthTest {
   }
 
   @Test
-  @DisplayName("an API server that does not answer leaves what was found before")
+  @DisplayName("while the API server does not answer, the earlier findings stay")
   void apiServerAway() throws Exception {
     waits("p", "ErrImageNeverPull", "");
     HealthCondition found = condition();
@@ -392,7 +396,7 @@ class PodHealthTest {
   }
 
   @Test
-  @DisplayName("what is not printable, or very long, does not reach the reader")
+  @DisplayName("text that is not printable or very long does not reach the reader")
   void words() throws Exception {
     waits("p", "CreateContainerError", "\u001b[2Jgone " + "x".repeat(10_000));
     String reason = condition().reason();

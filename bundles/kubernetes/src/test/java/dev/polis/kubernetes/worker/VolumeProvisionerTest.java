@@ -75,8 +75,7 @@ class VolumeProvisionerTest {
   }
 
   @Test
-  @DisplayName(
-      "a volume is bound to its claim and its node, and says in words that it has no quota")
+  @DisplayName("a volume is bound to its claim and its node, and states that it has no quota")
   void volume() {
     JsonObject volume =
         VolumeProvisioner.volume(claim(), "pvc-u-1", Path.of("/v/pvc-u-1"), NODE, "Delete");
@@ -89,7 +88,7 @@ class VolumeProvisionerTest {
   }
 
   @Test
-  @DisplayName("a volume is deleted by its own node, once released, unless it is to be retained")
+  @DisplayName("a volume is deleted by its own node, once released, unless its class retains it")
   void released() {
     JsonObject volume =
         VolumeProvisioner.volume(claim(), "pvc-u-1", Path.of("/v/pvc-u-1"), NODE, "Delete");
@@ -111,7 +110,7 @@ class VolumeProvisionerTest {
   }
 
   @Test
-  @DisplayName("a claim for what no directory can be is refused by name, with what to do")
+  @DisplayName("a claim that a directory cannot satisfy is refused by name, with the remedy")
   void refused() {
     assertEquals(Optional.empty(), VolumeRefusal.of(claim()));
     Map<String, String> wrong =
@@ -190,7 +189,7 @@ class VolumeProvisionerTest {
       exchange.getResponseBody().write(bytes);
     }
 
-    /** Adds a claim of a class, given by the annotation alone; none for an empty name. */
+    /** Adds a claim whose class only the annotation names; an empty name leaves the class out. */
     JsonObject claim(String uid, String node, String storageClass) {
       JsonObject claim = VolumeProvisionerTest.claim();
       JsonObject metadata = claim.getAsJsonObject("metadata");
@@ -222,13 +221,13 @@ class VolumeProvisionerTest {
   @Timeout(60)
   @Tag("attack")
   @DisplayName(
-      "a claim that is wrong, or whose volume is refused, keeps no other claim from its volume")
+      "a wrong claim, or one whose volume is refused, does not keep other claims from their volumes")
   void othersGetVolumes(@TempDir Path directory) throws Exception {
     WorkerPlan plan = new WorkerFixture(directory, "127.0.3.1", Isolation.NAMESPACES, 36).plan;
     String node = plan.node().text();
     Path folder = Files.createDirectory(directory.resolve("volumes"));
     MutableValue<WorkerCredentials> credentials = new MutableValue<>();
-    // Only that there are some is asked here.
+    // The provisioner only checks that credentials exist.
     credentials.set(new WorkerCredentials(null, null));
     try (Storage storage = new Storage();
         KubeClient client =
@@ -252,7 +251,7 @@ class VolumeProvisionerTest {
           "the other claims to have volumes",
           () -> storage.volumes.equals(Set.of("pvc-old", "pvc-new")));
       Await.until(
-          "the claims without a class to be told so",
+          "the event about the missing class",
           () ->
               storage.told("none", "there is no StorageClass")
                   && storage.told("foreign", "there is no StorageClass"));
@@ -272,7 +271,8 @@ class VolumeProvisionerTest {
   }
 
   @Test
-  @DisplayName("a node is not ready for the kubelet's own reason, or because there is none yet")
+  @DisplayName(
+      "a node is not ready with the kubelet's own reason, or because it has no kubelet yet")
   void notReady() {
     JsonObject node =
         JsonParser.parseString(

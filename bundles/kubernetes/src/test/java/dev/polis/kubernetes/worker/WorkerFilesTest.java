@@ -28,12 +28,12 @@ class WorkerFilesTest {
 
   private static final String LOOPBACK = "127.0.3.1";
 
-  /** (3 × 256 + 1) × 2 = 1538 and the next one. */
+  /** Derived from 127.0.3.1: (3 × 256 + 1) × 2 = 1538, and the next one is the worker's. */
   private static final String HOST = "198.18.6.2";
 
   private static final String WORKER = "198.18.6.3";
 
-  /** What the kubelets of 1.34 to 1.36 have in common and is not deprecated. */
+  /** The flags that the kubelets of 1.34 to 1.36 share and that are not deprecated. */
   private static final List<String> KUBELET_FLAGS =
       List.of(
           "--config",
@@ -56,7 +56,8 @@ class WorkerFilesTest {
 
   @ParameterizedTest
   @ValueSource(ints = {34, 35, 36})
-  @DisplayName("the kubelet of each supported release gets flags it knows, all else in its file")
+  @DisplayName(
+      "the kubelet of each supported release gets only flags that it knows, and all other settings in its file")
   void kubeletFlags(int minor) throws Exception {
     WorkerFixture worker = isolated(minor);
     KubeletFiles kubelet = new KubeletFiles(worker.plan, worker.files);
@@ -100,7 +101,7 @@ class WorkerFilesTest {
   }
 
   @Test
-  @DisplayName("in namespaces the kubelet alone sees files in place of the kernel's settings")
+  @DisplayName("in namespaces, only the kubelet sees files in place of the kernel's settings")
   void kernelFiles() throws Exception {
     WorkerFixture worker = isolated(36);
     KubeletFiles kubelet = new KubeletFiles(worker.plan, worker.files);
@@ -118,7 +119,8 @@ class WorkerFilesTest {
   }
 
   @Test
-  @DisplayName("on a machine of the node's own the kubelet is started as it is and may evict Pods")
+  @DisplayName(
+      "on a machine of the node's own, the kubelet starts without wrappers and may evict Pods")
   void machine() throws Exception {
     WorkerFixture worker = new WorkerFixture(directory, "192.0.2.7", Isolation.MACHINE, 36);
     KubeletFiles kubelet = new KubeletFiles(worker.plan, worker.files);
@@ -133,7 +135,7 @@ class WorkerFilesTest {
 
   @Test
   @DisplayName(
-      "a second preparation gives the same process, another program under its path does not")
+      "a second preparation gives the same process; another program under its path gives a new one")
   void adopted() throws Exception {
     WorkerFixture worker = isolated(36);
     for (ChildTask.Preparation preparation :
@@ -154,7 +156,7 @@ class WorkerFilesTest {
 
   @Test
   @DisplayName(
-      "on a node that is root the DNS server gets an account inside the sandbox, port 53 and its files alone")
+      "on a node that is root the DNS server gets an account inside the sandbox, port 53, and only its own files")
   void dnsAccount() throws Exception {
     Needs.root("giving a file to another account");
     WorkerFixture worker = isolated(36);
@@ -186,7 +188,7 @@ class WorkerFilesTest {
 
   @Test
   @DisplayName(
-      "programs reach the API server through the load balancer, by a name all servers have")
+      "programs reach the API server through the load balancer, by a name in the certificates of all servers")
   void kubeconfig() throws Exception {
     WorkerFixture worker = isolated(36);
     new ProxyFiles(worker.plan, worker.files).prepare(worker.runtime());
@@ -213,7 +215,7 @@ class WorkerFilesTest {
   }
 
   @Test
-  @DisplayName("each block of the DNS server's file that has lines stands on lines of its own")
+  @DisplayName("each block of the DNS server's file has its opening and closing lines to itself")
   void corefile() throws Exception {
     WorkerFixture worker = isolated(36);
     String corefile = new DnsFiles(worker.plan, worker.files).corefile();
@@ -236,7 +238,7 @@ class WorkerFilesTest {
   }
 
   @Test
-  @DisplayName("Pods get the node's own range, behind a bridge that masks them outwards")
+  @DisplayName("Pods get the node's own range, behind a bridge that masquerades outgoing traffic")
   void podNetwork() throws Exception {
     WorkerFixture worker = isolated(36);
     PodNetworkFiles.write(worker.files.network(), "10.244.3.0/24");

@@ -20,7 +20,7 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 
-/** Makes the plan and the files of a worker in a directory of a test. */
+/** Makes the plan and the files of a worker in a test's directory. */
 final class WorkerFixture {
 
   final WorkerPlan plan;
@@ -53,7 +53,7 @@ final class WorkerFixture {
             });
   }
 
-  /** Lets other accounts reach the worker's files and run a program of it. */
+  /** Lets other accounts reach the worker's files and run a program. */
   void letOthersPass(Path program) throws IOException {
     Root root = Root.at(directory.resolve("state"));
     root.letOthersPass();

@@ -9,7 +9,7 @@ import java.net.InetAddress;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** Tests that a worker is refused, with the reason, where it cannot run. */
+/** Expects a worker to be refused with the reason where it cannot run. */
 class WorkerRequirementsTest {
 
   private static final InetAddress LOOPBACK = InetAddress.ofLiteral("127.0.0.1");
@@ -20,7 +20,7 @@ class WorkerRequirementsTest {
   }
 
   @Test
-  @DisplayName("a user who is not root is refused, with the user's name and the way out")
+  @DisplayName("a user other than root is refused, with the user's name and the remedy")
   void notRoot() {
     String refusal =
         assertThrows(WorkerException.class, () -> requirements("auto").requireRoot("alice"))
@@ -31,7 +31,7 @@ class WorkerRequirementsTest {
 
   @Test
   @DisplayName(
-      "a worker lives in namespaces at a loopback address, on the machine if it is its own")
+      "a worker runs in namespaces at a loopback address, and directly on a machine of the node's own")
   void auto() throws Exception {
     assertEquals(Isolation.NAMESPACES, requirements("auto").isolation(LOOPBACK, false));
     assertEquals(Isolation.NAMESPACES, requirements("auto").isolation(LOOPBACK, true));
@@ -40,7 +40,7 @@ class WorkerRequirementsTest {
   }
 
   @Test
-  @DisplayName("a machine that is not the node's is left alone unless the operator says otherwise")
+  @DisplayName("a machine that is not the node's own is left alone unless the operator allows it")
   void notIsolated() {
     String refusal =
         assertThrows(WorkerException.class, () -> requirements("auto").isolation(OWN, false))

@@ -25,12 +25,12 @@ import org.osgi.framework.ServiceListener;
 import org.osgi.framework.ServiceReference;
 
 /**
- * Calls the service of {@link Greeter} from four threads and tells on a port what they have seen. A
- * call looks the service up, uses it and lets go of it, as the specification asks of bundles that
- * live beside others that move.
+ * Calls the service of {@link Greeter} from four threads, and reports their observations on a port.
+ * A call looks the service up, uses it and releases it, as the specification requires of bundles
+ * beside others that may be replaced.
  */
 public final class Caller implements BundleActivator, BundleListener, ServiceListener {
-  /** The symbolic name of the bundle that is replaced, which is not counted. */
+  /** The symbolic name of the replaced bundle, which is not counted. */
   public static final String GREETER = "org.example.greeter";
 
   /** The system property with the port. */
@@ -38,7 +38,7 @@ public final class Caller implements BundleActivator, BundleListener, ServiceLis
 
   private static final int THREADS = 4;
 
-  /** 100 µs, in nanoseconds: what a caller does with an answer. */
+  /** 100 µs, in nanoseconds: the time that a caller spends on an answer. */
   private static final long PAUSE = 100_000;
 
   private final AtomicLong answered = new AtomicLong();
@@ -87,7 +87,7 @@ public final class Caller implements BundleActivator, BundleListener, ServiceLis
   private void callOnce() throws InvalidSyntaxException {
     for (ServiceReference<?> each : found()) {
       Supplier<?> service = (Supplier<?>) context.getService(each);
-      // It may have gone since it was looked up; then another one is asked.
+      // The service may have stopped since the lookup; then the next one is called.
       if (service != null) {
         try {
           version = String.valueOf(service.get());
@@ -97,7 +97,7 @@ public final class Caller implements BundleActivator, BundleListener, ServiceLis
         }
       }
     }
-    throw new IllegalStateException("nobody offers it");
+    throw new IllegalStateException("no bundle offers it");
   }
 
   private ServiceReference<?>[] found() throws InvalidSyntaxException {
@@ -113,7 +113,7 @@ public final class Caller implements BundleActivator, BundleListener, ServiceLis
     answered.incrementAndGet();
   }
 
-  /** Returns what was seen since the question before, in one line. */
+  /** Returns the observations since the previous question, in one line. */
   private synchronized String next() {
     String line =
         gap
@@ -145,7 +145,7 @@ public final class Caller implements BundleActivator, BundleListener, ServiceLis
           answers.println(next());
         }
       } catch (IOException ended) {
-        // The one who asked has gone, or this bundle stops.
+        // The benchmark has disconnected, or this bundle stops.
       }
     }
   }

@@ -7,7 +7,7 @@ import org.osgi.framework.BundleActivator;
 import org.osgi.framework.BundleContext;
 import org.osgi.framework.ServiceRegistration;
 
-/** Offers a service that answers with the version of its bundle, as long as the bundle runs. */
+/** Offers a service that answers with the version of its bundle, while the bundle runs. */
 public final class Greeter implements BundleActivator {
   /** Finds the service among others of its type. */
   public static final String FILTER = "(greeter=true)";
@@ -32,7 +32,7 @@ public final class Greeter implements BundleActivator {
 
   @Override
   public void stop(BundleContext context) {
-    // As every component does: nobody new gets it, then it ends.
+    // Like every component, it first becomes unavailable to new users, then ends.
     registration.unregister();
     stopped = true;
   }

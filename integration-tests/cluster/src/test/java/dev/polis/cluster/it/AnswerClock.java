@@ -3,16 +3,16 @@ package dev.polis.cluster.it;
 import java.time.Duration;
 
 /**
- * Measures how long the callers of a service go without an answer. Calls of many threads are
- * measured by one clock: a time counts as a gap when none of them was answered.
+ * Measures the longest time in which the callers of a service get no answer. One clock measures the
+ * calls of many threads: a time is a gap if none of them got an answer.
  */
 final class AnswerClock {
 
   /**
-   * What was measured in one stretch of time.
+   * The measurements of one period.
    *
-   * @param gap the longest time in which no call was answered
-   * @param slowest how long the slowest call took that was answered in it
+   * @param gap the longest time without an answer @param slowest the time of the slowest call that
+   *     was answered in the period
    */
   record Stretch(Duration gap, Duration slowest) {}
 
@@ -28,7 +28,7 @@ final class AnswerClock {
     newest = now;
   }
 
-  /** Ends a stretch and begins the next one. A gap that still lasts counts in both. */
+  /** Ends a period and begins the next one. A gap that still lasts counts in both. */
   synchronized Stretch next() {
     Stretch measured =
         new Stretch(

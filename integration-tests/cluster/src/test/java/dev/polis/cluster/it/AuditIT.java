@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The audit log of a real node. */
+/** Reads the audit log of a real node. */
 @Tag("full")
 class AuditIT {
   private static final String ADDRESS = "127.0.71.1";
@@ -91,7 +91,7 @@ class AuditIT {
     return files(node).getLast();
   }
 
-  /** Leaves a part of a record at the end, as an append that a loss of power interrupts. */
+  /** Leaves a partial record at the end, like an append that a loss of power interrupts. */
   private static void tear(Path file) throws IOException {
     String last = Files.readAllLines(file).getLast();
     Files.writeString(file, last.substring(0, last.length() / 2), StandardOpenOption.APPEND);

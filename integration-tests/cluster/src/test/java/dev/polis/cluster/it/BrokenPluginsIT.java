@@ -39,12 +39,12 @@ import org.junit.jupiter.params.provider.CsvSource;
 @Tag("full")
 class BrokenPluginsIT {
 
-  /** Within this time each swap has to end: each of the limits below once, and the stop twice. */
+  /** The time limit of each swap: the sum of the limits below, with the stop twice. */
   private static final Duration DEADLINE = Duration.ofSeconds(15);
 
   private static final String RUNNING = "1.0.0";
 
-  /** A swap may be the first to use a pool or a codec, which stays. */
+  /** A swap may be the first user of a pool or a codec, whose threads stay. */
   private static final int THREADS_BY_CHANCE = 3;
 
   @TempDir static Path directory;
@@ -71,8 +71,8 @@ class BrokenPluginsIT {
   }
 
   /**
-   * The gate of three seconds is as it ships: what a version eats is collected within it. The other
-   * limits of a person's node are minutes; the behaviours show within seconds.
+   * Keeps the standard gate of three seconds, in which a version's garbage is collected. Shortens
+   * the other limits from minutes to seconds, which are enough for these behaviours.
    */
   private static void up() throws Exception {
     node.up(
@@ -103,7 +103,7 @@ class BrokenPluginsIT {
   void nothingChanged() throws Exception {
     try {
       writer.awaitMore("after the swap");
-      assertEquals(List.of(), writer.lost(), "acknowledged writes that are gone");
+      assertEquals(List.of(), writer.lost(), "lost acknowledged writes");
     } finally {
       writer.close();
     }
@@ -123,7 +123,7 @@ class BrokenPluginsIT {
     return node.ctl(command);
   }
 
-  /** Swaps what must not be applied, and expects the outcome with a cause, in time. */
+  /** Swaps a version that must not be applied, and expects the outcome with its cause, in time. */
   private static void failing(Path plugin, String outcome, String... causes) {
     MachineSpeed speed = MachineSpeed.measure();
     long began = System.nanoTime();
@@ -149,7 +149,7 @@ class BrokenPluginsIT {
         .toList();
   }
 
-  /** One that fails by itself, one by the health of its organ, one by what it takes. */
+  /** The first version throws, the second has bad health, the third takes too much memory. */
   @ParameterizedTest(name = "{0}")
   @CsvSource({
     "throws, the ticket is too short: 3 bytes, ''",
@@ -187,7 +187,8 @@ class BrokenPluginsIT {
 
   @Test
   @Order(2)
-  @DisplayName("a version that failed is refused when it is swapped in again, with why it failed")
+  @DisplayName(
+      "a failed version is refused when it is swapped in again, with the reason of its failure")
   void failedIsRemembered() throws Exception {
     failing(
         plugins.version("2.0.0", "throws"), "refused", "the ticket is too short", "say --force");
@@ -195,7 +196,7 @@ class BrokenPluginsIT {
 
   @Test
   @Order(2)
-  @DisplayName("a version that cannot be wired or verified is refused before anything of it runs")
+  @DisplayName("a version that cannot be wired or verified is refused before any of its code runs")
   void refused() throws Exception {
     failing(
         plugins.importing("2.1.0", "org.nowhere;version=\"[2,3)\""),
@@ -230,7 +231,7 @@ class BrokenPluginsIT {
     Files.write(ManifestEnvelope.beside(changed), manifest);
     failing(changed, "refused", "has the digest");
 
-    // The signature stands at the end.
+    // The signature is at the end of the file.
     manifest[manifest.length - 1] ^= 1;
     Files.write(ManifestEnvelope.beside(signed), manifest);
     failing(signed, "refused", "the signature of the plugin manifest is not that of key");
@@ -238,7 +239,7 @@ class BrokenPluginsIT {
 
   @Test
   @Order(2)
-  @DisplayName("a curator whose build lacks a class is reverted, and the leader goes on")
+  @DisplayName("a curator whose build lacks a class is reverted, and the leader continues")
   void brokenCurator() throws Exception {
     String curator = "dev.polis.curator";
     PackedPlugins organs = PackedPlugins.signedBy(node, plugins.folder(), plugins.key());
@@ -258,7 +259,7 @@ class BrokenPluginsIT {
   @Test
   @Order(2)
   @DisplayName(
-      "a second swap is refused and says which one is under way; a cancelled one ends where it was")
+      "a second swap is refused with the name of the one under way; a cancelled one ends in the former state")
   void twoAtOnce() throws Exception {
     PluginCalls calls = owner.plugins();
     String slow = calls.stage(plugins.version("2.4.0", "starts-slowly"));
@@ -293,7 +294,7 @@ class BrokenPluginsIT {
 
   @Test
   @Order(5)
-  @DisplayName("a plugin whose key was removed does not start with the node, which says so")
+  @DisplayName("a plugin whose key was removed does not start with the node, which reports it")
   void theKeyIsRemoved() throws Exception {
     node.ctl("plugin", "trust", "remove", "--force", "faulty").requireSuccess("remove the key");
     Path jar = plugins.version(RUNNING, FaultyPlugins.WELL);
@@ -302,7 +303,7 @@ class BrokenPluginsIT {
         "the node to hear of it",
         () -> swap(jar, "--dry-run").lastLine().startsWith("refused: "));
 
-    // What is written meanwhile is another test's.
+    // The writer pauses: writes during a restart have a test of their own.
     writer.close();
     node.ctl("node", "restart", "--runtime").requireSuccess("restart");
 
@@ -330,11 +331,11 @@ class BrokenPluginsIT {
     }
   }
 
-  /** Returns what there is more of than before the first broken version. */
+  /** Returns the counts that are higher than before the first broken version. */
   private static Map<String, Integer> left() throws Exception {
     JvmCensus after = JvmCensus.of(node.jvmPid(), directory);
     Map<String, Integer> left = new TreeMap<>();
-    // The loader of the version that failed last may still be held.
+    // The loader of the last failed version may still be held.
     if (after.loaders() > before.loaders() + 1) {
       left.put("loaders", after.loaders() - before.loaders());
     }

@@ -27,7 +27,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A member makes the calls for which a real node computes most, more than it has processors. */
+/**
+ * Makes the calls that cost a real node the most time, as a member, more at once than the node has
+ * processors.
+ */
 @Tag("full")
 class BurningMemberIT {
   private static final String ADDRESS = "127.0.83.1";
@@ -35,15 +38,15 @@ class BurningMemberIT {
   private static final Duration BURNING = Duration.ofSeconds(4);
   private static final Duration PROMISED = Duration.ofSeconds(2);
 
-  /** So that a slow answer is measured: by itself polisctl waits for 15 s. */
+  /** Longer than polisctl's own 15 s, so that a slow answer is measured. */
   private static final String TIMEOUT = "--timeout=60";
 
-  /** As much of an audit log as a node keeps beside the file that it writes. */
+  /** The size of audit log that a node keeps beside its current file. */
   private static final int AUDITED = 60 << 20;
 
   @TempDir Path directory;
 
-  /** Calls until told to stop, and counts the answers by their codes. */
+  /** Repeats a call until it is closed, and counts the answers by their codes. */
   private static final class Load implements AutoCloseable {
     private final AtomicBoolean stop = new AtomicBoolean();
     private final Map<Status.Code, Integer> answers = new ConcurrentHashMap<>();
@@ -83,7 +86,10 @@ class BurningMemberIT {
     }
   }
 
-  /** Is within all limits that are known before it is evaluated, and takes the time it may take. */
+  /**
+   * Returns a filter that passes all checks before its evaluation, and then takes the whole time
+   * limit.
+   */
   private static String filter() {
     return "['"
         + "a".repeat(7800)
@@ -95,7 +101,7 @@ class BurningMemberIT {
   @Test
   @Tag("attack")
   @DisplayName(
-      "polisctl answers within 2 s, memory stays bounded, heartbeats live and polis down ends while a member makes twice as many dear calls as there are processors")
+      "polisctl answers within 2 s, memory stays bounded, heartbeats live and polis down ends while a member makes twice as many expensive calls as there are processors")
   void health() throws Exception {
     try (TestNode node = TestNode.member(directory.resolve("n"), ADDRESS)) {
       node.up();
@@ -155,7 +161,7 @@ class BurningMemberIT {
     return took;
   }
 
-  /** Adds an older file. It is of another chain, which is found when all of it was read. */
+  /** Adds an older file of another chain, which the check only notices after reading all of it. */
   private static void fillAuditLog(TestNode node) throws Exception {
     Path folder = node.state().resolve("data/audit");
     String written = Files.readString(folder.resolve("audit-000001.log"));

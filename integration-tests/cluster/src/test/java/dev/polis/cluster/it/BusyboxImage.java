@@ -16,7 +16,7 @@ import java.util.Map;
 
 /**
  * Makes an archive with an image of one static program, busybox, in the form of an OCI layout. Its
- * layer is not compressed, so that no more than tar is needed.
+ * layer is not compressed, so that only tar is needed.
  */
 final class BusyboxImage {
 
@@ -59,7 +59,7 @@ final class BusyboxImage {
     return tar(layout, folder.resolve("busybox.tar"));
   }
 
-  /** One folder of programs; each applet is a link to the one program. */
+  /** Writes one folder of programs, in which each applet is a link to the one program. */
   private static Path layer(Path busybox, Path folder) throws Exception {
     Path root = folder.resolve("root");
     for (String name : List.of("bin", "etc", "tmp", "proc", "sys", "dev")) {

@@ -25,9 +25,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Runs the tests by which releases of Kubernetes are certified against one node: 58 of all groups,
- * and in the long form those of the list beside the archive of the suite, or those that {@code
- * -Dpolis.conformance.names=FILE} lists.
+ * Runs Kubernetes' conformance tests against one node: 58 of all groups, and in the long form those
+ * of the list beside the suite's archive, or of {@code -Dpolis.conformance.names=FILE}.
  */
 @Tag("full")
 @Tag("longer")
@@ -35,17 +34,17 @@ class ConformanceIT {
 
   private static final String SHORT = "conformance-short.txt";
 
-  /** More make two cores slower, not faster: most tests wait for a Pod. */
+  /** With more processes two cores become slower: most tests wait for a Pod. */
   private static final int PROCESSES = 6;
 
   /**
-   * Tests that failed beside others and run once more alone. A Pod without a request has a
+   * The number of tests that may fail beside others and run once more alone. A Pod without a request has a
    * five-hundredth of the share of a process outside of Kubernetes, so on busy cores a probe of it
-   * may time out; what fails for another reason fails again.
+   * may time out; a test that fails for another reason fails again.
    */
   private static final int AGAIN = 4;
 
-  /** They stay after the run, so that the reason of a failure can be read. */
+  /** The reports stay after the run, to explain failed tests. */
   private static final Path REPORTS = Path.of("target", "conformance").toAbsolutePath();
 
   private static final Duration SHORT_LIMIT = Duration.ofMinutes(15);
@@ -64,7 +63,7 @@ class ConformanceIT {
                 () ->
                     Assumptions.abort(
                         "there is no archive of the conformance suite beside the checkout; POLIS_KUBERNETES_ARCHIVES may name its folder"));
-    // The node mostly waits while it comes up.
+    // The archive is unpacked meanwhile, since a starting node mostly waits.
     FutureTask<ConformanceSuite> unpacking =
         new FutureTask<>(() -> ConformanceSuite.unpacked(archive, directory.resolve("suite")));
     Thread.ofPlatform().start(unpacking);
@@ -85,7 +84,7 @@ class ConformanceIT {
 
   @Test
   @Timeout(value = 17, unit = TimeUnit.MINUTES)
-  @DisplayName("58 tests of the conformance suite, of all its groups, pass on one node")
+  @DisplayName("58 tests of all groups of the conformance suite pass on one node")
   void shortForm() throws Exception {
     List<String> names;
     try (InputStream list = ConformanceIT.class.getResourceAsStream(SHORT)) {

@@ -32,16 +32,16 @@ record ConformanceSuite(Path folder) {
 
   private static final String LIST = "conformance/passed-1-node.txt";
 
-  /** The archive has 370 MB inside; a shared machine unpacks it in half a minute. */
+  /** The archive holds 370 MB, which a shared machine unpacks in half a minute. */
   private static final Duration UNPACKING = Duration.ofMinutes(5);
 
-  /** How the report marks a test, as opposed to what runs before all tests. */
+  /** The report's mark of a test, in contrast to a preparation. */
   private static final String TEST = "[It] ";
 
-  /** The suite appends labels to a name: "… [sig-node, Conformance]". */
+  /** The labels that the suite appends to a name: "… [sig-node, Conformance]". */
   private static final Pattern LABELS = Pattern.compile(" \\[[^\\]]*, [^\\]]*\\]$");
 
-  /** How a test ended. */
+  /** The result of a test. */
   enum Outcome {
     PASSED,
     FAILED,
@@ -101,9 +101,9 @@ record ConformanceSuite(Path folder) {
   /**
    * Runs tests by their names.
    *
-   * @param processes at once; tests that are marked Serial need 1
-   * @param report a folder for its report and its output
-   * @return how each of them ended, by name; one that is missing was not run
+   * @param processes tests that run at once; Serial tests need 1 @param report a folder for its
+   *     report and its output @return the result of each test by name, without those that were not
+   *     run
    */
   Map<String, Outcome> run(
       KubernetesNode node, List<String> names, int processes, Path report, Duration within)
@@ -143,7 +143,7 @@ record ConformanceSuite(Path folder) {
         Finished.of(command, Map.of("HOME", report.toString()), within.plusMinutes(2));
     Files.writeString(report.resolve("output.txt"), finished.all());
     Map<String, Outcome> outcomes = outcomes(report);
-    // The report has all 7,579 tests of the suite, as skipped where nobody asked for them.
+    // The report lists all 7,579 tests of the suite; those that were not selected are skipped.
     outcomes.keySet().retainAll(names);
     if (outcomes.isEmpty()) {
       throw new AssertionError("the suite reported no test: " + end(finished.all()));
@@ -151,13 +151,13 @@ record ConformanceSuite(Path folder) {
     return outcomes;
   }
 
-  /** The last lines, where it says why it ended. */
+  /** Returns the last lines of output, which give the reason of the end. */
   private static String end(String output) {
     List<String> lines = output.lines().toList();
     return String.join("\n", lines.subList(Math.max(0, lines.size() - 60), lines.size()));
   }
 
-  /** The suite's expressions are Go's, which know no \Q. */
+  /** Quotes a name for Go's regular expressions, which have no \Q. */
   private static String escaped(String name) {
     return name.replaceAll("([\\\\.+*?()|\\[\\]{}^$])", "\\\\$1");
   }

@@ -12,13 +12,13 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
- * Opens connections to one port from 16 addresses, as fast as the system does it, and holds them.
- * Every second one sends the beginning of a TLS handshake, and nothing after it.
+ * Opens connections to one port from 16 addresses, as fast as the system can, and holds them. Every
+ * second one sends only the beginning of a TLS handshake.
  */
 final class ConnectionFlood implements AutoCloseable {
   static final int SOURCES = 16;
 
-  /** A TLS record of type handshake that announces more than follows. */
+  /** A TLS handshake record that announces more bytes than follow. */
   private static final byte[] BEGINNING = {0x16, 0x03, 0x01, 0x02, 0x00, 0x01};
 
   private final Queue<SocketChannel> open = new ConcurrentLinkedQueue<>();
@@ -28,9 +28,9 @@ final class ConnectionFlood implements AutoCloseable {
   private final ExecutorService threads = Executors.newFixedThreadPool(SOURCES);
 
   /**
-   * Begins to connect.
+   * Begins the connections.
    *
-   * @param sources the beginning of the addresses, three numbers and a dot
+   * @param sources the prefix of the addresses, three numbers and a dot
    */
   static ConnectionFlood begin(InetSocketAddress target, String sources, int connections) {
     ConnectionFlood flood = new ConnectionFlood();
@@ -68,17 +68,17 @@ final class ConnectionFlood implements AutoCloseable {
     return tried.get();
   }
 
-  /** Returns how many connections were made; the other side may have ended some since. */
+  /** Returns the number of connections made; the other side may have ended some since. */
   int opened() {
     return opened.get();
   }
 
-  /** Returns what the newest attempt failed with that made no connection. */
+  /** Returns the failure of the latest failed attempt. */
   String refusal() {
     return refusal.get();
   }
 
-  /** Counts the connections that the other side has not ended. */
+  /** Counts the connections that the other side has not closed. */
   int held() throws IOException {
     int held = 0;
     for (SocketChannel each : open) {

@@ -9,17 +9,20 @@ import java.util.concurrent.locks.LockSupport;
 
 /**
  * Makes one call after the other, and counts answers and failures. In contrast to {@link
- * SteadyCaller} it goes on after a failure, since a run of an hour is to tell how many there were.
+ * SteadyCaller} it continues after a failure, since a long run counts all failures.
  */
 final class CountingCaller {
 
-  /** Failures whose text is kept. */
+  /** The number of failures whose text is kept. */
   private static final int KEPT = 5;
 
-  /** One millisecond: a service that refuses everything is not asked as fast as a thread can. */
+  /**
+   * One millisecond between calls, so that a service that refuses all of them is not called in a
+   * busy loop.
+   */
   private static final long PAUSE_AFTER_FAILURE = 1_000_000;
 
-  /** Far shorter than a swap, and long enough that the load leaves it a core. */
+  /** Far shorter than a swap, and long enough to leave the swap a core. */
   private static final long PAUSE = Tier.isLong() ? 0 : 5_000_000;
 
   private final String name;
@@ -67,12 +70,12 @@ final class CountingCaller {
     return failed.get();
   }
 
-  /** Returns the first failures, in words. */
+  /** Returns the texts of the first failures. */
   List<String> failures() {
     return List.copyOf(failures);
   }
 
-  /** Waits for the call under way, then ends: none is broken off. */
+  /** Ends after the call under way, so that none is interrupted. */
   void end() throws InterruptedException {
     over = true;
     thread.join();

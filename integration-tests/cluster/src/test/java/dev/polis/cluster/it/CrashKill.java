@@ -2,11 +2,11 @@ package dev.polis.cluster.it;
 
 /** Names the processes of a node that one kill ends. */
 enum CrashKill {
-  /** The node's own; its etcd runs on and is adopted by the next start. */
+  /** The node's own process; its etcd keeps running, and the next start adopts it. */
   NODE,
-  /** Etcd; the node's own process starts another one. */
+  /** Only etcd; the node's own process starts another one. */
   ETCD,
-  /** Both, as if the machine's memory was lost. */
+  /** Both processes, as if the machine's memory was lost. */
   BOTH;
 
   boolean endsNode() {

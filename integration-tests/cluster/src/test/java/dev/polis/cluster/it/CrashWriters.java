@@ -23,13 +23,15 @@ import java.util.stream.IntStream;
  */
 final class CrashWriters implements AutoCloseable {
 
-  /** More than one, so that a record that is written over loses the number of another writer. */
+  /** More than one writer, so that an overwritten record loses another writer's number. */
   private static final int WRITERS = 4;
 
-  /** Between two calls of one writer, in nanoseconds: the kill is what is tested, not the load. */
+  /**
+   * The pause between two calls of one writer, in nanoseconds: the test concerns kills, not load.
+   */
   private static final long PAUSE = 5_000_000;
 
-  /** The same after a call without an answer: a node that starts needs the machine itself. */
+  /** The same pause after a call without an answer: a starting node needs the machine. */
   private static final long PAUSE_WITHOUT_NODE = 50_000_000;
 
   private final OwnerApi owner;
@@ -55,7 +57,7 @@ final class CrashWriters implements AutoCloseable {
             .toList();
   }
 
-  /** Begins to write as the owner of a node that is home, whose ownership was taken. */
+  /** Begins to write as the owner of a node that is HOME. */
   static CrashWriters of(TestNode node) throws Exception {
     CrashWriters writers = new CrashWriters(OwnerApi.of(node), node.id());
     writers.awaitMore("before the first kill");
@@ -84,7 +86,7 @@ final class CrashWriters implements AutoCloseable {
     }
   }
 
-  /** A leader that does not know whether etcd made a change says so, with its own code. */
+  /** A leader answers with this code if it does not know whether etcd made the change. */
   private static boolean isUnanswered(Status status) {
     return status.getCode() == Status.Code.UNAVAILABLE
         || status.getCode() == Status.Code.UNKNOWN
@@ -106,7 +108,7 @@ final class CrashWriters implements AutoCloseable {
     }
   }
 
-  /** Returns what of a record neither the writers nor the heartbeats of a node change. */
+  /** Returns the part of a record that neither the writers nor a node's heartbeats change. */
   private Node rest(Node record) {
     Set<String> labels =
         writers.stream().map(NumberedWriter::label).collect(Collectors.toUnmodifiableSet());
@@ -127,13 +129,13 @@ final class CrashWriters implements AutoCloseable {
     await(0, when);
   }
 
-  /** Waits until each writer has written some numbers and one more. */
+  /** Waits until each writer has written at least so many numbers. */
   void await(int writes) throws Exception {
     await(writes, "after " + writes + " others");
   }
 
   private void await(int writes, String when) throws Exception {
-    // The pauses between attempts to connect grow up to minutes while the node is down.
+    // Resets the pauses between attempts to connect, which grow to minutes while the node is down.
     owner.reconnect();
     List<Long> begun = writers.stream().map(NumberedWriter::begun).toList();
     Await.until(
@@ -146,7 +148,7 @@ final class CrashWriters implements AutoCloseable {
         });
   }
 
-  /** Expects each acknowledged write in the record, and all else as it was at the beginning. */
+  /** Expects each acknowledged write in the record, and the rest as at the beginning. */
   void check(String when) throws Exception {
     awaitMore(when);
     List<Long> acknowledged = writers.stream().map(NumberedWriter::acknowledged).toList();
@@ -164,7 +166,7 @@ final class CrashWriters implements AutoCloseable {
     assertEquals(List.of(), List.copyOf(troubles), () -> "writes across kills, " + when);
   }
 
-  /** Tells how many writes were acknowledged, and how many had no answer. */
+  /** Returns the number of acknowledged writes and of writes without an answer, as text. */
   String words() {
     return "%,d writes acknowledged, %,d calls not answered"
         .formatted(

@@ -13,8 +13,8 @@ import java.util.stream.LongStream;
 import java.util.stream.Stream;
 
 /**
- * Uses a node, in the long form at full speed: eight writers, a reader, four watchers, two
- * followers of the log, and two callers of the organ that is replaced.
+ * Loads a node, in the long form at full speed: with eight writers, a reader, four watchers, two
+ * followers of the log, and two callers of the replaced organ.
  */
 final class CycleLoad implements AutoCloseable {
 
@@ -67,7 +67,7 @@ final class CycleLoad implements AutoCloseable {
     return load;
   }
 
-  /** Waits until each caller gets an answer to a call that has begun now. */
+  /** Waits until each caller gets an answer to a call that begins from now on. */
   void awaitAnswers(String when) throws Exception {
     List<Long> before = callers.stream().map(CountingCaller::answered).toList();
     Await.until(
@@ -83,7 +83,7 @@ final class CycleLoad implements AutoCloseable {
     return organClock != curatorClock;
   }
 
-  /** Measures the callers of the organ; the curator's, if it has none. */
+  /** Returns the clock of the organ's callers, or of the curator's if it has none. */
   AnswerClock organClock() {
     return organClock;
   }
@@ -92,7 +92,9 @@ final class CycleLoad implements AutoCloseable {
     return curatorClock;
   }
 
-  /** Ends the calls, waits until each watcher has seen the last of it, and returns what was. */
+  /**
+   * Ends the calls, waits until each watcher has received the last write, and returns the tally.
+   */
   Tally end() throws Exception {
     for (CountingCaller caller : callers) {
       caller.end();
@@ -143,20 +145,20 @@ final class CycleLoad implements AutoCloseable {
   }
 
   /**
-   * What a load has seen.
+   * Holds the results of a load.
    *
    * @param answered calls
    * @param failed calls
-   * @param lostWrites writers whose last acknowledged number is gone
+   * @param lostWrites writers whose last acknowledged number is lost
    * @param events that watchers received
    * @param behind watchers that never received the last number of a writer
    * @param lines that followers received
    * @param lostLines lines that followers did not receive
    * @param doubledLines lines that followers received twice
    * @param slowLines lines that the node left out since a follower did not read them in time
-   * @param streams how often watchers and followers opened one
+   * @param streams the number of streams that watchers and followers opened
    * @param tokens fencing tokens that leaders have logged; each election has one of its own
-   * @param troubles faults in words
+   * @param troubles the texts of faults
    */
   record Tally(
       long answered,

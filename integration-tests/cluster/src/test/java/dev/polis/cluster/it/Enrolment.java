@@ -53,13 +53,13 @@ final class Enrolment {
         Ed25519.publicKey(Ed25519.privateKeyFromSeed(journal.getNodePrivateKey().toByteArray())));
   }
 
-  /** Who the node is by the certificate it has saved. */
+  /** Returns the node's id from its saved certificate. */
   static NodeId certified(TestNode node) throws Exception {
     Path file = node.state().resolve("data/node/credentials/cert.pem");
     return NodeId.of(Pem.certificate(Files.readString(file)).getPublicKey());
   }
 
-  /** The node is a member under its id, and has left nothing of its enrolment behind. */
+  /** Requires that the node is a member under this id, without remains of its enrolment. */
   static void isItself(TestNode node, NodeId id) throws Exception {
     node.takeOwnership();
     JsonArray nodes = node.json("node", "list").getAsJsonArray();

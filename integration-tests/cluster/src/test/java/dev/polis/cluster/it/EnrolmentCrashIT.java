@@ -32,7 +32,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 @Tag("longer")
 class EnrolmentCrashIT {
 
-  /** The steps of a bootstrap, in their order, under the names a waiting operator reads. */
+  /** The steps of a bootstrap, in order, under the names that a waiting operator reads. */
   private static final List<String> STEPS =
       List.of(
           "journal entry STEP_KEYS_GENERATED",
@@ -46,11 +46,11 @@ class EnrolmentCrashIT {
           "journal entry STEP_CREDENTIALS_SAVED",
           "sealed configuration");
 
-  /** After the bootstrap the node is sealed: it comes back as a member, and finishes the rest. */
+  /** The steps after which the node is sealed: it comes back as a member, and finishes the rest. */
   private static final List<String> LAST_STEPS =
       List.of("enrolment journal erased", "listeners", "curator");
 
-  /** The same steps, without the one that is done once. */
+  /** The same steps, without the one that happens only once. */
   private static final List<String> LAST_STEPS_OF_A_MEMBER = List.of("listeners", "curator");
 
   private static final String DONE = "journal entry STEP_DONE";
@@ -62,13 +62,13 @@ class EnrolmentCrashIT {
 
   static final int KILLED = CrashAgent.KILLED;
 
-  /** Kills at moments of chance. */
+  /** The number of kills at random moments. */
   private static final int KILLS = Integer.getInteger("polis.kills", LONG ? 40 : 10);
 
-  /** Kills of one node after it became a member: each kind may come. */
+  /** The number of kills of one member, of every kind. */
   private static final int KILLS_OF_A_MEMBER = 3;
 
-  /** Between a start of the writers and a kill, in acknowledged writes of each. */
+  /** The acknowledged writes of each writer between its start and a kill. */
   private static final int WRITES = 100;
 
   private static final long SEED = Long.getLong("polis.seed", System.nanoTime());
@@ -76,14 +76,14 @@ class EnrolmentCrashIT {
   /** A whole bootstrap takes a few seconds; a kill may come at any moment of it. */
   private static final Duration BOOTSTRAP = Duration.ofSeconds(6);
 
-  /** The header of a LUKS volume with its key slots; what formatting writes anew. */
+  /** The size of a LUKS header with its key slots, which formatting writes anew. */
   private static final int LUKS_HEADER = 1 << 20;
 
   @TempDir Path directory;
 
   @Test
   @DisplayName(
-      "a crash after each step of one enrolment, and of coming back: the same node, no key lost")
+      "a crash after each step of an enrolment, and of a member's start: the same node, no key lost")
   void crashAfterEachStep() throws Exception {
     try (TestNode node = TestNode.prepared(directory.resolve("n"), "127.0.25.1")) {
       Optional<EnrolmentJournal> first = Optional.empty();
@@ -93,7 +93,7 @@ class EnrolmentCrashIT {
         Enrolment.requireSameKeys(first.orElse(journal), journal, step);
         first = Optional.of(journal);
       }
-      // Sealed and not yet erased: the next starts finish what is left.
+      // Sealed with the journal not yet erased: the next starts finish the rest.
       for (String step : LAST_STEPS) {
         crash(node, step);
       }
@@ -123,13 +123,13 @@ class EnrolmentCrashIT {
     }
   }
 
-  /** One start has one crash; the short form has that which no other start can have. */
+  /** Each start allows one crash; the short form makes the one that no other start allows. */
   static Stream<String> endings() {
     return Stream.concat(Stream.of(DONE), LONG ? LAST_STEPS.stream() : Stream.empty());
   }
 
   @Test
-  @DisplayName("a crash beside an encrypted volume: it is opened again, never made again")
+  @DisplayName("after a crash an encrypted volume is opened again, never made again")
   void crashBesideAnEncryptedVolume() throws Exception {
     StorageModesIT.requireGround(StorageModesIT.Mode.ENCRYPTED);
     try (TestNode node = TestNode.prepared(directory.resolve("n"), "127.0.25.3")) {
@@ -138,7 +138,7 @@ class EnrolmentCrashIT {
       NodeId id = Enrolment.id(Enrolment.journal(node));
       byte[] made = header(image);
       for (String step : List.of("cluster records", "sealed configuration")) {
-        // With the volume unmounted, as after a power cut, and without.
+        // Once with the volume unmounted, as after a power cut, and once with it mounted.
         node.stop();
         crash(node, step);
         assertArrayEquals(made, header(image), "the volume was made again after " + step);
@@ -173,7 +173,7 @@ class EnrolmentCrashIT {
     return CrashKill.values()[random.nextInt(CrashKill.values().length)];
   }
 
-  /** Kills starts of one node at moments of chance until one of them gets home before. */
+  /** Kills starts of one node at random moments until one of them reaches HOME before its kill. */
   private static int killUntilHome(TestNode node, Random random, int atMost) throws Exception {
     Optional<NodeId> id = Optional.empty();
     boolean wasHome = false;
@@ -200,7 +200,7 @@ class EnrolmentCrashIT {
     return kills;
   }
 
-  /** Kills a member under its writers, and each second time its next start as well. */
+  /** Kills a member under its writers, and every second time its next start, too. */
   private static int killMember(TestNode node, Random random, int kills) throws Exception {
     NodeId id = Enrolment.certified(node);
     try (CrashWriters writers = CrashWriters.of(node)) {
@@ -225,14 +225,14 @@ class EnrolmentCrashIT {
     return kills;
   }
 
-  /** Options with which a node ends, as if it was killed, after a step. */
+  /** Returns options that end a node after a step as a kill would. */
   static String[] haltAfter(String step, String... more) throws IOException {
     String[] options = Arrays.copyOf(more, more.length + 1);
     options[more.length] = CrashAgent.whenReturned(STEP, step);
     return options;
   }
 
-  /** Starts a node that ends, as if it was killed, after a step. */
+  /** Starts a node that ends after a step as if it was killed. */
   static void crash(TestNode node, String step, String... more) throws Exception {
     node.start(haltAfter(step, more));
     assertEquals(KILLED, node.awaitEnd(), "after " + step + ": " + node.said());

@@ -29,8 +29,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Creates a cluster on disks that are full, or read-only, at each write in turn. Each time it says
- * where and what to do; when that was done it becomes the node it set out to be.
+ * Creates a cluster on disks that are full, or read-only, at each write in turn. Each time the node
+ * must name the place and the remedy, and after the remedy become the intended node.
  */
 @Tag("longer")
 @Tag("full")
@@ -38,30 +38,33 @@ class EnrolmentDiskIT {
 
   private static final boolean LONG = Tier.isLong();
 
-  /** Room for one file more than the start before had; for three in the short form. */
+  /** Space for one file more than the previous start had; for three in the short form. */
   private static final long STEP = (LONG ? 1 : 3) * SmallDisk.PAGE;
 
   private static final String[] INSECURE = {"--security", "insecure"};
 
-  /** There are some 20 files of our own; etcd wants a hundred megabytes beyond them. */
+  /** More than the some 20 files of our own, and the hundred megabytes of etcd, need. */
   private static final int MOST_STARTS = 60;
 
   /**
-   * How much more room there is when a start came no further than the one before: what is written
-   * next must not be jumped over in the long form.
+   * The growth of space when a start fails at the same file again: in the long form it must be too
+   * small to skip the next write.
    */
   private static final int GROWTH = LONG ? 2 : 256;
 
   /** etcd sets 128 MiB aside for its log. */
   private static final long PLENTY = 1L << 30;
 
-  /** A record has some hundred bytes, a page of etcd's database 4,096. */
+  /** Enough to fill a page: a record has some hundred bytes, a page of etcd's database 4,096. */
   private static final int MOST_WRITES = 10_000;
 
   private static final String COMMITTED = "journal entry STEP_COMMITTED";
   private static final String SAVED = "journal entry STEP_CREDENTIALS_SAVED";
 
-  /** What is never made a second time once it is there, with what stands on it. */
+  /**
+   * Files that are never made a second time once the file exists that depends on them, by that
+   * file.
+   */
   private static final Map<String, String> LASTING =
       Map.of(
           "volume", "volume",
@@ -70,12 +73,11 @@ class EnrolmentDiskIT {
           "node/credentials/cert-key.pem", "node/credentials/cert-key.pem");
 
   /**
-   * A write that fails.
+   * Holds a write that fails.
    *
-   * @param after the step after which the node was killed before; empty for none since the one
-   *     before in the list
-   * @param file what cannot be written, in the state directory
-   * @param always whether the short form has it, too
+   * @param after the step after which the node is killed first; empty if it stays where the
+   *     previous fault left it @param file the path in the state directory that cannot be
+   *     written @param always whether the short form has it, too
    */
   private record Fault(String after, String file, boolean always) {}
 
@@ -89,7 +91,8 @@ class EnrolmentDiskIT {
           new Fault("cluster records", "esp/enrolment_journal.pb", false),
           new Fault(COMMITTED, "esp/cluster_directory.pb", true),
           new Fault("", "data/etcd/data", true),
-          // Not in the journal yet, so they are saved again, and the directory before them.
+          // The credentials are not in the journal yet, so this start saves the directory and them
+          // again.
           new Fault("node credentials", "esp/cluster_directory.pb", false),
           new Fault(SAVED, "esp/sealed_configuration.pb", false),
           new Fault("sealed configuration", "esp/enrolment_journal.pb", true));
@@ -102,15 +105,16 @@ class EnrolmentDiskIT {
   }
 
   @Test
-  @DisplayName("disks full at each write: named with what to do, and the same node in the end")
+  @DisplayName(
+      "a disk full at any write is named with the remedy, and the node becomes the same one in the end")
   void fullAtEachWrite() throws Exception {
     Path state = directory.resolve("n");
     try (SmallDisk esp = SmallDisk.mounted(state.resolve("esp"));
         SmallDisk data = SmallDisk.mounted(state.resolve("data"));
         TestNode node = TestNode.prepared(state, "127.0.27.1")) {
       Keys keys = new Keys(node);
-      // etcd wants so much room at once that all later writes have enough; so they have a turn of
-      // their own, with what etcd had set aside before.
+      // etcd needs so much space at once that all later writes have enough; so they get runs of
+      // their own, after etcd has preallocated its log.
       fill(node, keys, esp, data, EnrolmentCrashIT.haltAfter(COMMITTED, INSECURE))
           .requireSeen(
               "esp/enrolment_journal.pb",
@@ -121,9 +125,10 @@ class EnrolmentDiskIT {
               "data/etcd/data");
       fill(node, keys, esp, data, EnrolmentCrashIT.haltAfter(SAVED, INSECURE))
           .requireSeen("data/node/credentials/cert-key.pem", "esp/cluster_directory.pb");
-      // Each journal entry gives back more than this takes, so it, too, needs a turn of its own.
+      // Each erased journal entry frees more than this file takes, so it, too, needs a run of its
+      // own.
       fill(node, keys, esp, data, INSECURE).requireSeen("esp/sealed_configuration.pb");
-      // etcd has just enough to serve, and may miss the next page at any moment.
+      // etcd has just enough space to serve, and may fail to get its next page at any moment.
       data.leave(PLENTY);
       goesOn(node);
       Enrolment.isItself(node, keys.id());
@@ -132,7 +137,7 @@ class EnrolmentDiskIT {
 
   @Test
   @DisplayName(
-      "a disk that is full while the node lives: named where the operator looks, then gone on")
+      "a disk that fills while the node runs is named to the operator, and the node continues once there is space")
   void fullWhileItLives() throws Exception {
     Path state = directory.resolve("n");
     try (SmallDisk data = SmallDisk.mounted(state.resolve("data"));
@@ -169,14 +174,14 @@ class EnrolmentDiskIT {
     try {
       Await.until(
           TestNode.PATIENCE,
-          "the operator to be told that the disk is full",
+          "health to report the full disk",
           () -> {
-            // etcd that is started again may free a page, and have room once more.
+            // A restarted etcd may free a page, and have space again.
             data.leave(0);
             writeUntilRefused(node, id);
             health.set(node.ctl("health"));
-            // While the next run begins, the organ says what it waits for beside how the last one
-            // failed.
+            // While the next run begins, the organ reports its wait beside the failure of the last
+            // run.
             return health.get().err().contains("free some space")
                 && health.get().out().matches("(?s).*(etcd|runnable)-failed.*");
           });
@@ -191,11 +196,11 @@ class EnrolmentDiskIT {
   private static void goesOn(TestNode node) throws Exception {
     Await.until(
         TestNode.PATIENCE,
-        "the node to go on by itself after its disk was given room",
+        "the node to continue by itself after its disk got space",
         () -> node.ctl("takeownership").code() == 0 && node.ctl("health").code() == 0);
   }
 
-  /** Starts a node with no room, and with more after each refusal, until it comes through. */
+  /** Starts a node without free space, and with more after each refusal, until it succeeds. */
   private static Fullness fill(
       TestNode node, Keys keys, SmallDisk esp, SmallDisk data, String... options) throws Exception {
     Fullness full = new Fullness(node);
@@ -213,7 +218,7 @@ class EnrolmentDiskIT {
 
   @Test
   @DisplayName(
-      "disks read-only after each step: named with what to do, and the same node in the end")
+      "a disk read-only after any step is named with the remedy, and the node becomes the same one in the end")
   void readOnlyAfterEachStep() throws Exception {
     Path state = directory.resolve("n");
     try (SmallDisk esp = SmallDisk.mounted(state.resolve("esp"));
@@ -240,7 +245,7 @@ class EnrolmentDiskIT {
       keys.requireKept();
     }
     if (fault.file().startsWith("data/")) {
-      // A file system to which somebody writes cannot be made read-only.
+      // A file system with an open file for writing cannot be made read-only.
       node.stop();
       refusesReadOnly(node, data, fault.file());
     } else {
@@ -264,12 +269,13 @@ class EnrolmentDiskIT {
     for (String word : words) {
       assertTrue(
           node.lastWords().contains(word),
-          () -> "the last line does not say \"" + word + "\":\n" + node.said());
+          () -> "the last line does not contain \"" + word + "\":\n" + node.said());
     }
   }
 
   @Test
-  @DisplayName("the launcher's own disks, full and read-only: named with what to do, then home")
+  @DisplayName(
+      "the launcher's own disks, full and read-only, are named with the remedy, and then the node comes home")
   void disksOfTheLauncher() throws Exception {
     Path state = directory.resolve("n");
     try (SmallDisk ephemeral = SmallDisk.mounted(state.resolve("ephemeral"));
@@ -290,7 +296,7 @@ class EnrolmentDiskIT {
     }
   }
 
-  /** What must be found again after each failure. */
+  /** Holds the keys that each failure must leave in place. */
   private static final class Keys {
     private final TestNode node;
     private Optional<dev.polis.wire.storage.EnrolmentJournal> first = Optional.empty();
@@ -304,7 +310,7 @@ class EnrolmentDiskIT {
       return Enrolment.id(first.orElseThrow());
     }
 
-    /** The keys of the journal are those it had first, and what stands on others still does. */
+    /** Requires the first keys in the journal, and unchanged files where others depend on them. */
     void requireKept() throws Exception {
       var journal = Enrolment.journalIfAny(node);
       if (first.isPresent() && journal.isPresent()) {
@@ -329,7 +335,7 @@ class EnrolmentDiskIT {
     }
   }
 
-  /** Starts with more and more room. */
+  /** Starts a node repeatedly with growing space. */
   private static final class Fullness {
     private final TestNode node;
     private final Pattern place;
@@ -343,12 +349,12 @@ class EnrolmentDiskIT {
       place = Pattern.compile(Pattern.quote(node.state().toString()) + "/([^ :;,]*)");
     }
 
-    /** How many bytes the next start is given if each start is given more than the last one. */
+    /** Returns the free bytes of the next start if each start gets more than the one before. */
     long grown() {
       return starts == 1 ? 0 : (long) Math.min(PLENTY, STEP * Math.pow(GROWTH, starts - 2));
     }
 
-    /** How many bytes the next start is given on a disk: none until it was found to be full. */
+    /** Returns the free bytes of the next start on a disk: none until it was found full. */
     long room(Path point) {
       String disk = node.state().relativize(point) + "/";
       return places.keySet().stream().anyMatch(place -> place.startsWith(disk)) ? room : 0;
@@ -358,7 +364,10 @@ class EnrolmentDiskIT {
       return starts;
     }
 
-    /** Makes room and starts; true if the node ended for lack of more, and not where it should. */
+    /**
+     * Makes space and starts; returns true if the node ended for lack of space, not at its planned
+     * end.
+     */
     boolean stopped(Room make, String... options) throws Exception {
       assertTrue(++starts < MOST_STARTS, () -> places + "\n" + node.said());
       make.make();
@@ -376,7 +385,10 @@ class EnrolmentDiskIT {
       return true;
     }
 
-    /** Of writes that are jumped over in the short form, nothing can be said there. */
+    /**
+     * Requires that each file met a full disk; the short form may skip writes, and only checks the
+     * first.
+     */
     void requireSeen(String first, String... wanted) {
       assertTrue(places.containsKey(first), places::toString);
       for (String each : wanted) {
@@ -387,7 +399,7 @@ class EnrolmentDiskIT {
     }
   }
 
-  /** Gives the disks their room. */
+  /** Gives the disks their space. */
   private interface Room {
     void make() throws Exception;
   }

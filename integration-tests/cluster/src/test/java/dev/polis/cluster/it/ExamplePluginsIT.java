@@ -49,12 +49,12 @@ import org.osgi.service.component.annotations.Component;
 import org.osgi.service.metatype.annotations.Designate;
 import org.postgresql.Driver;
 
-/** Builds the examples of plugins, and runs, swaps and takes them back on a node. */
+/** Builds the examples of plugins, and runs, swaps and removes them on a node. */
 @Tag("longer")
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class ExamplePluginsIT {
 
-  /** As many clients as pgbench is often run with. */
+  /** A usual number of clients for pgbench. */
   private static final int CLIENTS = 8;
 
   private static final String ADDRESS = "127.0.42.1";
@@ -64,7 +64,7 @@ class ExamplePluginsIT {
   /** Swaps of the plugin under load. */
   private static final int SWAPS = Tier.isLong() ? 25 : 5;
 
-  /** Requires what the sources use; the rest is required by what it requires. */
+  /** Requires the modules that the sources use; these require the rest. */
   private static final String MODULE =
       """
       module org.example.postgresql {
@@ -146,7 +146,7 @@ class ExamplePluginsIT {
   @Test
   @Tag("full")
   @Order(2)
-  @DisplayName("an organ is replaced by one that was built outside, and the swap is taken back")
+  @DisplayName("an organ is replaced by one that was built outside, and the swap is rolled back")
   void replacesAnOrgan() throws Exception {
     buildAndStart();
     node.ctl("node", "role", "add", node.id(), "KubernetesController").requireSuccess("role");
@@ -164,7 +164,7 @@ class ExamplePluginsIT {
     try (HttpClient client = HttpClient.newBuilder().sslContext(anybody).build()) {
       Await.until(
           TestNode.PATIENCE,
-          "clients of Kubernetes to be told: " + message,
+          "the message to clients of Kubernetes: " + message,
           () -> said(client, api).contains(message));
     }
   }
@@ -242,7 +242,7 @@ class ExamplePluginsIT {
     Await.until(TestNode.PATIENCE, "the role to run " + when, ExamplePluginsIT::runs);
   }
 
-  /** Checks that no commit is lost, and that none is there by half. */
+  /** Checks that no commit is lost or incomplete. */
   private static void assertBooksBalance(long committed) throws Exception {
     assertTrue(number("select count(*) from history") >= committed, "commits are lost");
     assertEquals(0, number("select (select sum(balance) from account) - sum(change) from history"));
@@ -270,11 +270,12 @@ class ExamplePluginsIT {
       return;
     }
     projects.build(key);
-    // JUnit's folder is for one account alone; the server runs as another where this is root.
+    // JUnit's folder allows one account only; if this is root, the server runs as another.
     Set<PosixFilePermission> passable = PosixFilePermissions.fromString("rwx--x--x");
     Files.setPosixFilePermissions(directory, passable);
     node = TestNode.member(directory.resolve("n"), ADDRESS, Mode.INSECURE);
-    // The gate of a swap waits so long for everything to be well; here there are many swaps.
+    // Shortens the gate, in which health must stay good after a swap, since there are many swaps
+    // here.
     node.up("--set", "dev.polis.plugins.healthy.ms=500");
     node.ctl("plugin", "trust", "add", "release", key + ".pub").requireSuccess("trust");
   }

@@ -14,13 +14,13 @@ import java.util.jar.Manifest;
 import java.util.stream.Stream;
 
 /**
- * Builds the projects below {@code examples/} as somebody outside of this one does: with Maven,
- * against the artifacts of the platform that "mvn install" publishes.
+ * Builds the projects below {@code examples/} as an outside project does: with Maven, against the
+ * artifacts of the platform that "mvn install" publishes.
  *
  * <p>The artifacts of this build are published to a repository of the test's own. Everything else
  * comes from the repository that this build has filled, so nothing is fetched.
  *
- * @param folder where the copied projects, the repository and the bundles are
+ * @param folder the place of the copied projects, the repository and the bundles
  */
 record ExampleProjects(Path folder) {
 
@@ -84,7 +84,7 @@ record ExampleProjects(Path folder) {
     return folder.resolve("settings.xml");
   }
 
-  /** Returns settings by which Maven finds everything in the repository of this build. */
+  /** Returns settings that let Maven find everything in the repository of this build. */
   private static String settingsText() {
     return """
         <settings>
@@ -116,7 +116,7 @@ record ExampleProjects(Path folder) {
         .requireSuccess("the examples do not build");
   }
 
-  /** Returns the bundle that was built of a project. */
+  /** Returns the bundle that was built from a project. */
   Path bundle(String project) throws IOException {
     Path target = folder.resolve("examples").resolve(project).resolve("target");
     try (Stream<Path> files = Files.list(target)) {
@@ -127,7 +127,7 @@ record ExampleProjects(Path folder) {
     }
   }
 
-  /** Returns a copy of a bundle that says it is of another version. It is not signed. */
+  /** Returns an unsigned copy of a bundle with another version in its manifest. */
   Path anotherVersion(Path bundle, String version) throws IOException {
     Path copy = folder.resolve("version-" + version + ".jar");
     try (JarFile from = new JarFile(bundle.toFile())) {

@@ -9,8 +9,8 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 
 /**
- * Gives a node the programs of Kubernetes as links, of which single ones can be replaced by a
- * program that fails at its start.
+ * Gives a node the programs of Kubernetes as links, and replaces single ones by a program that
+ * fails at its start.
  */
 final class FailingPrograms {
 
@@ -45,12 +45,12 @@ final class FailingPrograms {
     return folder;
   }
 
-  /** Returns what a failing program says before it ends. */
+  /** Returns the line that a failing program prints before it ends. */
   static String lastLine(String program) {
     return "this %s was broken by a test".formatted(program);
   }
 
-  /** Replaces a program by one that still tells its version, and otherwise ends at once. */
+  /** Replaces a program by one that still prints its version, and otherwise ends at once. */
   void fail(String program) throws IOException {
     Path script = folder.resolve(program + ".script");
     Files.writeString(
@@ -65,14 +65,14 @@ final class FailingPrograms {
             .formatted(original(program), starts(program), lastLine(program)));
     Files.setPosixFilePermissions(script, PosixFilePermissions.fromString("rwxr-xr-x"));
     if (!Files.exists(starts(program))) {
-      // The program writes it as the account that it has.
+      // The program writes this file under its own account.
       Files.createFile(starts(program));
       Files.setPosixFilePermissions(starts(program), PosixFilePermissions.fromString("rw-rw-rw-"));
     }
     replace(program, script);
   }
 
-  /** Puts the program back. */
+  /** Restores the program. */
   void mend(String program) throws IOException {
     Path link = folder.resolve(program + ".link");
     Files.createSymbolicLink(link, original(program));
@@ -91,7 +91,7 @@ final class FailingPrograms {
     return folder.resolve(program + ".starts");
   }
 
-  /** Returns when the program was started and failed, in milliseconds. */
+  /** Returns the times at which the program started and failed, in milliseconds. */
   List<Long> startTimes(String program) throws IOException {
     return Files.exists(starts(program))
         ? Files.readAllLines(starts(program)).stream().map(Long::valueOf).toList()

@@ -16,20 +16,20 @@ import java.util.jar.JarOutputStream;
 import java.util.jar.Manifest;
 
 /**
- * Makes signed versions of a small organ that fail each in its own way, and of one that is well.
+ * Makes signed versions of a small organ: one works, each of the others fails in its own way.
  *
  * @param node that trusts the key
- * @param folder where they are written
+ * @param folder the folder for the versions
  * @param key that signs them
  */
 record FaultyPlugins(TestNode node, Path folder, Path key) {
   /** The symbolic name that all versions share. */
   static final String NAME = "dev.polis.faulty";
 
-  /** The version that is well. */
+  /** The behaviour of the working version. */
   static final String WELL = "well";
 
-  /** Makes a key and lets the cluster of a node trust it; the node's ownership was taken before. */
+  /** Makes a key and adds it to the trusted keys of a node's cluster, whose ownership was taken. */
   static FaultyPlugins of(TestNode node, Path folder) throws IOException {
     Path key = Files.createDirectories(folder).resolve("faulty-key.pem");
     node.ctl("plugin", "key", "make", key.toString()).requireSuccess("no key for plugins");
@@ -71,7 +71,7 @@ record FaultyPlugins(TestNode node, Path folder, Path key) {
   private Path unsigned(String version, String behaviour, String imported) throws IOException {
     Path jar = folder.resolve("faulty-%s-%s.jar".formatted(version, behaviour));
     if (Files.exists(jar)) {
-      // Written again, it would bear another time, and so be another bundle.
+      // A second build would have another time, and so be another bundle.
       return jar;
     }
     Manifest manifest = new Manifest();
@@ -107,7 +107,7 @@ record FaultyPlugins(TestNode node, Path folder, Path key) {
         .formatted(NAME, FaultyOrgan.class.getName(), behaviour, end());
   }
 
-  /** Ends the loops and threads that versions have left. */
+  /** Ends the loops and threads that versions left behind. */
   void endAll() {
     try {
       Files.createFile(end());

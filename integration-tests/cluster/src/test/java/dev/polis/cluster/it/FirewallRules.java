@@ -10,18 +10,18 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Names everything by which the machine itself sends packets elsewhere than usual.
+ * Holds all rules by which the machine redirects or filters packets.
  *
  * @param nftables the ruleset, without the tables that guard an address which is on the machine now
  * @param routing the rules that select a table of routes
  */
 record FirewallRules(String nftables, String routing) {
 
-  /** A table of {@code HostAddress}, from its head to its end. */
+  /** Matches a table of {@code HostAddress}, from its head to its end. */
   private static final Pattern GUARD =
       Pattern.compile("table \\w+ polis_(\\d+_\\d+_\\d+_\\d+) \\{\n(?:[\t ].*\n)*\\}\n");
 
-  /** Reads those of the network namespace that the test runs in. */
+  /** Reads the rules of the test's network namespace. */
   static FirewallRules ofHost() throws Exception {
     Path programs = Path.of(System.getenv("POLIS_KUBERNETES"), "root", "usr");
     String rules =
@@ -33,7 +33,7 @@ record FirewallRules(String nftables, String routing) {
         withoutNeighbours(rules, addresses), said(List.of("ip", "rule"), Map.of()));
   }
 
-  /** Nodes of other tests come and go beside this one, each with an address and its tables. */
+  /** Nodes of other tests start and stop meanwhile, each with an address and its tables. */
   private static String withoutNeighbours(String rules, String addresses) {
     return GUARD
         .matcher(rules)

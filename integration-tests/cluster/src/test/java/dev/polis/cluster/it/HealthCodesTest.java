@@ -16,20 +16,22 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** Each reason that an organ or role gives for its health is explained by {@code explain}. */
+/** Checks that {@code explain} explains each reason that an organ or role gives for its health. */
 class HealthCodesTest {
 
   private static final Path REPOSITORY = Path.of(System.getProperty("polis.repository"));
   private static final Path ENTRIES =
       REPOSITORY.resolve("launcher/ctl/src/main/resources/dev/polis/ctl/explain.yaml");
 
-  /** Where a condition is made: its code is the first argument, or the one after the level. */
+  /**
+   * Matches the making of a condition: its code is the first argument, or the one after the level.
+   */
   private static final Pattern MADE =
       Pattern.compile(
           "(?:HealthCondition\\.(?:up|degraded|waiting|down)\\(|new HealthCondition\\([^,]+,"
               + "|new Advice\\()\\s*([\\w.()]+|\"[^\"]*\")\\s*,");
 
-  /** A condition made of an advice, whose own code is found where the advice is made. */
+  /** Matches a condition that is made from an advice, whose code is in the making of the advice. */
   private static final String PASSED_ON = "advice.code()";
 
   private static final Pattern ENTRY =
@@ -46,7 +48,7 @@ class HealthCodesTest {
     }
   }
 
-  /** Returns the codes in the source, with the file that each was found in. */
+  /** Returns the codes in the source, each with its file. */
   private static SortedMap<String, String> codes() throws IOException {
     SortedMap<String, String> codes = new TreeMap<>();
     for (String floor : List.of("platform", "bundles", "launcher", "integration-tests")) {
@@ -105,7 +107,7 @@ class HealthCodesTest {
   }
 
   @Test
-  @DisplayName("the way conditions are made is recognized, on one line and on several")
+  @DisplayName("the making of a condition is recognized on one line and on several")
   void conditionsAreRecognized() {
     Matcher one = MADE.matcher("scope.set(HealthCondition.waiting(NOT_READY, text));");
     assertTrue(one.find());

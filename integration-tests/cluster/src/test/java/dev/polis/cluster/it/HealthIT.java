@@ -38,14 +38,14 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The health of a real node, as its operator sees it. */
+/** Reads the health of a real node, as its operator does. */
 @Tag("full")
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class HealthIT {
 
   private static final String ADDRESS = "127.0.31.1";
 
-  /** Of the node that several tests use. */
+  /** The address of the node that several tests use. */
   private static final String HOME = "127.0.31.2";
 
   @TempDir static Path shared;
@@ -64,9 +64,9 @@ class HealthIT {
   }
 
   /**
-   * Makes a program that is etcd, but begins only when it is told to.
+   * Makes a program that waits for a file, then runs etcd.
    *
-   * @param go begins when this file is there
+   * @param go the file for which it waits
    */
   private Path etcdThatWaitsFor(Path go) throws Exception {
     Path folder = Files.createDirectories(directory.resolve("held"));
@@ -119,7 +119,7 @@ class HealthIT {
 
   @ParameterizedTest(name = "{0}")
   @ValueSource(strings = {"127.0.0.1", ADDRESS})
-  @DisplayName("a node that is no member yet is asked where it listens, whatever its address")
+  @DisplayName("polisctl reaches a node that is no member yet, at any address that the node has")
   void aNodeThatIsNoMemberYet(String address) throws Exception {
     Path go = directory.resolve("go");
     try (TestNode node = TestNode.prepared(directory.resolve("n"), address)) {
@@ -162,7 +162,7 @@ class HealthIT {
   }
 
   @Test
-  @DisplayName("one status of an organ is seen through health, /metrics and explain")
+  @DisplayName("health, /metrics and explain show the same status of an organ")
   void oneStatusOnAllScreens() throws Exception {
     TestNode node = home;
     node.ctl("health", "--wait", "60").requireSuccess("health");
@@ -191,7 +191,7 @@ class HealthIT {
   }
 
   @Test
-  @DisplayName("organs that go with another are explained by that one, down to the root cause")
+  @DisplayName("organs that stop with another are explained by that one, down to the root cause")
   void theRootCause() throws Exception {
     TestNode node = home;
     node.ctl("bundle", "stop", "dev.polis.consensus").requireSuccess("bundle stop");
@@ -219,7 +219,8 @@ class HealthIT {
   @ParameterizedTest(name = "{0}")
   @Tag("alone")
   @ValueSource(strings = {"dev.polis.consensus", "dev.polis.curator"})
-  @DisplayName("with consensus or curator away health and node list tell the cause within 2 s")
+  @DisplayName(
+      "while consensus or curator is stopped, health and node list name the cause within 2 s")
   void inTime(String away) throws Exception {
     TestNode node = home;
     node.ctl("health", "--wait", "60").requireSuccess("health");
@@ -244,8 +245,7 @@ class HealthIT {
   }
 
   @Test
-  @DisplayName(
-      "remembered roles start while etcd is dead, and the screens say what the node waits for")
+  @DisplayName("remembered roles start while etcd is dead, and the screens name the node's wait")
   void rememberedRoles() throws Exception {
     Path go = directory.resolve("go");
     try (TestNode node = TestNode.member(directory.resolve("n"), ADDRESS)) {

@@ -22,12 +22,12 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Checks the rules for this repository that a machine can check. Each check returns one line for
- * each violation.
+ * Checks the rules of this repository that a program can check. Each check returns one line per
+ * violation.
  */
 final class HouseRules {
 
-  /** A package at the beginning of a clause of Import-Package or Export-Package. */
+  /** Matches a package at the beginning of a clause of Import-Package or Export-Package. */
   private static final Set<String> LOGS =
       Set.of(
           "dev/polis/logtree/Log.log",
@@ -40,7 +40,7 @@ final class HouseRules {
 
   private static final Pattern QUOTED = Pattern.compile("\"[^\"]*\"");
 
-  /** Put together, so that this file does not break the rule itself. */
+  /** Written in two parts, so that this file does not break the rule itself. */
   private static final Pattern LEFT_OPEN = Pattern.compile("\\b(TO" + "DO|FIX" + "ME)\\b");
 
   private static final Pattern SWITCHED_OFF = Pattern.compile("@Dis" + "abled\\b");
@@ -48,8 +48,8 @@ final class HouseRules {
       Pattern.compile("\\b(Thread|TimeUnit\\.\\w+)\\.sl" + "eep\\(");
 
   /**
-   * Words of this project's former private language, with the field's term. Put together, so that
-   * this file does not break the rule itself.
+   * Words of this project's former private language, with the field's term. They are written in
+   * parts, so that this file does not break the rule itself.
    */
   private static final Map<String, String> PRIVATE_WORDS =
       Map.of(
@@ -66,7 +66,7 @@ final class HouseRules {
                   + "nds?",
               "batch, table, or what the field calls it");
 
-  /** Where tests wait, so that they need not do it elsewhere. */
+  /** The only file of tests that may wait by itself. */
   private static final String AWAIT = "dev/polis/fixtures/Await.java";
 
   private static final Pattern SILENT_THROW =
@@ -75,7 +75,7 @@ final class HouseRules {
       Pattern.compile("throw new Unsupported" + "OperationException\\b");
   private static final Pattern SWALLOWED = Pattern.compile("catch \\([^)]*\\) \\{\\s*\\}");
 
-  /** What it is for, a drawing, what it does not promise and why not otherwise need more lines. */
+  /** An essay with purpose, drawing, non-promises and rejected alternatives needs more lines. */
   private static final int SHORTEST_ESSAY = 8;
 
   private static final ClassDesc OPTIONAL = Optional.class.describeConstable().orElseThrow();
@@ -95,7 +95,7 @@ final class HouseRules {
     return packages;
   }
 
-  /** Organs meet as services, offer nothing else, and are declared. */
+  /** Requires that organs meet as declared services only, and export nothing else. */
   static List<String> organ(String name, Attributes manifest, Collection<String> organs) {
     List<String> broken = new ArrayList<>();
     List<String> imports = packages(manifest.getValue("Import-Package"));
@@ -131,7 +131,10 @@ final class HouseRules {
     return broken;
   }
 
-  /** Nothing is left open, switched off, slept through, swallowed, or thrown without a word. */
+  /**
+   * Finds open work, disabled tests, sleeps, swallowed exceptions, and exceptions without a
+   * message.
+   */
   static List<String> source(Path file, String text) {
     List<String> broken = new ArrayList<>();
     require(LEFT_OPEN, "leaves something open", file, text, broken);
@@ -160,7 +163,7 @@ final class HouseRules {
     }
   }
 
-  /** Each package of what is built says what it is for, with a drawing. */
+  /** Requires that each package has an essay with a drawing. */
   static List<String> essay(Path folder) throws IOException {
     Path file = folder.resolve("package-info.java");
     if (!Files.exists(file)) {
@@ -178,7 +181,7 @@ final class HouseRules {
     return broken;
   }
 
-  /** Optional is what a method returns; no field and no component of a record. */
+  /** Finds fields and record components of type Optional, which only methods may return. */
   static List<String> optionals(byte[] classFile) {
     ClassModel model = ClassFile.of().parse(classFile);
     List<String> broken = new ArrayList<>();
@@ -191,7 +194,7 @@ final class HouseRules {
     return broken;
   }
 
-  /** Code of a distribution has its places put in; only a method reference looks for them. */
+  /** Finds log calls without an inserted place, which only method references may make. */
   static List<String> walks(byte[] classFile) {
     ClassModel model = ClassFile.of().parse(classFile);
     return model.methods().stream()
@@ -206,7 +209,7 @@ final class HouseRules {
     return call.owner().asInternalName() + "." + call.name().stringValue();
   }
 
-  /** Whether somebody wrote it; lambdas and bridges are the compiler's. */
+  /** Returns whether the source has this member; lambdas and bridges are the compiler's. */
   private static boolean written(AccessFlags flags) {
     return !flags.has(AccessFlag.SYNTHETIC);
   }

@@ -109,7 +109,7 @@ class HouseRulesCheckTest {
     assertEquals(List.of(), HouseRules.words(SOURCE, "silent, a certain round number"));
   }
 
-  /** Uses a class of the package in which it is put by the test. */
+  /** Uses a class of the package in which the test puts it. */
   private static byte[] classUsing(String name, String used) {
     return ClassFile.of()
         .build(
@@ -160,8 +160,8 @@ class HouseRulesCheckTest {
     assertEquals(List.of(), HouseRules.essay(folder));
   }
 
-  /** Breaks the rule in each way there is; what its method does is allowed. */
-  @SuppressWarnings("unused") // It is read as a class file only.
+  /** Breaks the rule in every way; only its method keeps it. */
+  @SuppressWarnings("unused") // The test only reads it as a class file.
   private record Sinner(Optional<String> component) {
     private static final Optional<String> FIELD = Optional.empty();
 

@@ -29,11 +29,11 @@ import org.junit.jupiter.api.Test;
 
 /**
  * Finds each method of the shipped code that writes a file and forces nothing to the disk. {@code
- * unforced-writers.txt} says of each why a loss of power may take what it wrote; any other method,
- * and a line without its method, fails.
+ * unforced-writers.txt} says for each why a loss of power may lose its bytes; any other method, and
+ * a line without its method, fails the test.
  *
- * <p>A method that forces one of two files that it writes is not found: removing what it forces is
- * the business of ForceRemovalTest. What a child process writes is not seen.
+ * <p>Does not find a method that forces only one of its two files: ForceRemovalTest covers this.
+ * Does not see writes of child processes.
  */
 class HouseRulesForceTest {
 
@@ -144,7 +144,7 @@ class HouseRulesForceTest {
                   .getOrDefault(call.owner().asInternalName(), Set.of())
                   .contains(call.name().stringValue())
               && !isNoFile(call);
-      // A replacement that asks for no durability.
+      // A replacement without durability.
       case FieldInstruction field ->
           field.name().equalsString("PROCESS")
               && field.owner().asInternalName().equals(FILES + "AtomicFile$Durability");
@@ -152,7 +152,7 @@ class HouseRulesForceTest {
     };
   }
 
-  /** Standard output, or a file that is copied elsewhere. */
+  /** Returns whether it writes to standard output, or to a file that is copied elsewhere. */
   private static boolean isNoFile(InvokeInstruction call) {
     String type = call.type().stringValue();
     return type.startsWith("(Ljava/io/FileDescriptor;)")
@@ -176,7 +176,7 @@ class HouseRulesForceTest {
         List.of("HouseRulesForceTest$Writers.forgets", "HouseRulesForceTest$Writers.grows"), found);
   }
 
-  /** Is not run: it is what the finder is tried with. */
+  /** Never runs: the test applies the finder to it. */
   private static final class Writers {
 
     static void forgets(Path file) throws IOException {

@@ -38,7 +38,7 @@ class HouseRulesTest {
     assertEquals(List.of(), broken, "organs meet as services, through dev.polis.api");
   }
 
-  /** The manifests of all organs, which are those of the repository. */
+  /** Returns the manifests of all organs, and requires that they are those of the repository. */
   private static Map<String, Attributes> organs() throws IOException {
     TreeSet<String> folders = new TreeSet<>();
     try (var bundles =
@@ -131,7 +131,10 @@ class HouseRulesTest {
     assertEquals(List.of(), broken);
   }
 
-  /** Classes of this module run at the same time, and those of the other ones beside them. */
+  /**
+   * Requires distinct addresses, since classes of this module run at the same time, beside those of
+   * others.
+   */
   @Test
   void nodesOfTwoTestClassesHaveNoAddressInCommon() throws IOException {
     Pattern address = Pattern.compile("\"(127\\.0\\.\\d+\\.\\d*)[\"/]");
@@ -145,13 +148,13 @@ class HouseRulesTest {
       }
     }
     assertTrue(users.size() > 20, "only these addresses were found: " + users.keySet());
-    // What only a command line or a message holds; no node is there.
+    // Addresses that are only in a command line or a message belong to no node.
     users.keySet().removeIf(each -> each.startsWith("127.0.0."));
     users.values().removeIf(files -> files.size() == 1);
     assertEquals(Map.of(), users);
   }
 
-  /** Others name addresses at which no node is. */
+  /** Returns whether a file is a test of nodes; other files name addresses without a node. */
   private static boolean isTestOfNodes(Path file) {
     String name = file.toString();
     return name.endsWith("IT.java")
@@ -193,7 +196,7 @@ class HouseRulesTest {
     int classes = 0;
     try (JarFile file = new JarFile(jar.toFile())) {
       for (JarEntry entry : file.stream().toList()) {
-        // LogPlaces itself passes entries on to logs that keep none.
+        // LogPlaces itself passes entries on to logs without places.
         if (entry.getName().endsWith(".class")
             && entry.getName().startsWith("dev/polis/")
             && !entry.getName().equals("dev/polis/logtree/LogPlaces.class")) {
@@ -205,7 +208,7 @@ class HouseRulesTest {
     return classes;
   }
 
-  /** Files below a part of the modules, such as {@code src/main/java}. */
+  /** Returns the files below a part of the modules, such as {@code src/main/java}. */
   private static List<Path> files(String suffix, String part) throws IOException {
     List<Path> found = new ArrayList<>();
     boolean built = part.startsWith("target");

@@ -10,10 +10,11 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Counts what lives in a node's JVM after a full collection.
+ * Counts the live objects and threads of a node's JVM after a full collection.
  *
- * @param instances objects of each class of ours, without arrays; and of the loaders of bundles
- * @param threads threads by name without its digits, virtual ones too
+ * @param instances the number of objects of each class of ours, without arrays, and of the loaders
+ *     of bundles @param threads the number of threads by name without digits, including virtual
+ *     ones
  */
 record JvmCensus(Map<String, Integer> instances, Map<String, Integer> threads) {
 
@@ -21,7 +22,7 @@ record JvmCensus(Map<String, Integer> instances, Map<String, Integer> threads) {
 
   private static final String OURS = "dev.polis.";
 
-  /** Counts; the JVM collects first, so that only what is held is counted. */
+  /** Counts after a full collection of the JVM, so that only reachable objects count. */
   static JvmCensus of(long pid, Path scratch) throws Exception {
     Map<String, Integer> instances = new TreeMap<>();
     NodeProcesses.jcmd(pid, "GC.class_histogram")
@@ -33,7 +34,7 @@ record JvmCensus(Map<String, Integer> instances, Map<String, Integer> threads) {
     return new JvmCensus(instances, threads(pid, scratch));
   }
 
-  /** Counts threads by name without its digits, virtual ones too. */
+  /** Counts threads by name without digits, including virtual ones. */
   static Map<String, Integer> threads(long pid, Path scratch) throws Exception {
     Path dump = Files.createTempDirectory(scratch, "threads").resolve("dump.json");
     NodeProcesses.jcmd(pid, "Thread.dump_to_file", "-format=json", dump.toString());
@@ -57,7 +58,7 @@ record JvmCensus(Map<String, Integer> instances, Map<String, Integer> threads) {
     return threads.values().stream().mapToInt(Integer::intValue).sum();
   }
 
-  /** Components of ours: one object each, unless a dead one is still held. */
+  /** Returns the components of ours: one object each, unless a dead one is still held. */
   Map<String, Integer> components() {
     Map<String, Integer> components = new TreeMap<>();
     instances.forEach(
@@ -69,7 +70,7 @@ record JvmCensus(Map<String, Integer> instances, Map<String, Integer> threads) {
     return components;
   }
 
-  /** Where there are more of something than there were, as text. */
+  /** Returns the counts that have grown, as text. */
   static String more(Map<String, Integer> before, Map<String, Integer> after) {
     StringBuilder text = new StringBuilder();
     after.forEach(

@@ -42,7 +42,7 @@ class KubernetesAccessIT {
   private static final String ROLE = "KubernetesController";
   private static final String BUNDLE = "dev.polis.kubernetes";
 
-  /** On a shared machine an API server takes up to a minute. */
+  /** An API server takes up to a minute on a shared machine. */
   private static final Duration PATIENCE = Duration.ofSeconds(180);
 
   @TempDir static Path directory;
@@ -89,7 +89,7 @@ class KubernetesAccessIT {
 
   @Test
   @Order(1)
-  @DisplayName("polisctl kubeconfig sets kubectl up, which is the owner and may do everything")
+  @DisplayName("polisctl kubeconfig sets up kubectl with the owner's full rights")
   void kubeconfig() throws Exception {
     node.ctl("kubeconfig", "--to", config().toString()).requireSuccess("kubeconfig");
     Await.until(
@@ -123,7 +123,7 @@ class KubernetesAccessIT {
 
   @Test
   @Order(3)
-  @DisplayName("a watch goes on while the code of the role is stopped and started")
+  @DisplayName("a watch continues while the code of the role is stopped and started")
   void watchOutlivesTheCode() throws Exception {
     Process watch =
         new ProcessBuilder(
@@ -193,7 +193,7 @@ class KubernetesAccessIT {
 
   @Test
   @Order(5)
-  @DisplayName("the logs of the programs are found as kube/PROGRAM")
+  @DisplayName("the logs of the programs have the names kube/PROGRAM")
   void componentLogs() throws Exception {
     ManagedChannel channel = RpcClients.plaintext(new InetSocketAddress(ADDRESS, 7837));
     try {
@@ -216,7 +216,7 @@ class KubernetesAccessIT {
 
   @Test
   @Order(6)
-  @DisplayName("polisctl audit --kubernetes shows who asked the API server for what")
+  @DisplayName("polisctl audit --kubernetes shows the callers and requests of the API server")
   void audit() throws Exception {
     Finished shown = node.ctl("audit", "--kubernetes");
     shown.requireSuccess("audit --kubernetes");
@@ -236,7 +236,7 @@ class KubernetesAccessIT {
 
   @Test
   @Order(7)
-  @DisplayName("a policy of the audit log that is none is refused, and the API server continues")
+  @DisplayName("an invalid policy of the audit log is refused, and the API server continues")
   void auditPolicy() throws Exception {
     List<ProcessHandle> before = node.children("kube-apiserver");
     Finished refused =

@@ -26,18 +26,19 @@ import javax.net.ssl.HttpsURLConnection;
 import javax.net.ssl.SSLContext;
 
 /**
- * Asks an API server for one object, again and again, and measures the longest time without an
- * answer. A 503 with {@code Retry-After} is no answer: clients of Kubernetes then ask again.
+ * Requests one object from an API server repeatedly, and measures the longest time without an
+ * answer. A 503 with {@code Retry-After} is no answer: clients of Kubernetes then repeat the
+ * request.
  */
 final class KubernetesCaller implements AutoCloseable {
 
-  /** What a person at kubectl does not call a freeze. */
+  /** The longest pause that a user of kubectl accepts. */
   private static final Duration FREEZE = Duration.ofSeconds(2);
 
-  /** Between two calls; far below what counts as a freeze. */
+  /** The pause between two calls, far below the accepted one. */
   private static final Duration PAUSE = Duration.ofMillis(20);
 
-  /** So that a late answer is told from none. */
+  /** Long, so that a late answer is distinguished from a missing one. */
   private static final Duration ANSWER = Duration.ofSeconds(30);
 
   private static final int AGAIN = 503;
@@ -61,7 +62,7 @@ final class KubernetesCaller implements AutoCloseable {
     this.thread = Thread.ofPlatform().name(name).start(this::run);
   }
 
-  /** Asks at the node's port for users, 6444, as the owner. */
+  /** Calls the node's port for users, 6444, as the owner. */
   static KubernetesCaller atProxy(KubernetesNode node) throws Exception {
     Path owner = node.node().state().resolve("owner");
     UserCredentials credentials =
@@ -77,7 +78,7 @@ final class KubernetesCaller implements AutoCloseable {
             TlsTrust.anyNode(TlsTrust.Source.of(credentials.ca()))));
   }
 
-  /** Asks the API server itself, at 6443, as the kubelet. */
+  /** Calls the API server itself, at 6443, as the kubelet. */
   static KubernetesCaller atServer(KubernetesNode node) throws Exception {
     Path worker = node.node().state().resolve("data/kubernetes-worker");
     String server =
@@ -114,7 +115,7 @@ final class KubernetesCaller implements AutoCloseable {
   private void ask() throws IOException {
     HttpsURLConnection call = (HttpsURLConnection) url.openConnection();
     call.setSSLSocketFactory(tls.getSocketFactory());
-    // The authority is checked; names of servers differ from the addresses they are asked at.
+    // Checks the authority only, since names of servers differ from their addresses.
     call.setHostnameVerifier((host, session) -> true);
     call.setConnectTimeout((int) ANSWER.toMillis());
     call.setReadTimeout((int) ANSWER.toMillis());
@@ -138,7 +139,7 @@ final class KubernetesCaller implements AutoCloseable {
 
   /** Fails if a call failed, or none was answered for more than 2 s. */
   void requireNoFreeze(String what) {
-    // The one that lasts counts, too.
+    // A gap that still lasts counts, too.
     longest.accumulateAndGet(System.nanoTime() - newest, Math::max);
     String said =
         "%s, API at %s: %d calls answered, %d put off, %d failed; at most %d ms without an answer"

@@ -30,9 +30,9 @@ import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Kills, stops and breaks each child process of Kubernetes on one node: it is named with the reason
- * where an operator looks, started again, and healed; the others and the Pods go on. {@code polis
- * test --long} stops the API server too, and makes each child fail at its start; else three.
+ * Kills, stops and breaks each child process of Kubernetes on one node: the node names it with the
+ * reason, starts it again, and recovers; the others and the Pods keep running. {@code polis test
+ * --long} also stops the API server, and makes every child fail at its start instead of three.
  */
 @Tag("full")
 @Tag("longer")
@@ -50,8 +50,7 @@ class KubernetesChildrenIT {
   /**
    * A child process.
    *
-   * @param role whose health it belongs to
-   * @param dn of the runnable that supervises it
+   * @param role the role whose health names it @param dn the DN of the runnable that supervises it
    */
   private record Child(String program, String role, String dn) {
     static Child ofController(String program) {
@@ -75,7 +74,7 @@ class KubernetesChildrenIT {
   private static final List<Child> ALL =
       List.of(API_SERVER, CONTROLLER_MANAGER, SCHEDULER, KUBELET, PROXY, DNS, CONTAINERD);
 
-  /** These do without each other, so their silences may pass at the same time. */
+  /** The children of one group do not need one another, so they can be silent at the same time. */
   private static final List<List<Child>> STOPPED_TOGETHER =
       List.of(
           List.of(CONTROLLER_MANAGER, SCHEDULER, KUBELET, PROXY, DNS, CONTAINERD),
@@ -88,12 +87,15 @@ class KubernetesChildrenIT {
           List.of(CONTAINERD),
           List.of(API_SERVER));
 
-  /** Five pauses of 0.5 s × 1.5ⁿ, each half as long at least: 3.3 s, where none would take ms. */
+  /**
+   * With five pauses of 0.5 s × 1.5ⁿ, each at least half as long: 3.3 s in all, against
+   * milliseconds without pauses.
+   */
   private static final int STARTS = 6;
 
   private static final long SHORTEST_MILLIS = 3_000;
 
-  /** Half of the fifth pause, 2.5 s. */
+  /** Half of the fifth pause of 2.5 s. */
   private static final long SHORTEST_LAST_MILLIS = 1_200;
 
   private static final String POD =
@@ -135,18 +137,18 @@ class KubernetesChildrenIT {
     }
   }
 
-  /** The first group alone unless the long form is wanted. */
+  /** Returns all groups in the long form, else the first one. */
   private static List<List<Child>> wanted(List<List<Child>> groups) {
     return Tier.isLong() ? groups : groups.subList(0, 1);
   }
 
-  // ---- what an operator sees
+  // ---- the operator's view
 
   private static JsonObject explained(String name) throws Exception {
     return node.node().json("explain", name).getAsJsonObject();
   }
 
-  /** The causes alone: the explanation of a role's word names all its programs anyway. */
+  /** Returns the causes only, since the explanation of a role always names all its programs. */
   private static String causes(String name) throws Exception {
     JsonArray causes = explained(name).getAsJsonArray("causes");
     return StreamSupport.stream(causes.spliterator(), false)
@@ -159,7 +161,7 @@ class KubernetesChildrenIT {
     try {
       Await.until(
           KubernetesNode.PATIENCE,
-          "explain %s to say %s".formatted(name, List.of(words)),
+          "explain %s to contain %s".formatted(name, List.of(words)),
           () -> {
             causes.set(causes(name));
             return List.of(words).stream().allMatch(causes.get()::contains);
@@ -209,7 +211,7 @@ class KubernetesChildrenIT {
         .requireSuccess("kill -" + signal);
   }
 
-  /** The children that have no reason to notice what befalls these. */
+  /** Returns the children that must not be affected by the faults of these. */
   private static List<Child> others(List<Child> these) {
     return ALL.stream()
         .filter(child -> !these.contains(child))
@@ -226,13 +228,14 @@ class KubernetesChildrenIT {
 
   @Test
   @Order(1)
-  @DisplayName("each child that is killed is named, started again and healed; the others go on")
+  @DisplayName("each killed child is named, started again and recovers; the others keep running")
   void killed() throws Exception {
     for (Child child : ALL) {
       Map<Child, Long> others = pids(others(List.of(child)));
       long before = pid(child);
       signal("KILL", before);
-      // The runnable remembers it; the role names it only until the next process works.
+      // The runnable's history keeps the death; the role names it only until the next process
+      // works.
       awaitCause(child.dn(), "%s (pid %d)".formatted(child.program(), before), "signal 9");
       awaitAnother(child, before);
       requireHealed(List.of(child), others);
@@ -241,7 +244,7 @@ class KubernetesChildrenIT {
 
   @Test
   @Order(2)
-  @DisplayName("children that are stopped are named, ended and started again; the others go on")
+  @DisplayName("stopped children are named, ended and started again; the others keep running")
   void stopped() throws Exception {
     for (List<Child> children : wanted(STOPPED_TOGETHER)) {
       Map<Child, Long> others = pids(others(children));
@@ -266,7 +269,7 @@ class KubernetesChildrenIT {
     }
   }
 
-  /** Each is named by its role at some moment; containerd is ended before the others are. */
+  /** Waits until each was named by its role at some time; containerd is ended before the others. */
   private static void awaitNamed(List<Child> children) throws Exception {
     Set<Child> unnamed = new HashSet<>(children);
     Await.until(
@@ -300,7 +303,7 @@ class KubernetesChildrenIT {
   @Test
   @Order(3)
   @DisplayName(
-      "children that fail at their start are named with their last line, started again after longer and longer pauses, and healed")
+      "children that fail at their start are named with their last line, started again after growing pauses, and recover")
   void brokenAtStart() throws Exception {
     for (List<Child> children : wanted(BROKEN_TOGETHER)) {
       Map<Child, Long> others = pids(others(children));
@@ -316,7 +319,7 @@ class KubernetesChildrenIT {
         requireBackoff(child);
       }
       if (children.contains(API_SERVER)) {
-        // It may have ended by itself already, as it could not renew its lease.
+        // It may have ended by itself already because it could not renew its lease.
         node.node().children(SCHEDULER.program()).forEach(ProcessHandle::destroyForcibly);
         awaitCause(SCHEDULER.dn(), "the API server is not ready");
       }

@@ -27,8 +27,8 @@ import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Runs a node with the role KubernetesController, which the first node of a cluster has from its
- * beginning, and real programs.
+ * Runs a node with real programs and the role KubernetesController, which the first node of a
+ * cluster has from its beginning.
  */
 @Tag("full")
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
@@ -36,7 +36,9 @@ class KubernetesControllerIT {
 
   private static final String ADDRESS = "127.0.64.1";
 
-  /** Of 127.0.64.1: the pair number 64 × 256 + 1, of which each has two addresses. */
+  /**
+   * The host address for 127.0.64.1: its number is 64 × 256 + 1, and each number has two addresses.
+   */
   private static final InetAddress HOST_ADDRESS = InetAddress.ofLiteral("198.18.128.2");
 
   private static final String ROLE = "KubernetesController";
@@ -44,7 +46,7 @@ class KubernetesControllerIT {
   private static final List<String> PROGRAMS =
       List.of("kube-apiserver", "kube-controller-manager", "kube-scheduler");
 
-  /** On a shared machine an API server takes up to a minute. */
+  /** An API server takes up to a minute on a shared machine. */
   private static final Duration PATIENCE = Duration.ofSeconds(180);
 
   @TempDir static Path directory;
@@ -78,7 +80,10 @@ class KubernetesControllerIT {
     return pids;
   }
 
-  /** The list shows what the node has reported last, perhaps before a program ended. */
+  /**
+   * Waits for the programs, too, since the list shows the node's last report, perhaps from before a
+   * program ended.
+   */
   private static void awaitRunning() throws Exception {
     try {
       Await.until(
@@ -93,13 +98,13 @@ class KubernetesControllerIT {
     }
   }
 
-  /** A role that the node does not know yet has no level. */
+  /** Returns whether the role is UP; a role that the node does not know yet has no level. */
   private static boolean isUp() throws Exception {
     JsonObject explained = node.json("explain", ROLE).getAsJsonObject();
     return explained.has("level") && explained.get("level").getAsString().equals("UP");
   }
 
-  /** There the API server, which writes, has to stay root. */
+  /** Returns whether the volume is on FUSE, where the API server, which writes, must stay root. */
   private static boolean onFuse() {
     return StorageModesIT.Mode.of(node.state()) == StorageModesIT.Mode.AUTHENTICATED_ENCRYPTED;
   }
@@ -141,20 +146,21 @@ class KubernetesControllerIT {
 
   @Test
   @Order(3)
-  @DisplayName("a program that cannot start is the root cause that explain gives; healed, it runs")
+  @DisplayName(
+      "explain gives a program that cannot start as the root cause; then the role recovers")
   void rootCause() throws Exception {
     Await.until(
         PATIENCE,
         "explain to name the program",
         () -> {
-          // Each time it is back: one that ends once is there again before anybody can ask.
+          // Kills it again each time: after a single kill it would be back before the question.
           node.children("kube-scheduler").forEach(ProcessHandle::destroyForcibly);
           return causes().contains("kube-scheduler");
         });
     awaitRunning();
   }
 
-  /** The explanation of the role's own words, which is printed too, names all programs. */
+  /** Returns the causes only, since the explanation of the role always names all programs. */
   private static String causes() throws Exception {
     return node.json("explain", ROLE).getAsJsonObject().get("causes").toString();
   }

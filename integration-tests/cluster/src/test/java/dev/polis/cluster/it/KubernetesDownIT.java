@@ -37,7 +37,7 @@ class KubernetesDownIT {
 
   @ParameterizedTest(name = "killed before: {0}")
   @ValueSource(booleans = {false, true})
-  @DisplayName("polis down ends all Pods and leaves nothing, also of a node that was killed")
+  @DisplayName("polis down ends all Pods and leaves nothing behind, also after a kill of the node")
   void down(boolean killed) throws Exception {
     KubernetesNode.assumeSupported();
     String address = killed ? "127.0.65.2" : "127.0.65.1";

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Floods the ports of a Kubernetes node with connections and asks the node and its API server
+ * Floods the ports of a Kubernetes node with connections, and calls the node and its API server
  * meanwhile. The long form, {@code polis test --long}, opens 10,000 connections at each port of the
  * node and of its worker's sandbox; the short one 2,000.
  */
@@ -35,19 +35,22 @@ class KubernetesFloodIT {
   private static final boolean LONG = Tier.isLong();
   private static final int CONNECTIONS = LONG ? 10_000 : 2_000;
 
-  /** Those that a node with both roles has, whatever else it listens at. */
+  /** The ports that a node with both roles has at least. */
   private static final Set<Integer> KNOWN = Set.of(6443, 6444, 6445, 10_250);
 
-  /** Those of the node itself, which StrangerFloodIT floods. */
+  /** The ports of the node itself, which StrangerFloodIT floods. */
   private static final Set<Integer> OTHERS = Set.of(7833, 7834, 7835, 7837, 7839, 7840);
 
-  /** What is promised of each answer. */
+  /** The promised time of each answer. */
   private static final Duration PROMISED = Duration.ofSeconds(2);
 
-  /** So that a slow answer is measured: by itself polisctl waits for 15 s. */
+  /** Longer than polisctl's own 15 s, so that a slow answer is measured. */
   private static final String TIMEOUT = "--timeout=60";
 
-  /** Addresses for documentation, RFC 5737; the sandbox of a worker answers no loopback address. */
+  /**
+   * Addresses for documentation (RFC 5737), since the sandbox of a worker answers no loopback
+   * address.
+   */
   private static final String SOURCES = "198.51.100.";
 
   private static final Duration PATIENCE = Duration.ofSeconds(80);
@@ -105,7 +108,7 @@ class KubernetesFloodIT {
     assertTrue(flooded.containsAll(KNOWN), "flooded were only " + flooded + " of " + listeners);
   }
 
-  /** Returns where the node and its worker's sandbox listen. */
+  /** Returns the addresses at which the node and its worker's sandbox listen. */
   private static Set<String> listeners() throws Exception {
     Set<String> found = new TreeSet<>();
     String loopback = node.node().address() + ":";
@@ -136,7 +139,7 @@ class KubernetesFloodIT {
   }
 
   private static String local(String line) {
-    // The JVM's sockets are of IPv6, with the other addresses mapped into it.
+    // The JVM's sockets are IPv6, with IPv4 addresses mapped into it.
     return line.split("\\s+")[3].replaceFirst("^\\[::ffff:([0-9.]+)]", "$1");
   }
 
@@ -152,7 +155,7 @@ class KubernetesFloodIT {
       do {
         ask(own, api);
       } while (!flood.over());
-      // Also while all that is left of the flood is held.
+      // Measures also while the rest of the flood is held.
       ask(own, api);
       Collections.sort(own);
       Collections.sort(api);
@@ -187,7 +190,7 @@ class KubernetesFloodIT {
 
   private static void ask(List<Duration> ofNode, List<Duration> ofApi) throws Exception {
     ofNode.add(timed(() -> node.node().ctl("node", "list", TIMEOUT), "polisctl node list"));
-    // The API server itself, as the worker's kubelet; and by the port for users, as the owner.
+    // Calls the API server itself as the worker's kubelet, and the port for users as the owner.
     ofApi.add(
         timed(
             () ->

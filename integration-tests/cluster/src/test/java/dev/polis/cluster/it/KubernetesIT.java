@@ -37,7 +37,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Runs what people run on Kubernetes on one node that has both roles. */
+/** Runs usual workloads of Kubernetes on one node with both roles. */
 @Tag("full")
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class KubernetesIT {
@@ -135,7 +135,7 @@ class KubernetesIT {
       """
           .formatted(BusyboxImage.NAME);
 
-  /** What hinders three Pods is of the node; the one without its ConfigMap is to blame itself. */
+  /** The node prevents three of these Pods; the one without its ConfigMap has its own mistake. */
   private static final String STUCK =
       """
       apiVersion: v1
@@ -221,7 +221,7 @@ class KubernetesIT {
 
   private static final Pattern FIRED = Pattern.compile("each-minute-\\d+=1 ");
 
-  /** A schedule fires on the minute; the Pod then takes as long as any. */
+  /** A schedule fires on the minute; then its Pod has to start. */
   private static final Duration MINUTES = Duration.ofMinutes(3);
 
   private static final Duration ANSWER = Duration.ofSeconds(10);
@@ -238,7 +238,7 @@ class KubernetesIT {
     node.loadImages(BusyboxImage.write(node.program("busybox"), directory.resolve("image")));
     node.apply(WEB);
     streams = KubernetesStreams.to(node);
-    // It fires on the minute: the other tests run until then.
+    // Made early, since it fires on the minute: the other tests run until then.
     node.apply(CRON_JOB);
     node.said("rollout", "status", "deployment/web", "--timeout=120s");
     node.said("wait", "--for=condition=Ready", "pod/shell", "--timeout=120s");
@@ -294,7 +294,7 @@ class KubernetesIT {
   }
 
   @Test
-  @DisplayName("a Deployment of three is rolled to another edition, by new Pods")
+  @DisplayName("a rollout of a Deployment of three replaces its Pods by a new edition")
   void rolledDeployment() throws Exception {
     Set<String> before = pods("app=web");
     node.said("set", "env", "deployment/web", "EDITION=second");
@@ -328,7 +328,7 @@ class KubernetesIT {
   }
 
   @Test
-  @DisplayName("a claim is bound, and its data is there for the next Pod")
+  @DisplayName("a claim is bound, and the next Pod finds its data")
   void claimKeepsData() throws Exception {
     node.apply(CLAIM);
     for (int pod = 1; pod <= 2; pod++) {
@@ -388,7 +388,7 @@ class KubernetesIT {
   }
 
   @Test
-  @DisplayName("system calls of a Pod without a profile of its own are filtered")
+  @DisplayName("the standard profile filters system calls of a Pod without a profile of its own")
   void seccomp() throws Exception {
     String status = node.said("exec", "shell", "--", "grep", "Seccomp:", "/proc/self/status");
     assertEquals("2", status.replaceAll("\\D", ""), status);
@@ -397,12 +397,12 @@ class KubernetesIT {
   @Test
   @Tag("attack")
   @DisplayName(
-      "the DNS server of a node that is root has an account, one right, and no key but its own")
+      "the DNS server of a node that is root has an account, one capability, and only its own key")
   void dnsAccount() throws Exception {
     long pid = node.node().children("coredns").getFirst().pid();
     assertEquals(Collections.nCopies(4, "60906"), TestNode.users(pid));
     List<String> status = Files.readAllLines(Path.of("/proc/" + pid + "/status"));
-    // CAP_NET_BIND_SERVICE is the tenth.
+    // CAP_NET_BIND_SERVICE is capability number 10.
     assertTrue(status.contains("CapEff:\t0000000000000400"), status::toString);
     assertTrue(status.contains("NoNewPrivs:\t1"), status::toString);
     Path folder = node.node().state().resolve("data/kubernetes-worker");
@@ -417,7 +417,7 @@ class KubernetesIT {
 
   @Test
   @Tag("attack")
-  @DisplayName("a Pod that forks for ever has its own processes alone, and others start")
+  @DisplayName("a Pod that forks without end exhausts only its own processes, and others start")
   void forkBomb() throws Exception {
     node.apply(BOMB);
     Await.until(
@@ -433,7 +433,7 @@ class KubernetesIT {
 
   @Test
   @DisplayName(
-      "Pods that the node hinders are named by health and kube status, with the remedy, until they go")
+      "health and kube status name the Pods that the node prevents, with the remedy, until they are deleted")
   void stuckPods() throws Exception {
     node.apply(STUCK);
     List<String> named =
@@ -458,7 +458,7 @@ class KubernetesIT {
     assertTrue(audited.contains("/pods/unboxed"), "the test's own requests are recorded");
     assertTrue(
         audited.lines().noneMatch(line -> line.contains("involvedObject.uid%3D")),
-        "what the worker reads all the time is not");
+        "the worker's constant reads are not recorded");
   }
 
   private static void await(String[] command, Predicate<String> wanted) throws Exception {
@@ -466,7 +466,7 @@ class KubernetesIT {
     try {
       Await.until(
           KubernetesNode.PATIENCE,
-          "polisctl %s to say it".formatted(String.join(" ", command)),
+          "the output of polisctl %s".formatted(String.join(" ", command)),
           () -> {
             said.set(node.node().ctl(command).out());
             return wanted.test(said.get());
@@ -476,7 +476,7 @@ class KubernetesIT {
     }
   }
 
-  /** Reads what the Pods have written; empty as long as there is no file. */
+  /** Returns the lines that the Pods have written; empty while there is no file. */
   private static String notes() throws Exception {
     return node.kubectl("exec", "writer", "--", "cat", "/notes/lines").out();
   }
@@ -503,8 +503,7 @@ class KubernetesIT {
   }
 
   @Test
-  @DisplayName(
-      "exec passes what is typed while the code is replaced, and brings its exit code back")
+  @DisplayName("exec passes input on while the code is replaced, and returns the exit code")
   void execLasts() throws Exception {
     streams.exec();
   }
@@ -522,13 +521,13 @@ class KubernetesIT {
   }
 
   @Test
-  @DisplayName("attach shows what a Pod says")
+  @DisplayName("attach shows a Pod's output")
   void attach() throws Exception {
     streams.attach();
   }
 
   @Test
-  @DisplayName("who makes a NetworkPolicy is told that it is not enforced")
+  @DisplayName("a user who makes a NetworkPolicy gets a warning that it is not enforced")
   void networkPolicyIsNotEnforced() throws Exception {
     Path file = Files.writeString(directory.resolve("policy.yaml"), POLICY);
     Finished made = node.kubectl("apply", "-f", file.toString()).requireSuccess("a NetworkPolicy");
@@ -540,14 +539,14 @@ class KubernetesIT {
     node.said("delete", "networkpolicy", "nobody");
   }
 
-  /** Fetches a page from within a Pod; returns what went wrong if it did. */
+  /** Fetches a page from within a Pod; returns the page or the error. */
   private static String fetched(String url) throws Exception {
-    // Debian's busybox ends with a fault where wget is given a time limit.
+    // Debian's busybox crashes if wget gets a time limit.
     Finished page = node.kubectl("exec", "shell", "--", "wget", "-q", "-O", "-", url);
     return page.code() == 0 ? page.out().strip() : page.err();
   }
 
-  /** The names of the Pods with a label that are not about to go. */
+  /** Returns the names of the Pods with a label that are not being deleted. */
   private static Set<String> pods(String label) throws Exception {
     Set<String> names = new TreeSet<>();
     for (JsonElement item : node.json("get", "pods", "-l", label).getAsJsonArray("items")) {

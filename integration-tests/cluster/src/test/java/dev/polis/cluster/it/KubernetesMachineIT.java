@@ -23,8 +23,8 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Runs a worker on a machine that is the node's own, {@code isolation=machine}: no sandbox of the
- * worker, but a whole machine of namespaces around the node. Names are not asked: there CoreDNS
- * needs its plugin {@code bind}, which is in its releases, and not in the archives of the tests.
+ * worker, but a whole machine of namespaces around the node. Does not resolve names: there CoreDNS
+ * needs its plugin {@code bind}, which its releases have, but not the tests' archives.
  */
 @Tag("full")
 class KubernetesMachineIT {
@@ -179,7 +179,7 @@ class KubernetesMachineIT {
     Path busybox = KubernetesNode.programs().resolve("bin/busybox");
     ctl("image", "load", BusyboxImage.write(busybox, directory.resolve("image")).toString());
     Path objects = Files.writeString(directory.resolve("objects.yaml"), POD);
-    // A port of the host is more than a Pod may have by default.
+    // By default a Pod may not use a port of the host.
     said("label", "namespace", "default", "pod-security.kubernetes.io/enforce=privileged");
     said("apply", "-f", objects.toString());
     said("wait", "--for=condition=Ready", "pod/web", "--timeout=120s");
@@ -194,7 +194,7 @@ class KubernetesMachineIT {
                   .out()
                   .equals("hello\n"));
     }
-    // The roles have changed all that they are to put back.
+    // The roles have changed everything that they must restore.
     assertNotEquals(firewall, machine.firewall());
     assertNotEquals(network, machine.network());
     assertTrue(machine.mounts(directory).contains("/run/containerd"), machine.mounts(directory));

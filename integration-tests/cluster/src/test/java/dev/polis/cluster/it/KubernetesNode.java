@@ -27,12 +27,12 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Assumptions;
 
 /**
- * Runs a node with both roles of Kubernetes, and speaks to its API as the cluster's owner, with
+ * Runs a node with both roles of Kubernetes, and calls its API as the cluster's owner, with
  * kubectl. It needs root and the programs that {@code POLIS_KUBERNETES} names.
  */
 final class KubernetesNode implements AutoCloseable {
 
-  /** On a shared machine an API server and its first node take up to a minute. */
+  /** An API server and its first node take up to a minute on a shared machine. */
   static final Duration PATIENCE = Duration.ofSeconds(180);
 
   static final List<String> ROLES = List.of("KubernetesController", "KubernetesWorker");
@@ -40,14 +40,14 @@ final class KubernetesNode implements AutoCloseable {
   private static final int PROXY_PORT = 6444;
   private static final int DEBUG_PORT = 7837;
 
-  /** Behind the range of Services, 10.96.0.0/16. */
+  /** Follows the range of Services, 10.96.0.0/16. */
   private static final int FIRST_PODS = 100;
 
   private final TestNode node;
   private final Path programs;
   private final List<String> options;
 
-  /** What the worker made when it was Ready last. */
+  /** Everything that the worker had made when it was last Ready. */
   private Optional<WorkerTraces> traces = Optional.empty();
 
   private KubernetesNode(TestNode node, Path programs, List<String> options) {
@@ -56,7 +56,7 @@ final class KubernetesNode implements AutoCloseable {
     this.options = options;
   }
 
-  /** Skips the test, in words, where a worker cannot run. */
+  /** Skips the test with a reason where a worker cannot run. */
   static void assumeSupported() {
     missing().ifPresent(reason -> Assumptions.abort(reason));
   }
@@ -75,7 +75,10 @@ final class KubernetesNode implements AutoCloseable {
         : Optional.of(folder + "/bin holds no kubelet");
   }
 
-  /** Starts a node, takes ownership, and gives it both roles; the caller awaits what it needs. */
+  /**
+   * Starts a node, takes ownership, and gives it both roles; the caller awaits the state that it
+   * needs.
+   */
   static KubernetesNode started(Path state, String address, String... more) throws Exception {
     return started(programs(), state, address, more);
   }
@@ -85,7 +88,7 @@ final class KubernetesNode implements AutoCloseable {
     return Path.of(System.getenv("POLIS_KUBERNETES"));
   }
 
-  /** The same, with programs of the test's own. */
+  /** Starts one with programs of the test's own. */
   static KubernetesNode started(Path programs, Path state, String address, String... more)
       throws Exception {
     List<String> options = new ArrayList<>();
@@ -108,7 +111,7 @@ final class KubernetesNode implements AutoCloseable {
     }
   }
 
-  /** Nodes that run at the same time have Pods in ranges of their own, as they have addresses. */
+  /** Returns a range of Pods of the node's own, since several nodes run at the same time. */
   private static String pods(String address) {
     int third = Integer.parseInt(address.split("\\.")[2]);
     return "10.%d.0.0/16".formatted(FIRST_PODS + third);
@@ -119,7 +122,7 @@ final class KubernetesNode implements AutoCloseable {
     node.up(options.toArray(String[]::new));
   }
 
-  /** Starts the node's process again with programs that are not there. */
+  /** Starts the node's process again with missing programs. */
   void upWithoutPrograms(Path nowhere) throws Exception {
     node.up(
         Stream.concat(
@@ -147,11 +150,11 @@ final class KubernetesNode implements AutoCloseable {
     node.ctl("node", "role", "remove", node.id(), role).requireSuccess("role remove " + role);
   }
 
-  /** Waits until the API knows no node any more, nor the lease by which one says that it lives. */
+  /** Waits until the API has neither a Node object nor its lease. */
   void awaitNoNodeObject() throws Exception {
     Await.until(
         PATIENCE,
-        "the Node object and its lease to be gone",
+        "the deletion of the Node object and its lease",
         () ->
             json("get", "nodes").getAsJsonArray("items").isEmpty()
                 && json("get", "leases", "-n", "kube-node-lease")
@@ -163,7 +166,9 @@ final class KubernetesNode implements AutoCloseable {
     writeKubeconfig(kubeconfig(), node.state().resolve("owner"), node.address(), node.id());
   }
 
-  /** The owner's certificate is a file, so that no program has to be run for each command. */
+  /**
+   * Writes the owner's certificate as a file, so that commands need not run a credential program.
+   */
   static void writeKubeconfig(Path to, Path owner, String address, String id) throws IOException {
     Path key = to.resolveSibling("owner-key-of-kubectl.pem");
     Files.writeString(
@@ -200,8 +205,8 @@ final class KubernetesNode implements AutoCloseable {
   }
 
   /**
-   * Writes credentials of an administrator at the API server itself; the suite of Kubernetes knows
-   * no names of servers that differ from their addresses. The node was started with {@code
+   * Writes an administrator's credentials for the API server itself, since Kubernetes' suite does
+   * not support a server name that differs from the address. The node was started with {@code
    * dev.polis.debug.kubeconfig=true}.
    */
   Path administrator() throws Exception {
@@ -239,7 +244,7 @@ final class KubernetesNode implements AutoCloseable {
         .toList();
   }
 
-  /** Runs kubectl, which must succeed, and returns what it printed, without white space around. */
+  /** Runs kubectl, requires success, and returns its output, without surrounding white space. */
   String said(String... arguments) throws Exception {
     return kubectl(arguments)
         .requireSuccess("kubectl " + String.join(" ", arguments))
@@ -284,7 +289,7 @@ final class KubernetesNode implements AutoCloseable {
     return found.code() == 0 && found.out().strip().equals(wanted);
   }
 
-  /** What the node and the API say of themselves, for the message of a failure. */
+  /** Returns the state of the node and the API, for the message of a failure. */
   private String describe() {
     try {
       return kubectl("get", "nodes,pods", "-A").all() + "\n" + node.ctl("health").all();
@@ -298,7 +303,7 @@ final class KubernetesNode implements AutoCloseable {
     node.ctl("image", "load", archive.toString()).requireSuccess("image load");
   }
 
-  /** Waits until no network device, address, cgroup or mount of the worker is left. */
+  /** Waits until all network devices, addresses, cgroups and mounts of the worker are removed. */
   void awaitNothingLeft() throws Exception {
     AtomicReference<List<String>> left = new AtomicReference<>(List.of());
     try {
@@ -320,7 +325,7 @@ final class KubernetesNode implements AutoCloseable {
     return left;
   }
 
-  /** The processes of all Pods; short-lived ones are left out. */
+  /** Returns the processes of all Pods, without short-lived ones. */
   Set<RunningProcess> podProcesses() throws Exception {
     Set<RunningProcess> found = new HashSet<>();
     for (JsonElement item : json("get", "pods", "-A").getAsJsonArray("items")) {

@@ -17,9 +17,9 @@ import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Takes the roles of Kubernetes from a node and gives them back: in between nothing of them is left
- * on the machine, and afterwards Pods are back with their data. The worker goes first, or both at
- * once. {@code polis test --long} does it 5 times, else once.
+ * Removes the roles of Kubernetes from a node and adds them again: in between the machine has no
+ * remains of them, and afterwards Pods are back with their data. Removes the worker first, or both
+ * at once. {@code polis test --long} does it 5 times, else once.
  */
 @Tag("full")
 @Tag("longer")
@@ -90,7 +90,8 @@ class KubernetesRolesIT {
 
   @Test
   @Order(1)
-  @DisplayName("roles that are removed and added again leave nothing in between, and lose no data")
+  @DisplayName(
+      "roles that are removed and added again leave no remains in between, and lose no data")
   void removedAndAdded() throws Exception {
     node.loadImages(BusyboxImage.write(node.program("busybox"), directory.resolve("image")));
     node.apply(WRITER);
@@ -103,7 +104,7 @@ class KubernetesRolesIT {
       } else {
         node.removeRoles();
       }
-      Await.until(KubernetesNode.PATIENCE, "Kubernetes' processes to be gone", () -> ended());
+      Await.until(KubernetesNode.PATIENCE, "the end of Kubernetes' processes", () -> ended());
       node.awaitNothingLeft();
       assertEquals(before, FirewallRules.ofHost());
       node.addRoles();
@@ -114,16 +115,16 @@ class KubernetesRolesIT {
 
   @Test
   @Order(2)
-  @DisplayName("roles that are removed while they cannot start leave nothing of an earlier run")
+  @DisplayName("roles that are removed while they cannot start leave no remains of an earlier run")
   void removedWhileTheyCannotStart() throws Exception {
     node.node().killJvm();
     node.upWithoutPrograms(directory.resolve("nowhere"));
     Await.until(
         KubernetesNode.PATIENCE,
-        "the worker to say that its programs are missing",
+        "the worker's report of missing programs",
         () -> node.node().ctl("explain", WORKER).all().contains("nowhere"));
     node.removeRoles();
-    Await.until(KubernetesNode.PATIENCE, "Kubernetes' processes to be gone", () -> ended());
+    Await.until(KubernetesNode.PATIENCE, "the end of Kubernetes' processes", () -> ended());
     node.awaitNothingLeft();
     assertEquals(before, FirewallRules.ofHost());
   }
@@ -132,7 +133,7 @@ class KubernetesRolesIT {
     return PROGRAMS.stream().allMatch(program -> node.node().children(program).isEmpty());
   }
 
-  /** Each start of the Pod has added a line to the file on its volume. */
+  /** Requires one line per start of the Pod in the file on its volume. */
   private static void requireStarts(int starts) throws Exception {
     node.said("rollout", "status", "deployment/writer", "--timeout=120s");
     Await.until(

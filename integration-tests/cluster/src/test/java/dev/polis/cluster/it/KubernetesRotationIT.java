@@ -37,24 +37,24 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Lets every certificate of a worker expire. Its programs are started with certificates that the
- * test has signed with the cluster's own authority, over the worker's own keys, and that end soon;
- * the curator issues the next ones.
+ * Lets every certificate of a worker expire. Its programs start with short-lived certificates,
+ * which the test signs with the cluster's own authority, over the worker's own keys; the curator
+ * issues the next ones.
  */
 class KubernetesRotationIT {
 
-  /** A program of Kubernetes reads its certificate as a client again within five minutes. */
+  /** The time within which a program of Kubernetes reads its client certificate again. */
   private static final Duration REREAD = Duration.ofMinutes(5);
 
-  /** The worker looks each minute whether a certificate is due. */
+  /** The interval at which the worker checks for due certificates. */
   private static final Duration CHECK = Duration.ofMinutes(1);
 
-  /** Until the first ones are due; a worker is Ready by then. */
+  /** The time until the first certificates are due, in which a worker becomes Ready. */
   private static final Duration FRESH = Duration.ofSeconds(100);
 
   private static final Duration SLACK = Duration.ofMinutes(1);
 
-  /** Certificates begin this long before they are issued, for clocks that differ. */
+  /** Certificates begin so long before their issue, to tolerate differing clocks. */
   private static final Duration SKEW = Duration.ofMinutes(5);
 
   private static final List<String> FILES =
@@ -192,7 +192,7 @@ class KubernetesRotationIT {
         == 0;
   }
 
-  /** Since when the node is Ready; it is another instant after each flip. */
+  /** Returns the instant at which the node became Ready, which changes with each flip. */
   private static String ready(KubernetesNode node) throws Exception {
     return node.said(
         "get",
@@ -245,9 +245,9 @@ class KubernetesRotationIT {
   }
 
   /**
-   * Takes the role away, replaces its certificates, which stay on the disk, and gives it back.
+   * Removes the role, replaces its certificates, which stay on the disk, and adds the role again.
    *
-   * @return when the certificates end with which the programs are started
+   * @return the end of the certificates with which the programs start
    */
   private static Instant replaceByShort(KubernetesNode node) throws Exception {
     String id = node.node().id();
@@ -260,7 +260,7 @@ class KubernetesRotationIT {
             Stream.concat(PROGRAMS.stream(), Stream.of("containerd"))
                 .allMatch(each -> node.node().children(each).isEmpty()));
 
-    // They are due when a third of their life is left.
+    // They are due when a third of their validity is left.
     Duration left = FRESH.plus(CHECK).plus(REREAD).plus(SLACK);
     Duration life = left.minus(FRESH).multipliedBy(3);
     Instant now = Instant.now();
@@ -277,7 +277,9 @@ class KubernetesRotationIT {
     node.node().ctl("node", "role", "add", id, role).requireSuccess("role add");
     node.awaitReady();
     Instant end = certificate(node, "kubelet-client").getNotAfter().toInstant();
-    assertTrue(end.isBefore(now.plus(left).plusSeconds(1)), "the worker uses what it found");
+    assertTrue(
+        end.isBefore(now.plus(left).plusSeconds(1)),
+        "the worker uses the certificates that it found");
     return end;
   }
 
@@ -291,7 +293,7 @@ class KubernetesRotationIT {
     return made.withOrganizations(Identity.organizations(present));
   }
 
-  /** Returns the authority of Kubernetes, as the curator has it. */
+  /** Returns the authority of Kubernetes, with the key that the curator has. */
   private static CertificateAuthority authority(KubernetesNode node, Instant clock)
       throws Exception {
     JsonObject status =
@@ -299,7 +301,8 @@ class KubernetesRotationIT {
     List<String> command =
         new ArrayList<>(Arrays.asList(status.get("etcdctl").getAsString().split(" ")));
     command.set(0, EtcdBinary.folder().resolve("etcdctl").toString());
-    // What it is to do follows: another thing than the operator's look at all keys.
+    // In contrast to the other call, which lists all keys, this one gets its command from the
+    // caller.
     command.subList(command.indexOf("get"), command.size()).clear();
     return new CertificateAuthority(
         Ed25519.privateKey(stored(command, "keys/id-ca-privkey.bin")),

@@ -18,7 +18,9 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Checks what lasts, through the proxy, to a real Pod: also while the roles' code is replaced. */
+/**
+ * Checks lasting streams through the proxy to a real Pod, also while the roles' code is replaced.
+ */
 final class KubernetesStreams {
 
   private static final String BUNDLE = "dev.polis.kubernetes";
@@ -55,7 +57,7 @@ final class KubernetesStreams {
     node.said("wait", "--for=condition=Ready", "pod/talker", "--timeout=120s");
   }
 
-  /** A kubectl that lasts, and what it has said so far. */
+  /** A lasting kubectl, with its output so far. */
   private record Lasting(Process process, Queue<String> lines) implements AutoCloseable {
 
     static Lasting of(KubernetesNode node, String... arguments) throws IOException {

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Replaces the code that runs Kubernetes, and kills its process, while Pods serve and the API is
- * asked: none of them notices. A quick run swaps once; {@code polis test --full} does each twice,
+ * called, without a disturbance. A quick run swaps once; {@code polis test --full} does each twice,
  * {@code polis test --long} 20 times.
  */
 @Tag("longer")
@@ -108,17 +108,14 @@ class KubernetesSwapIT {
     }
   }
 
-  /** Some seconds, since each asks the API server twice. */
+  /** Some seconds, since each check calls the API server twice. */
   private static final int SNAPSHOTS = 20;
 
-  /** What has to be the same afterwards. */
+  /** The state that must be the same afterwards. */
   private record Before(
       Set<RunningProcess> pods, Map<String, List<Long>> children, String restarts, String ready) {
 
-    /**
-     * Compares until two in a row are the same: shims have children for a moment, to ask a
-     * container.
-     */
+    /** Reads until two results in a row are the same, since shims have short-lived children. */
     static Before settled() throws Exception {
       Before last = now();
       Before next = now();
@@ -153,7 +150,7 @@ class KubernetesSwapIT {
           "jsonpath={range .items[*]}{.metadata.name}={.status.containerStatuses[*].restartCount} {end}");
     }
 
-    /** When the readiness of the node and of its Pods changed last. */
+    /** Returns the last changes of the readiness of the node and of its Pods. */
     private static String lastReady() throws Exception {
       StringBuilder times = new StringBuilder();
       for (String kind : List.of("nodes", "pods")) {
@@ -180,7 +177,7 @@ class KubernetesSwapIT {
   @Test
   @Tag("full")
   @DisplayName(
-      "the node's process is killed again and again: Pods, their managers and their readiness stay")
+      "the node's process is killed repeatedly: Pods, their managers and their readiness stay")
   void killed() throws Exception {
     Before before = Before.settled();
     try (PodLoad load = PodLoad.on(service);
@@ -197,7 +194,7 @@ class KubernetesSwapIT {
 
   @Test
   @DisplayName(
-      "the bundle kubernetes is swapped again and again: Pods, their managers and readiness stay, the API at 6443 and 6444 answers within 2 s")
+      "the bundle kubernetes is swapped repeatedly: Pods, their managers and readiness stay, the API at 6443 and 6444 answers within 2 s")
   void kubernetesSwapped() throws Exception {
     requireSwapped("dev.polis.kubernetes");
   }
@@ -205,7 +202,7 @@ class KubernetesSwapIT {
   @Test
   @Tag("full")
   @DisplayName(
-      "the bundle containers is swapped again and again: Pods, their managers and readiness stay, the API at 6443 and 6444 answers within 2 s")
+      "the bundle containers is swapped repeatedly: Pods, their managers and readiness stay, the API at 6443 and 6444 answers within 2 s")
   void containersSwapped() throws Exception {
     requireSwapped("dev.polis.containers");
   }

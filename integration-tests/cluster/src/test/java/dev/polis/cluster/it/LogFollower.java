@@ -17,12 +17,12 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * Follows the whole log of a node through all ends of the stream, and counts lines that are lost or
- * come twice: positions grow by one with each entry of the whole log, so each is accounted for.
+ * Follows the whole log of a node through all ends of the stream, and counts lost and repeated
+ * lines: positions grow by one with each entry of the whole log, so a gap or a repetition shows.
  */
 final class LogFollower implements AutoCloseable {
 
-  /** Lines that tell of a fault are kept, but not more than a person reads. */
+  /** The number of fault lines that are kept: as many as a person would read. */
   private static final int KEPT = 20;
 
   private static final Pattern TOKEN = Pattern.compile("fencing token is ([0-9]+)");
@@ -32,7 +32,7 @@ final class LogFollower implements AutoCloseable {
   private volatile boolean over;
   private final Queue<String> faults = new ConcurrentLinkedQueue<>();
   private final Set<String> tokens = new TreeSet<>();
-  private long position; // 0 until the node has told one
+  private long position; // 0 until the node has sent one
   private long missed; // since the position
   private long lines;
   private long lost;
@@ -109,14 +109,13 @@ final class LogFollower implements AutoCloseable {
     }
   }
 
-  /** Returns errors and exceptions in the log, and ends of the stream that must not be. */
+  /** Returns errors and exceptions in the log, and unexpected ends of the stream. */
   List<String> faults() {
     return List.copyOf(faults);
   }
 
   /**
-   * Returns the fencing tokens that leaders have logged: one for each election, however often it is
-   * handed over.
+   * Returns the fencing tokens that leaders have logged: one per election, which hand-overs keep.
    */
   synchronized Set<String> tokens() {
     return Set.copyOf(tokens);
@@ -134,7 +133,7 @@ final class LogFollower implements AutoCloseable {
     return doubled;
   }
 
-  /** Returns lines that the node says it has left out, because they were not read in time. */
+  /** Returns the number of lines that the node left out because they were not read in time. */
   synchronized long tooSlow() {
     return tooSlow;
   }

@@ -11,11 +11,10 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Counts what a node's JVM holds after a full collection.
+ * Counts the objects and resources of a node's JVM after a full collection.
  *
- * @param threads virtual ones too
- * @param loaders class loaders of bundles
- * @param wirings wirings of bundles, those of uninstalled ones too while somebody holds them
+ * @param threads including virtual ones @param loaders class loaders of bundles
+ * @param wirings wirings of bundles, including those of uninstalled ones that are still reachable
  * @param services registrations in the framework
  * @param mbeans management beans; 0 while the JVM has no server for them
  * @param descriptors open files and sockets
@@ -44,10 +43,10 @@ record NodeCensus(
       Pattern.compile("\\s*[0-9]+:\\s+([0-9]+)\\s+([0-9]+)\\s+(\\S+).*");
   private static final Pattern METASPACE = Pattern.compile("Metaspace\\s+used ([0-9]+)K");
 
-  /** A kibibyte, in which the JVM tells its metaspace. */
+  /** A kibibyte, the unit in which the JVM prints its metaspace. */
   private static final int KIB = 1024;
 
-  /** Counts; the JVM collects first, so that only what is held is counted. */
+  /** Counts after a full collection of the JVM, so that only reachable objects count. */
   static NodeCensus of(long pid, Path scratch) throws Exception {
     Map<String, Integer> instances = new TreeMap<>();
     long heap = 0;
@@ -76,14 +75,12 @@ record NodeCensus(
     String said = NodeProcesses.jcmd(pid, "VM.metaspace", "basic");
     Matcher used = METASPACE.matcher(said);
     if (!used.find()) {
-      throw new AssertionError("the JVM does not tell its metaspace: " + said);
+      throw new AssertionError("the JVM does not print its metaspace: " + said);
     }
     return Long.parseLong(used.group(1)) * KIB;
   }
 
-  /**
-   * Returns which classes have more objects than in an earlier census, those that grew most first.
-   */
+  /** Returns the classes that have more objects than in an earlier census, in order of growth. */
   String grown(NodeCensus earlier, int most) {
     return instances.entrySet().stream()
         .map(
@@ -104,7 +101,7 @@ record NodeCensus(
     }
   }
 
-  /** Returns the figures of another census behind those of this one, as text. */
+  /** Returns the figures of this census followed by those of another one, as text. */
   String beside(NodeCensus later) {
     return "threads %d -> %d, loaders %d -> %d, wirings %d -> %d, services %d -> %d, MBeans %d -> %d, descriptors %d -> %d, metaspace %,d -> %,d KiB, heap %,d -> %,d KiB"
         .formatted(

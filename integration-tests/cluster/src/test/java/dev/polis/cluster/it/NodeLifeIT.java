@@ -52,17 +52,19 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Takes one node through its life, as its operator sees it. Whatever befalls the node, it is the
- * same one, and home, for the test that comes next.
+ * Leads one node through its life, as its operator sees it. After each test the node is HOME as the
+ * same node, for the next test.
  */
 class NodeLifeIT {
 
   private static final String ADDRESS = "127.0.21.1";
 
-  /** Where the curator's records are in etcd. */
+  /** The prefix of the curator's records in etcd. */
   private static final String RECORDS = "namespaced:curator/";
 
-  /** What a file must not allow if it has a secret in it, whatever its folder allows. */
+  /**
+   * The permissions that a file with a secret must not have, with any permissions of its folder.
+   */
   private static final Set<PosixFilePermission> OTHERS =
       Set.of(PosixFilePermission.GROUP_READ, PosixFilePermission.OTHERS_READ);
 
@@ -87,9 +89,9 @@ class NodeLifeIT {
   }
 
   @Test
-  @DisplayName("SEED-18 a node that came home shows itself, and stopped leaves nothing behind")
+  @DisplayName("SEED-18 a node that is HOME is listed, and a stopped one leaves nothing behind")
   void aNodeComesHomeAndLeavesNothing() throws Exception {
-    // The test before may have just restarted it: it reports its health and its roles anew.
+    // The previous test may have just restarted the node, which then reports health and roles anew.
     AtomicReference<JsonObject> last = new AtomicReference<>(new JsonObject());
     try {
       Await.until(
@@ -126,7 +128,7 @@ class NodeLifeIT {
     return nodes.get(0).getAsJsonObject();
   }
 
-  /** With the volume unmounted; where it is encrypted, it takes the owner's key. */
+  /** Starts with the volume unmounted; an encrypted one needs the owner's key. */
   private static void upFromNothing() throws Exception {
     node.up("--recovery-key", node.state().resolve("owner/recovery-key.pem").toString());
   }
@@ -137,7 +139,7 @@ class NodeLifeIT {
     return run(command);
   }
 
-  /** Looks into etcd with the very command line that the operator is shown. */
+  /** Reads etcd with the same command line that the operator gets. */
   private static List<String> etcdctl() throws Exception {
     JsonObject status = node.json("etcd", "status").getAsJsonArray().get(0).getAsJsonObject();
     List<String> command =
@@ -191,7 +193,7 @@ class NodeLifeIT {
   @Test
   @Tag("full")
   @DisplayName(
-      "a revocation list that was lost or damaged comes back from etcd, and the node serves its members again")
+      "a lost or damaged revocation list is restored from etcd, and the node serves its members again")
   void revocationListLost() throws Exception {
     Path list = node.state().resolve("data/node/credentials/revocations.crl");
     byte[] kept = Files.readAllBytes(list);
@@ -205,7 +207,7 @@ class NodeLifeIT {
     assertEquals(id, node.id());
   }
 
-  /** A damaged file is moved away before a new one is there. */
+  /** There may be no file for a moment, since a damaged one is moved away first. */
   private static boolean holds(Path file, byte[] content) throws IOException {
     try {
       return Arrays.equals(content, Files.readAllBytes(file));
@@ -252,7 +254,7 @@ class NodeLifeIT {
                     "cluster unlock key",
                     "join key",
                     "register ticket")),
-        "what is searched for: " + secrets.names());
+        "the searched secrets: " + secrets.names());
     assertEquals(List.of(), secrets.foundIn(saidOfBootstrap));
   }
 
@@ -262,7 +264,7 @@ class NodeLifeIT {
     return dev.polis.wire.curator.stored.Node.parseFrom(record).getClusterUnlockKey().toByteArray();
   }
 
-  /** Returns the curator's records whose keys begin like this, by their keys in etcd. */
+  /** Returns the curator's records whose keys begin with the prefix, by their keys in etcd. */
   private static Map<String, byte[]> recordsBelow(String prefix) throws Exception {
     List<String> command = etcdctl();
     command.remove("--keys-only");
@@ -281,7 +283,7 @@ class NodeLifeIT {
 
   @Test
   @Tag("attack")
-  @DisplayName("no file that another user may read, and no command line, has a secret in it")
+  @DisplayName("no file that another user may read, and no command line, contains a secret")
   void otherUsersReadNoSecret() throws Exception {
     Secrets secrets =
         new Secrets()
@@ -300,7 +302,7 @@ class NodeLifeIT {
         String text = Files.readString(file, StandardCharsets.ISO_8859_1);
         secrets.foundIn(text).forEach(secret -> found.add(file + ": " + secret));
       } catch (NoSuchFileException gone) {
-        // A running node replaces its files.
+        // A running node replaces its files, so one may disappear.
       }
     }
     for (ProcessHandle process :
@@ -336,7 +338,8 @@ class NodeLifeIT {
     try {
       return Pem.certificate(Files.readString(certificate)).getNotAfter().after(new Date());
     } catch (NoSuchFileException e) {
-      // It is being replaced this moment, on an encrypted volume, where that is not atomic to us.
+      // It is being replaced at this moment: on an encrypted volume, the test does not see this as
+      // atomic.
       return false;
     }
   }
@@ -345,7 +348,7 @@ class NodeLifeIT {
     return node.state().resolve("data/node/credentials").resolve(name);
   }
 
-  /** The cluster's authority as it was ten days ago, with the key that only etcd has. */
+  /** Returns the cluster's authority with a clock of ten days ago, and its key from etcd. */
   private static CertificateAuthority clusterAuthority() throws Exception {
     String prefix = "/cluster-pki/";
     Map<String, byte[]> stored = recordsBelow(prefix);
@@ -369,7 +372,8 @@ class NodeLifeIT {
 
   @Test
   @Tag("full")
-  @DisplayName("bundles deleted, cut off and garbled while the node was down: it comes up complete")
+  @DisplayName(
+      "a node whose bundles were deleted, cut off and garbled while it was down comes up complete")
   void bundlesDamaged() throws Exception {
     int bundles = node.json("bundle", "list").getAsJsonArray().size();
     assertEquals(0, node.terminate(), node.said());
@@ -382,7 +386,7 @@ class NodeLifeIT {
     byte[] garbled = Files.readAllBytes(files.get(2));
     Arrays.fill(garbled, garbled.length / 2, garbled.length / 2 + 100, (byte) 0x5a);
     Files.write(files.get(2), garbled);
-    // The framework's own cache is thrown away; what lies there is not even looked at.
+    // A start deletes the framework's own cache without reading it.
     Path cache = node.state().resolve("ephemeral/launcher/framework/bundle0");
     Files.write(Files.createDirectories(cache).resolve("bundle.id"), garbled);
     node.up();

@@ -10,8 +10,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * The power of a whole node fails, at a few moments of its first boot and of its life; {@code polis
- * test --long} tries 100, or as many as {@code -Dpolis.power.moments} says.
+ * Cuts the power of a whole node, at a few moments of its first boot and of its life; {@code polis
+ * test --long} tries 100 moments, or {@code -Dpolis.power.moments}.
  */
 @Tag("longer")
 class NodePowerLossIT {
@@ -26,7 +26,7 @@ class NodePowerLossIT {
 
   @Test
   @Tag("full")
-  @DisplayName("the same of a node whose volume is encrypted")
+  @DisplayName("the same holds for a node with an encrypted volume")
   void encrypted() throws Exception {
     StorageModesIT.requireGround(StorageModesIT.Mode.ENCRYPTED);
     run(StorageModesIT.Mode.ENCRYPTED);

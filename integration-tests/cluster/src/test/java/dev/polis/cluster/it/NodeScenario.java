@@ -16,7 +16,7 @@ import java.util.Optional;
 
 /**
  * Boots a node for the first time, takes ownership of it, changes records of its cluster and swaps
- * a configuration. After a loss of power the node is started for real, and asked.
+ * a configuration. After a loss of power, starts the real node and calls it.
  */
 final class NodeScenario implements PowerScenario {
 
@@ -25,7 +25,7 @@ final class NodeScenario implements PowerScenario {
   private static final String FRESH =
       ", the owner gets a certificate, a stranger gets none, label none, trusts no key, shell off";
 
-  /** The plugin store, and etcd's logs of 64 MB. */
+  /** Enough for the plugin store, and etcd's logs of 64 MB. */
   private static final long BYTES = 768L << 20;
 
   /** The image of the smallest encrypted volume. */
@@ -38,16 +38,19 @@ final class NodeScenario implements PowerScenario {
   private Optional<Identity> identity = Optional.empty();
   private boolean owned;
 
-  /** The node and the cluster that were acknowledged. */
+  /** The node and the cluster of the acknowledged bootstrap. */
   private record Identity(String id, String ca) {
 
-    /** Reads what the node itself has saved. */
+    /** Reads the identity that the node has saved. */
     static Identity of(TestNode node) throws Exception {
       Path ca = node.state().resolve("data/node/credentials/ca.pem");
       return new Identity(Enrolment.certified(node).text(), Files.readString(ca));
     }
 
-    /** A bootstrap that was not acknowledged may begin anew, and then with another cluster. */
+    /**
+     * Names the relation of a found identity to this one; an unacknowledged bootstrap may begin
+     * anew with another cluster.
+     */
     String of(Identity found) {
       if (!ca.equals(found.ca)) {
         return "home in a new cluster";
@@ -71,7 +74,7 @@ final class NodeScenario implements PowerScenario {
         },
         root -> {
           live.takeOwnership();
-          // What the live node allows is what is expected of it after each loss.
+          // The live node must refuse this, too, as the node after each loss must.
           assertTrue(isRefused(live), "a stranger gets a certificate of the owner");
           owned = true;
         },
@@ -136,7 +139,7 @@ final class NodeScenario implements PowerScenario {
     }
   }
 
-  /** Asks as the owner, and says whether the owner's certificate was lost with the power. */
+  /** Calls the node as the owner, and describes whether the owner's certificate was lost. */
   private String ask(TestNode node) throws Exception {
     if (Files.exists(node.state().resolve("owner/owner.pem"))) {
       return words(node, "keeps its certificate");
@@ -187,7 +190,7 @@ final class NodeScenario implements PowerScenario {
   private void end(TestNode node) throws Exception {
     CrashKill.BOTH.end(node);
     if (mode.encrypted()) {
-      // What serves the volume would hold the disk.
+      // Ends the volume's server, which would hold the disk.
       node.close();
     }
   }
@@ -204,14 +207,14 @@ final class NodeScenario implements PowerScenario {
     return mode.encrypted() ? BYTES + IMAGE : BYTES;
   }
 
-  /** Each is a start of the node. */
+  /** Limits the moments, since each one costs a start of the node. */
   @Override
   public int most(Effort effort) {
     int most = mode.encrypted() ? Tier.pick(0, 2, 20) : Tier.pick(2, 5, 40);
     return Integer.getInteger("polis.power.moments", most);
   }
 
-  /** They have the same address. */
+  /** Runs one at a time, since all use the same address. */
   @Override
   public int together() {
     return 1;

@@ -3,7 +3,7 @@ package dev.polis.cluster.it;
 import dev.polis.wire.common.NodeLabels;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** Writes ever greater numbers to one label of a node, and keeps the last acknowledged one. */
+/** Writes growing numbers to one label of a node, and keeps the last acknowledged one. */
 final class NumberedWriter {
 
   private static final String LABEL = "numbered-writer-";
@@ -33,7 +33,7 @@ final class NumberedWriter {
     return label;
   }
 
-  /** Returns the greatest number that was sent, whether it was answered or not. */
+  /** Returns the greatest number that was sent, with or without an answer. */
   long begun() {
     return begun.get();
   }
@@ -42,7 +42,7 @@ final class NumberedWriter {
     return acknowledged.get();
   }
 
-  /** Returns the number that a record of the node has for this writer; 0 if it has none. */
+  /** Returns this writer's number in a record of the node; 0 if there is none. */
   long in(NodeLabels labels) {
     return labels.getPairsList().stream()
         .filter(pair -> pair.getKey().equals(label))

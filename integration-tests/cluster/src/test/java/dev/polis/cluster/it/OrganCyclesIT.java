@@ -36,30 +36,30 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Replaces the organs of one running node many times under full load, holds the time in which no
- * call is answered to the aim of each organ, and counts what that leaves behind in the node's JVM.
+ * Replaces the organs of one running node many times under full load, compares the longest time
+ * without an answer with the aim of each organ, and counts what remains in the node's JVM.
  *
  * <p>The long form, {@code polis test --long}, swaps each organ 120 times, consensus and storage 30
  * times. {@code -Dpolis.organs=curator,roles} chooses organs, {@code -Dpolis.swaps=1000} another
- * number, {@code -Dpolis.limit=SECONDS} how long those of one organ may take.
+ * number, {@code -Dpolis.limit=SECONDS} the time for one organ.
  */
 @Tag("longer")
 class OrganCyclesIT {
 
   private static final boolean LONG = Tier.isLong();
 
-  /** Two that warm up, and four or more that are measured. */
+  /** At least two swaps to warm up, and four that are measured. */
   private static final int SWAPS = Integer.getInteger("polis.swaps", LONG ? 120 : 6);
 
-  /** Of the organs that have a child process, each of whose swaps adopts it. */
+  /** The swaps of organs with a child process, each of which adopts the process. */
   private static final int DEEP_SWAPS = Math.min(SWAPS, LONG ? 30 : 6);
 
-  /** Swaps of each organ whose pauses are measured while no other test runs. */
+  /** The swaps of each organ that are measured while no other test runs. */
   private static final int MEASURED = 10;
 
   /**
-   * A pause of the node comes in each round of ten swaps, one of the machine does not: ten swaps
-   * last a few seconds, in which a neighbour of a virtual machine may take a core.
+   * The rounds of ten swaps. A pause of the node comes in each round, a pause of the machine does
+   * not: in the few seconds of a round, another virtual machine may take a core.
    */
   private static final int ROUNDS = 3;
 
@@ -78,7 +78,7 @@ class OrganCyclesIT {
           "storage",
           "consensus");
 
-  /** The one that holds the records, and the deepest, which has a child process. */
+  /** The organ that holds the records, and the deepest one, which has a child process. */
   private static final List<String> FEW = List.of("curator", "consensus");
 
   private static final List<String> DEEP = List.of("storage", "consensus");
@@ -86,38 +86,41 @@ class OrganCyclesIT {
   /** The first swaps fill caches and compile code. The other nine of ten are compared. */
   private static final double WARM = 0.1;
 
-  /** How long the swaps of one organ may take; what is done by then is what is measured. */
+  /** The time for the swaps of one organ; the swaps done within it are measured. */
   private static final Duration LIMIT = Duration.ofSeconds(Integer.getInteger("polis.limit", 3600));
 
   /**
-   * Every how many swaps, after the first ones, the same time is measured without one. The node
-   * collects its whole heap every 12 s under this load, which takes 80 ms: of a few hundred
-   * stretches of a third of a second that decides the p99, so there are as many without a swap.
+   * The number of swaps per measurement of the same time without a swap, after the first ones. The
+   * node collects its whole heap every 12 s under this load, which takes 80 ms: that decides the
+   * p99 of a few hundred stretches of a third of a second, so there are as many without a swap.
    */
   private static final int BASELINE = SWAPS < 1_000 ? 1 : 5;
 
-  /** What classes may need more after all of these: 2 MiB, which is less than one organ. */
+  /** The allowed growth of metaspace: 2 MiB, which is less than one organ. */
   private static final long METASPACE = 2L << 20;
 
-  /** A carrier of virtual threads, a compiler thread of the JVM and a connection that goes idle. */
+  /**
+   * The allowed chance growth: a carrier of virtual threads, a compiler thread of the JVM and an
+   * idle connection.
+   */
   private static final int BY_CHANCE = 3;
 
-  /** Swaps that fail before a run of one organ ends: the rest would tell nothing new. */
+  /** The failed swaps that end a run of one organ, since more would show nothing new. */
   private static final int ENOUGH = 10;
 
-  /** Classes that are named because there are more objects of them. */
+  /** The number of grown classes that are named. */
   private static final int GROWN = 25;
 
   /**
-   * What a few swaps may add at their median while other tests run: the aim of the deepest organs,
-   * since a test beside it may keep any organ waiting for longer than a shallow one's aim.
+   * The median time that a few swaps may add while other tests run: the aim of the deepest organs,
+   * since another test may delay any organ for longer than a shallow one's aim.
    */
   private static final Duration BESIDE_OTHERS = Duration.ofMillis(250);
 
   private static final int P50 = 50;
   private static final int P99 = 99;
 
-  /** Every how many swaps the long form says how far it is. */
+  /** The number of swaps between two reports of progress in the long form. */
   private static final int PROGRESS = 50;
 
   @TempDir static Path directory;
@@ -129,7 +132,8 @@ class OrganCyclesIT {
   @BeforeAll
   static void start() throws Exception {
     node = TestNode.prepared(directory.resolve("n"), "127.0.38.1");
-    // The load shows how the organ is, call by call; the gate's time would be waited 8,000 times.
+    // The load itself checks the organ with each call; a longer gate would be waited for 8,000
+    // times.
     node.up("--set", "dev.polis.plugins.healthy.ms=20");
     node.takeOwnership();
     owner = OwnerApi.of(node);
@@ -161,7 +165,7 @@ class OrganCyclesIT {
   @ParameterizedTest(name = "{0}")
   @MethodSource("organs")
   @DisplayName(
-      "an organ is replaced again and again under full load: no call fails, no event or line is"
+      "an organ is replaced repeatedly under full load: no call fails, no event or line is"
           + " lost or comes twice, and nothing is left behind")
   void cycles(String organ) throws Exception {
     String name = "dev.polis." + organ;
@@ -179,7 +183,7 @@ class OrganCyclesIT {
     Cycles warming = new Cycles(organ, versions);
     CycleLoad.Tally first = warming.run(warm);
     NodeCensus before = settled();
-    // The warm-up may have ended early: the first swap brings the version that does not run.
+    // The warm-up may have ended early: the first swap must bring the other version.
     List<String> next = warming.swapped.size() % 2 == 0 ? versions : versions.reversed();
     MachineSpeed speed = MachineSpeed.measure();
     Cycles measured = new Cycles(organ, next);
@@ -202,14 +206,17 @@ class OrganCyclesIT {
     assertEquals(List.of(), left, () -> grown(before, after));
   }
 
-  /** What the aims were made for is measured alone: beside other tests a pause says nothing. */
+  /**
+   * Measures while no other test runs, as the aims require: beside other tests a pause has no
+   * meaning.
+   */
   @Tag("full")
   @Tag("alone")
   @ParameterizedTest(name = "{0}")
   @MethodSource("measured")
   @DisplayName(
-      "the middle one of ten swaps adds no longer a time without an answer than the aim, in the"
-          + " quietest of three rounds, and nothing is left behind")
+      "the median swap of ten adds at most the aim to the longest time without an answer, in the"
+          + " quietest of three rounds, and leaves nothing behind")
   void pauses(String organ) throws Exception {
     String name = "dev.polis." + organ;
     List<String> versions =
@@ -259,10 +266,10 @@ class OrganCyclesIT {
     assertEquals(List.of(), cycles.failed, "swaps that were not applied");
     assertEquals(0, tally.failed(), () -> "failed calls: " + tally.troubles());
     assertEquals(List.of(), tally.troubles());
-    assertEquals(0, tally.lostWrites(), "writers whose last acknowledged write is gone");
+    assertEquals(0, tally.lostWrites(), "writers whose last acknowledged write is lost");
     assertEquals(0, tally.behind(), "watchers that have not seen the last writes");
     assertEquals(0, tally.lostLines(), "lines of the log that a follower did not get");
-    assertEquals(0, tally.doubledLines(), "lines of the log that a follower got twice");
+    assertEquals(0, tally.doubledLines(), "lines of the log that a follower received twice");
     assertEquals(0, tally.slowLines(), "lines that the node left out for slowness");
   }
 
@@ -274,9 +281,9 @@ class OrganCyclesIT {
         .toList();
   }
 
-  /** What the callers of the organ and those of the curator have seen in one stretch of time. */
+  /** The observations of the organ's callers and of the curator's in one period. */
   private record Pair(Stretch organ, Stretch curator) {
-    /** Ends a stretch; an organ without callers of its own is seen through the curator's. */
+    /** Ends a period; an organ without callers of its own is measured by the curator's. */
     static Pair of(CycleLoad load) {
       Stretch curator = load.curatorClock().next();
       return new Pair(load.hasProbe() ? load.organClock().next() : curator, curator);
@@ -319,7 +326,7 @@ class OrganCyclesIT {
       }
     }
 
-    /** Returns by how much the longest time without an answer is longer with a swap. */
+    /** Returns the time that a swap adds to the longest time without an answer. */
     Duration added(int percent) {
       return at(gaps(swapped), percent).minus(at(gaps(quiet), percent));
     }
@@ -331,7 +338,7 @@ class OrganCyclesIT {
     private void one(CycleLoad load, int swap) throws Exception {
       Duration swapTook = swap(load, versions.get(swap % 2));
       if (swap % BASELINE == 0 || swap < MEASURED) {
-        // As long as the swap, so that the same number of pauses by chance falls into it.
+        // As long as the swap, so that the same number of chance pauses falls into it.
         LockSupport.parkNanos(swapTook.toNanos());
         load.awaitAnswers("without a swap of " + organ);
         Pair measured = Pair.of(load);
@@ -355,7 +362,7 @@ class OrganCyclesIT {
       if (end.getOutcome() != Outcome.OUTCOME_APPLIED || !end.getText().isEmpty()) {
         failed.add(end.getOutcome() + ": " + end.getText());
       }
-      // A call that was held by the swap is answered in its time, not in that of the next one.
+      // Counts the answer to a held call in this swap's period, not in the next one's.
       load.awaitAnswers("after a swap of " + organ);
       Pair measured = Pair.of(load);
       swapped.add(measured.organ());
@@ -364,7 +371,7 @@ class OrganCyclesIT {
     }
   }
 
-  /** Says how long a stage takes, by its name, in the order of the first swap. */
+  /** Returns the time of each stage by its name, in the order of the first swap. */
   private static String stages(Map<String, List<Duration>> stages) {
     return stages.entrySet().stream()
         .map(each -> each.getKey() + " " + millis(at(each.getValue(), P50)))
@@ -375,7 +382,7 @@ class OrganCyclesIT {
   private static NodeCensus settled() throws Exception {
     List<NodeCensus> counts = new ArrayList<>(List.of(count()));
     if (!LONG) {
-      // What has not come to rest yet is counted again when it is compared.
+      // The comparison counts again until the node is at rest.
       return counts.getLast();
     }
     Await.until(
@@ -396,7 +403,7 @@ class OrganCyclesIT {
     return NodeCensus.of(node.jvmPid(), directory);
   }
 
-  /** Counts until nothing is left that was not there before, or it is clear that it stays. */
+  /** Counts until nothing is left behind, or until the remains are certain to stay. */
   private static NodeCensus settled(NodeCensus before) throws Exception {
     NodeCensus now = settled();
     long deadline = System.nanoTime() + Duration.ofSeconds(20).toNanos();
@@ -409,7 +416,7 @@ class OrganCyclesIT {
   private static List<String> left(NodeCensus before, NodeCensus after) {
     List<String> left = new ArrayList<>();
     more(left, "threads", before.threads() + BY_CHANCE, after.threads());
-    // The one that went last may still be named by a thread's stack or a cache of one entry.
+    // A thread's stack or a cache of one entry may still refer to the last one.
     more(left, "class loaders", before.loaders() + 1, after.loaders());
     more(left, "wirings", before.wirings() + 1, after.wirings());
     more(left, "services", before.services(), after.services());
@@ -456,7 +463,7 @@ class OrganCyclesIT {
         tally.troubles());
   }
 
-  /** Says a time in swaps, and beside it the same in stretches as long without a swap. */
+  /** Returns a time with swaps, beside the same time in equally long periods without a swap. */
   private static String compared(
       List<Stretch> swapped, List<Stretch> quiet, Function<Stretch, Duration> which) {
     List<Duration> with = swapped.stream().map(which).toList();

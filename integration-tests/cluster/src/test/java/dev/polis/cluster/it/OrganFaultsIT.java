@@ -31,9 +31,9 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * Swaps each organ of a real node under writers while its predecessor ends badly, with another
- * configuration, or while another organ is stopped. The short form does two organs of each kind;
- * the long form, {@code polis test --long}, each organ five times, {@code -Dpolis.times=20} another
- * number.
+ * configuration, or while another organ is stopped. The short form tests two organs of each kind;
+ * the long form, {@code polis test --long}, each organ five times, or {@code -Dpolis.times=20}
+ * times.
  */
 @Tag("full")
 @Tag("longer")
@@ -44,12 +44,14 @@ class OrganFaultsIT {
   private static final String FAULTY = "0.2.1";
   private static final String WELL = "0.2.2";
 
-  /** The limit of a stop is half a minute as it ships; what hangs shows within seconds. */
+  /**
+   * Shortens the limit of a stop from half a minute to seconds, which are enough to notice a hang.
+   */
   private static final String[] OPTIONS = {
     "--set", "dev.polis.plugins.healthy.ms=100", "--set", "dev.polis.plugins.stop.ms=2500"
   };
 
-  /** Names what happens in a swap. */
+  /** Names the fault in a swap. */
   private enum Fault {
     /** The predecessor's deactivation does not end. */
     HANGS,
@@ -59,18 +61,18 @@ class OrganFaultsIT {
     LEAKS,
     /** The predecessor's deactivation ends the process. */
     EXITS,
-    /** The operator stops another organ in the middle. */
+    /** The operator stops another organ in the middle of the swap. */
     OTHER_STOPS,
     /** The predecessor's deactivation throws, and its successor has another configuration. */
     RECONFIGURED;
 
-    /** How the predecessor ends; as it should for a name that it does not know. */
+    /** Returns the predecessor's behaviour; it ends normally for a name that it does not know. */
     String behaviour() {
       return this == RECONFIGURED ? THROWS.name() : name();
     }
   }
 
-  /** A key of each organ that has one, whose number may grow by the times of this test. */
+  /** A numeric setting of each organ that has one, whose last digit may change. */
   private static final Map<String, String> NUMBERS =
       Map.ofEntries(
           Map.entry("dev.polis.cluster", "consensus.ready=6%d"),
@@ -199,7 +201,7 @@ class OrganFaultsIT {
 
   private static void reconfigured(String organ, int time, Path well, String when)
       throws Exception {
-    // Two numbers in turn, which each swap finds changed.
+    // Alternates between two numbers, so that each swap changes the setting.
     String setting = organ + "." + NUMBERS.get(organ).formatted(1 + time % 2);
     node.ctl("config", "set", setting).requireSuccess(setting + " " + when);
     assertEquals(List.of(FAULTY), running(organ), when);

@@ -25,11 +25,11 @@ import org.w3c.dom.NodeList;
 import org.xml.sax.SAXException;
 
 /**
- * Reads what an organ needs and gives from its built bundle: references, services and ports from
- * the component descriptions, files and listeners from the bytecode.
+ * Reads an organ's needs and offers from its built bundle: references, services and ports from the
+ * component descriptions, files and listeners from the bytecode.
  *
  * @param needs simple names of services without which it does not start
- * @param uses simple names of services that it uses while they are there
+ * @param uses simple names of services that it uses while they are available
  * @param provides simple names of its services
  * @param configuration PIDs of its configuration
  * @param files paths of the state directory that its code names
@@ -46,14 +46,14 @@ record OrganManifest(
   private static final String LISTENER_PROPERTY = "polis.rpc.listener";
   private static final Set<String> LISTENERS = Set.of("curator", "management", "debug");
 
-  /** A port of the organ's own; that of the curator is only passed on by others. */
+  /** Matches a port of the organ's own; other organs only pass on the curator's. */
   private static final Pattern PORT = Pattern.compile("(?!curator).*port");
 
   private static final String REGISTER = "registerService";
   private static final String LAYOUT = "dev/polis/files/layout/Root";
   private static final String FOLDER = "dev/polis/files/OrganFolder";
 
-  /** Where the folders are that organs declare. */
+  /** The parent of the folders that organs declare. */
   private static final String VOLUME = "data/";
 
   /**
@@ -189,7 +189,7 @@ record OrganManifest(
     return names.isEmpty() ? "–" : String.join(" ", names);
   }
 
-  /** Returns the lines of an organ's essay that say the same, without the comment's asterisks. */
+  /** Returns the same lines of an organ's essay, without the comment's asterisks. */
   List<String> essay() {
     return List.of(
         item("Needs", needs),

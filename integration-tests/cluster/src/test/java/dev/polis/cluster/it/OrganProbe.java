@@ -13,7 +13,7 @@ import java.nio.file.Path;
 import java.util.Optional;
 import javax.net.ssl.SSLContext;
 
-/** Calls an organ at the place where its own callers do. */
+/** Calls an organ as its own callers do. */
 final class OrganProbe {
 
   private OrganProbe() {}

@@ -30,28 +30,28 @@ import org.junit.jupiter.params.provider.MethodSource;
 class OrganSwapIT {
 
   /**
-   * Rounds of two swaps each after which the JVM is counted again: a thread left behind by each
-   * swap, or by each round, is more than chance adds.
+   * The rounds of two swaps before the JVM is counted again: if each swap, or each round, leaves a
+   * thread behind, the growth exceeds chance.
    */
   private static final int ROUNDS = Tier.isLong() ? 15 : 3;
 
   /**
-   * How many threads may be added by chance while {@link #ROUNDS} rounds leave none behind: a call
-   * under way, an idle carrier of virtual threads and the JVM's own compiler threads.
+   * The threads that {@link #ROUNDS} rounds may add by chance: a call under way, an idle carrier of
+   * virtual threads and the JVM's own compiler threads.
    */
   private static final int THREADS_BY_CHANCE = 2;
 
   /**
-   * How many runnables may be added by chance while {@link #ROUNDS} rounds leave none behind: some
-   * live only now and then, such as one that follows a stream that was begun again.
+   * The runnables that {@link #ROUNDS} rounds may add by chance: some live only at times, such as
+   * one that follows a restarted stream.
    */
   private static final int RUNNABLES_BY_CHANCE = 2;
 
   private static final String SUPERVISED = "dev.polis.supervision.Node";
 
   /**
-   * Enough for a call that is not held to come back, and few enough that the curator returns within
-   * the ten seconds that calls wait for it.
+   * Enough calls that one that is not held would return, and few enough that the curator returns
+   * within the ten seconds for which calls are held.
    */
   private static final int CALLS_OF_OTHERS = 3;
 
@@ -77,7 +77,7 @@ class OrganSwapIT {
     node.close();
   }
 
-  /** The folders below bundles/ that are built into the distribution: the organs. */
+  /** Returns the organs: the folders below bundles/ that are built into the distribution. */
   static List<String> organs() throws IOException {
     Path bundles = Path.of(System.getProperty("polis.repository"), "bundles");
     List<String> shipped =
@@ -97,7 +97,7 @@ class OrganSwapIT {
   @ParameterizedTest(name = "{0}")
   @MethodSource("organs")
   @DisplayName(
-      "an organ goes and comes back under readers, a writer, a watcher and a log follower, and no"
+      "an organ is stopped and started under readers, a writer, a watcher and a log follower, and no"
           + " call fails")
   void anOrganIsSwapped(String organ) throws Exception {
     long etcd = node.etcd().pid();
@@ -107,7 +107,8 @@ class OrganSwapIT {
         SteadyStream log = SteadyStream.of("the log", owner::followLog)) {
       reader.awaitMore("before the stop of " + organ);
       writer.awaitMore("before the stop of " + organ);
-      // A follower whose stream ended meanwhile asks for the newest line again.
+      // Counted before the stop: a follower whose stream ends meanwhile requests the newest line
+      // again.
       int logged = log.received();
       assertEquals("RESOLVED", moved("stop", organ));
       assertEquals("ACTIVE", moved("start", organ));
@@ -119,7 +120,7 @@ class OrganSwapIT {
       awaitHealthy(after);
       reader.check("while " + organ + " came back");
       writer.check("while " + organ + " came back");
-      assertEquals(List.of(), writer.lost(), "acknowledged writes that are gone " + after);
+      assertEquals(List.of(), writer.lost(), "lost acknowledged writes " + after);
     }
     assertEquals(id, node.id());
     assertEquals(etcd, node.etcd().pid(), "etcd was restarted by a swap of " + organ);
@@ -147,11 +148,12 @@ class OrganSwapIT {
   }
 
   @Test
-  @DisplayName("a call that begins while its organ is away is held, and answered by the next one")
+  @DisplayName(
+      "a call that begins while its organ is stopped is held, and answered by the next instance")
   void aCallIsHeld() throws Exception {
     assertEquals("RESOLVED", moved("stop", "dev.polis.curator"));
     try (SteadyCaller caller = SteadyCaller.of(owner::clusterInfo)) {
-      // Others are answered meanwhile, by an organ that is there.
+      // Another organ answers its own calls meanwhile.
       for (int call = 0; call < CALLS_OF_OTHERS; call++) {
         assertTrue(node.json("bundle", "list").getAsJsonArray().size() > 0);
       }
@@ -164,7 +166,7 @@ class OrganSwapIT {
   }
 
   @Test
-  @DisplayName("a bundle of the platform is not stopped, and the operator is told why")
+  @DisplayName("a bundle of the platform is not stopped, and the refusal names the reason")
   void thePlatformStandsStill() throws Exception {
     for (String bundle :
         List.of("dev.polis.rpc", "dev.polis.supervision", "org.apache.felix.scr")) {
@@ -182,9 +184,10 @@ class OrganSwapIT {
 
   @Test
   @Tag("full")
-  @DisplayName("what is stopped and started leaves no thread, no loader and no component behind")
+  @DisplayName(
+      "organs that are stopped and started leave no thread, no loader and no component behind")
   void nothingAccumulates() throws Exception {
-    // What is made once, at the first swap, is no leak.
+    // One-time objects of the first swap are no leak.
     swapAll();
     JvmCensus before = JvmCensus.of(node.jvmPid(), directory);
     for (int round = 0; round < ROUNDS; round++) {
@@ -192,7 +195,7 @@ class OrganSwapIT {
     }
     List<String> left = new ArrayList<>();
     try {
-      // What is on its way out gets the time to go.
+      // Gives objects that are about to end the time to do so.
       Await.until(
           TestNode.PATIENCE,
           "nothing to be left",
@@ -206,7 +209,7 @@ class OrganSwapIT {
     }
   }
 
-  /** What there is more of than there was. */
+  /** Returns the counts that have grown. */
   private static List<String> left(JvmCensus before, JvmCensus after) throws IOException {
     List<String> left = new ArrayList<>();
     // A bundle that is stopped and started keeps its loader, so not one may be added.
@@ -214,7 +217,8 @@ class OrganSwapIT {
       left.add("%d loaders instead of %d".formatted(after.loaders(), before.loaders()));
     }
     assertTrue(
-        after.components().size() >= organs().size(), "what is counted: " + after.components());
+        after.components().size() >= organs().size(),
+        "the counted components: " + after.components());
     after
         .components()
         .forEach(
@@ -244,7 +248,7 @@ class OrganSwapIT {
     return left;
   }
 
-  /** Storage and network carry all others, which therefore go and come back with them. */
+  /** Swaps storage and network, on which all others depend, so that they stop and start, too. */
   private static void swapAll() throws Exception {
     for (String organ : List.of("dev.polis.storage", "dev.polis.network")) {
       moved("stop", organ);

@@ -88,7 +88,7 @@ class OrganTableTest {
   }
 
   @Test
-  @DisplayName("the table of organs is that of the bundles")
+  @DisplayName("the table of organs agrees with the bundles")
   void tableIsThatOfTheBundles() throws Exception {
     StringBuilder table = new StringBuilder(HEAD);
     organs().forEach((organ, manifest) -> table.append(manifest.row(organ)).append('\n'));
@@ -109,7 +109,7 @@ class OrganTableTest {
   }
 
   @Test
-  @DisplayName("each organ's essay lists what its bundle needs, gives, writes and listens on")
+  @DisplayName("each organ's essay lists its bundle's needs, services, files and listeners")
   void essaysAreThoseOfTheBundles() throws Exception {
     List<String> different = new ArrayList<>();
     for (Map.Entry<String, OrganManifest> organ : organs().entrySet()) {
@@ -124,7 +124,7 @@ class OrganTableTest {
       String expected = words(String.join(" ", organ.getValue().essay()));
       String actual = items.find() ? words(items.group().replaceAll("</?ul>|\\*", "")) : "no list";
       if (!actual.equals(expected)) {
-        different.add("%s says%n  %s%nits bundle%n  %s".formatted(file, actual, expected));
+        different.add("%s has%n  %s%nits bundle has%n  %s".formatted(file, actual, expected));
       }
     }
     assertEquals(List.of(), different);

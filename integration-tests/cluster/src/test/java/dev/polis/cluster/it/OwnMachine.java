@@ -15,13 +15,13 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Stands for a machine that belongs to one node: a network, a mount and a PID namespace, in which
- * Debian's tools are installed, one network device is up, and what is written to {@code /etc},
- * {@code /run} and {@code /var} goes with it. All of its processes end with it.
+ * Stands for a machine that belongs to one node: a network, a mount and a PID namespace, with
+ * Debian's tools and one network device; writes to {@code /etc}, {@code /run} and {@code /var}
+ * disappear with it. All of its processes end with it.
  */
 final class OwnMachine implements AutoCloseable {
 
-  /** Of this network alone. */
+  /** An address of this network only. */
   static final String ADDRESS = "10.213.0.1";
 
   private static final String READY = "the machine is up";
@@ -51,7 +51,7 @@ final class OwnMachine implements AutoCloseable {
 
   private static final Pattern OWN = Pattern.compile("^\\S+ /(etc|run|usr|var)[/ ]");
 
-  /** A node that has much to end takes a while on a busy machine. */
+  /** Long, since a node with many processes takes a while to end on a busy machine. */
   private static final Duration PATIENCE = Duration.ofSeconds(180);
 
   private final Process process;
@@ -119,20 +119,20 @@ final class OwnMachine implements AutoCloseable {
 
   /** Returns the rules by which it filters and changes packets. */
   String firewall() throws Exception {
-    // Programs that ask iptables for rules leave tables without any.
+    // Empty tables are left out, since programs that list iptables' rules make them.
     return said("nft", "list", "ruleset").replaceAll("table \\S+ \\S+ \\{\n\\}\n", "");
   }
 
   /** Returns its network devices, their addresses, and how packets are routed. */
   String network() throws Exception {
-    // Times, and what is derived from random numbers, are left out.
+    // Leaves out times and random values.
     return said(
         "sh", "-c", "ip -brief link | cut -d' ' -f1; ip -4 -brief address; ip rule; ip -4 route");
   }
 
-  /** Returns what is mounted below a folder, and where the machine's own writes go. */
+  /** Returns the mounts below a folder, and below the machine's writable folders. */
   String mounts(Path folder) throws Exception {
-    // Other tests mount and unmount what is theirs, which is seen here, too.
+    // Leaves out other tests' mounts, which are visible here, too.
     return said("cat", "/proc/self/mounts")
         .lines()
         .filter(line -> line.contains(folder.toString()) || OWN.matcher(line).find())

@@ -34,7 +34,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 
-/** Calls of a cluster's owner, and of its node, over channels that are kept open. */
+/** Makes calls of a cluster's owner, and of its node, over channels that stay open. */
 final class OwnerApi implements AutoCloseable {
 
   private static final int CURATOR_PORT = 7835;
@@ -61,7 +61,7 @@ final class OwnerApi implements AutoCloseable {
     this.asNode = asNode;
   }
 
-  /** As the owner of a node whose ownership was taken. */
+  /** Makes one for the owner of a node whose ownership was taken. */
   static OwnerApi of(TestNode node) throws IOException {
     Path owner = node.state().resolve("owner");
     UserCredentials credentials =
@@ -144,12 +144,12 @@ final class OwnerApi implements AutoCloseable {
         onEvent.accept(event);
       }
     } finally {
-      // A reader that is interrupted leaves the stream open, at the node too.
-      call.cancel("nobody reads any more", null);
+      // Cancels, because an interrupted reader would leave the stream open, at the node, too.
+      call.cancel("the reader ended", null);
     }
   }
 
-  /** Returns how many nodes a filter picks. */
+  /** Returns the number of nodes that a filter selects. */
   int filter(String expression) throws Exception {
     BlockingClientCall<?, Node> call =
         management().getNodes(GetNodesRequest.newBuilder().setFilter(expression).build());
@@ -160,7 +160,7 @@ final class OwnerApi implements AutoCloseable {
     return picked;
   }
 
-  /** Has the node check its audit log. */
+  /** Lets the node check its audit log. */
   VerifyAuditResponse verifyAudit() throws StatusException {
     return AuditGrpc.newBlockingV2Stub(nodeChannel)
         .withDeadlineAfter(PATIENCE, TimeUnit.SECONDS)
@@ -187,7 +187,7 @@ final class OwnerApi implements AutoCloseable {
     }
   }
 
-  /** Begins a request for the whole log, which has more than what is below {@code root}. */
+  /** Begins a request for the whole log, which is more than the entries below {@code root}. */
   static LogsRequest.Builder wholeLog() {
     return LogsRequest.newBuilder()
         .addFilters(
@@ -203,7 +203,7 @@ final class OwnerApi implements AutoCloseable {
         onResponse.accept(response);
       }
     } finally {
-      call.cancel("nobody reads any more", null);
+      call.cancel("the reader ended", null);
     }
   }
 
@@ -214,7 +214,7 @@ final class OwnerApi implements AutoCloseable {
         .build();
   }
 
-  /** Asks the management service for the newest line of the log. */
+  /** Requests the newest line of the log from the management service. */
   void newestLine() throws Exception {
     readAll(
         NodeManagementGrpc.newBlockingV2Stub(nodeChannel)
@@ -222,7 +222,7 @@ final class OwnerApi implements AutoCloseable {
             .logs(newest()));
   }
 
-  /** Asks the debug service for the newest line of the log. */
+  /** Requests the newest line of the log from the debug service. */
   void newestLineForDevelopers() throws Exception {
     readAll(
         NodeDebugServiceGrpc.newBlockingV2Stub(developers)
@@ -242,7 +242,7 @@ final class OwnerApi implements AutoCloseable {
     return new PluginCalls(nodeChannel);
   }
 
-  /** Asks the node to power off; returns when it has answered. */
+  /** Requests a power off from the node; returns after its answer. */
   void powerOff() throws StatusException {
     NodeManagementGrpc.newBlockingV2Stub(nodeChannel)
         .reboot(RebootRequest.newBuilder().setType(RebootRequest.Type.TYPE_POWER_OFF).build());
@@ -255,7 +255,7 @@ final class OwnerApi implements AutoCloseable {
         .toByteArray();
   }
 
-  /** Lets the next calls connect at once, also where former attempts have failed. */
+  /** Lets the next calls connect at once, also after failed attempts. */
   void reconnect() {
     channel.resetConnectBackoff();
     nodeChannel.resetConnectBackoff();

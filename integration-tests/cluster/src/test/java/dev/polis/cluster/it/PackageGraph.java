@@ -16,18 +16,18 @@ import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Collects which package of the project uses which other one, from class files. */
+/** Collects from class files which package of the project uses which others. */
 final class PackageGraph {
 
-  /** A class of the project in a descriptor, a generic signature or an annotation. */
+  /** Matches a class of the project in a descriptor, a generic signature or an annotation. */
   private static final Pattern IN_DESCRIPTOR = Pattern.compile("L(dev/polis/[\\w/$]+)[;<]");
 
   private static final String PROJECT = "dev/polis/";
 
-  /** By package, the packages it uses, each with one example: "class -> class". */
+  /** Maps a package to the packages that it uses, each with one example: "class -> class". */
   private final Map<String, Map<String, String>> uses = new TreeMap<>();
 
-  /** Adds what a class uses. */
+  /** Adds the uses of a class. */
   void add(byte[] classFile) {
     ClassModel model = ClassFile.of().parse(classFile);
     String name = model.thisClass().asInternalName();
@@ -41,7 +41,7 @@ final class PackageGraph {
           }
         }
         default -> {
-          // Members and numbers: their types stand in the pool, too.
+          // Members and numbers need no case: the pool holds their types, too.
         }
       }
     }
@@ -59,7 +59,7 @@ final class PackageGraph {
     return internalName.substring(0, Math.max(0, internalName.lastIndexOf('/'))).replace('/', '.');
   }
 
-  /** Returns how many packages use another one. */
+  /** Returns the number of packages that use another one. */
   int size() {
     return uses.size();
   }

@@ -33,7 +33,7 @@ final class PackedPlugins {
     this.key = key;
   }
 
-  /** Makes a key and lets the cluster of a node trust it; the node's ownership was taken before. */
+  /** Makes a key and adds it to the trusted keys of a node's cluster, whose ownership was taken. */
   static PackedPlugins of(TestNode node, Path folder) throws IOException {
     Path key = Files.createDirectories(folder).resolve("plugins-key.pem");
     node.ctl("plugin", "key", "make", key.toString()).requireSuccess("no key for plugins");
@@ -69,10 +69,10 @@ final class PackedPlugins {
   }
 
   /**
-   * Returns the same with a component that ends badly.
+   * Returns the same with a component that fails at its end.
    *
    * @param behaviour see {@link FaultyPredecessor}
-   * @param end the file whose existence ends what hangs
+   * @param end the file whose existence ends a hang
    */
   Path faulty(String organ, String version, String behaviour, Path end) throws IOException {
     String type = FaultyPredecessor.class.getName();
@@ -99,7 +99,7 @@ final class PackedPlugins {
     return copy;
   }
 
-  /** Returns a plugin from outside that says it provides a role, and does nothing. */
+  /** Returns an outside plugin that declares a role, and does nothing. */
   Path outsider(String name, String version, String role) throws IOException {
     Path jar = folder.resolve(name + "-" + version + ".jar");
     Manifest manifest = new Manifest();

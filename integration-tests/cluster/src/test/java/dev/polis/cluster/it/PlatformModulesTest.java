@@ -40,7 +40,7 @@ class PlatformModulesTest {
   }
 
   @Test
-  @DisplayName("a module exports what its bundle exports, no more and no less")
+  @DisplayName("a module exports exactly the packages that its bundle exports")
   void exportsAreEqual() throws Exception {
     for (String name : artifacts()) {
       ModuleDescriptor module = module(name).orElseThrow();
@@ -55,11 +55,11 @@ class PlatformModulesTest {
   }
 
   @Test
-  @DisplayName("the modules need one another and nothing that is not on a node's class path")
+  @DisplayName("the modules need only one another and modules on a node's class path")
   void theyResolve() throws IOException {
     Configuration resolved =
         ModuleLayer.boot().configuration().resolve(JARS, ModuleFinder.of(), artifacts());
-    // One loader has each package once, as a program on the module path has.
+    // One loader has each package once, like a program on the module path.
     ModuleLayer.boot().defineModulesWithOneLoader(resolved, ClassLoader.getPlatformClassLoader());
   }
 

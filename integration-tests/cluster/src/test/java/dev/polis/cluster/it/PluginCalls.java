@@ -22,7 +22,7 @@ import java.util.function.Consumer;
 /** Sends plugins to a node and swaps them in, without the command line's process for each. */
 final class PluginCalls {
 
-  /** Well below the 4 MiB that a message may have. */
+  /** Well below a message's limit of 4 MiB. */
   private static final int CHUNK = 1 << 20;
 
   private final Channel channel;
@@ -36,12 +36,12 @@ final class PluginCalls {
         .withDeadlineAfter(TestNode.PATIENCE.toSeconds(), TimeUnit.SECONDS);
   }
 
-  /** Asks how all plugins hang together. */
+  /** Returns the graph of all plugins. */
   GraphResponse graph() throws StatusException {
     return plugins().graph(GraphRequest.getDefaultInstance());
   }
 
-  /** Sends a packed plugin; returns its digest, by which it is swapped in. */
+  /** Sends a packed plugin; returns its digest, which a swap names. */
   String stage(Path jar) throws Exception {
     byte[] content = Files.readAllBytes(jar);
     String digest = HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(content));
@@ -70,9 +70,9 @@ final class PluginCalls {
   }
 
   /**
-   * Swaps in what was staged, also if it is older; returns how that ended.
+   * Swaps in a staged plugin, also an older one; returns the outcome.
    *
-   * @param onStage gets each stage as the node tells it
+   * @param onStage receives each stage as the node reports it
    */
   SwapProgress swap(String digest, Consumer<SwapProgress> onStage) throws Exception {
     BlockingClientCall<?, SwapProgress> call =

@@ -19,8 +19,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Uses the commands of plugins on one node: what the cluster wants, which the node comes to run by
- * itself, and what is swapped by hand.
+ * Uses the commands of plugins on one node: for plugins that the cluster wants and the node fetches
+ * by itself, and for plugins that are swapped by hand.
  */
 class PluginSetIT {
 
@@ -32,7 +32,7 @@ class PluginSetIT {
   @BeforeAll
   static void start() throws Exception {
     node = TestNode.member(directory.resolve("n"), "127.0.43.1");
-    // The gate's times are for a person's node; here a broken plugin need not be waited for.
+    // Shortens the gate's times, so that the test need not wait for a broken plugin.
     node.up(
         "--set",
         "dev.polis.plugins.healthy.ms=500",
@@ -49,9 +49,9 @@ class PluginSetIT {
 
   @Test
   @DisplayName(
-      "a pushed plugin comes to run on each node by itself, a pin goes before it, also to an older"
-          + " version, and without both the node goes back to its distribution; the difference"
-          + " says so each time")
+      "each node runs a pushed plugin by itself, a pin overrides it, also with an older"
+          + " version, and without both the node returns to its distribution; the difference"
+          + " shows it each time")
   void pushPinUnpin() throws Exception {
     String name = "dev.polis.metrics";
     Finished pushed = done("push", plugins.version(name, "0.3.0").toString());
@@ -85,7 +85,7 @@ class PluginSetIT {
   @Test
   @Tag("full")
   @DisplayName(
-      "a broken plugin is taken back by the node, which says why it does not run it and stays"
+      "the node reverts a broken plugin, reports why it does not run it, and stays"
           + " HOME; a mended one runs")
   void brokenPlugin() throws Exception {
     String name = "dev.polis.kubernetes";
@@ -113,7 +113,7 @@ class PluginSetIT {
   @Test
   @Tag("full")
   @DisplayName(
-      "a plugin from outside goes when nobody wants it any more, or when it is removed by hand;"
+      "an outside plugin is removed when it is no longer wanted, or by hand;"
           + " not while the node has its role")
   void outsider() throws Exception {
     String name = "org.example.nothing";
@@ -131,7 +131,7 @@ class PluginSetIT {
     node.ctl("node", "role", "add", id, "Nothing").requireSuccess("the role");
     Await.until(
         TestNode.PATIENCE,
-        "the removal of a plugin whose role the node has to be refused",
+        "the refusal to remove a plugin whose role the node has",
         () ->
             node.ctl("plugin", "remove", "--dry-run", name)
                 .all()
@@ -149,7 +149,7 @@ class PluginSetIT {
   }
 
   @Test
-  @DisplayName("what is swapped is rolled back, and the history says who did both")
+  @DisplayName("a swap is rolled back, and the history names the user of both")
   void rolledBack() throws Exception {
     String name = "dev.polis.debug";
     List<String> before = versions(name);
@@ -164,7 +164,8 @@ class PluginSetIT {
   }
 
   @Test
-  @DisplayName("a plugin that no trusted key signed is refused in words, and nothing changes")
+  @DisplayName(
+      "a plugin that no trusted key signed is refused with the reason, and nothing changes")
   void unsigned() throws Exception {
     String name = "dev.polis.debug";
     List<String> before = versions(name);
@@ -183,7 +184,8 @@ class PluginSetIT {
   }
 
   @Test
-  @DisplayName("a shell is off until it is switched on, and then reaches into the running node")
+  @DisplayName(
+      "the shell is off until it is switched on, and then gives access to the running node")
   void shell() throws Exception {
     Finished off = node.ctl("shell", "lb");
     assertEquals(3, off.code(), off::all);
@@ -200,7 +202,8 @@ class PluginSetIT {
 
   @Test
   @Tag("full")
-  @DisplayName("the graph shows who goes on when a plugin is replaced, as a table and as a drawing")
+  @DisplayName(
+      "the graph shows the plugins that keep running when one is replaced, as a table and as a drawing")
   void graph() throws Exception {
     String table = node.ctl("plugin", "graph", "storage").requireSuccess("graph").out();
     assertTrue(

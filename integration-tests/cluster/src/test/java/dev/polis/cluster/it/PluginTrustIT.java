@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Offers plugins of every kind of signature to a running node, through the command line. */
+/** Swaps plugins with every kind of signature into a running node, through the command line. */
 @Tag("full")
 class PluginTrustIT {
   private static final String ORGAN = "dev.polis.metrics";
@@ -53,7 +53,7 @@ class PluginTrustIT {
 
   @Test
   @DisplayName(
-      "unsigned, wrongly signed and changed plugins are refused in words; a trusted one runs, and"
+      "unsigned, wrongly signed and changed plugins are refused with the reason; a trusted one runs, and"
           + " its key is not removed by mistake")
   void onlyTrustedPluginsRun() throws Exception {
     Path plugin = newer(directory.resolve("metrics.jar"));
@@ -83,7 +83,7 @@ class PluginTrustIT {
     assertTrue(
         kept.all().contains(ORGAN + ":" + NEWER + " was signed with it and runs"), kept.all());
     assertEquals(0, node.ctl("plugin", "trust", "remove", "--force", "release").code());
-    assertEquals(List.of(NEWER), versions(), "what runs goes on running without its key");
+    assertEquals(List.of(NEWER), versions(), "a running plugin keeps running without its key");
   }
 
   private static void refused(Path plugin, String why) {
@@ -108,7 +108,7 @@ class PluginTrustIT {
     }
   }
 
-  /** Writes the organ's bundle again, under a newer version. */
+  /** Writes the organ's bundle again with a newer version. */
   private static Path newer(Path to) throws IOException {
     try (JarFile from = new JarFile(bundle().toFile())) {
       Manifest manifest = from.getManifest();

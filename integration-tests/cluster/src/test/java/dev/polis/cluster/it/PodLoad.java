@@ -19,20 +19,23 @@ import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * Makes 50 requests a second to a Service of a cluster, each over a connection of its own, and
- * keeps what failed, what was answered late, and what was not sent because too many were under way.
+ * counts requests that failed, were answered late, or were not sent because too many were under
+ * way.
  */
 final class PodLoad implements AutoCloseable {
 
-  /** 50 a second. */
+  /** The interval of 50 requests a second. */
   private static final Duration INTERVAL = Duration.ofMillis(20);
 
-  /** An undisturbed Pod answers within milliseconds; a person notices a longer wait. */
+  /**
+   * An undisturbed Pod answers within milliseconds; a person would notice a wait of this length.
+   */
   private static final Duration LATE = Duration.ofSeconds(2);
 
-  /** So that a late answer is told from none. */
+  /** Long, so that a late answer is distinguished from a missing one. */
   private static final Duration ANSWER = Duration.ofSeconds(30);
 
-  /** Those of six seconds: a busy machine is late at times, Pods that hang fill it. */
+  /** The requests of six seconds: a busy machine stays below, hanging Pods reach it. */
   private static final int MOST = 300;
 
   private final ScheduledExecutorService ticks = Executors.newSingleThreadScheduledExecutor();
@@ -52,10 +55,10 @@ final class PodLoad implements AutoCloseable {
     this.request = HttpRequest.newBuilder(service).timeout(ANSWER).build();
   }
 
-  /** Begins at once. */
+  /** Begins the requests at once. */
   static PodLoad on(URI service) {
     PodLoad load = new PodLoad(service);
-    // Not at a fixed rate: after a stall of the machine, a burst would be taken for a slow Pod.
+    // Not at a fixed rate: the burst after a stall of the machine would look like a slow Pod.
     load.ticks.scheduleWithFixedDelay(load::ask, 0, INTERVAL.toNanos(), TimeUnit.NANOSECONDS);
     return load;
   }
@@ -90,7 +93,7 @@ final class PodLoad implements AutoCloseable {
     return "at %.1f s".formatted((System.nanoTime() - began) / 1e9);
   }
 
-  /** Requests one answer, now. */
+  /** Makes one request now. */
   static boolean answers(URI service) throws InterruptedException {
     try (HttpClient client = HttpClient.newBuilder().connectTimeout(ANSWER).build()) {
       return client
@@ -107,14 +110,14 @@ final class PodLoad implements AutoCloseable {
     return answered.get();
   }
 
-  /** Returns how many requests failed or were not sent in their turn. */
+  /** Returns the number of requests that failed or were not sent in their turn. */
   int faults() {
     return faults.size();
   }
 
   /**
-   * Ends the load, and waits for what is under way. Fails if a request failed, was not sent in its
-   * turn, or was answered late.
+   * Ends the load, and waits for the requests under way. Fails if a request failed, was not sent in
+   * its turn, or was answered late.
    */
   void requireServed(String what) throws InterruptedException {
     ticks.shutdownNow();

@@ -15,14 +15,13 @@ import java.util.concurrent.Executors;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** Checks that a load leaves nothing out which a Service did not answer in its turn. */
+/** Checks that a load reports every request that a Service did not answer in time. */
 class PodLoadTest {
 
   private static final Duration SOON = Duration.ofSeconds(30);
 
   @Test
-  @DisplayName(
-      "requests that are not sent while a Service hangs, and those it answers late, are told")
+  @DisplayName("requests that are not sent while a Service hangs, and late answers, are reported")
   void hangingService() throws Exception {
     CountDownLatch released = new CountDownLatch(1);
     try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
@@ -47,7 +46,7 @@ class PodLoadTest {
         String said =
             assertThrows(AssertionError.class, () -> load.requireServed("a test")).getMessage();
         assertTrue(said.contains("dropped at"), said);
-        // Those that hung were answered after six seconds.
+        // The hanging requests were answered after six seconds.
         assertTrue(said.matches("(?s).* [1-9][0-9]* of them late, .*"), said);
       } finally {
         released.countDown();

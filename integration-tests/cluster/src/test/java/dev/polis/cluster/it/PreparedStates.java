@@ -15,22 +15,25 @@ import java.util.Optional;
 
 /**
  * Copies the state directory of a node that was bootstrapped, owned and stopped. The first test of
- * a run that asks for a protection of the data volume makes that node; the processes of one run
- * share it. The only member of a cluster may start at another address, so a copy starts at any.
+ * a run that needs a protection of the data volume makes that node; the processes of one run share
+ * it. A copy starts at any address, since the only member of a cluster may change its address.
  */
 final class PreparedStates {
 
-  /** No test has a node there. */
+  /** An address at which no test has a node. */
   private static final String ADDRESS = "127.0.99.1";
 
-  /** A volume is a sparse file of 512 MiB, of which 70 are written: a second on a slow disk. */
+  /**
+   * Long enough to copy a sparse file of 512 MiB with 70 MiB written, which takes a second on a
+   * slow disk.
+   */
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 
   private PreparedStates() {}
 
   /**
-   * @param mode empty for the strongest protection that this machine gives
-   * @param to is not there yet
+   * @param mode empty for the strongest protection that this machine supports @param to a path that
+   *     does not exist yet
    */
   static void copy(Optional<Mode> mode, Path to) throws Exception {
     Path from = state(mode);
@@ -77,7 +80,7 @@ final class PreparedStates {
       }
       node.takeOwnership();
       node.stop();
-      // The output of a start belongs to the test that starts.
+      // Leaves out the output, which belongs to the test that starts a node.
       run("rm", "-r", state.resolve("log").toString());
     }
   }

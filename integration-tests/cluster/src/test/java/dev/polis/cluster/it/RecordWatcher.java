@@ -10,8 +10,8 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Watches the nodes of a cluster through all ends of the stream, and checks what comes: no event of
- * a stream equals the one before, and no writer's number becomes smaller.
+ * Watches the nodes of a cluster through all ends of the stream, and checks the events: none equals
+ * the one before it in the stream, and no writer's number decreases.
  */
 final class RecordWatcher implements AutoCloseable {
 
@@ -75,7 +75,7 @@ final class RecordWatcher implements AutoCloseable {
     }
   }
 
-  /** Returns whether the last number of each writer has come. */
+  /** Returns whether the last number of each writer has arrived. */
   synchronized boolean isUpToDate() {
     for (int i = 0; i < seen.length; i++) {
       if (seen[i] < writers.get(i).acknowledged()) {
@@ -89,7 +89,7 @@ final class RecordWatcher implements AutoCloseable {
     return events.get();
   }
 
-  /** Returns how often the stream was opened. */
+  /** Returns the number of times the stream was opened. */
   long streams() {
     return streams.get();
   }

@@ -29,7 +29,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Loses, finds and moves the key that opens an encrypted volume when no other node can help. */
+/** Loses, finds and moves the key that opens an encrypted volume without another node's help. */
 @Tag("longer")
 @Tag("full")
 class RecoveryKeyIT {
@@ -43,7 +43,7 @@ class RecoveryKeyIT {
     return new String[] {"--security", mode.option, "--set", StorageModesIT.SMALL};
   }
 
-  /** A node whose parameters name no recovery key, as those of other clients do. */
+  /** Makes a node whose parameters name no recovery key, like parameters of other clients. */
   private TestNode withoutRecoveryKey(String address) throws Exception {
     TestNode node = TestNode.prepared(directory.resolve("n"), address);
     Path file = node.state().resolve("esp/parameters.json");
@@ -55,14 +55,14 @@ class RecoveryKeyIT {
   }
 
   private Finished enroll(TestNode node, Path file) {
-    // A busy machine may need longer than the usual 15 s; how long it takes is not the matter here.
+    // A busy machine may need longer than the usual 15 s, and this test does not concern speed.
     return node.ctl("--timeout=60", "recovery-key", "enroll", "--to", file.toString());
   }
 
   @ParameterizedTest(name = "{0}")
   @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "INSECURE")
   @DisplayName(
-      "a cluster without a recovery key says so, does not go down in silence, and is mended by enroll")
+      "a cluster without a recovery key reports it, refuses a silent power-off, and gets one by enroll")
   void withoutAKey(Mode mode) throws Exception {
     StorageModesIT.requireGround(mode);
     Path key = directory.resolve("elsewhere/key.pem");
@@ -182,13 +182,13 @@ class RecoveryKeyIT {
 
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
-  @DisplayName("a node that dies while a key is enrolled takes it when the command is repeated")
+  @DisplayName("a node that dies while a key is enrolled accepts it when the command is repeated")
   void killedWhileEnrolling(boolean before) throws Exception {
     Mode mode = Mode.AUTHENTICATED_ENCRYPTED;
     StorageModesIT.requireGround(mode);
     Path key = directory.resolve("key.pem");
     try (TestNode node = withoutRecoveryKey("127.0.28.5")) {
-      // Before the share is written, or after it and before the answer.
+      // Dies before the share is written, or after it and before the answer.
       String crash =
           CrashAgent.whenEntered(
               0, before ? SHARE : "dev.polis.cluster.RecoveryService.logEnrolment");
@@ -206,7 +206,10 @@ class RecoveryKeyIT {
     }
   }
 
-  /** The key is the same for both; the short form has them both in {@link #withoutAKey}. */
+  /**
+   * The recovery key is the same in both modes, and {@link #withoutAKey} covers both in the short
+   * form.
+   */
   static Stream<Mode> protections() {
     return Tier.isLong()
         ? Stream.of(Mode.ENCRYPTED, Mode.AUTHENTICATED_ENCRYPTED)
@@ -216,7 +219,7 @@ class RecoveryKeyIT {
   @ParameterizedTest(name = "{0}")
   @MethodSource("protections")
   @DisplayName(
-      "a recovery key beside its volume is said at each start until it is moved, and opens it from there")
+      "each start warns of a recovery key beside its volume until the key is moved, and the moved key opens it")
   void besideTheVolume(Mode mode) throws Exception {
     StorageModesIT.requireGround(mode);
     Path safe = directory.resolve("safe.pem");

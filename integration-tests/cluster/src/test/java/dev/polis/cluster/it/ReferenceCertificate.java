@@ -15,8 +15,8 @@ import java.util.Date;
 import java.util.Set;
 
 /**
- * The certificate that a client of the reference system makes for itself before it has one of the
- * cluster: Ed25519, signed by its own key, with neither subject nor issuer. Neither the JDK nor
+ * Holds the certificate that a client of the reference system makes for itself before the cluster
+ * issues one: Ed25519, signed by its own key, with neither subject nor issuer. Neither the JDK nor
  * Bouncy Castle reads such a certificate, so this class only holds its bytes and its key, which is
  * all that a TLS client sends.
  */
@@ -40,7 +40,7 @@ final class ReferenceCertificate extends X509Certificate {
     0x06, 0x08, 0x2b, 0x06, 0x01, 0x05, 0x05, 0x07, 0x03, 0x02
   };
 
-  /** The bit digitalSignature alone: seven bits of the byte are not used. */
+  /** Only the bit digitalSignature is set; seven bits of the byte are unused. */
   private static final byte[] DIGITAL_SIGNATURE = {0x07, (byte) 0x80};
 
   private final transient byte[] der;
@@ -93,7 +93,7 @@ final class ReferenceCertificate extends X509Certificate {
     return tlv(tag, text.getBytes(StandardCharsets.US_ASCII));
   }
 
-  /** An element of DER: tag, length, content. */
+  /** Encodes an element of DER: tag, length, content. */
   private static byte[] tlv(int tag, byte[]... parts) {
     ByteArrayOutputStream content = new ByteArrayOutputStream();
     for (byte[] part : parts) {

@@ -45,9 +45,9 @@ import javax.net.ssl.X509ExtendedKeyManager;
 import javax.net.ssl.X509ExtendedTrustManager;
 
 /**
- * A client of the reference system: what it presents, whom it trusts, how it addresses the cluster.
- * It is written from the reference's description alone; of this project it uses the generated
- * messages and stubs, and no other class.
+ * Acts as a client of the reference system: presents its certificates, trusts the same peers,
+ * addresses the cluster in the same way. It follows the reference's description only; of this
+ * project it uses only the generated messages and stubs.
  */
 final class ReferenceClient implements AutoCloseable {
   static final int CURATOR = 7835;
@@ -74,20 +74,20 @@ final class ReferenceClient implements AutoCloseable {
     this.trust = trust;
   }
 
-  /** A client that knows nothing but an address and has nothing but a key. */
+  /** Makes a client that knows only an address and has only a key. */
   static ReferenceClient stranger(String address, ReferenceKey key)
       throws GeneralSecurityException {
     return new ReferenceClient(
         address, key.secret(), ReferenceCertificate.of(key), new Trust(null));
   }
 
-  /** A client with a certificate of the cluster, which trusts nobody but its nodes. */
+  /** Makes a client with a certificate of the cluster, which trusts only the cluster's nodes. */
   static ReferenceClient member(
       String address, ReferenceKey key, X509Certificate certificate, X509Certificate ca) {
     return new ReferenceClient(address, key.secret(), certificate, new Trust(ca));
   }
 
-  /** The same at a node of which it holds the wrong CA. */
+  /** Makes the same client with a wrong CA of the node. */
   ReferenceClient distrusting(X509Certificate otherCa) {
     Keys own = (Keys) keys;
     return new ReferenceClient(address, own.key, own.certificate, new Trust(otherCa));
@@ -160,7 +160,7 @@ final class ReferenceClient implements AutoCloseable {
     return readAll(node().logs(request));
   }
 
-  /** The whole log of the node, one text for each entry. */
+  /** Returns the whole log of the node, one text for each entry. */
   List<String> allLogs() throws Exception {
     List<String> lines = new ArrayList<>();
     for (LogsResponse response :
@@ -220,7 +220,7 @@ final class ReferenceClient implements AutoCloseable {
     channels.values().forEach(ManagedChannel::shutdownNow);
   }
 
-  /** Presents one certificate, whatever the peer asks for. */
+  /** Presents one certificate to every request of a peer. */
   private static final class Keys extends X509ExtendedKeyManager {
     private static final String ALIAS = "own";
 
@@ -254,7 +254,7 @@ final class ReferenceClient implements AutoCloseable {
 
     @Override
     public String chooseServerAlias(String type, Principal[] issuers, Socket socket) {
-      return null; // the contract's word for none
+      return null; // the contract's value for none
     }
 
     @Override
@@ -268,7 +268,7 @@ final class ReferenceClient implements AutoCloseable {
     }
   }
 
-  /** Trusts the nodes of one cluster, or everybody before a cluster is known. */
+  /** Trusts the nodes of one cluster, or all peers before a cluster is known. */
   private static final class Trust extends X509ExtendedTrustManager {
     private final X509Certificate ca; // null before a cluster is known
 

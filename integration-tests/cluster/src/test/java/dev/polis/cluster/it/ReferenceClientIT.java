@@ -74,22 +74,22 @@ import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Drives a real node with a client of the reference system: a client that has other credentials,
- * other parameters and other habits than ours, and nothing of this project but the messages.
+ * Drives a real node with a client of the reference system, which has other credentials, parameters
+ * and habits than ours, and shares only the messages with this project.
  *
- * <p>As root the node has an address that is none of loopback, as nodes have outside of tests.
+ * <p>As root the node has an address outside of loopback, like a node in production.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class ReferenceClientIT {
 
-  /** Of a network that is kept for documentation, so nobody is shadowed by it. */
+  /** An address of a documentation network, so that it shadows no real one. */
   private static final String OUTSIDE = "198.51.100.31";
 
   private static final String LOOPBACK = "127.0.31.3";
 
   private static final Duration SOON = Duration.ofSeconds(60);
 
-  /** Where etcd of the reference system, and once ours, shows its metrics. */
+  /** The port at which the reference's etcd, and formerly ours, serves its metrics. */
   private static final int ETCD_METRICS = 7842;
 
   private static final int ETCD_CLIENTS = 7833;
@@ -113,7 +113,7 @@ class ReferenceClientIT {
     address = Needs.isRoot() && takesAnotherAddress() ? OUTSIDE : LOOPBACK;
     node = TestNode.bare(directory.resolve("n"), address);
     give(node, StorageSecurityPolicy.STORAGE_SECURITY_POLICY_NEEDS_INSECURE);
-    // Ports that are opened at 127.0.0.1, whatever the node's address, are left to other nodes.
+    // Moves the ports that every node opens at 127.0.0.1, which are left to other nodes.
     node.up(
         "--security",
         "insecure",
@@ -152,7 +152,7 @@ class ReferenceClientIT {
     try {
       return ip("replace").code() == 0;
     } catch (IOException noSuchProgram) {
-      return false; // the test that needs the address is skipped, and says so
+      return false; // the test that needs the address is then skipped with a reason
     }
   }
 
@@ -227,7 +227,8 @@ class ReferenceClientIT {
   }
 
   @Test
-  @DisplayName("a certificate without names is judged by its key: another key owns nothing")
+  @DisplayName(
+      "a certificate without names is judged by its key: another key has no owner's rights")
   void judgedByKey() throws Exception {
     ReferenceKey other = ReferenceKey.generate();
     try (ReferenceClient client = ReferenceClient.stranger(address, other)) {
@@ -244,7 +245,7 @@ class ReferenceClientIT {
   }
 
   @Test
-  @DisplayName("first contact and registration take a certificate without names")
+  @DisplayName("first contact and registration accept a certificate without names")
   void firstContact() throws Exception {
     assertEquals(
         id,
@@ -252,7 +253,7 @@ class ReferenceClientIT {
             .getCurrentLeader(GetCurrentLeaderRequest.getDefaultInstance())
             .read()
             .getLeaderNodeId());
-    // This version has clusters of one; the call is answered, and not refused in the handshake.
+    // This version has clusters of one node, so the call is refused, but not in the handshake.
     assertRefused(
         Status.Code.FAILED_PRECONDITION,
         "one node",
@@ -266,7 +267,7 @@ class ReferenceClientIT {
 
   @Test
   @DisplayName(
-      "a handshake refused by either side is a log line with peer and reason, on each port")
+      "a handshake that either side refuses gives a log line with peer and reason, on each port")
   void refusedHandshakes() throws Exception {
     try (ReferenceClient distrusting = owner.distrusting(certificate);
         ReferenceClient nameless = ReferenceClient.stranger(address, ReferenceKey.generate())) {
@@ -278,7 +279,7 @@ class ReferenceClientIT {
               ReferenceClient.KUBERNETES)) {
         awaitLine(refusedAt(distrusting, port), "certificate_unknown");
       }
-      // Metrics are for members: a stranger is refused in the handshake.
+      // The port of metrics accepts members only, and refuses a stranger in the handshake.
       awaitLine(refusedAt(nameless, ReferenceClient.METRICS), "certificate");
       try (Socket plain = new Socket(address, ReferenceClient.METRICS)) {
         plain.getOutputStream().write("GET / HTTP/1.1\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
@@ -297,7 +298,7 @@ class ReferenceClientIT {
       assertThrows(
           IOException.class,
           () -> {
-            // In TLS 1.3 a server refuses after the client thinks that all is well.
+            // In TLS 1.3 a server may refuse after the client has completed its handshake.
             socket.startHandshake();
             socket.getOutputStream().write(1);
             if (socket.getInputStream().read() < 0) {
@@ -308,7 +309,7 @@ class ReferenceClientIT {
     }
   }
 
-  /** A client of another loopback address than 127.0.0.1 comes from 127.0.0.1 all the same. */
+  /** Returns the client's own address, which is 127.0.0.1 for any loopback address of the node. */
   private static String local(Socket socket) {
     return socket.getLocalAddress().getHostAddress() + ":" + socket.getLocalPort();
   }
@@ -343,7 +344,7 @@ class ReferenceClientIT {
   }
 
   @Test
-  @DisplayName("filters see the names of enum values as the appendix has them")
+  @DisplayName("filters use the names of enum values from the appendix")
   void filtersByEnumNames() throws Exception {
     for (String chooses :
         List.of(
@@ -365,7 +366,7 @@ class ReferenceClientIT {
   }
 
   @Test
-  @DisplayName("a filter with a name that does not exist is answered with those that do")
+  @DisplayName("a filter with an unknown name is refused with the known names")
   void unknownEnumName() {
     Status status = refusal(() -> owner.nodes("node.state == NODE_STATE_UPP"));
     assertEquals(Status.Code.INVALID_ARGUMENT, status.getCode());
@@ -386,7 +387,7 @@ class ReferenceClientIT {
   }
 
   @Test
-  @DisplayName("matches in a filter has the syntax, the meaning and the speed of RE2")
+  @DisplayName("the function matches of a filter has the syntax, the meaning and the speed of RE2")
   void filtersByExpression() throws Exception {
     assertEquals(1, owner.nodes("node.id.matches('^metropolis-[0-9a-f]{32}$')").size());
     assertEquals(1, owner.nodes("node.id.matches('tropolis')").size(), "found anywhere");
@@ -395,7 +396,7 @@ class ReferenceClientIT {
     assertEquals(0, owner.nodes("node.id.matches('^tropolis')").size());
     assertRefused(
         Status.Code.INVALID_ARGUMENT, "", () -> owner.nodes("node.id.matches('(?=metro)')"));
-    // Of an expression that backtracks, this would be two to the power of the length of the text.
+    // A backtracking engine would need 2 to the power of the text's length steps.
     long began = System.nanoTime();
     assertEquals(0, owner.nodes("(node.id + node.id).matches('^(([a-z]|[0-9]|-)+)+!$')").size());
     assertTrue(Duration.ofNanos(System.nanoTime() - began).compareTo(SOON) < 0);
@@ -425,7 +426,7 @@ class ReferenceClientIT {
   }
 
   @Test
-  @DisplayName("the cluster is configured with expressions in the syntax of RE2, and of RE2 alone")
+  @DisplayName("the cluster's configuration accepts expressions in the syntax of RE2 only")
   void configures() throws Exception {
     for (String expression : List.of("^(?P<owner>[a-z]+)=\\pL+$", "\\Qa.b\\E=.*", MIRRORED)) {
       configure(expression);
@@ -486,7 +487,7 @@ class ReferenceClientIT {
   }
 
   @Test
-  @DisplayName("the role KubernetesWorker is accepted and recorded, and taken away again")
+  @DisplayName("the role KubernetesWorker is accepted and recorded, and removed again")
   void rolesAreRecorded() throws Exception {
     owner
         .management()
@@ -513,7 +514,8 @@ class ReferenceClientIT {
 
   @Test
   @Tag("attack")
-  @DisplayName("a change with a field of a later version is refused by the field, not done by half")
+  @DisplayName(
+      "a change with a field of a later version is refused with the field's name, not applied in part")
   void unknownFields() throws Exception {
     assertRefused(
         Status.Code.INVALID_ARGUMENT,
@@ -563,7 +565,7 @@ class ReferenceClientIT {
   }
 
   @Test
-  @DisplayName("the log of the enrolment is there, and the log is followed as it grows")
+  @DisplayName("the log has the enrolment's entries, and a follower receives new ones")
   void followsLogs() throws Exception {
     assertTrue(
         owner.allLogs().stream().anyMatch(line -> line.endsWith(": Cluster enrolment done.")));
@@ -572,7 +574,7 @@ class ReferenceClientIT {
     assertEquals(1, call.read().getBacklogEntriesCount());
     owner.management().updateNodeLabels(labels().addUpsert(pair("followed", "yes")).build());
     boolean told = false;
-    while (!told) { // the deadline of the call ends this if it never comes
+    while (!told) { // the deadline of the call ends this loop if the line never arrives
       LogsResponse next = call.read();
       assertTrue(next != null, "the stream ended");
       told =
@@ -598,7 +600,7 @@ class ReferenceClientIT {
   }
 
   @Test
-  @DisplayName("/metrics/node shows the machine's figures, or says what is missing")
+  @DisplayName("/metrics/node shows the machine's figures, or names the missing program")
   void metricsOfTheMachine() throws Exception {
     HttpResponse<String> answer = owner.get(ReferenceClient.METRICS, "/metrics/node");
     if (answer.statusCode() == 200) {
@@ -636,7 +638,7 @@ class ReferenceClientIT {
 
   @Test
   @DisplayName(
-      "metrics are read at an address that is none of loopback, and etcd's only through them")
+      "metrics are readable at an address outside of loopback, and etcd's only through the node")
   void metricsFromOutside() throws Exception {
     Needs.root("giving this machine another address");
     assumeTrue(
@@ -674,7 +676,7 @@ class ReferenceClientIT {
 
   @Test
   @DisplayName(
-      "6444 is open from the first start, shows the node's certificate, and answers in words")
+      "6444 is open from the first start, shows the node's certificate, and answers with a reason")
   void kubernetesPort() throws Exception {
     for (ReferenceClient client : List.of(owner, stranger)) {
       Await.until(
@@ -688,7 +690,7 @@ class ReferenceClientIT {
             }
           });
       HttpResponse<String> answer = client.get(ReferenceClient.KUBERNETES, "/api/v1/nodes");
-      // A stranger does not learn what is behind the port.
+      // A stranger does not learn about the server behind the port.
       boolean user = client == owner;
       assertEquals(user ? 503 : 401, answer.statusCode(), answer.body());
       assertContains(user ? "no Kubernetes API server" : "Unauthorized", answer.body());
@@ -725,14 +727,14 @@ class ReferenceClientIT {
 
   @Test
   @DisplayName(
-      "polisctl reads and writes owner keys in both PEM forms, and shows everybody's fingerprint")
+      "polisctl reads and writes owner keys in both PEM forms, and shows the fingerprint of each")
   void ownerKeysInBothForms() throws Exception {
     String fingerprint =
         HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(ca.getEncoded()));
     for (String pem : List.of(ownerKey.pem(), ownerKey.pkcs8())) {
       Path place = directory.resolve("ctl-" + pem.hashCode());
       Path file = Files.writeString(directory.resolve("key-" + pem.hashCode() + ".pem"), pem);
-      Files.createDirectory(place); // of another machine than the node's
+      Files.createDirectory(place); // from a machine other than the node's
       Finished taken =
           ctl(
               place,
@@ -772,7 +774,7 @@ class ReferenceClientIT {
   @Test
   @Tag("full")
   @DisplayName(
-      "an encrypted volume without a recovery key is said and degraded until one is enrolled, which opens it")
+      "an encrypted volume without a recovery key is reported as DEGRADED until one is enrolled, which opens it")
   void enrollsARecoveryKey() throws Exception {
     StorageModesIT.Mode mode = StorageModesIT.Mode.AUTHENTICATED_ENCRYPTED;
     StorageModesIT.requireGround(mode);
@@ -787,7 +789,9 @@ class ReferenceClientIT {
       assertContains("WARNING: no recovery key opens the data volume", encrypted.said());
       try (ReferenceClient client = ownerOf(encrypted)) {
         Await.until(
-            SOON, "health to say that no key opens the volume", () -> !degraded(client).isEmpty());
+            SOON,
+            "health to report that no key opens the volume",
+            () -> !degraded(client).isEmpty());
         Condition problem = degraded(client).getFirst();
         assertContains("recovery", problem.getReason());
         assertContains("recovery-key enroll", problem.getRemedy());
@@ -827,7 +831,7 @@ class ReferenceClientIT {
     }
   }
 
-  /** What is degraded about the storage of the node. */
+  /** Returns the reason why the node's storage is DEGRADED. */
   private static List<Condition> degraded(ReferenceClient client) throws Exception {
     return HealthGrpc.newBlockingV2Stub(client.channel(ReferenceClient.MANAGEMENT))
         .getHealth(GetHealthRequest.getDefaultInstance())

@@ -16,19 +16,19 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * An Ed25519 key pair as a client of the reference system keeps it. It uses nothing of this
+ * Holds an Ed25519 key pair as a client of the reference system keeps it, without code of this
  * project.
  *
- * @param pair the keys, as Java has them
+ * @param pair the keys in Java's form
  */
 record ReferenceKey(KeyPair pair) {
 
-  /** Bytes of a seed, and of a public key; Java's encodings of both end with them. */
+  /** The size of a seed, and of a public key; Java's encodings of both end with these bytes. */
   private static final int RAW = 32;
 
   private static final int LINE = 64;
 
-  /** What stands before the raw bytes in Java's encodings, RFC 8410. */
+  /** The bytes before the raw key in Java's encodings, RFC 8410. */
   private static final String OPEN = "302a300506032b6570032100";
 
   private static final String SECRET = "302e020100300506032b657004220420";
@@ -46,7 +46,7 @@ record ReferenceKey(KeyPair pair) {
     }
   }
 
-  /** Reads the form in which the reference's own command line keeps the key, and no other. */
+  /** Reads only the form in which the reference's own command line keeps the key. */
   static ReferenceKey read(String pem) throws GeneralSecurityException {
     Matcher matcher = PEM.matcher(pem);
     if (!matcher.matches()) {
@@ -75,7 +75,7 @@ record ReferenceKey(KeyPair pair) {
     return pair.getPublic();
   }
 
-  /** The public key as the messages carry it. */
+  /** Returns the public key as the messages carry it. */
   byte[] raw() {
     return last(open().getEncoded());
   }
@@ -84,14 +84,16 @@ record ReferenceKey(KeyPair pair) {
     return Arrays.copyOfRange(encoded, encoded.length - RAW, encoded.length);
   }
 
-  /** The form in which the reference's own command line keeps the key: seed and public key. */
+  /**
+   * Returns the form in which the reference's own command line keeps the key: seed and public key.
+   */
   String pem() {
     byte[] both = Arrays.copyOf(last(secret().getEncoded()), 2 * RAW);
     System.arraycopy(raw(), 0, both, RAW, RAW);
     return pem("METROPOLIS INITIAL OWNER PRIVATE KEY", both);
   }
 
-  /** The form in which most tools keep keys. */
+  /** Returns the form in which most tools keep keys. */
   String pkcs8() {
     return pem("PRIVATE KEY", secret().getEncoded());
   }

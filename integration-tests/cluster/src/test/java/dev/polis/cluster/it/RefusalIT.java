@@ -35,21 +35,21 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Checks that wrong input is refused in words before anything on disk has changed. */
+/** Checks that wrong input is refused with a reason before any change on the disk. */
 @Tag("full")
 class RefusalIT {
 
-  /** What every start may write, whether it is refused or not. */
+  /** The files that every start may write, refused or not. */
   private static final List<String> OF_EVERY_START =
       List.of(
           "node.lock", "log/", "ephemeral/", "plugins/", "esp/crash.txt", "esp/crash-shown.txt");
 
-  /** Debian's user for those who own nothing. */
+  /** Debian's user "nobody", who owns no files. */
   private static final int NOBODY = 65534;
 
   @TempDir static Path directory;
 
-  /** Never started; its parameters are good. */
+  /** A node that was never started, with valid parameters. */
   private static TestNode fresh;
 
   private static NodeParameters good;
@@ -68,7 +68,7 @@ class RefusalIT {
     fresh.close();
   }
 
-  /** Digests of all that a refused start must leave alone. */
+  /** Returns digests of all files that a refused start must not change. */
   static Map<String, String> state(Path folder) throws IOException {
     Map<String, String> digests = new TreeMap<>(TestNode.digests(folder));
     digests.keySet().removeIf(file -> OF_EVERY_START.stream().anyMatch(file::startsWith));
@@ -90,11 +90,11 @@ class RefusalIT {
     for (String word : words) {
       assertTrue(
           refused.lastLine().contains(word),
-          () -> "the last line does not say \"" + word + "\": " + refused.all());
+          () -> "the last line does not contain \"" + word + "\": " + refused.all());
     }
   }
 
-  /** One of each reader; {@code NodeParametersLoaderTest} has the others. */
+  /** Returns one bad file for each reader; {@code NodeParametersLoaderTest} has the others. */
   static Stream<Arguments> badParameters() {
     ByteString both =
         good.toByteString()
@@ -123,7 +123,7 @@ class RefusalIT {
 
   @ParameterizedTest(name = "{0}")
   @MethodSource("badParameters")
-  @DisplayName("SEED-04 bad node parameters are refused, by file and field")
+  @DisplayName("SEED-04 bad node parameters are refused with file and field")
   void seed04_badParameters(String what, String name, byte[] content, List<String> words)
       throws Exception {
     Path file = directory.resolve(name);
@@ -134,7 +134,7 @@ class RefusalIT {
   }
 
   @Test
-  @DisplayName("SEED-04 without node parameters every place is named, and what to do")
+  @DisplayName("SEED-04 without node parameters the refusal names every place and the remedy")
   void seed04_noParameters() throws Exception {
     Path state = directory.resolve("bare");
     Files.createDirectories(state);
@@ -145,7 +145,7 @@ class RefusalIT {
   }
 
   @Test
-  @DisplayName("a bad option is refused before anything starts, with what may have been meant")
+  @DisplayName("a bad option is refused before any organ starts, with the likely correct value")
   void badOptions() throws Exception {
     refuses(fresh, List.of("\"ectd\"", "etcd"), "--set", "dev.polis.consensus.ectd=/x");
     refuses(fresh, List.of("0 is not within 1"), "--set", "dev.polis.cluster.consensus.ready=0");
@@ -154,13 +154,13 @@ class RefusalIT {
   }
 
   @Test
-  @DisplayName("etcd that is missing or too old is refused, by its path")
+  @DisplayName("an etcd that is missing or too old is refused with its path")
   void badEtcd() throws Exception {
     Path folder = Files.createDirectories(directory.resolve("etcd"));
     Path etcd = folder.resolve("etcd");
     try (TestNode node = TestNode.prepared(directory.resolve("etcd-less"), "127.0.24.3")) {
       refusesEtcd(node, folder, "etcd is not at " + etcd);
-      // The keys of a node are made, and written down, before its etcd is looked for; once.
+      // A node makes and saves its keys once, before it searches for etcd.
       Map<String, String> begun = keys(node);
       Files.writeString(etcd, "#!/bin/sh\necho etcd Version: 3.4.23\n");
       Files.setPosixFilePermissions(etcd, PosixFilePermissions.fromString("rwxr-xr-x"));
@@ -170,8 +170,8 @@ class RefusalIT {
   }
 
   /**
-   * What is on disk, without the journal, which tells the time of its last entry, and the recovery
-   * share, which is the same secret sealed anew.
+   * Returns the files on disk without the journal, which contains the time of its last entry, and
+   * the recovery share, which seals the same secret anew.
    */
   private static Map<String, String> keys(TestNode node) throws IOException {
     Map<String, String> state = state(node.state());
@@ -185,10 +185,10 @@ class RefusalIT {
   }
 
   @Test
-  @DisplayName("a port that is taken is named, and so is the process that has it")
+  @DisplayName("a port that is taken is named with the process that has it")
   void portTaken() throws Exception {
     try (TestNode node = TestNode.prepared(directory.resolve("ports"), "127.0.24.4")) {
-      // One of etcd, and the last one that a node opens.
+      // One port of etcd, and the last port that a node opens.
       for (int port : List.of(7834, 7839)) {
         try (ServerSocket _ = new ServerSocket(port, 1, InetAddress.getByName(node.address()))) {
           says(
@@ -196,13 +196,13 @@ class RefusalIT {
               List.of(Integer.toString(port), "" + ProcessHandle.current().pid()));
         }
       }
-      // What was begun is gone on with.
+      // The next start continues the enrolment.
       node.up("--security", "insecure");
     }
   }
 
   @Test
-  @DisplayName("a state directory has one node, and keeps what belongs to it")
+  @DisplayName("a state directory belongs to one node, and refuses foreign or missing parts")
   void stateOfAnother() throws Exception {
     try (TestNode one = TestNode.prepared(directory.resolve("one"), "127.0.24.5");
         TestNode other = TestNode.member(directory.resolve("other"), "127.0.24.6", Mode.INSECURE)) {
@@ -212,7 +212,7 @@ class RefusalIT {
       says(running, List.of("already runs", one.state().toString(), "process " + one.jvmPid()));
       one.stop();
 
-      // The credentials of one node in the volume of another.
+      // Puts the credentials of one node into the volume of another.
       Path data = other.state().resolve("data");
       Path aside = other.state().resolve("aside");
       Files.move(data, aside);
@@ -221,7 +221,7 @@ class RefusalIT {
       delete(data);
       Files.move(aside, data);
 
-      // A volume that is gone is never made anew.
+      // A missing volume is never made anew.
       Files.move(data, aside);
       refuses(other, List.of(data.toString()));
       delete(data);
@@ -259,10 +259,10 @@ class RefusalIT {
   }
 
   @Test
-  @DisplayName("a state directory that cannot be written is refused, by its path")
+  @DisplayName("a state directory that cannot be written is refused with its path")
   void unwritable() throws Exception {
     Needs.root("acting as another user");
-    // The distribution may lie where only its owner can read.
+    // The distribution may be in a folder that only its owner can read.
     Path open = directory.resolve("open");
     Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwxr-xr-x"));
     TestDistribution distribution = TestDistribution.copied(open);
@@ -278,7 +278,7 @@ class RefusalIT {
   }
 
   @Test
-  @DisplayName("a distribution that does not fit together is refused, by the bundle")
+  @DisplayName("a distribution whose bundles do not fit together is refused with the bundle's name")
   void badDistribution() throws Exception {
     TestDistribution without = TestDistribution.copied(directory.resolve("without"));
     without.remove("dev.polis.curator");
@@ -291,7 +291,7 @@ class RefusalIT {
 
     TestDistribution garbled = TestDistribution.copied(directory.resolve("garbled"));
     garbled.garble("dev.polis.storage");
-    // A node that has run this distribution before has whole copies in its store.
+    // A new node, since one that has run this distribution has whole copies in its store.
     TestNode first =
         TestNode.bare(Files.createDirectories(directory.resolve("first")), "127.0.24.8");
     refuses(first.with(garbled.folder()), List.of("dev.polis.storage", "digest"));

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Restarts the process of a node under callers. */
+/** Restarts the process of a node while callers use it. */
 @Tag("full")
 @Tag("longer")
 class RuntimeRestartIT {
@@ -29,11 +29,11 @@ class RuntimeRestartIT {
 
   @TempDir Path directory;
 
-  /** Connects to a port again and again, and keeps the longest time without a connection. */
+  /** Connects to a port repeatedly, and keeps the longest time without a connection. */
   private static final class Refusals implements AutoCloseable {
     /**
-     * Short beside any restart. Two hundred connections a second are a flood to a node that starts
-     * on a busy machine, which then refuses callers, too.
+     * Short in comparison with any restart. Two hundred connections a second would be a flood to a
+     * node that starts on a busy machine, and refuses callers, too.
      */
     private static final Duration PAUSE = Duration.ofMillis(50);
 
@@ -54,7 +54,8 @@ class RuntimeRestartIT {
 
     private static boolean connects() {
       try (Socket socket = new Socket()) {
-        // Another source than that of the commands: so many connections are refused for their own.
+        // Uses another source address than the commands do, so that a refusal of so many
+        // connections does not affect them.
         socket.bind(new InetSocketAddress(PROBE, 0));
         socket.connect(new InetSocketAddress(ADDRESS, MANAGEMENT), 1000);
         return true;
@@ -74,11 +75,13 @@ class RuntimeRestartIT {
   }
 
   @Test
-  @DisplayName("a restart replaces the process: children live, and no command of a caller fails")
+  @DisplayName(
+      "a restart replaces the process: children keep running, and no command of a caller fails")
   void restart() throws Exception {
     try (TestNode node = TestNode.member(directory.resolve("n"), ADDRESS)) {
       node.up();
-      // Its state was made at another address, to which a command would go before it has reported.
+      // Its state was made at another address, and a command would use that until the node has
+      // reported its new one.
       Await.until(
           TestNode.PATIENCE,
           "the record of the node to have the address " + ADDRESS,

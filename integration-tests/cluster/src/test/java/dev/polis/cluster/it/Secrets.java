@@ -28,7 +28,10 @@ import java.util.regex.Pattern;
  */
 final class Secrets {
 
-  /** Bytes of a window: nobody finds 96 bits by chance, and a key of 32 bytes has two of them. */
+  /**
+   * The size of a window in bytes: 96 bits do not occur by chance, and a key of 32 bytes has two
+   * windows.
+   */
   private static final int WINDOW = 12;
 
   private static final Pattern KEY =
@@ -38,7 +41,7 @@ final class Secrets {
 
   private final Map<String, byte[]> secrets = new LinkedHashMap<>();
 
-  /** Adds a secret; one of no length is the error of the test that adds it. */
+  /** Adds a secret; an empty one is an error of the calling test. */
   Secrets add(String name, byte[] secret) {
     if (secret.length < WINDOW) {
       throw new AssertionError(
@@ -56,8 +59,8 @@ final class Secrets {
       Matcher matcher = KEY.matcher(text);
       if (matcher.find()) {
         byte[] key = Base64.getMimeDecoder().decode(matcher.group("key").strip());
-        // The seed of an Ed25519 or X25519 key is the end of its PKCS #8 form; in the other form
-        // of an owner's key the public key follows it.
+        // The seed of an Ed25519 or X25519 key ends its PKCS #8 form; in the other form of an
+        // owner's key the public key follows the seed.
         int seed = matcher.group("form").isEmpty() ? key.length - SEED : 0;
         add(folder.relativize(file).toString(), Arrays.copyOfRange(key, seed, seed + SEED));
       }
@@ -71,7 +74,7 @@ final class Secrets {
   /** Adds the node's half of the volume key and the join key, from the sealed configuration. */
   Secrets addSealedConfiguration(Path state) throws IOException {
     byte[] file = Files.readAllBytes(state.resolve("esp/sealed_configuration.pb"));
-    // Lines of a header, an empty line, the message.
+    // The file has header lines, an empty line, and the message.
     int header = new String(file, StandardCharsets.ISO_8859_1).indexOf("\n\n") + 2;
     SealedConfiguration sealed =
         SealedConfiguration.parseFrom(Arrays.copyOfRange(file, header, file.length));
@@ -83,7 +86,7 @@ final class Secrets {
     return new TreeSet<>(secrets.keySet());
   }
 
-  /** Returns which secrets a text holds, and in which form. */
+  /** Returns the secrets in a text, with their forms. */
   List<String> foundIn(String text) {
     List<String> found = new ArrayList<>();
     secrets.forEach(
@@ -137,7 +140,7 @@ final class Secrets {
     for (int before = 0; before < 3; before++) {
       byte[] shifted = new byte[before + WINDOW];
       System.arraycopy(window, 0, shifted, before, WINDOW);
-      // Digits at the edges also depend on neighbours, so they are left out.
+      // Leaves out digits at the edges, which also depend on neighbouring bytes.
       int from = before == 0 ? 0 : before + 1;
       int to = (before + WINDOW) * 8 / 6;
       for (Base64.Encoder encoder : List.of(Base64.getEncoder(), Base64.getUrlEncoder())) {
@@ -147,7 +150,7 @@ final class Secrets {
     return texts;
   }
 
-  /** Returns bytes as protobuf prints them: what is no printable ASCII in three octal digits. */
+  /** Returns bytes as protobuf prints them: all but printable ASCII as three octal digits. */
   private static String octal(byte[] window) {
     StringBuilder text = new StringBuilder();
     for (byte each : window) {

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 
 class SecretsTest {
 
-  /** Fixed, so that a failure is the same each time. */
+  /** A fixed seed, so that a failure is reproducible. */
   private static final long SEED = 7;
 
   private static byte[] key() {
@@ -52,7 +52,7 @@ class SecretsTest {
   }
 
   @Test
-  @DisplayName("a key inside a longer message is found in base64 wherever it begins")
+  @DisplayName("a key inside a longer message is found in base64 at every offset")
   void insideBase64() {
     for (int before = 0; before < 6; before++) {
       byte[] message = new byte[before + 32 + 5];
@@ -63,13 +63,13 @@ class SecretsTest {
   }
 
   @Test
-  @DisplayName("a key of which a line kept only the beginning is found")
+  @DisplayName("a key is found when a line kept only its beginning")
   void cut() {
     assertFound("cut", HexFormat.of().formatHex(key()).substring(0, 40));
   }
 
   @Test
-  @DisplayName("another key is not found, and no secret at all is an error")
+  @DisplayName("another key is not found, and an empty secret is an error")
   void others() {
     byte[] other = key();
     new Random(SEED + 1).nextBytes(other);

@@ -26,13 +26,13 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A real node names what is wrong with itself before anything else fails for it. */
+/** Checks that a real node names its own faults before they cause others. */
 @Tag("full")
 class SelfCheckIT {
 
   private static final Duration YEARS = Duration.ofDays(1000);
 
-  /** A few of the bits of a byte. */
+  /** Some of the bits of a byte. */
   private static final int FLIPPED = 0x55;
 
   @TempDir private Path directory;
@@ -41,11 +41,11 @@ class SelfCheckIT {
     assertTrue(text.contains(part), () -> "\"" + part + "\" is not in:\n" + text);
   }
 
-  /** Waits until health names a code, and returns what {@code explain} says of the organ. */
+  /** Waits until health contains a text, and returns the organ's {@code explain}. */
   private static String explained(TestNode node, String organ, String words) throws Exception {
     Await.until(
         TestNode.PATIENCE,
-        "health to say of " + organ + ": " + words,
+        "health to report of " + organ + ": " + words,
         () -> node.ctl("health").out().contains(words));
     return node.ctl("explain", organ).out();
   }
@@ -62,11 +62,11 @@ class SelfCheckIT {
 
   @Test
   @DisplayName(
-      "descriptors that run out, and a clock that went back, are named by health and explain with the command that helps")
+      "health and explain name descriptors that run out and a clock that was set back, with the command that helps")
   void ofARunningNode() throws Exception {
     try (TestNode node = TestNode.member(directory.resolve("n"), "127.0.47.1")) {
       node.up();
-      // Connections of the start are closed then, which would be counted and are not there later.
+      // By this time the connections of the start are closed, which would else count.
       node.ctl("health", "--wait", "60").requireSuccess("health");
       long limit = descriptors(node) * 21 / 20;
       run("prlimit --pid %d --nofile=%d:".formatted(node.jvmPid(), limit));
@@ -78,7 +78,7 @@ class SelfCheckIT {
       run(remedy.substring(0, remedy.indexOf(" (as root)")));
       Await.until(
           TestNode.PATIENCE,
-          "health to be well after the command that it said",
+          "health to recover after the command that it named",
           () -> !node.ctl("health").out().contains("that it may have"));
 
       Path record = node.state().resolve("esp/sealed_configuration.pb");
@@ -92,7 +92,7 @@ class SelfCheckIT {
 
   @Test
   @DisplayName(
-      "a damaged record in the middle of etcd's log is the last line of a start, with what to do")
+      "a damaged record in the middle of etcd's log is named in the last line of a start, with the remedy")
   void damagedLog() throws Exception {
     try (TestNode node = TestNode.member(directory.resolve("n"), "127.0.47.2", Mode.INSECURE)) {
       Path etcd = node.state().resolve("data/etcd");
@@ -101,7 +101,7 @@ class SelfCheckIT {
         log = files.filter(file -> file.toString().endsWith(".wal")).min(Path::compareTo).get();
       }
       try (RandomAccessFile file = new RandomAccessFile(log.toFile(), "rw")) {
-        // Within the second of the first two records, of which the first is a checksum.
+        // This is within the second record; the first one is a checksum.
         file.seek(40);
         int damaged = file.read() ^ FLIPPED;
         file.seek(40);
@@ -118,7 +118,7 @@ class SelfCheckIT {
 
   @Test
   @DisplayName(
-      "a CA of etcd that has ended is the last line of a start, with its file, the end and the clock")
+      "an expired CA of etcd is named in the last line of a start, with its file, its end and the clock")
   void endedAuthority() throws Exception {
     try (TestNode node = TestNode.member(directory.resolve("n"), "127.0.47.3", Mode.INSECURE)) {
       Path file = node.state().resolve("data/etcd/pki/ca.pem");

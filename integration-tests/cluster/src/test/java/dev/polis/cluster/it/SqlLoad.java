@@ -17,7 +17,7 @@ import java.util.concurrent.atomic.AtomicLong;
  */
 final class SqlLoad implements AutoCloseable {
 
-  /** Enough that two transactions seldom meet at one row. */
+  /** So many that two transactions seldom use the same row. */
   private static final int ACCOUNTS = 1000;
 
   private static final int LARGEST_CHANGE = 5000;
@@ -94,12 +94,12 @@ final class SqlLoad implements AutoCloseable {
     return committed.get();
   }
 
-  /** Ends the clients, which are in the midst of a transaction at most: it is rolled back. */
+  /** Ends the clients; a transaction under way is rolled back. */
   @Override
   public void close() throws SQLException {
     clients.forEach(SteadyCaller::close);
     for (Connection connection : connections) {
-      // The end of its client has closed the socket, over which a close would say goodbye.
+      // The client's end has closed the socket, on which close() would send a message.
       connection.abort(Runnable::run);
     }
   }

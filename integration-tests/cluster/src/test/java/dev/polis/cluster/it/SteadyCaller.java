@@ -7,7 +7,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 
-/** Calls a node again and again, one call after the other, and keeps the first failure. */
+/** Calls a node repeatedly, one call after the other, and keeps the first failure. */
 final class SteadyCaller implements AutoCloseable {
 
   /** A call. */
@@ -17,8 +17,8 @@ final class SteadyCaller implements AutoCloseable {
   }
 
   /**
-   * Between two calls. Far shorter than any gap that a person would notice; ten callers without one
-   * would take a core from what they watch. The long form makes none.
+   * The pause between two calls, far shorter than a gap that a person would notice. Without it, ten
+   * callers would take a core from the node. The long form has no pause.
    */
   private static final Duration PAUSE = Tier.isLong() ? Duration.ZERO : Duration.ofMillis(5);
 
@@ -52,10 +52,10 @@ final class SteadyCaller implements AutoCloseable {
     return answered.get();
   }
 
-  /** Waits until calls that begin now are answered; fails with the first that was refused. */
+  /** Waits until calls that begin now are answered; fails with the first failed one. */
   void awaitMore(String when) throws Exception {
     int before = answered.get();
-    // The one that is on its way, and one that begins after it.
+    // Waits for the call under way, and for one that begins after it.
     Await.until(
         TestNode.PATIENCE,
         "calls to be answered " + when,

@@ -52,14 +52,12 @@ final class SteadyStream implements AutoCloseable {
     }
   }
 
-  /** Returns how many messages have come. */
+  /** Returns the number of received messages. */
   int received() {
     return received.get();
   }
 
-  /**
-   * Waits until more messages have come than there were; fails with an end that is not UNAVAILABLE.
-   */
+  /** Waits for more messages than the given number; fails with an end that is not UNAVAILABLE. */
   void awaitMoreThan(int before, String when) throws Exception {
     Await.until(
         TestNode.PATIENCE,

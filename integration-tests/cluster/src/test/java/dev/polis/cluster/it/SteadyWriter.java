@@ -4,9 +4,7 @@ import dev.polis.wire.common.NodeLabels;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 
-/**
- * Writes ever greater numbers to one label of a node, and knows the last one that was acknowledged.
- */
+/** Writes growing numbers to one label of a node, and keeps the last acknowledged one. */
 final class SteadyWriter implements AutoCloseable {
 
   private static final String LABEL = "steady-writer";
@@ -41,7 +39,7 @@ final class SteadyWriter implements AutoCloseable {
     caller.check(when);
   }
 
-  /** Returns the acknowledged number that is not there any more; empty if none is missing. */
+  /** Returns the acknowledged number that is missing; empty if none is. */
   List<Long> lost() throws Exception {
     long expected = acknowledged.get();
     long stored =

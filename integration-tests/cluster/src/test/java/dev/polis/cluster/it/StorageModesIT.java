@@ -25,10 +25,10 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Takes a node's data volume through its life in each of its three protections. */
+/** Leads a node's data volume through its life, in each of the three protections. */
 class StorageModesIT {
 
-  /** What a volume is protected by, as the option says it, and what that needs. */
+  /** Names the protection of a volume by its option, with the programs that it needs. */
   enum Mode {
     INSECURE("insecure", "data", List.of()),
     ENCRYPTED(
@@ -61,16 +61,16 @@ class StorageModesIT {
     }
   }
 
-  /** Unlikely enough not to be in a file by chance. */
+  /** A marker that is not in a file by chance. */
   private static final String WITNESS = "witness-5b1f0c7e9a";
 
-  /** Enough to read a volume quickly; a marker across the edge of two blocks is found, too. */
+  /** Large enough to read a volume quickly; a marker across two blocks is found, too. */
   private static final int BLOCK = 4 << 20;
 
-  /** The smallest volume there is: these tests read all of it, several times. */
+  /** The smallest possible volume, since these tests read all of it several times. */
   static final String SMALL = "dev.polis.storage.volume.mebibytes=512";
 
-  /** Most of a volume's image. */
+  /** The content of most blocks of a volume's image. */
   private static final byte[] HOLE = new byte[BLOCK];
 
   @TempDir Path directory;
@@ -78,7 +78,7 @@ class StorageModesIT {
   @Test
   @Tag("attack")
   @Tag("full")
-  @DisplayName("the strongest volume keeps its data over a stop and a kill, and gives nothing away")
+  @DisplayName("the strongest volume keeps its data over a stop and a kill, and reveals nothing")
   void theStrongestVolumeLives() throws Exception {
     lives(Mode.AUTHENTICATED_ENCRYPTED);
   }
@@ -86,7 +86,7 @@ class StorageModesIT {
   @ParameterizedTest(name = "{0}")
   @Tag("full")
   @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "AUTHENTICATED_ENCRYPTED")
-  @DisplayName("a volume keeps its data over a stop and a kill, and gives nothing away")
+  @DisplayName("a volume keeps its data over a stop and a kill, and reveals nothing")
   void aVolumeLives(Mode mode) throws Exception {
     lives(mode);
   }
@@ -115,7 +115,10 @@ class StorageModesIT {
     }
   }
 
-  /** A node that is root gives etcd an account, but on a volume that only one can make files on. */
+  /**
+   * Requires that a root node gives etcd an account, except on a volume where only one user can
+   * make files.
+   */
   private static void etcdHasItsAccount(TestNode node, Mode mode) throws Exception {
     if (!Needs.isRoot()) {
       return;
@@ -127,7 +130,9 @@ class StorageModesIT {
     assertEquals(root, health.contains("etcd runs as root: "), health);
   }
 
-  /** Skips the test where such a volume cannot be; fails in words where a program is missing. */
+  /**
+   * Skips the test where such a volume is impossible; fails with a reason if a program is missing.
+   */
   static void requireGround(Mode mode) {
     if (!mode.encrypted()) {
       return;
@@ -156,7 +161,9 @@ class StorageModesIT {
     assertEquals(List.of(), node.leftovers(), down.all());
   }
 
-  /** Finds every marker in a plain folder, which shows that the search can find, and else none. */
+  /**
+   * Requires all markers in a plain folder, which proves that the search works, and none elsewhere.
+   */
   private static void searchBacking(TestNode node, Mode mode, String id) throws Exception {
     Path backing = node.state().resolve(mode.backing);
     assertTrue(Files.exists(backing), backing + " is where the volume should lie");
@@ -221,11 +228,11 @@ class StorageModesIT {
     remembers(node, id);
   }
 
-  /** The volume stays mounted, so no key is needed to go on with it. */
+  /** Requires that the volume stays mounted, so that the next start needs no key. */
   private static void isAdoptedAfterKill(TestNode node, String id) throws Exception {
     long etcd = node.etcd().pid();
     node.killJvm();
-    assertFalse(node.mounts().isEmpty(), "the volume is gone with the JVM");
+    assertFalse(node.mounts().isEmpty(), "the volume was unmounted with the JVM");
     List<String> mounts = node.mounts();
     node.up();
     assertEquals(etcd, node.etcd().pid());

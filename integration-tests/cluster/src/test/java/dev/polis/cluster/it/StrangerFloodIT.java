@@ -50,7 +50,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Checks what strangers can do to a real node: floods of connections at each of its ports, and of
+ * Attacks a real node as strangers can: with floods of connections at each of its ports, and of
  * calls at the port for developers. The long form, {@code polis test --long}, opens 10,000
  * connections at each port, holds them, and reads the log for 60 s; the short one 2,000, and 5 s.
  */
@@ -60,10 +60,10 @@ class StrangerFloodIT {
   private static final int CONNECTIONS = LONG ? 10_000 : 2_000;
   private static final Duration READING = Duration.ofSeconds(LONG ? 60 : 5);
 
-  /** What is promised of each answer. */
+  /** The promised time of each answer. */
   private static final Duration PROMISED = Duration.ofSeconds(2);
 
-  /** So that a slow answer is measured: by itself polisctl waits for 15 s. */
+  /** Longer than polisctl's own 15 s, so that a slow answer is measured. */
   private static final String TIMEOUT = "--timeout=60";
 
   private static final String ADDRESS = "127.0.79.1";
@@ -71,13 +71,15 @@ class StrangerFloodIT {
   private static final int DEBUG = 7837;
   private static final int STRANGERS = 50;
 
-  /** A node of 96 MiB of heap, 48 MiB of code, its class metadata, and what Netty takes. */
+  /** The sum of 96 MiB of heap, 48 MiB of code, class metadata, and Netty's memory. */
   static final long RESIDENT_KIB = 320 << 10;
 
-  /** A member of one node with its records, and twice what Go takes for a connection. */
+  /** The memory of one member with its records, and twice Go's memory for each connection. */
   private static final long ETCD_KIB = (64 << 10) + 24L * CONNECTIONS;
 
-  /** Places of strangers at all ports of the node together; etcd's own two ports have no limit. */
+  /**
+   * The places for strangers at all ports of the node together; etcd's own two ports have no limit.
+   */
   private static final int PLACES = 256;
 
   private static final Set<Integer> OF_ETCD = Set.of(7833, 7834);
@@ -101,7 +103,7 @@ class StrangerFloodIT {
     node.close();
   }
 
-  /** Asks the curator, the node's management and its debug service, each on a new connection. */
+  /** Calls the curator, the node's management and its debug service, each on a new connection. */
   private static List<Duration> answers() {
     List<Duration> answers = new ArrayList<>();
     for (List<String> command :
@@ -113,13 +115,13 @@ class StrangerFloodIT {
       Finished answer = node.ctl(command.toArray(String[]::new));
       answers.add(Duration.ofNanos(System.nanoTime() - began));
       assertEquals(0, answer.code(), () -> command + ": " + answer.all());
-      // The words of a report that came another way, as the cluster did not answer.
+      // These words would mean that the cluster did not answer, and another source did.
       assertFalse(answer.err().contains("was not asked"), () -> command + ": " + answer.all());
     }
     return answers;
   }
 
-  /** Each, or one of etcd, one of calls and the one that serves pages. */
+  /** Returns all ports, or one of etcd, one of gRPC and the one of metrics. */
   private static IntStream ports() {
     return Tier.current() == Tier.QUICK
         ? IntStream.of(7834, 7835, 7840)
@@ -140,7 +142,7 @@ class StrangerFloodIT {
       do {
         answers.addAll(answers());
       } while (!flood.over());
-      // Also while all that is left of the flood is held.
+      // Measures also while the rest of the flood is held.
       answers.addAll(answers());
       Collections.sort(answers);
       long resident = residentKib(node.jvmPid());
@@ -158,7 +160,7 @@ class StrangerFloodIT {
           etcd,
           resident);
       assertEquals(CONNECTIONS, flood.opened(), flood::refusal);
-      // The node closes the others at once; this side hears of it a moment later.
+      // The node closes the others at once; this side notices it a moment later.
       Await.until(
           "at most %d connections of strangers are held".formatted(PLACES),
           () -> OF_ETCD.contains(port) || flood.held() <= PLACES);
@@ -168,7 +170,7 @@ class StrangerFloodIT {
     speed.assertWithin("polisctl answered", PROMISED, answers.getLast());
   }
 
-  /** How much memory the kernel counts for a process. */
+  /** Returns the memory that the kernel counts for a process. */
   static long residentKib(long pid) throws IOException {
     return status(pid, "VmRSS:");
   }
@@ -234,7 +236,7 @@ class StrangerFloodIT {
     System.out.printf(
         "debug flood: %d calls refused, %d answers and %d entries read; node at most %d KiB; slowest answer %d ms%n",
         refused.get(), replies.get(), entries.get(), most, slowest.toMillis());
-    assertTrue(replies.get() > 0 && entries.get() > 0, "nobody read anything");
+    assertTrue(replies.get() > 0 && entries.get() > 0, "no stranger read a line");
     assertEquals(pid, node.jvmPid());
     assertEquals(0, node.ctl("node", "list").code());
     assertTrue(most < RESIDENT_KIB, "the node took %d KiB".formatted(most));
@@ -246,7 +248,7 @@ class StrangerFloodIT {
     return channel;
   }
 
-  /** Calls what does not exist, with long names, which the node logs. */
+  /** Calls unknown methods with long names, which the node logs. */
   private static void refuse(ManagedChannel channel, AtomicBoolean stop, AtomicInteger refused) {
     while (!stop.get()) {
       try {
@@ -278,7 +280,7 @@ class StrangerFloodIT {
       try {
         Iterator<LogsResponse> responses =
             NodeDebugServiceGrpc.newBlockingStub(channel).logs(everything);
-        // One that is stuck reads a response, and then holds the call open without reading.
+        // A stuck stranger reads one response, and then holds the call open without reading.
         for (int i = 0; i < 200 && responses.hasNext(); i++) {
           entries.addAndGet(responses.next().getBacklogEntriesCount());
           if (stuck) {

@@ -32,16 +32,15 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Ends the processes of a node in the midst of swaps, and expects of the next start the old
- * generation or the new one, and all that the cluster has acknowledged. {@code -Dpolis.seed=N}
- * repeats the moments of a run.
+ * Ends the processes of a node during swaps, and expects from the next start the old or the new
+ * generation, and every acknowledged write. {@code -Dpolis.seed=N} repeats the moments of a run.
  */
 @Tag("full")
 @Tag("longer")
 class SwapCrashIT {
   private static final boolean LONG = Tier.isLong();
 
-  /** In the short form, twice each kind of kill. */
+  /** The number of kills; in the short form, two of each kind. */
   private static final int KILLS = Integer.getInteger("polis.kills", LONG ? 40 : 6);
 
   private static final long SEED = Long.getLong("polis.seed", System.nanoTime());
@@ -50,11 +49,11 @@ class SwapCrashIT {
   private static final String STORE = "dev.polis.plugins.store.PluginStore.";
   private static final String NOTES = "dev.polis.plugins.store.SwapNotes.";
 
-  /** What holds the cluster's records, what runs etcd, and a plugin from outside. */
+  /** The plugin that holds the cluster's records, the one that runs etcd, and an outside one. */
   private static final List<String> PLUGINS =
       List.of("dev.polis.curator", "dev.polis.consensus", FaultyPlugins.NAME);
 
-  /** The limits of a person's node are for organs that are larger. */
+  /** Shortens the standard limits, which are for larger organs. */
   private static final String[] QUICK = {
     "--set", "dev.polis.plugins.healthy.ms=100", "--set", "dev.polis.plugins.stop.ms=2500"
   };
@@ -65,9 +64,8 @@ class SwapCrashIT {
   /**
    * A point of a swap.
    *
-   * @param name for people
-   * @param agent the option that ends the process there
-   * @param committed whether the new generation counts there
+   * @param name the name in reports @param agent the option that ends the process there @param
+   *     committed whether the new generation is current there
    */
   private record Point(String name, String agent, boolean committed) {
     static Point stage(String stage) throws IOException {
@@ -119,7 +117,7 @@ class SwapCrashIT {
 
   @Test
   @DisplayName(
-      "killed at each stage of a swap: the next start undoes it or has it whole, and says which")
+      "after a kill at any stage of a swap, the next start undoes or completes the swap, and reports which")
   void killedAtEachStage() throws Exception {
     List<Point> points = points();
     victim.node.killJvm();
@@ -151,7 +149,8 @@ class SwapCrashIT {
   }
 
   @Test
-  @DisplayName("killed at moments of chance: the old or the new generation, never a mixture")
+  @DisplayName(
+      "after a kill at a random moment the old or the new generation runs, never a mixture")
   void killedAtAnyMoment() throws Exception {
     System.out.printf("kills of swaps with -Dpolis.seed=%d%n", SEED);
     Random random = new Random(SEED);
@@ -207,14 +206,14 @@ class SwapCrashIT {
         refused.lastLine().contains("the process ended 2 times during this swap"), refused::all);
   }
 
-  /** A node, and what has to be there after each of its ends. */
+  /** Holds a node, and the state that it must have after each of its ends. */
   private static final class Victim implements AutoCloseable {
     final TestNode node;
 
-    /** How long a swap of each plugin takes on this machine, with what sends its file. */
+    /** The time of a swap of each plugin on this machine, including the transfer of its file. */
     final Map<String, Duration> longest = new HashMap<>();
 
-    /** Null until the node was home for the first time. */
+    /** Null until the node is HOME for the first time. */
     CrashWriters writers;
 
     private FaultyPlugins plugins;
@@ -260,13 +259,13 @@ class SwapCrashIT {
       return node.ctl("plugin", "swap", file(plugin, version).toString());
     }
 
-    /** Swaps in a version that asks for more memory than there is. */
+    /** Swaps in a version that requests more memory than available. */
     Finished greedy(String version) throws Exception {
       Path file = plugins.version(version, "asks-for-more-than-there-is");
       return node.ctl("plugin", "swap", file.toString());
     }
 
-    /** Ends processes, and expects the next etcd to be another one if that was among them. */
+    /** Ends processes; if etcd is among them, the next etcd may be another process. */
     void kill(CrashKill kill) throws Exception {
       kill.end(node);
       if (kill.endsEtcd()) {
@@ -274,7 +273,7 @@ class SwapCrashIT {
       }
     }
 
-    /** Kills a while after the order of a swap. */
+    /** Kills processes a while after the order of a swap. */
     void killWhile(String plugin, String version, CrashKill kill, Duration delay) throws Exception {
       String file = file(plugin, version).toString();
       CompletableFuture<Finished> swap =
@@ -288,7 +287,7 @@ class SwapCrashIT {
       swap.get(TestNode.PATIENCE.toSeconds(), TimeUnit.SECONDS);
     }
 
-    /** Returns the version of a plugin that runs, of which there is one. */
+    /** Returns the running version of a plugin, and requires that there is only one. */
     String running(String plugin) throws Exception {
       List<String> found =
           rows(plugin, "bundle", "list").stream()
@@ -313,7 +312,7 @@ class SwapCrashIT {
           .anyMatch(swap -> swap.get("outcome").getAsString().equals("reverted"));
     }
 
-    /** Expects one generation, whole, and the cluster as it was. */
+    /** Requires one whole generation, and an unchanged cluster. */
     void requireWhole(String when) throws Exception {
       awaitHealth(when);
       Path store = node.state().resolve("plugins");
@@ -345,7 +344,7 @@ class SwapCrashIT {
       assertEquals(0, health.code(), () -> when + ": " + health.all());
     }
 
-    /** Puts what the JVM left where {@code polis up} tells it to. */
+    /** Puts the report of the JVM where a JVM that {@code polis up} starts writes it. */
     void keepCrashReport() throws IOException {
       Files.move(
           Path.of("hs_err_pid" + node.jvmPid() + ".log"),

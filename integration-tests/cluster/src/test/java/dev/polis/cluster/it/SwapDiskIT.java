@@ -18,19 +18,19 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Swaps a plugin while the disk of the plugin store is full at one write after the other. */
+/** Swaps a plugin while the disk of the plugin store is full, at each write in turn. */
 @Tag("full")
 class SwapDiskIT {
   private static final String BEFORE = "1.0.0";
   private static final String AFTER = "2.0.0";
 
-  /** The platform's bundles and what tests add to them. */
+  /** The space for the platform's bundles and the tests' additions. */
   private static final long PLENTY = 64L << 20;
 
-  /** A swap writes some twenty files of a page or two; more room leads nowhere. */
+  /** More pages than a swap needs, which writes some twenty files of a page or two. */
   private static final int MOST_PAGES = 40;
 
-  /** The parts of a swap that write, the most particular first. */
+  /** The parts of a swap that write, the most specific first. */
   private static final List<String> PLACES =
       List.of("the journal", "the new generation", "the history", "the plugin store");
 
@@ -43,7 +43,7 @@ class SwapDiskIT {
 
   @Test
   @DisplayName(
-      "a disk full at each write of a swap: the old generation, with what to do; then the new one")
+      "a disk full at any write of a swap: the old generation stays, with the remedy; then the new one runs")
   void fullAtEachWrite() throws Exception {
     Path state = directory.resolve("n");
     try (SmallDisk disk = SmallDisk.mounted(state.resolve("plugins"));
@@ -56,14 +56,14 @@ class SwapDiskIT {
       Path next = plugins.version(AFTER, FaultyPlugins.WELL);
 
       Map<String, Integer> places = new TreeMap<>();
-      // A dry run stores the file; the writes behind that need a turn of their own.
+      // A dry run stores the file; later writes need a run of their own.
       fill(disk, places, node, next, "--dry-run");
       fill(disk, places, node, next);
       assertEquals(List.of(AFTER), versions(node));
       System.out.println("a full disk was met by: " + places);
       requireMet(places, "the plugin store", "the journal", "the new generation");
 
-      // The start writes, too: it goes without.
+      // The start must succeed without free space, although it writes.
       disk.leave(0);
       node.killJvm();
       node.up("--set", "dev.polis.plugins.healthy.ms=100");
@@ -74,7 +74,7 @@ class SwapDiskIT {
     }
   }
 
-  /** Swaps with no room, and with more after each refusal, until it is carried out. */
+  /** Swaps without free space, and with more after each refusal, until the swap succeeds. */
   private static void fill(
       SmallDisk disk, Map<String, Integer> places, TestNode node, Path next, String... options)
       throws Exception {
@@ -89,7 +89,7 @@ class SwapDiskIT {
     }
   }
 
-  /** Expects that nothing has changed, and that it is said where room was missing. */
+  /** Requires that nothing has changed, and that the message names the full disk. */
   private static void requireRefused(TestNode node, Finished swap, Map<String, Integer> places)
       throws Exception {
     String end = swap.lastLine();
@@ -118,7 +118,7 @@ class SwapDiskIT {
             .toArray(String[]::new));
   }
 
-  /** Returns the versions that run, which are those of the generation. */
+  /** Returns the running versions, and requires that they are those of the generation. */
   private static List<String> versions(TestNode node) throws Exception {
     List<String> running = versions(node, "bundle");
     assertEquals(versions(node, "plugin"), running);

@@ -49,7 +49,7 @@ record TestDistribution(Path folder) {
     return folder.resolve("bundles").resolve(line(name).split(" ", 4)[3]);
   }
 
-  /** Leaves a bundle out, as a distribution that was put together without it. */
+  /** Removes a bundle, like a distribution that was assembled without it. */
   void remove(String name) throws IOException {
     Files.delete(jar(name));
     List<String> lines = new ArrayList<>(Files.readAllLines(list()));
@@ -88,7 +88,7 @@ record TestDistribution(Path folder) {
     list(name, "1.0.0", jar);
   }
 
-  /** Adds a bundle that was built elsewhere. */
+  /** Adds a bundle from elsewhere. */
   void add(String name, String version, Path bundle) throws Exception {
     Path jar = folder.resolve("bundles").resolve(bundle.getFileName());
     Files.copy(bundle, jar);

@@ -37,14 +37,14 @@ import java.util.stream.Stream;
 
 /**
  * Runs a node of the distribution as it ships, in a state directory of its own, with the operator's
- * command line. Whatever it started is ended when it is closed.
+ * command line. Closing it ends all processes that it started.
  */
 final class TestNode implements AutoCloseable {
 
-  /** A node is home within a few seconds; shared machines are several times slower. */
+  /** A node is HOME within a few seconds; shared machines are several times slower. */
   static final Duration PATIENCE = Duration.ofSeconds(120);
 
-  /** How often a node is looked at while it may come home at any moment. */
+  /** The interval of checks while a node may become HOME at any moment. */
   private static final Duration LOOK = Duration.ofMillis(20);
 
   private final Distribution distribution;
@@ -62,7 +62,7 @@ final class TestNode implements AutoCloseable {
     this.address = address;
   }
 
-  /** A node that has parameters and was never started. */
+  /** Makes a node with parameters that was never started. */
   static TestNode prepared(Path state, String address, String... more) throws Exception {
     TestNode node = bare(state, address);
     List<String> make = new ArrayList<>(List.of("params", "make", "--owner"));
@@ -74,20 +74,20 @@ final class TestNode implements AutoCloseable {
     return node;
   }
 
-  /** A node without parameters. */
+  /** Makes a node without parameters. */
   static TestNode bare(Path state, String address) {
     return new TestNode(Distribution.built(), state, address);
   }
 
   /**
-   * A node that was bootstrapped and owned before, and is stopped. Its start takes a fifth less
-   * work than a bootstrap.
+   * Makes a stopped node that was bootstrapped and owned before. Its start takes a fifth less work
+   * than a bootstrap.
    */
   static TestNode member(Path state, String address) throws Exception {
     return member(state, address, Optional.empty());
   }
 
-  /** The same with a data volume of this protection. */
+  /** Makes the same with a data volume of this protection. */
   static TestNode member(Path state, String address, Mode mode) throws Exception {
     return member(state, address, Optional.of(mode));
   }
@@ -101,7 +101,7 @@ final class TestNode implements AutoCloseable {
     return node;
   }
 
-  /** The same node, started from another distribution. */
+  /** Returns the same node, started from another distribution. */
   TestNode with(Path otherDistribution) {
     return new TestNode(new Distribution(otherDistribution), state, address);
   }
@@ -114,7 +114,7 @@ final class TestNode implements AutoCloseable {
     return address;
   }
 
-  /** The command line of a start; what begins as an option of a JVM is one. */
+  /** Returns the command line of a start; an option of the crash agent goes to the JVM. */
   private List<String> run(String... more) throws Exception {
     List<String> command =
         distribution.launcher("run", "--state", state.toString(), "--address", address);
@@ -124,7 +124,7 @@ final class TestNode implements AutoCloseable {
     }
     for (String option : more) {
       if (option.startsWith(CrashAgent.OPTION)) {
-        // What an agent changes cannot be taken from a cache.
+        // The AOT cache cannot be used with classes that an agent changes.
         command.removeIf(part -> part.startsWith(Distribution.AOT_OPTION));
         command.add(1, option);
       } else {
@@ -149,8 +149,7 @@ final class TestNode implements AutoCloseable {
     Files.createDirectories(state.resolve("log"));
     letOthersReach();
     Path output = log();
-    // Whoever runs the tests in the background of a shell, or under nohup, passes on that SIGINT or
-    // SIGHUP is ignored.
+    // A shell's background job, or nohup, would pass on that SIGINT or SIGHUP is ignored.
     List<String> command = new ArrayList<>(List.of("env", "--default-signal=INT,HUP"));
     command.addAll(run(more));
     command.addAll(opening);
@@ -166,7 +165,10 @@ final class TestNode implements AutoCloseable {
     }
   }
 
-  /** Opens the way to the state directory, as it is on a machine, so that children get accounts. */
+  /**
+   * Makes the path to the state directory passable for all users, as on a machine, so that children
+   * can run under accounts of their own.
+   */
   private void letOthersReach() throws IOException {
     for (Path above = state.getParent(); above != null; above = above.getParent()) {
       Set<PosixFilePermission> permissions = EnumSet.copyOf(Files.getPosixFilePermissions(above));
@@ -177,7 +179,7 @@ final class TestNode implements AutoCloseable {
     }
   }
 
-  /** The users of a process: real, effective, saved, and of the file system. */
+  /** Returns the users of a process: real, effective, saved, and of the file system. */
   static List<String> users(long pid) throws IOException {
     return Files.readAllLines(Path.of("/proc", Long.toString(pid), "status")).stream()
         .filter(line -> line.startsWith("Uid:"))
@@ -198,13 +200,13 @@ final class TestNode implements AutoCloseable {
     }
   }
 
-  /** Returns the stacks of the node's threads, or why its JVM does not tell them. */
+  /** Returns the stacks of the node's threads, or the reason why its JVM does not print them. */
   private String stacks() throws Exception {
     String jcmd = Path.of(System.getProperty("java.home"), "bin", "jcmd").toString();
     return finish(List.of(jcmd, String.valueOf(jvmPid()), "Thread.print"), Map.of()).all();
   }
 
-  /** Waits until the node is home or has ended, and returns whether it is home. */
+  /** Waits until the node is HOME or has ended, and returns whether it is HOME. */
   boolean awaitHomeOrEnd() throws Exception {
     try {
       Await.until(
@@ -217,13 +219,13 @@ final class TestNode implements AutoCloseable {
     return process.orElseThrow().isAlive();
   }
 
-  /** The last line of what the present start of the node has printed. */
+  /** Returns the last line of the present start's output. */
   String lastWords() {
     String text = said().strip();
     return text.substring(text.lastIndexOf('\n') + 1);
   }
 
-  /** Waits for a while, or until the node is home, and returns whether it is. */
+  /** Waits for a while, or until the node is HOME, and returns whether it is. */
   boolean isHomeWithin(Duration limit) throws InterruptedException {
     long deadline = System.nanoTime() + limit.toNanos();
     while (!isHome() && System.nanoTime() < deadline) {
@@ -239,11 +241,11 @@ final class TestNode implements AutoCloseable {
     if (!process.orElseThrow().isAlive()) {
       throw new AssertionError("the node has ended with " + process.orElseThrow().exitValue());
     }
-    // The file alone may have been left by a start that was killed.
+    // The file alone is no proof: a killed start may have left it behind.
     return said().contains("HOME after") && Files.exists(state.resolve("ephemeral/launcher/home"));
   }
 
-  /** What the present start of the node has printed. */
+  /** Returns the output of the present start of the node. */
   String said() {
     try {
       Path output = state.resolve("log/start-" + starts + ".txt");
@@ -253,12 +255,12 @@ final class TestNode implements AutoCloseable {
     }
   }
 
-  /** Starts the node where it must not come up, and returns how it ended. */
+  /** Starts the node in a state where it must be refused, and returns its end. */
   Finished refused(String... more) throws Exception {
     return finish(run(more), Map.of());
   }
 
-  /** The same under another user, who cannot write what this one owns. */
+  /** Does the same as another user, who cannot write this user's files. */
   Finished refusedAs(int user, String... more) throws Exception {
     List<String> command =
         new ArrayList<>(List.of("setpriv", "--reuid=" + user, "--regid=" + user, "--clear-groups"));
@@ -294,7 +296,7 @@ final class TestNode implements AutoCloseable {
     return new Finished(code, out.toString(), err.toString());
   }
 
-  /** The same as the operator does it, with the program of the distribution. */
+  /** Runs the same as an operator does, with the program of the distribution. */
   Finished ctlProgram(String... arguments) throws Exception {
     return finish(Distribution.built().ctl(state, arguments), Map.of());
   }
@@ -318,12 +320,12 @@ final class TestNode implements AutoCloseable {
     }
   }
 
-  /** The node's id, as its cluster knows it. */
+  /** Returns the node's id, as its cluster knows it. */
   String id() throws Exception {
     return json("node", "list").getAsJsonArray().get(0).getAsJsonObject().get("id").getAsString();
   }
 
-  /** Ends the node's process without a word. */
+  /** Ends the node's process without a warning. */
   void killJvm() throws InterruptedException {
     process.orElseThrow().destroyForcibly().waitFor();
   }
@@ -336,13 +338,13 @@ final class TestNode implements AutoCloseable {
     }
   }
 
-  /** Asks the node's process to end and be back. */
+  /** Sends the node's process SIGTERM and waits for its end. */
   int terminate() throws InterruptedException {
     process.orElseThrow().destroy();
     return process.orElseThrow().waitFor();
   }
 
-  /** Sends what Ctrl-C sends, and waits for the end. */
+  /** Sends SIGINT, as Ctrl-C does, and waits for the end. */
   int interrupt() throws Exception {
     finish(List.of("kill", "-INT", Long.toString(jvmPid())), Map.of()).requireSuccess("kill");
     return awaitEnd();
@@ -352,26 +354,26 @@ final class TestNode implements AutoCloseable {
     return process.orElseThrow().pid();
   }
 
-  /** The etcd of this node, wherever it came from. */
+  /** Returns the etcd of this node, from any start. */
   ProcessHandle etcd() {
     return children("etcd").stream()
         .findFirst()
         .orElseThrow(() -> new AssertionError("no etcd runs for " + state));
   }
 
-  /** All processes of this program that work in this node's state directory. */
+  /** Returns all processes of this program in this node's state directory. */
   List<ProcessHandle> children(String program) {
     return processes.of(program);
   }
 
-  /** What is mounted below this node's state directory, as the kernel tells it. */
+  /** Returns the mounts below this node's state directory, as the kernel lists them. */
   List<String> mounts() throws IOException {
     return Files.readAllLines(Path.of("/proc/self/mounts")).stream()
         .filter(line -> line.contains(state.toString()))
         .toList();
   }
 
-  /** Everything of this node that is alive or mounted; empty when it is down. */
+  /** Returns all processes and mounts of this node; empty when it is down. */
   List<String> leftovers() throws IOException {
     List<String> left = new ArrayList<>();
     processes.all().stream()
@@ -394,7 +396,7 @@ final class TestNode implements AutoCloseable {
     return finish(stopCommand(more), Map.of());
   }
 
-  /** The same at a terminal, where a question is answered so. */
+  /** Does the same at a terminal, with this answer to a question. */
   Finished downAtTerminal(String answer) throws Exception {
     String command =
         stopCommand().stream().map(word -> "'" + word + "'").collect(Collectors.joining(" "));
@@ -415,7 +417,7 @@ final class TestNode implements AutoCloseable {
     return command;
   }
 
-  /** Stops the node and its children, which must succeed. */
+  /** Stops the node and its children, and requires success. */
   void stop() throws Exception {
     Finished finished = down();
     if (finished.code() != 0) {
@@ -425,7 +427,7 @@ final class TestNode implements AutoCloseable {
     }
   }
 
-  /** A digest of every file below a folder, to see whether anything changed. */
+  /** Returns a digest of every file below a folder, to notice changes. */
   static Map<String, String> digests(Path folder) throws IOException {
     Map<String, String> digests = new TreeMap<>();
     Files.walkFileTree(
@@ -443,14 +445,14 @@ final class TestNode implements AutoCloseable {
     return digests;
   }
 
-  /** Leaves no process behind, and no mount: neither the test's folder could be deleted then. */
+  /** Ends all processes and mounts, with which the test's folder could not be deleted. */
   @Override
   public void close() {
     try {
       Optional<Finished> finished =
           Files.isDirectory(state) ? Optional.of(down("--anyway")) : Optional.empty();
       process.ifPresent(Process::destroyForcibly);
-      // A tmpfs is a test's own: no volume is one.
+      // A tmpfs belongs to a test, since no volume is one.
       List<String> left = mounts().stream().filter(line -> !line.startsWith("tmpfs ")).toList();
       if (!left.isEmpty()) {
         throw new AssertionError("still mounted: " + left + "; its stop: " + finished);

@@ -18,15 +18,15 @@ import org.junit.jupiter.api.Test;
 
 /**
  * Holds docs/threat-model.md against the tests that it names. A test with the tag {@code attack}
- * does what the row's attacker would do: it opens the connections, sends the bytes, presents the
- * certificate, changes the file or makes the call, and asserts that the attack fails and that what
- * it must not harm is unharmed. A test of a parser, of a setting or of the usual way has no such
- * tag. The report of a run says which of the named tests did not run.
+ * acts as the row's attacker: it opens the connections, sends the bytes, presents the certificate,
+ * changes the file or makes the call, and asserts that the attack fails without harm. A test of a
+ * parser, of a setting or of normal use has no such tag. The report of a run lists the named tests
+ * that did not run.
  */
 class ThreatModelTest {
   private static final Path REPOSITORY = Path.of(System.getProperty("polis.repository"));
 
-  /** A test as the last column names it: a link to its class, a colon, the sentence of the test. */
+  /** Matches a test in the last column: a link to its class, a colon, the sentence of the test. */
   private static final Pattern PROOF =
       Pattern.compile("\\[([A-Za-z0-9]+)]\\(\\.\\./([^)]+\\.java)\\): ([^|]+?)(?=; \\[|$)");
 
@@ -37,7 +37,7 @@ class ThreatModelTest {
 
   private static final Pattern PORT = Pattern.compile("\\b(\\d{4})\\b");
 
-  /** Columns of a row that names a threat: who, what, with which key, what stops them, test. */
+  /** The number of columns of a row: who, reaches, with which key, what stops them, test. */
   private static final int COLUMNS = 5;
 
   private static List<String[]> rows() throws IOException {
@@ -52,12 +52,12 @@ class ThreatModelTest {
     return rows;
   }
 
-  /** Returns the text of a class with strings joined that were broken into several lines. */
+  /** Returns the source of a class, with multi-line strings joined. */
   private static String source(Path file) throws IOException {
     return Files.readString(file).replaceAll("\"\\s*\\+\\s*\"", "");
   }
 
-  /** Returns the sentences of the tests in a class that attack. */
+  /** Returns the sentences of the attack tests in a class. */
   private static Set<String> attacks(Path file) throws IOException {
     Set<String> sentences = new TreeSet<>();
     String source = source(file);
@@ -73,7 +73,7 @@ class ThreatModelTest {
   }
 
   @Test
-  @DisplayName("each row of the threat model names tests that exist, one of which attacks")
+  @DisplayName("each row of the threat model names existing tests, one of which attacks")
   void rowsNameTests() throws IOException {
     List<String> wrong = new ArrayList<>();
     List<String[]> rows = rows();
@@ -96,7 +96,7 @@ class ThreatModelTest {
   }
 
   @Test
-  @DisplayName("each test that attacks is named by a row of the threat model")
+  @DisplayName("a row of the threat model names each test that attacks")
   void attacksHaveRows() throws IOException {
     Set<String> named = new TreeSet<>();
     for (String[] row : rows()) {

@@ -19,13 +19,13 @@ import org.junit.jupiter.api.Test;
 
 /**
  * Holds the tags of all tests to the tiers of {@link dev.polis.fixtures.Tier}, so that each class
- * runs in one of them. The report of a run holds the classes that ran against the same tags.
+ * runs in one of them. The report of a run compares the classes that ran with the same tags.
  */
 class TierRulesTest {
 
   private static final Set<String> TIERS = Set.of("full", "longer", "long", "alone");
 
-  /** Says what a test is for, and not when it runs; ThreatModelTest asks for it. */
+  /** A tag for the purpose of a test, not its tier; ThreatModelTest requires it. */
   private static final String ATTACK = "attack";
 
   private static final Pattern TEST =
@@ -38,7 +38,7 @@ class TierRulesTest {
   private static final Pattern CLASS_TAG =
       Pattern.compile("^@Tag\\(\"(\\w+)\"\\)", Pattern.MULTILINE);
 
-  /** A class that asks so for the tier does more in the long one than in the full one. */
+  /** Matches a class that reads the tier, and so does more work in the long one. */
   private static final Pattern ASKS =
       Pattern.compile("\\bTier\\.(?:isLong\\(|pick\\([^,]+,\\s*([^,]+),(?!\\s*\\1\\)))");
 
@@ -99,7 +99,7 @@ class TierRulesTest {
       boolean found =
           source.path().endsWith("Test.java")
               || source.path().endsWith("IT.java") && INTEGRATION.contains(source.module());
-      // A base class has its tests run by those that extend it.
+      // The tests of a base class run in its subclasses.
       boolean base = source.text().contains("\nabstract class ");
       if (source.hasTests() && !found && !base) {
         wrong.add(source.path());

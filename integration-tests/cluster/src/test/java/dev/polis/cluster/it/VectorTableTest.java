@@ -35,7 +35,7 @@ class VectorTableTest {
 
   private static final Pattern ID = Pattern.compile("\\b(" + IDS + "-\\d\\d)\\b");
 
-  /** Ids at the head of a name, with what joins them: the sentence begins behind them. */
+  /** Matches the ids at the head of a name, with the words that join them; the sentence follows. */
   private static final Pattern HEAD =
       Pattern.compile("^" + IDS + "-\\d\\d(?:(?:,| and)? " + IDS + "-\\d\\d)*:? ");
 

@@ -14,18 +14,18 @@ import java.util.TreeSet;
 import java.util.stream.Stream;
 
 /**
- * Names what one node's worker has made outside of its state directory, so that its end can be seen
- * beside other nodes of the machine.
+ * Names everything that one node's worker has made outside of its state directory, so that a test
+ * can check its removal beside other nodes.
  *
  * @param device the network device that leads into the sandbox
  * @param cgroup the name of the cgroup of all containers
- * @param addresses given to the loopback device
+ * @param addresses the addresses of the loopback device
  */
 record WorkerTraces(String device, String cgroup, Set<String> addresses) {
 
   private static final Path CGROUPS = Path.of("/sys/fs/cgroup");
 
-  /** Reads what a running worker has noted. */
+  /** Reads the notes of a running worker. */
   static WorkerTraces of(TestNode node) throws IOException {
     Path data = node.state().resolve("data");
     JsonObject record =
@@ -47,7 +47,7 @@ record WorkerTraces(String device, String cgroup, Set<String> addresses) {
         record.get("hostDevice").getAsString(), record.get("cgroup").getAsString(), addresses);
   }
 
-  /** Returns what of it is still there. */
+  /** Returns the things that still exist. */
   List<String> left() throws Exception {
     List<String> left = new ArrayList<>();
     String links =

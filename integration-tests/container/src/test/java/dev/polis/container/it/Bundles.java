@@ -30,7 +30,7 @@ import org.osgi.service.component.runtime.dto.ComponentDescriptionDTO;
 /** Finds and controls bundles and services from inside the framework. */
 final class Bundles {
 
-  /** How long anything may take on a machine that is busy with other things. */
+  /** The time limit of every wait, long enough for a busy machine. */
   static final Duration PATIENCE = Duration.ofSeconds(120);
 
   private Bundles() {}
@@ -46,7 +46,7 @@ final class Bundles {
         .orElseThrow(() -> new AssertionError("the distribution has no bundle " + symbolicName));
   }
 
-  /** What the distribution brings, but for the organs. */
+  /** Returns the distribution's bundles without the organs. */
   static List<Bundle> platform() throws IOException {
     Set<String> organs = organs();
     return Arrays.stream(context().getBundles())
@@ -55,7 +55,7 @@ final class Bundles {
         .toList();
   }
 
-  /** The names of the bundles that move: those below bundles/. */
+  /** Returns the names of the replaceable bundles: those below bundles/. */
   private static Set<String> organs() throws IOException {
     Path folder = Path.of(System.getProperty("polis.repository"), "bundles");
     try (Stream<Path> organs = Files.list(folder)) {
@@ -79,7 +79,7 @@ final class Bundles {
   private static Void update(
       ConfigurationAdmin admin, String pid, Dictionary<String, Object> values) {
     try {
-      // Not bound to the location of the caller, which is this bundle and not the component's.
+      // Leaves the location unbound, since the caller is this bundle and not the component's.
       admin.getConfiguration(pid, null).update(values);
       return null;
     } catch (IOException e) {
@@ -87,7 +87,7 @@ final class Bundles {
     }
   }
 
-  /** Waits for a service, asks it and lets go of it: what is held cannot be collected. */
+  /** Waits for a service, calls it and releases it, since a held service cannot be collected. */
   static <S, T> T ask(Class<S> type, Function<S, T> question) throws Exception {
     Await.until(PATIENCE, "a service " + type.getName(), () -> reference(type) != null);
     ServiceReference<S> reference = reference(type);
@@ -102,7 +102,7 @@ final class Bundles {
     return reference(type) != null;
   }
 
-  /** The bundle that offers a service of a type. */
+  /** Returns the name of the bundle that offers a service of a type. */
   static String provider(Class<?> type) throws Exception {
     Await.until(PATIENCE, "a service " + type.getName(), () -> reference(type) != null);
     return reference(type).getBundle().getSymbolicName();
@@ -113,8 +113,8 @@ final class Bundles {
   }
 
   /**
-   * Types of the services a bundle offers at this moment, sorted; without those that Declarative
-   * Services register in its name to be told of configurations.
+   * Returns the types of the services that a bundle offers now, sorted; without those that
+   * Declarative Services register in its name to receive configurations.
    */
   static Set<String> services(Bundle bundle) {
     Set<String> types = new TreeSet<>();
@@ -128,7 +128,10 @@ final class Bundles {
     return types;
   }
 
-  /** Components of a bundle with their state, in words for those that wait or have failed. */
+  /**
+   * Returns the components of a bundle with their state, and a text for those that wait or have
+   * failed.
+   */
   static List<String> waiting() throws Exception {
     return ask(ServiceComponentRuntime.class, Bundles::waiting);
   }
@@ -158,7 +161,7 @@ final class Bundles {
     };
   }
 
-  /** The bundles that have components, by what runs of them. */
+  /** Returns the names of the bundles that have components. */
   static Set<String> withComponents() throws Exception {
     return ask(
         ServiceComponentRuntime.class,

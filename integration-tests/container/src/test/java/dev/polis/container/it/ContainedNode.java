@@ -44,17 +44,17 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.osgi.framework.Bundle;
 
-/** Runs a node with its organs in the framework the tests run in. */
+/** Runs a node with its organs in the tests' own framework. */
 final class ContainedNode {
 
-  /** In the order they need each other. */
+  /** The organs in the order of their dependencies. */
   static final List<String> ORGANS =
       List.of("storage", "network", "consensus", "curator", "cluster", "roles");
 
-  /** Where every node's curator listens. */
+  /** The port of every node's curator. */
   private static final int CURATOR_PORT = 7835;
 
-  /** An address of its own, for the ports every node has. */
+  /** An address of its own, for the ports that every node has. */
   private static final String ADDRESS = "127.0.26.2";
 
   private final TestBoot boot = new TestBoot();
@@ -62,7 +62,7 @@ final class ContainedNode {
   private final Path state = Path.of(System.getProperty("polis.scratch"), "node");
   private final Map<String, Set<String>> services = new HashMap<>();
 
-  /** Creates a cluster of one on an empty disk and waits until the node is home. */
+  /** Creates a cluster of one node on an empty disk, and waits until the node is HOME. */
   void create() throws Exception {
     configure();
     Bundles.context().registerService(BootReport.class, boot, new Hashtable<>());
@@ -86,7 +86,7 @@ final class ContainedNode {
     return state.resolve("parameters.pb");
   }
 
-  /** Returns the folder that all of the node's files are in. */
+  /** Returns the folder with all of the node's files. */
   Path folder() {
     return state;
   }
@@ -100,14 +100,14 @@ final class ContainedNode {
     return state.resolve("root/ephemeral/processes");
   }
 
-  /** Ends what a run that was killed has left running, and removes what is on disk. */
+  /** Ends the processes that a killed run left behind, and removes its files. */
   private void clear() throws Exception {
     for (ProcessRecord record : processes()) {
       Bundles.ask(ProcessManager.class, manager -> stop(manager, record.name()));
     }
     if (Files.exists(state)) {
       for (Path file : LiveTree.bottomUp(state)) {
-        // The manager of processes is at work, and needs its folder until the end.
+        // The manager of processes is running, and needs its folder until the end.
         if (!records().startsWith(file) && !file.startsWith(records())) {
           Files.delete(file);
         }
@@ -161,7 +161,7 @@ final class ContainedNode {
     return state.resolve("root/data");
   }
 
-  /** Gives a role to this node, or takes it away, as its owner does. */
+  /** Adds a role to this node, or removes it, as its owner does. */
   void changeRole(RoleName role, boolean wanted) throws Exception {
     try (OwnerSession session = session()) {
       session.changeRole(role, wanted);
@@ -223,12 +223,15 @@ final class ContainedNode {
     return Bundles.named("dev.polis." + organ);
   }
 
-  /** What an organ offered when the node was home for the first time. */
+  /** Returns the services that an organ offered when the node was first HOME. */
   Set<String> services(String organ) {
     return services.get(organ);
   }
 
-  /** Waits until all organs offer what they offered, are in the tree, and the node is home. */
+  /**
+   * Waits until all organs offer the same services as before, are in the tree, and the node is
+   * HOME.
+   */
   void awaitHome(String when) throws Exception {
     for (String organ : ORGANS) {
       Await.until(
@@ -252,7 +255,7 @@ final class ContainedNode {
         cluster -> cluster.status().peek().map(ClusterStatus::state).orElse(ClusterState.UNKNOWN));
   }
 
-  /** Who is in the trees of the instances of an organ, sorted. */
+  /** Returns the runnables in the trees of an organ's instances, sorted. */
   static Set<String> supervised(String organ) throws Exception {
     // A second instance has a number: root.storage~2.
     Pattern tree = Pattern.compile(Pattern.quote("root." + organ) + "(~[0-9]+)?([.].*)?");
@@ -265,7 +268,7 @@ final class ContainedNode {
                 .collect(Collectors.toCollection(TreeSet::new)));
   }
 
-  /** Process ids of the node's children. */
+  /** Returns the process ids of the node's children. */
   static List<Long> children() throws Exception {
     return processes().stream().map(ProcessRecord::pid).toList();
   }
@@ -274,7 +277,7 @@ final class ContainedNode {
     return Bundles.ask(ProcessManager.class, ProcessManager::records);
   }
 
-  /** Stops the organs as for a power off, and removes what they wrote. */
+  /** Stops the organs as for a power off, and removes their files. */
   void powerOff() throws Exception {
     boot.goDown();
     for (String organ : ORGANS.reversed()) {

@@ -28,7 +28,7 @@ import org.osgi.framework.Constants;
 /** Runs a framework with the distribution's bundles and a probe with the tests of one class. */
 final class Container implements AutoCloseable {
 
-  /** Kept, for a logger that nobody holds forgets its level. */
+  /** Kept, since an unreferenced logger forgets its level. */
   private static final Logger CONTAINER_LOG =
       Logger.getLogger("org.ops4j.pax.exam.nat.internal.NativeTestContainer");
 
@@ -49,7 +49,7 @@ final class Container implements AutoCloseable {
   static Container start(Class<?> tests) throws IOException {
     ContainerOptions options =
         new ContainerOptions(property("polis.distribution"), property("polis.scratch"));
-    // Not the defaults for tests: those would add bundles of their own, among them one that
+    // Uses no defaults for tests, which would add bundles of their own, among them one that
     // captures the log and offers another SLF4J.
     ExamSystem system = DefaultExamSystem.create(options.all());
     TestProbeBuilder probe = system.createProbe();
@@ -61,13 +61,13 @@ final class Container implements AutoCloseable {
         addresses.put(method, probe.addTest(tests, method.getName()));
       }
     }
-    // It takes bundles that are to be started later for broken ones, and says so of each.
+    // Pax Exam reports each bundle that is started later as broken.
     CONTAINER_LOG.setLevel(Level.OFF);
     TestContainer container = PaxExamRuntime.createContainer(system);
     container.start();
     try (InputStream bundle = probe.build().getStream()) {
       if (container.installProbe(bundle) < 0) {
-        // It has printed why.
+        // Pax Exam has printed the reason.
         throw new TestContainerException(
             "the bundle with the tests of " + tests + " did not start");
       }
@@ -79,16 +79,16 @@ final class Container implements AutoCloseable {
   }
 
   /**
-   * Runs a method inside.
+   * Runs a method inside the framework.
    *
    * @param arguments of types of the Java runtime
-   * @throws Throwable what the method throws
+   * @throws Throwable the exception of the method
    */
   void call(Method method, List<Object> arguments) throws Throwable {
     try {
       container.call(new Call(addresses.get(method), arguments));
     } catch (TestContainerException e) {
-      // The probe wraps in one what is checked.
+      // The probe wraps checked exceptions in this one.
       throw e.getCause() == null ? e : e.getCause();
     }
   }
@@ -125,7 +125,7 @@ final class Container implements AutoCloseable {
     return Path.of(value);
   }
 
-  /** A method of the probe with the arguments of one call. */
+  /** Holds a method of the probe with the arguments of one call. */
   private record Call(TestAddress method, List<Object> values) implements TestAddress {
     @Override
     public String identifier() {

@@ -9,14 +9,14 @@ import org.junit.jupiter.api.extension.ExtensionContext.Namespace;
 import org.junit.jupiter.api.extension.InvocationInterceptor;
 import org.junit.jupiter.api.extension.ReflectiveInvocationContext;
 
-/** Starts a container for a class and sends its methods there instead of running them here. */
+/** Starts a container for a class, and sends its methods there instead of running them here. */
 final class ContainerExtension implements BeforeAllCallback, InvocationInterceptor {
 
   private static final Namespace OURS = Namespace.create(ContainerExtension.class);
 
   @Override
   public void beforeAll(ExtensionContext context) throws Exception {
-    // The store closes what it holds after the last method of the class.
+    // The store closes its values after the last method of the class.
     context.getStore(OURS).put(Container.class, Container.start(context.getRequiredTestClass()));
   }
 

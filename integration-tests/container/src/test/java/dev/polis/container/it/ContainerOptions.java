@@ -24,17 +24,19 @@ import org.ops4j.pax.exam.Option;
 import org.osgi.framework.Constants;
 
 /**
- * Lists what is in the container: what the launcher would put there, and what tests need besides.
+ * Lists the content of the container: the launcher's bundles and settings, and the tests' own.
  *
- * @param distribution the folder that was assembled
- * @param scratch where the framework may write
+ * @param distribution the assembled distribution @param scratch a folder for the framework
  */
 record ContainerOptions(Path distribution, Path scratch) {
 
-  /** How long the framework may take to start or to stop, on a machine that does other things. */
+  /** The time limit for a start or a stop of the framework, on a busy machine. */
   private static final Duration PATIENCE = Duration.ofSeconds(120);
 
-  /** Shared with the tests, so that a failed assertion is the same type inside and outside. */
+  /**
+   * The packages shared with the tests, so that a failed assertion has the same type inside and
+   * outside.
+   */
   private static final List<String> TESTING =
       List.of(
           "org.junit.jupiter.api",
@@ -47,7 +49,8 @@ record ContainerOptions(Path distribution, Path scratch) {
    */
   Option[] all() throws IOException {
     List<Option> options = new ArrayList<>();
-    // Emptied before each start; a node lies beside it, so that what it left running is found.
+    // This folder is emptied before each start; the node's is beside it, so that the next start
+    // finds its remaining processes.
     options.add(workingDirectory(scratch.resolve("framework").toString()));
     options.add(cleanCaches(true));
     options.add(systemTimeout(PATIENCE.toMillis()));
@@ -61,8 +64,8 @@ record ContainerOptions(Path distribution, Path scratch) {
   }
 
   /**
-   * Lists the system packages of a node that no bundle exports here: those that the launcher
-   * brings. Their classes are on the class path of the process that starts one.
+   * Lists the system packages of a node that no bundle exports here: those of the launcher, whose
+   * classes are on this process's class path.
    */
   private List<String> systemPackages() throws IOException {
     Set<String> exported = new HashSet<>();
@@ -76,16 +79,16 @@ record ContainerOptions(Path distribution, Path scratch) {
   }
 
   private static void settings(List<Option> options) {
-    // As the launcher sets them.
+    // The same settings as the launcher's.
     options.add(
         frameworkProperty(Constants.FRAMEWORK_BSNVERSION)
             .value(Constants.FRAMEWORK_BSNVERSION_MULTIPLE));
     options.add(frameworkProperty("felix.cache.locking").value("false"));
     options.add(frameworkProperty("felix.service.urlhandlers").value("false"));
     options.add(frameworkProperty("ds.loglevel").value("error"));
-    // Here more lies on the class path than the launcher has; nobody may find it there by luck.
+    // This class path has more than the launcher's, which bundles must not see by chance.
     options.add(frameworkProperty("felix.bootdelegation.implicit").value("false"));
-    // Surefire ends the JVM; two that stop one framework wait for each other.
+    // Surefire ends the JVM; two threads that stop one framework would wait for each other.
     options.add(frameworkProperty("felix.shutdown.hook").value("false"));
   }
 
@@ -100,7 +103,7 @@ record ContainerOptions(Path distribution, Path scratch) {
     }
   }
 
-  /** Components are started by the tests, once their configuration is in place. */
+  /** The tests start the components, once their configuration is in place. */
   private static boolean needsConfiguration(Path jar) throws IOException {
     return headers(jar).getValue("Service-Component") != null;
   }

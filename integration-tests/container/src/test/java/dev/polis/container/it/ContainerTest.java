@@ -11,8 +11,8 @@ import org.junit.jupiter.api.extension.ExtendWith;
  * {@code @ParameterizedTest} methods, and static {@code @BeforeAll} and {@code @AfterAll} methods.
  *
  * <p>Such a class and its methods are public and no two of its methods share a name. Each test has
- * an object of its own, inside; what is outside never sees it, so arguments are of types of the
- * Java runtime, and methods that would run between are refused.
+ * an object of its own inside, which code outside never sees; so arguments have types of the Java
+ * runtime, and methods that would run between the two are refused.
  */
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)

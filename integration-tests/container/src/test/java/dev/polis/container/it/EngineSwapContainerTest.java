@@ -37,7 +37,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.osgi.framework.Bundle;
 
-/** Swaps leaf organs of a node that is home through its swap engine, by calls of the owner. */
+/** Swaps leaf organs of a node that is HOME through its swap engine, by calls of the owner. */
 @ContainerTest
 public class EngineSwapContainerTest {
   private static final int MANAGEMENT_PORT = 7839;
@@ -50,7 +50,7 @@ public class EngineSwapContainerTest {
 
   private static final Map<String, DistributionManifest> manifests = new HashMap<>();
 
-  /** Creates a cluster of one, with a plugin store as the launcher leaves it. */
+  /** Creates a cluster of one node, with a plugin store as the launcher makes it. */
   @BeforeAll
   public static void bringHome() throws Exception {
     node.create();
@@ -104,7 +104,7 @@ public class EngineSwapContainerTest {
   }
 
   @Test
-  @DisplayName("management, debug and metrics are swapped while calls are made, and none fails")
+  @DisplayName("management, debug and metrics are swapped under calls, and none of the calls fails")
   public void leavesAreSwapped() throws Exception {
     Queue<String> failed = new ConcurrentLinkedQueue<>();
     AtomicLong calls = new AtomicLong();
@@ -170,7 +170,7 @@ public class EngineSwapContainerTest {
         .getHealth(GetHealthRequest.getDefaultInstance());
   }
 
-  /** Stages the next version of an organ and swaps it in; returns how that ended. */
+  /** Stages the next version of an organ and swaps it in; returns the outcome. */
   private static SwapProgress swap(OwnerSession session, String organ) throws Exception {
     PluginsGrpc.PluginsBlockingV2Stub plugins =
         PluginsGrpc.newBlockingV2Stub(session.channel())

@@ -22,11 +22,11 @@ import java.util.function.Predicate;
 import org.osgi.framework.ServiceReference;
 
 /**
- * Uses a node as its organs and its owner do, and notes what a swap must not do: calls that fail,
- * statuses that a node without a swap would not show. Whoever opens it closes it.
+ * Uses a node as its organs and its owner do, and records effects that a swap must not have: failed
+ * calls, and statuses that a node without a swap would not show. The opener closes it.
  */
 final class NodeLoad implements AutoCloseable {
-  /** 200 µs, in nanoseconds: what a caller does with an answer. */
+  /** 200 µs, in nanoseconds: the time that a caller spends on an answer. */
   private static final long PAUSE = 200_000;
 
   private final List<Thread> threads = new ArrayList<>();
@@ -37,7 +37,7 @@ final class NodeLoad implements AutoCloseable {
   private final AtomicLong slowest = new AtomicLong();
   private volatile boolean over;
 
-  /** One question to an organ. */
+  /** Makes one call of an organ. */
   private interface Question {
     void ask() throws Exception;
   }
@@ -131,7 +131,7 @@ final class NodeLoad implements AutoCloseable {
                 }));
   }
 
-  /** What went wrong; the same trouble is told ten times at most. */
+  /** Returns the failures; the same one is listed ten times at most. */
   List<String> troubles() {
     return troubles.stream().limit(10).toList();
   }
@@ -140,7 +140,7 @@ final class NodeLoad implements AutoCloseable {
     return calls.get();
   }
 
-  /** Returns how long the slowest call since the last question took, in milliseconds. */
+  /** Returns the time of the slowest call since the last question, in milliseconds. */
   double slowest() {
     return slowest.getAndSet(0) / 1e6;
   }

@@ -26,36 +26,35 @@ import org.osgi.framework.Bundle;
 import org.osgi.framework.Constants;
 import org.osgi.framework.wiring.BundleWiring;
 
-/** Stops and starts each organ of a node that is home. */
+/** Stops and starts each organ of a node that is HOME. */
 @Tag("longer")
 @ContainerTest
 public class OrganContainerTest {
 
-  /** Rounds after which the JVM is looked at: what is left once a round stands out by as many. */
+  /** The rounds before the JVM is examined: one leak in each round adds up to this many. */
   private static final int ROUNDS = Tier.isLong() ? 10 : 3;
 
   /**
-   * How many threads may be there by chance while rounds leave none behind: a call under way and an
-   * idle carrier of virtual threads. Less than one a round.
+   * The threads that the rounds may add by chance: a call under way and an idle carrier of virtual
+   * threads. Fewer than one per round.
    */
   private static final int THREADS_BY_CHANCE = 2;
 
   /**
-   * How many former loaders of an organ may be held while rounds leave none behind: a library used
-   * in some way for the first time may keep one for good, as told at {@link #nothingAccumulates}.
-   * Less than one a round.
+   * The former loaders of an organ that may stay reachable by chance: a library's first use may
+   * keep one for good, as {@link #nothingAccumulates} explains. Fewer than one per round.
    */
   private static final int LOADERS_BY_CHANCE = 1;
 
   private static final ContainedNode node = new ContainedNode();
 
-  /** Creates a cluster of one. */
+  /** Creates a cluster of one node. */
   @BeforeAll
   public static void bringHome() throws Exception {
     node.create();
   }
 
-  /** Ends the node; etcd goes with it. */
+  /** Ends the node and its etcd. */
   @AfterAll
   public static void powerOff() throws Exception {
     List<RunningProcess> children =
@@ -81,7 +80,8 @@ public class OrganContainerTest {
   }
 
   @Test
-  @DisplayName("organs see the launcher's contract through the system bundle, and no other organ")
+  @DisplayName(
+      "organs see the launcher's contract through the system bundle, and see no other organ")
   public void organsAreWiredToThePlatformAlone() {
     Set<Bundle> organs =
         ContainedNode.ORGANS.stream().map(ContainedNode::bundle).collect(Collectors.toSet());
@@ -114,7 +114,7 @@ public class OrganContainerTest {
     "cluster, roles",
     "roles, ''"
   })
-  @DisplayName("an organ that is stopped goes with those that need it, and all come back")
+  @DisplayName("organs that need a stopped organ stop with it, and all come back")
   public void anOrganGoesAndComes(String organ, String needing) throws Exception {
     node.awaitHome("before the stop of " + organ);
     List<Long> children = ContainedNode.children();
@@ -148,7 +148,7 @@ public class OrganContainerTest {
 
   @ParameterizedTest(name = "{0}")
   @ValueSource(strings = {"storage", "network", "consensus", "curator", "cluster", "roles"})
-  @DisplayName("an organ that is updated runs from a new loader, and nobody else notices")
+  @DisplayName("an updated organ runs from a new loader, and the others are not affected")
   public void anOrganIsUpdated(String organ) throws Exception {
     node.awaitHome("before the update of " + organ);
     List<Long> children = ContainedNode.children();
@@ -160,7 +160,7 @@ public class OrganContainerTest {
     assertEquals(children, ContainedNode.children(), "etcd was restarted by an update of " + organ);
   }
 
-  /** Tells loaders apart without holding one. */
+  /** Returns an identity of a loader, without keeping the loader reachable. */
   private static int loader(String organ) {
     return System.identityHashCode(
         ContainedNode.bundle(organ).adapt(BundleWiring.class).getClassLoader());
@@ -169,10 +169,8 @@ public class OrganContainerTest {
   @Test
   @DisplayName("rounds of updates of all organs leave no loader and no thread")
   public void nothingAccumulates() throws Exception {
-    // What is made once, at the first update, is no leak. gRPC and Netty keep some exceptions made
-    // at
-    // their first use, and the stack of each holds the loader of the organ that happened to be
-    // first.
+    // One-time objects of the first update are no leak. gRPC and Netty keep some exceptions of
+    // their first use, and the stack of each refers to the loader of the organ that was first.
     updateAll(new Residue());
     Map<String, Integer> before = Residue.threads();
     Residue residue = new Residue();
@@ -189,7 +187,7 @@ public class OrganContainerTest {
       ContainedNode.bundle(organ).update();
     }
     node.awaitHome("after all organs were updated");
-    // It begins when the node is home, and has threads that are counted.
+    // This work begins when the node is HOME, and has threads that are counted.
     Await.until(
         Bundles.PATIENCE,
         "the role server to be connected",
@@ -198,7 +196,7 @@ public class OrganContainerTest {
                 .anyMatch(dn -> dn.endsWith(".server.heartbeat")));
   }
 
-  /** What is on its way out gets the time to go. */
+  /** Gives objects that are about to end the time to do so. */
   private static void awaitThreads(Map<String, Integer> before) throws Exception {
     Map<String, Integer> after = new HashMap<>();
     try {

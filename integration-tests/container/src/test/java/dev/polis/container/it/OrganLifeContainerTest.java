@@ -38,8 +38,8 @@ import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleException;
 
 /**
- * Stops, starts, updates and downgrades every organ of a node that is home, by the framework's own
- * means, and updates it to one that cannot be wired.
+ * Stops, starts, updates and downgrades every organ of a node that is HOME, with the framework's
+ * own calls, and updates it to one that cannot be wired.
  */
 @Tag("longer")
 @ContainerTest
@@ -47,21 +47,21 @@ public class OrganLifeContainerTest {
   private static final List<String> LEAVES =
       List.of("management", "debug", "metrics", "containers", "kubernetes");
 
-  /** Rounds after which the JVM is looked at. */
+  /** The rounds before the JVM is examined. */
   private static final int ROUNDS = Tier.isLong() ? 10 : 3;
 
   /**
-   * What metaspace may grow by in the rounds: less than the classes of one organ in each round,
-   * which is what a leak would be.
+   * The allowed growth of metaspace over the rounds: less than a leak, which adds one organ's
+   * classes in each round.
    */
   private static final long METASPACE = 2L * 1024 * 1024;
 
   private static final ContainedNode node = new ContainedNode();
 
-  /** What each leaf offered when it was started. */
+  /** The services that each leaf offered after its start. */
   private static final Map<String, Set<String>> leaves = new HashMap<>();
 
-  /** Creates a cluster of one with all organs. */
+  /** Creates a cluster of one node with all organs. */
   @BeforeAll
   public static void bringHome() throws Exception {
     node.create();
@@ -89,7 +89,7 @@ public class OrganLifeContainerTest {
     for (String leaf : LEAVES) {
       Await.until(
           Bundles.PATIENCE,
-          leaf + " to offer what it offered before, " + when,
+          leaf + " to offer the same services as before, " + when,
           () -> Bundles.services(ContainedNode.bundle(leaf)).equals(leaves.get(leaf)));
     }
     assertEquals(List.of(), Bundles.waiting(), when);
@@ -103,7 +103,7 @@ public class OrganLifeContainerTest {
 
   @ParameterizedTest(name = "{0}")
   @ValueSource(strings = {"management", "debug", "metrics", "containers", "kubernetes"})
-  @DisplayName("an organ that nobody needs is stopped alone, and comes back")
+  @DisplayName("an organ that no other needs is stopped alone, and comes back")
   public void aLeafGoesAndComes(String leaf) throws Exception {
     awaitAll("before the stop of " + leaf);
     Bundle bundle = ContainedNode.bundle(leaf);
@@ -133,7 +133,7 @@ public class OrganLifeContainerTest {
         "containers",
         "kubernetes"
       })
-  @DisplayName("an organ is updated to its next version and downgraded to the one before")
+  @DisplayName("an organ is updated to its next version, and downgraded to the previous one")
   public void updatedAndDowngraded(String organ) throws Exception {
     awaitAll("before the update of " + organ);
     List<Long> children = ContainedNode.children();
@@ -166,7 +166,8 @@ public class OrganLifeContainerTest {
         "containers",
         "kubernetes"
       })
-  @DisplayName("an update that cannot be wired runs nothing of it, and the next good one is home")
+  @DisplayName(
+      "an update that cannot be wired runs none of its code, and the next valid one comes HOME")
   public void updatedToABrokenOne(String organ) throws Exception {
     awaitAll("before the broken update of " + organ);
     List<Long> children = ContainedNode.children();
@@ -185,7 +186,10 @@ public class OrganLifeContainerTest {
     assertEquals(children, ContainedNode.children(), "etcd was restarted");
   }
 
-  /** The framework starts a bundle again after an update only if it can, and logs why it cannot. */
+  /**
+   * The framework restarts a bundle after an update only if it can be wired, and otherwise logs the
+   * reason.
+   */
   private static void updateAndStart(Bundle bundle, Path jar) throws Exception {
     update(bundle, jar);
     bundle.start();
@@ -194,7 +198,7 @@ public class OrganLifeContainerTest {
   @ParameterizedTest(name = "{0}")
   @ValueSource(strings = {"storage", "consensus"})
   @DisplayName(
-      "calls while their provider is gone are answered or refused in words, and none hangs")
+      "calls during the absence of their provider are answered or refused with a reason, and none hangs")
   public void providerGoneWhileItIsCalled(String organ) throws Exception {
     awaitAll("before the calls to " + organ);
     AtomicLong answered = new AtomicLong();
@@ -244,7 +248,7 @@ public class OrganLifeContainerTest {
     }
   }
 
-  /** Calls a provider; returns false if there is none to be called. */
+  /** Calls a provider; returns false if there is none. */
   private static boolean call(String organ) {
     return organ.equals("storage")
         ? with(Storage.class, storage -> storage.data().peek())
@@ -268,7 +272,7 @@ public class OrganLifeContainerTest {
   @Test
   @DisplayName("rounds of updates of all organs leave no service, no MBean, no loader and no class")
   public void nothingAccumulates() throws Exception {
-    // What is made at the first update is made once.
+    // The first update makes one-time objects.
     updateAll(new Residue());
     Residue residue = new Residue();
     List<String> services = services();
@@ -294,7 +298,7 @@ public class OrganLifeContainerTest {
     awaitAll("after all organs were updated");
   }
 
-  /** Types of all services, sorted, with as many entries as there are services. */
+  /** Returns the types of all services, sorted, with one entry per service. */
   private static List<String> services() {
     return Arrays.stream(Bundles.context().getBundles())
         .flatMap(

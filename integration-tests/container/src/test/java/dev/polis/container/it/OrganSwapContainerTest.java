@@ -21,17 +21,17 @@ import org.osgi.framework.Bundle;
 import org.osgi.framework.Constants;
 import org.osgi.framework.ServiceReference;
 
-/** Lets another version of each deep organ take over beside the first, in a node that is used. */
+/** Lets another version of each deep organ take over beside the first, in a node under load. */
 @ContainerTest
 public class OrganSwapContainerTest {
   private static final int SWAPS = Integer.getInteger("polis.swaps", 4);
 
-  /** As in {@link OrganContainerTest}. */
+  /** The same number as in {@link OrganContainerTest}. */
   private static final int LOADERS_BY_CHANCE = 1;
 
   private static final ContainedNode node = new ContainedNode();
 
-  /** Creates a cluster of one. */
+  /** Creates a cluster of one node. */
   @BeforeAll
   public static void bringHome() throws Exception {
     node.create();
@@ -55,7 +55,7 @@ public class OrganSwapContainerTest {
     List<Double> slowest = new ArrayList<>();
     long calls;
     try (NodeLoad load = NodeLoad.open(node)) {
-      // Once without a measurement: what is made at the first use is made.
+      // Runs once without a measurement, so that one-time objects exist.
       swap(organ, residue);
       load.slowest();
       for (int swap = 0; swap < SWAPS; swap++) {
@@ -87,7 +87,7 @@ public class OrganSwapContainerTest {
       second.start();
       Await.until(
           Bundles.PATIENCE,
-          second + " to offer what it offered before",
+          second + " to offer the same services as before",
           () -> Bundles.services(second).equals(node.services(organ)));
       swap.switchTo(second);
       first.stop();
@@ -96,7 +96,8 @@ public class OrganSwapContainerTest {
   }
 
   /**
-   * Numbers of the services of all organs but one: a component that is activated anew has others.
+   * Returns the ids of the services of all organs but one, which a new activation of a component
+   * would change.
    */
   private static Map<String, List<Long>> registrations(String without) {
     Map<String, List<Long>> numbers = new TreeMap<>();
@@ -112,7 +113,7 @@ public class OrganSwapContainerTest {
     return numbers;
   }
 
-  /** The node's own mounts: other tests mount beside it at the same time. */
+  /** Returns the node's own mounts only, since other tests mount at the same time. */
   private static List<String> mounts() throws Exception {
     return Files.readAllLines(Path.of("/proc/self/mountinfo")).stream()
         .filter(line -> line.contains(node.folder().toString()))

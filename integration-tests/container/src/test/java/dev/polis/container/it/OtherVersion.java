@@ -34,7 +34,7 @@ final class OtherVersion {
     return copy(jar(bundle), bundle.getSymbolicName(), next, headers -> {});
   }
 
-  /** Makes the file of a next version that imports a package, which nobody may export. */
+  /** Makes the file of a next version that imports a package, which no bundle need export. */
   static Path importing(Bundle bundle, String packageName) throws IOException {
     return copy(
         jar(bundle),
@@ -46,7 +46,7 @@ final class OtherVersion {
                 packageName + "," + headers.getValue(Constants.IMPORT_PACKAGE)));
   }
 
-  /** Returns the file that a bundle was installed from, whatever it was updated to since. */
+  /** Returns the file from which a bundle was installed, also after updates. */
   static Path jar(Bundle bundle) {
     return Path.of(URI.create(bundle.getLocation().substring(REFERENCE.length())));
   }

@@ -16,8 +16,8 @@ import javax.tools.StandardJavaFileManager;
 import javax.tools.ToolProvider;
 
 /**
- * Makes a bundle as somebody outside of this project would: sources that no module compiles,
- * against the platform's jars of the distribution and nothing else.
+ * Makes a bundle as an outside project would: from sources that no module compiles, against only
+ * the platform's jars of the distribution.
  */
 final class OutsideBundle {
 
@@ -68,7 +68,7 @@ final class OutsideBundle {
     return filesBelow(lib).stream()
         .map(Path::getFileName)
         .map(Path::toString)
-        // Signatures of dev.polis.files mention messages.
+        // Signatures of dev.polis.files mention protobuf messages.
         .filter(jar -> jar.startsWith("dev.polis.") || jar.startsWith("protobuf-java"))
         .map(lib::resolve)
         .map(Path::toString)

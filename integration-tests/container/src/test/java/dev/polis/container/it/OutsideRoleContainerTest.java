@@ -17,14 +17,14 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.osgi.framework.Bundle;
 
-/** Runs a role of a bundle that is no module of this project, in a node that is home. */
+/** Runs a role from a bundle that is no module of this project, in a node that is HOME. */
 @ContainerTest
 public class OutsideRoleContainerTest {
 
   private static final RoleName ROLE = new RoleName("NightlyBackup");
   private static final ContainedNode node = new ContainedNode();
 
-  /** Creates a cluster of one. */
+  /** Creates a cluster of one node. */
   @BeforeAll
   public static void bringHome() throws Exception {
     node.create();
@@ -38,7 +38,7 @@ public class OutsideRoleContainerTest {
 
   @Test
   @DisplayName(
-      "a role from outside runs when the record names it, outlives its code, and ends with its role")
+      "an outside role runs when the record names it, its program outlives its code, and it ends when it is removed")
   public void aRoleFromOutside() throws Exception {
     Path made = OutsideBundle.make("example-role");
     Bundle bundle = Bundles.context().installBundle(made.toUri().toString());
@@ -47,7 +47,7 @@ public class OutsideRoleContainerTest {
 
     node.changeRole(ROLE, true);
     awaitRunning(true);
-    // The record is written before the program is started.
+    // The record exists before the program starts.
     Await.until(
         Bundles.PATIENCE,
         "its program to run",
@@ -68,7 +68,7 @@ public class OutsideRoleContainerTest {
     awaitRunning(false);
     Await.until(Bundles.PATIENCE, "its program to end with the role", () -> !alive(pid));
     Await.until(Bundles.PATIENCE, "its record to be deleted", () -> child().isEmpty());
-    // The plugin ends after its program, and its folder stays.
+    // The plugin ends after its program; its folder stays.
     Await.until(
         Bundles.PATIENCE,
         "the plugin to note why it was stopped",

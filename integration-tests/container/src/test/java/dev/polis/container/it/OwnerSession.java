@@ -8,14 +8,14 @@ import io.grpc.ManagedChannel;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Calls the curator as the owner of the cluster, without a second attempt.
+ * Calls the curator as the owner of the cluster, without retries.
  *
  * @param channel connected with the owner's certificate
  * @param node id of the node
  */
 record OwnerSession(ManagedChannel channel, String node) implements AutoCloseable {
 
-  /** Gives a role to the node, or takes it away. */
+  /** Adds a role to the node, or removes it. */
   void changeRole(RoleName role, boolean wanted) throws Exception {
     ManagementGrpc.newBlockingV2Stub(channel)
         .withWaitForReady()

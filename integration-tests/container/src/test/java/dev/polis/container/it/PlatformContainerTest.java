@@ -48,11 +48,11 @@ import org.osgi.service.cm.ConfigurationAdmin;
 import org.osgi.service.component.runtime.ServiceComponentRuntime;
 import org.slf4j.LoggerFactory;
 
-/** Tests the platform without a single organ. */
+/** Runs the platform without organs. */
 @ContainerTest
 public class PlatformContainerTest {
 
-  /** An address of its own, for the ports every node has. */
+  /** An address of its own, for the ports that every node has. */
   private static final String ADDRESS = "127.0.26.1";
 
   private static final int DEBUG_PORT = 7837;
@@ -66,7 +66,7 @@ public class PlatformContainerTest {
     Bundles.configure("dev.polis.plugins", Map.of("store", plugins));
     Bundles.configure(
         "dev.polis.rpc", Map.of("address", ADDRESS, "hold.ms", Bundles.PATIENCE.toMillis()));
-    // The launcher registers its own before the first bundle starts.
+    // The launcher registers its own services before the first bundle starts.
     Bundles.context().registerService(BootReport.class, new TestBoot(), new Hashtable<>());
     Bundles.start(Bundles.platform());
   }
@@ -80,7 +80,7 @@ public class PlatformContainerTest {
             .map(Bundle::toString)
             .toList();
     assertEquals(List.of(), idle);
-    // Of some forty; an empty folder would have nothing idle either.
+    // There are some forty; an empty folder would pass the next check, too.
     assertTrue(Bundles.platform().size() > 30, "few bundles: " + Bundles.platform());
     Set<String> composed = Bundles.withComponents();
     for (String name : List.of("logtree", "supervision", "process", "rpc", "plugins")) {
@@ -90,7 +90,7 @@ public class PlatformContainerTest {
   }
 
   @Test
-  @DisplayName("the services organs are built on are published, each by its own bundle")
+  @DisplayName("the services that organs need are published, each by its own bundle")
   public void servicesArePublished() throws Exception {
     assertEquals("org.apache.felix.scr", Bundles.provider(ServiceComponentRuntime.class));
     assertEquals("org.apache.felix.configadmin", Bundles.provider(ConfigurationAdmin.class));
@@ -101,7 +101,8 @@ public class PlatformContainerTest {
   }
 
   @Test
-  @DisplayName("what a bundle logs by java.util.logging arrives under the name of its organ")
+  @DisplayName(
+      "an entry that a bundle logs by java.util.logging arrives under the name of its organ")
   public void julArrives() throws Exception {
     Logger.getLogger("dev.polis.container.Jul").warning("said by JUL");
     awaitEntry("root.container", Severity.WARNING, "said by JUL");
@@ -110,7 +111,7 @@ public class PlatformContainerTest {
   }
 
   @Test
-  @DisplayName("what a bundle logs by SLF4J arrives under the name of its organ")
+  @DisplayName("an entry that a bundle logs by SLF4J arrives under the name of its organ")
   public void slf4jArrives() throws Exception {
     assertEquals(
         "dev.polis.libs.slf4j",
@@ -139,7 +140,7 @@ public class PlatformContainerTest {
   }
 
   @Test
-  @DisplayName("what is run under supervision appears in the tree and goes with its subtree")
+  @DisplayName("a supervised runnable appears in the tree, and leaves with its subtree")
   public void supervisionRuns() throws Exception {
     Supervisor supervisor = Bundles.ask(Supervisor.class, found -> found);
     Subtree subtree = supervisor.organ("container");
@@ -170,7 +171,7 @@ public class PlatformContainerTest {
 
   @Test
   @DisplayName(
-      "a call of a caller without a certificate is not held while its service is away, and the successor answers the next")
+      "a call without a certificate is not held while its service is absent, and the successor answers the next call")
   public void aStrangersCallIsNotHeld() throws Exception {
     RpcHost host = Bundles.ask(RpcHost.class, found -> found);
     ServiceRegistration<BindableService> first = serve("the first");
@@ -218,7 +219,7 @@ public class PlatformContainerTest {
     return Bundles.context().registerService(BindableService.class, new Words(words), properties);
   }
 
-  /** Answers with its words. */
+  /** Answers with its own text. */
   private static final class Words extends NodeDebugServiceGrpc.NodeDebugServiceImplBase {
     private final String words;
 

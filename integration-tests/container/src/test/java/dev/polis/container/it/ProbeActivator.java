@@ -7,10 +7,10 @@ import org.ops4j.pax.exam.ProbeInvoker;
 import org.osgi.framework.BundleActivator;
 import org.osgi.framework.BundleContext;
 
-/** Offers the tests of the probe to the container outside. Lives inside. */
+/** Offers the tests of the probe to the container outside. Runs inside the framework. */
 public final class ProbeActivator implements BundleActivator {
 
-  /** The property by which the container finds a method. */
+  /** The service property by which the container finds a method. */
   private static final String SIGNATURE = "Probe-Signature";
 
   /** Called by the framework. */
@@ -31,6 +31,6 @@ public final class ProbeActivator implements BundleActivator {
 
   @Override
   public void stop(BundleContext context) {
-    // The framework takes back what was registered.
+    // The framework unregisters the services.
   }
 }

@@ -11,7 +11,7 @@ import org.osgi.framework.Bundle;
 /**
  * Calls a method of a test class inside the framework.
  *
- * @param probe whose class it is
+ * @param probe the bundle of the class
  * @param type name of the class
  * @param method name of the method
  */
@@ -52,7 +52,7 @@ record ProbeMethod(Bundle probe, String type, String method) implements ProbeInv
     found.invoke(common ? null : tests.getConstructor().newInstance(), arguments);
   }
 
-  /** Types of the runtime and of what is shared pass as they are; the caller unwraps the rest. */
+  /** Types of the runtime and of shared packages pass unchanged; the caller unwraps the others. */
   private static RuntimeException unchecked(Throwable thrown) {
     return switch (thrown) {
       case Error error -> throw error;

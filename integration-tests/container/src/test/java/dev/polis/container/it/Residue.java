@@ -14,15 +14,15 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.osgi.framework.wiring.BundleWiring;
 
-/** Finds what stopped organs have left behind. */
+/** Finds the remains of stopped organs. */
 final class Residue {
 
-  /** A line of a thread dump that begins a thread: its number and its name. */
+  /** Matches the line of a thread dump that begins a thread: its number and its name. */
   private static final Pattern THREAD = Pattern.compile("#[0-9]+ \"([^\"]*)\".*");
 
   private final Map<String, List<WeakReference<ClassLoader>>> loaders = new TreeMap<>();
 
-  /** Remembers, without holding it, the loader an organ has now. */
+  /** Remembers the current loader of an organ, without keeping it reachable. */
   void note(String organ) {
     loaders.computeIfAbsent(organ, name -> new ArrayList<>()).add(loader(organ));
   }
@@ -33,10 +33,10 @@ final class Residue {
   }
 
   /**
-   * Waits until the loaders that were noted are gone.
+   * Waits until the remembered loaders are collected.
    *
-   * @param left how many of each organ may be held nevertheless
-   * @throws AssertionError naming the organs of which more are held
+   * @param left the loaders of each organ that may stay @throws AssertionError naming the organs of
+   *     which more stay
    */
   void awaitCollected(int left) throws Exception {
     try {
@@ -52,7 +52,7 @@ final class Residue {
     }
   }
 
-  /** How many former loaders of each organ are held, if more than allowed. */
+  /** Returns the number of former loaders of each organ that stay, if more than allowed. */
   private Map<String, Long> held(int left) {
     Map<String, Long> held = new TreeMap<>();
     loaders.forEach(
@@ -65,7 +65,7 @@ final class Residue {
     return held;
   }
 
-  /** The JVM's threads, virtual ones too, by name without digits. */
+  /** Returns the JVM's threads, including virtual ones, by name without digits. */
   static Map<String, Integer> threads() throws Exception {
     Path scratch = Path.of(System.getProperty("polis.scratch"));
     Path folder = Files.createTempDirectory(scratch, "threads");

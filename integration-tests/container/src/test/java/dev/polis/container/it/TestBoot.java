@@ -6,7 +6,7 @@ import dev.polis.boot.Wait;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
-/** Stands in for the launcher towards the organs. */
+/** Stands for the launcher towards the organs. */
 final class TestBoot implements BootReport {
 
   private final Queue<String> fatal = new ConcurrentLinkedQueue<>();
@@ -14,9 +14,9 @@ final class TestBoot implements BootReport {
   private volatile StopReason reason = StopReason.CODE_REPLACED;
 
   /**
-   * Whether an organ has said that the node is home.
+   * Returns whether an organ has reported that the node is HOME.
    *
-   * @throws AssertionError if one has given up
+   * @throws AssertionError if an organ has reported a fatal error
    */
   boolean isHome() {
     if (!fatal.isEmpty()) {
@@ -25,7 +25,7 @@ final class TestBoot implements BootReport {
     return home;
   }
 
-  /** From now on, what is deactivated stops its children. */
+  /** From now on, deactivated components stop their children. */
   void goDown() {
     reason = StopReason.POWER_OFF;
   }
@@ -55,7 +55,7 @@ final class TestBoot implements BootReport {
     return reason;
   }
 
-  /** Nobody looks at it. */
+  /** The tests do not read waits. */
   private static final class Quiet implements Wait {
     @Override
     public void detail(String text) {}

@@ -6,7 +6,7 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * A fenced block of a page.
+ * Holds a fenced block of a page.
  *
  * <p>Conditions are written in comments before it, one each:
  *
@@ -22,19 +22,18 @@ import java.util.stream.Stream;
  * </ul>
  *
  * @param page the page's path in the repository
- * @param line where it begins, counted from 1
- * @param language what stands behind the fence; may be empty
- * @param lines its text
- * @param conditions what the comments before it say, without {@code test:}
+ * @param line its first line, counted from 1 @param language the word behind the fence; may be
+ *     empty @param lines its text @param conditions the texts of the comments before it, without
+ *     {@code test:}
  */
 record Block(String page, int line, String language, List<String> lines, List<String> conditions) {
 
   private static final String PROMPT = "$ ";
 
   /**
-   * A command and what it prints.
+   * Holds a command and its output.
    *
-   * @param text as typed
+   * @param text the typed text
    * @param screen the lines below it; empty in a block of the language sh
    */
   record Command(String text, List<String> screen) {}
@@ -52,13 +51,13 @@ record Block(String page, int line, String language, List<String> lines, List<St
     return language.equals("console") || language.equals("sh");
   }
 
-  /** Tells whether a text without a language holds commands, which nothing would run. */
+  /** Returns whether a text without a language contains commands, which no test would run. */
   boolean hidesCommands() {
     return language.isEmpty()
         && lines.stream().anyMatch(each -> each.startsWith(PROMPT) || each.startsWith("./polis"));
   }
 
-  /** Returns what stands behind the first word of the conditions that begin with it. */
+  /** Returns the rest of each condition that begins with the word. */
   List<String> conditions(String word) {
     return conditions.stream()
         .filter(each -> each.equals(word) || each.startsWith(word + " "))

@@ -25,7 +25,7 @@ final class CommandCheck {
   /**
    * Makes a check.
    *
-   * @param help what {@code ./polis help} prints
+   * @param help the output of {@code ./polis help}
    */
   CommandCheck(String help) {
     this.help = help;
@@ -35,7 +35,7 @@ final class CommandCheck {
     return text.startsWith(SCRIPT + " ") || text.startsWith(CTL + " ");
   }
 
-  /** Returns what is wrong with a command; empty if it exists. */
+  /** Returns the fault of a command; empty if it exists. */
   Optional<String> fault(String text) {
     String first = END.split(COMMENT.matcher(text).replaceFirst(""))[0];
     List<String> words = Arrays.asList(first.strip().split("\\s+"));
@@ -53,7 +53,7 @@ final class CommandCheck {
     if (!command.equals("polis help") && help.lines().noneMatch(line -> line.startsWith(command))) {
       return Optional.of("./polis help does not list \"" + command + "\"");
     }
-    // What goes to Maven or to a benchmark is theirs to refuse.
+    // Maven and the benchmarks check their own arguments.
     if (command.equals("polis test") || command.equals("polis bench")) {
       return Optional.empty();
     }
@@ -71,7 +71,7 @@ final class CommandCheck {
     } catch (UnmatchedArgumentException e) {
       return Optional.of(e.getMessage());
     } catch (ParameterException incomplete) {
-      // A sentence may leave out what a command needs, but not name what it does not have.
+      // A sentence may leave out required arguments of a command, but not name unknown ones.
       return Optional.empty();
     }
   }

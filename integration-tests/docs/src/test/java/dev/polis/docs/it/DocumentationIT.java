@@ -22,14 +22,12 @@ import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.io.CleanupMode;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Reads every page in each tier, and runs its commands where everything is run. */
+/** Reads every page in each tier, and runs its commands in the fuller tiers. */
 class DocumentationIT {
 
   private static final Path REPOSITORY = Path.of(System.getProperty("polis.repository"));
 
-  /**
-   * Of 127/8, one for each page; the classes of the other integration tests have theirs below 90.
-   */
+  /** Addresses of 127/8, one for each page; the other integration tests use addresses below 90. */
   private static final int FIRST_ADDRESS = 1;
 
   @TempDir(cleanup = CleanupMode.ALWAYS)
@@ -45,7 +43,7 @@ class DocumentationIT {
 
   @TestFactory
   @Tag("full")
-  @DisplayName("the commands and screens of the pages are those of the machine")
+  @DisplayName("the commands of the pages run, and print the screens of the pages")
   Stream<DynamicContainer> screens() throws Exception {
     List<Page> pages = Page.all(REPOSITORY);
     CommandCheck check = new CommandCheck(help());
@@ -93,7 +91,7 @@ class DocumentationIT {
             .map(
                 block ->
                     DynamicTest.dynamicTest(
-                        block.place() + " does what it shows", () -> run(block, shell, check))),
+                        block.place() + " prints its screen", () -> run(block, shell, check))),
         Stream.of(DynamicTest.dynamicTest("the node of the page ends", shell::stopNode)));
   }
 
@@ -139,7 +137,8 @@ class DocumentationIT {
     try {
       runCommands(block, shell, environment);
     } catch (Throwable failure) {
-      // The next block expects the machine as the page has it, not the node of this one.
+      // Stops the node, since the next block expects the machine in the state that the page
+      // describes.
       try {
         shell.stopNode();
       } catch (Exception | AssertionError second) {

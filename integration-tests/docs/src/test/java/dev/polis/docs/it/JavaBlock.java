@@ -16,7 +16,10 @@ import javax.tools.JavaFileObject;
 import javax.tools.SimpleJavaFileObject;
 import javax.tools.ToolProvider;
 
-/** Compiles the Java of a page against what a bundle may use: the platform and its annotations. */
+/**
+ * Compiles the Java of a page against the classes that a bundle may use: the platform and its
+ * annotations.
+ */
 final class JavaBlock {
 
   private static final Pattern TYPE =
@@ -48,7 +51,7 @@ final class JavaBlock {
     }
   }
 
-  /** The platform as it ships; the annotations are needed at build time only. */
+  /** Returns the shipped platform, and the annotations, which are needed only at build time. */
   private static String classPath() throws IOException {
     try (Stream<Path> jars = Files.list(Distribution.built().folder().resolve("lib"))) {
       return Stream.concat(

@@ -10,7 +10,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * A page of the documentation.
+ * Holds a page of the documentation.
  *
  * @param name its path in the repository
  * @param blocks its fenced blocks
@@ -23,10 +23,10 @@ record Page(String name, List<Block> blocks, List<Span> spans) {
   private static final String FENCE = "```";
 
   /**
-   * Code within a sentence.
+   * Holds code within a sentence.
    *
    * @param text without the backquotes
-   * @param line where it stands, counted from 1
+   * @param line its line, counted from 1
    */
   record Span(String text, int line) {}
 

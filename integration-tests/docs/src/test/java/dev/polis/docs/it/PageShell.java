@@ -12,12 +12,12 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Runs the commands of one page in the repository, with a state directory and an address of its own
- * in place of the defaults.
+ * Runs the commands of one page in the repository, with its own state directory and address in
+ * place of the defaults.
  */
 final class PageShell {
 
-  /** What {@code up} may take on a busy machine; it gives up by itself before. */
+  /** The time limit of a command on a busy machine; {@code up} gives up by itself before. */
   private static final Duration LONGEST = Duration.ofMinutes(5);
 
   private final Path repository;
@@ -40,14 +40,14 @@ final class PageShell {
             "HOME", home.toString());
   }
 
-  /** Runs a command; standard output and standard error come as they would on a terminal. */
+  /** Runs a command; standard output and standard error are mixed as on a terminal. */
   Finished run(String command, Map<String, String> more) throws IOException, InterruptedException {
     return run(command, more, List.of());
   }
 
   /**
-   * Runs a command as on a machine that lacks some programs: their files are covered, in a mount
-   * namespace of its own, by one that is not executable.
+   * Runs a command as on a machine that lacks some programs: in a mount namespace of its own, a
+   * file that is not executable covers each of them.
    */
   Finished run(String command, Map<String, String> more, List<String> lacking)
       throws IOException, InterruptedException {
@@ -72,7 +72,7 @@ final class PageShell {
     return Finished.of(line, all, LONGEST);
   }
 
-  /** Returns a screen with the page's names for the folders: the reader has the default ones. */
+  /** Returns a screen with the default folders, which the page's reader has. */
   List<String> screen(Finished finished) {
     return finished
         .out()

@@ -5,12 +5,15 @@ import java.util.List;
 import java.util.regex.Pattern;
 
 /**
- * What a command printed, with times, ids and addresses replaced by their kind, so that the screen
- * of a page can be compared with that of a machine.
+ * Holds the output of a command, with times, ids and addresses replaced by their kind, so that a
+ * page's screen can be compared with a machine's.
  */
 final class Screen {
 
-  /** What differs from run to run, and the word that stands for it, in the order of replacement. */
+  /**
+   * The patterns of texts that differ from run to run, each with its placeholder, in the order of
+   * replacement.
+   */
   private enum Kind {
     NODE("metropolis-[0-9a-f]{32}"),
     FINGERPRINT("\\b[0-9a-f]{64}\\b"),
@@ -42,7 +45,7 @@ final class Screen {
       for (Kind kind : Kind.values()) {
         text = kind.pattern.matcher(text).replaceAll(kind.name());
       }
-      // Columns are as wide as what stands in them.
+      // The width of a column depends on its texts.
       text = text.substring(0, indent(text)) + gaps(text.substring(indent(text)));
       if (!text.isEmpty()) {
         normal.add(text);
@@ -59,7 +62,10 @@ final class Screen {
     return COLUMN_GAP.matcher(text).replaceAll("  ");
   }
 
-  /** Tells whether a printed screen is the expected one, in which {@code …} stands for anything. */
+  /**
+   * Returns whether a printed screen matches the expected one, in which {@code …} stands for any
+   * text.
+   */
   static boolean matches(List<String> expected, List<String> printed) {
     return matches(normalised(expected), 0, normalised(printed), 0);
   }

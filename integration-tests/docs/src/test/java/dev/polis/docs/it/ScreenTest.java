@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 class ScreenTest {
 
   @Test
-  @DisplayName("times, ids and addresses may differ, words may not")
+  @DisplayName("times, ids and addresses may differ, other words may not")
   void placeholders() {
     List<String> page =
         List.of("HOME after 3.6 s", "node metropolis-" + "9".repeat(32) + " at 127.0.0.1");
@@ -73,7 +73,7 @@ class ScreenTest {
   }
 
   @Test
-  @DisplayName("a command or an option that does not exist is found")
+  @DisplayName("an unknown command or option is found")
   void commands() {
     CommandCheck check = new CommandCheck("polis up [--detach]   start\n");
     assertTrue(check.fault("./polis up --detach   # once").isEmpty());

@@ -13,7 +13,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 
-/** Callers who do nothing wrong while others do: their calls are answered. */
+/** Calls a node correctly while others attack it, and requires answers. */
 final class Bystanders implements AutoCloseable {
 
   private static final int PAUSE_MILLISECONDS = 50;
@@ -27,7 +27,7 @@ final class Bystanders implements AutoCloseable {
 
   private Bystanders() {}
 
-  /** Strangers who ask for the CA, and the owner who asks for the bundles. */
+  /** Starts strangers that request the CA, and an owner that lists the bundles. */
   static Bystanders of(FaultNode node) throws Exception {
     Bystanders all = new Bystanders();
     all.call(
@@ -55,7 +55,9 @@ final class Bystanders implements AutoCloseable {
     }
   }
 
-  /** Calls again if the connection is lost: a starved machine misses the five seconds of a ping. */
+  /**
+   * Calls again after a lost connection: a starved machine may exceed the five seconds of a ping.
+   */
   private void answer(ManagedChannel channel, FuzzMethod method, Deadline deadline) {
     CallOptions options = CallOptions.DEFAULT.withDeadline(deadline).withWaitForReady();
     while (true) {
@@ -71,10 +73,10 @@ final class Bystanders implements AutoCloseable {
     }
   }
 
-  /** Fails with the first call that was not answered. */
+  /** Fails with the first call without an answer. */
   void check(String during) {
     if (failure.get() != null) {
-      throw new AssertionError("somebody was disturbed by " + during, failure.get());
+      throw new AssertionError("a caller was disturbed by " + during, failure.get());
     }
   }
 

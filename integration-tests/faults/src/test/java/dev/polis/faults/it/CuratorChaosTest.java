@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What writers and watchers of the curator see while consensus dies. */
+/** Checks the answers to writers and watchers of the curator while consensus fails. */
 @Tag("longer")
 class CuratorChaosTest {
 
@@ -31,7 +31,8 @@ class CuratorChaosTest {
   @TempDir Path directory;
 
   @Test
-  @DisplayName("etcd is killed again and again: no acknowledged write is lost, nobody goes back")
+  @DisplayName(
+      "etcd is killed repeatedly: no acknowledged write is lost, and no watcher sees an older value")
   void consensusIsKilled() throws Exception {
     try (FaultNode node = FaultNode.home(directory.resolve("n"), "127.0.32.1")) {
       RpcClients owner = node.asOwner();
@@ -54,7 +55,7 @@ class CuratorChaosTest {
   }
 
   @Test
-  @DisplayName("the way to etcd is cut in every manner: no acknowledged write is lost")
+  @DisplayName("the connection to etcd is cut in every way: no acknowledged write is lost")
   void theWayToConsensusIsCut() throws Exception {
     EtcdFixture etcd = EtcdFixture.durable(1);
     try (FaultyProxy way = FaultyProxy.to(etcd.member(0));
@@ -79,7 +80,7 @@ class CuratorChaosTest {
     return TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - since);
   }
 
-  /** Does harm, and ends the harm. */
+  /** Makes a fault, and ends it. */
   @FunctionalInterface
   private interface Fault {
     void strike(CuratorWorkload workload) throws Exception;
@@ -98,7 +99,7 @@ class CuratorChaosTest {
     return faults;
   }
 
-  /** Keeps up the harm until somebody has felt it. */
+  /** Keeps up a fault until a call has failed. */
   private static void whileFailing(
       CuratorWorkload workload, FaultyProxy way, Consumer<FaultyProxy> harm) throws Exception {
     long before = workload.failures();

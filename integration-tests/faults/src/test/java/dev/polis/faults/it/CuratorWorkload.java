@@ -27,7 +27,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
- * Writers and watchers of one node's labels, and what must be true of them whatever happens to
+ * Runs writers and watchers of one node's labels, and checks their results during faults of
  * consensus: each writer counts upwards under a label of its own, so that an older value after a
  * newer one is a lost write.
  */
@@ -35,7 +35,10 @@ final class CuratorWorkload implements AutoCloseable {
 
   private static final int SIZE = 8;
 
-  /** Longer than the curator waits for an election, so that it is the one to answer. */
+  /**
+   * Longer than the curator waits for an election, so that the curator ends the call, not this
+   * limit.
+   */
   private static final int CALL_SECONDS = 60;
 
   private final String node;
@@ -55,11 +58,10 @@ final class CuratorWorkload implements AutoCloseable {
   }
 
   /**
-   * Starts 8 writers and 8 watchers, a connection each.
+   * Starts 8 writers and 8 watchers, each with its own connection.
    *
-   * @param node whose labels they write
-   * @param dial makes a channel to the curator, as somebody who may write labels and watch nodes;
-   *     whoever made it closes it
+   * @param node the node with the labels @param dial makes a channel to the curator, with
+   *     permission to write labels and watch nodes; its maker closes it
    */
   static CuratorWorkload start(String node, Callable<ManagedChannel> dial) throws Exception {
     CuratorWorkload workload = new CuratorWorkload(node, dial);
@@ -67,7 +69,8 @@ final class CuratorWorkload implements AutoCloseable {
       workload.writers.add(workload.new Writer("writer" + index, workload.dial()));
       workload.watchers.add(workload.new Watching("watcher" + index, workload.dial()));
     }
-    // Once all are there: a watcher looks for the writer of what it hears.
+    // Starts the threads after all writers exist, since a watcher searches for the writer of each
+    // value.
     for (Writer writer : workload.writers) {
       workload.threads.add(Thread.ofVirtual().name(writer.label).start(writer::run));
     }
@@ -77,7 +80,7 @@ final class CuratorWorkload implements AutoCloseable {
     return workload;
   }
 
-  /** Dials again while the curator has no leader: an owner is made with its help. */
+  /** Dials again while the curator has no leader, which is needed to make an owner. */
   private ManagedChannel dial() throws Exception {
     AtomicReference<ManagedChannel> channel = new AtomicReference<>();
     Await.until(
@@ -97,7 +100,7 @@ final class CuratorWorkload implements AutoCloseable {
     return channel.get();
   }
 
-  /** Waits until each writer has written, and each watcher has heard, something newer than now. */
+  /** Waits until each writer has written, and each watcher has received, a newer value than now. */
   void awaitProgress(Duration within, String after) throws Exception {
     Map<String, Long> then = new TreeMap<>();
     writers.forEach(writer -> then.put(writer.label, writer.acknowledged));
@@ -109,12 +112,12 @@ final class CuratorWorkload implements AutoCloseable {
                 && watchers.stream().allMatch(watcher -> watcher.isBeyond(then)));
   }
 
-  /** How many calls and streams have failed so far. */
+  /** Returns the number of failed calls and streams so far. */
   long failures() {
     return answers.values().stream().mapToLong(AtomicLong::get).sum();
   }
 
-  /** Stops the writers, waits until all watchers have heard the same, and compares. */
+  /** Stops the writers, waits until all watchers have received the same values, and compares. */
   void verify(Duration within) throws Exception {
     writing = false;
     Map<String, Long> last = new TreeMap<>();
@@ -178,7 +181,7 @@ final class CuratorWorkload implements AutoCloseable {
     return found;
   }
 
-  /** Counts of all that happened. */
+  /** Returns all counts, as text. */
   @Override
   public String toString() {
     return "%d writes acknowledged and read back, %d with unknown outcome, %d refused; %d watches, events by watcher %s; failures by code %s"
@@ -265,14 +268,17 @@ final class CuratorWorkload implements AutoCloseable {
         case UNKNOWN, DEADLINE_EXCEEDED -> unknown++;
         case CANCELLED -> {
           if (writing) {
-            violated("%s=%d was cancelled by nobody: %s", label, value, status);
+            violated("%s=%d was cancelled without a cause: %s", label, value, status);
           }
         }
         default -> violated("%s=%d ended with %s", label, value, status);
       }
     }
 
-    /** The curator's own words say that nothing was changed; a broken connection says nothing. */
+    /**
+     * Counts a write as refused if the curator's message says that nothing was applied; after a
+     * broken connection the outcome is unknown.
+     */
     private void refusedOrUnknown(long value, Status status) {
       String words = String.valueOf(status.getDescription());
       if (words.contains("Nothing was applied")
@@ -316,7 +322,7 @@ final class CuratorWorkload implements AutoCloseable {
     }
   }
 
-  /** Follows the node, whatever ends its streams. */
+  /** Follows the node through all ends of its streams. */
   private final class Watching {
     private final String name;
     private final ManagedChannel channel;

@@ -21,27 +21,27 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A disk fails, stands still or is full under a real etcd; each acknowledged write is reread. */
+/** Lets a disk under a real etcd fail, stall or fill, and rereads each acknowledged write. */
 @Tag("full")
 class EtcdDiskTest {
 
   private static final long SEED = Long.getLong("polis.seed", System.nanoTime());
 
-  /** etcd reserves 64 MB for its log, and as much for the next one. */
+  /** The size of the disk: etcd reserves 64 MB for its log, and as much for the next one. */
   private static final long BYTES = 512L << 20;
 
-  /** A start of etcd does about 25, and each write one or two. */
+  /** The flushes that succeed: a start of etcd makes about 25, and each write one or two. */
   private static final int LEAST_FLUSHES = 60;
 
   private static final int MOST_FLUSHES = 150;
 
-  /** More than a disk that fails lets through. */
+  /** More writes than a failing disk accepts. */
   private static final int MOST_WRITES = 1000;
 
   private static final Duration STALL = Duration.ofSeconds(2);
   private static final int STALLS = 4;
 
-  /** A value takes a part of what room the disk has left. */
+  /** The part of the disk's free space that a value takes. */
   private static final int VALUE = 64 << 10;
 
   private static final long ROOM = 8 << 20;
@@ -51,7 +51,8 @@ class EtcdDiskTest {
   private final List<String> acknowledged = new ArrayList<>();
 
   @Test
-  @DisplayName("etcd on a disk whose flushes fail: no acknowledged write is lost once it recovers")
+  @DisplayName(
+      "etcd on a disk whose flushes fail loses no acknowledged write after the disk recovers")
   void flushesFail() throws Exception {
     int flushes = new Random(SEED).nextInt(LEAST_FLUSHES, MOST_FLUSHES);
     try (FaultyDisk disk = FaultyDisk.mount(BYTES, flushes)) {
@@ -66,7 +67,7 @@ class EtcdDiskTest {
   }
 
   @Test
-  @DisplayName("etcd on a disk that stands still for 2 s at a time continues; no write is lost")
+  @DisplayName("etcd on a disk that stalls for 2 s at a time continues and loses no write")
   void diskStalls() throws Exception {
     try (FaultyDisk disk = FaultyDisk.mount(BYTES, 0)) {
       try (EtcdOnDisk etcd = EtcdOnDisk.start(disk.point(), List.of())) {
@@ -96,7 +97,7 @@ class EtcdDiskTest {
   }
 
   @Test
-  @DisplayName("etcd on a disk that was full has each acknowledged write when there is room again")
+  @DisplayName("etcd on a disk that was full has each acknowledged write once there is space again")
   void diskIsFull() throws Exception {
     Needs.root("filling a disk");
     try (SmallDisk disk = SmallDisk.mounted(directory.resolve("disk"))) {
@@ -131,7 +132,9 @@ class EtcdDiskTest {
     return said;
   }
 
-  /** Starts another etcd on the disk, which knows each acknowledged write and takes another. */
+  /**
+   * Starts another etcd on the disk, which must have each acknowledged write and accept a new one.
+   */
   private void reread(Path disk) throws Exception {
     try (EtcdOnDisk etcd = EtcdOnDisk.start(disk, List.of())) {
       etcd.ctl("put", "afterwards", "value");

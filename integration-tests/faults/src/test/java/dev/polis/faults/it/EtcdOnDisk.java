@@ -16,8 +16,7 @@ import java.util.Map;
 /**
  * Runs an etcd of one member with its data on a given disk.
  *
- * @param root the disk it is on
- * @param port of its clients
+ * @param root the mount point of the disk @param port the port for clients
  */
 record EtcdOnDisk(Path root, int port, Process process) implements AutoCloseable {
 
@@ -67,7 +66,7 @@ record EtcdOnDisk(Path root, int port, Process process) implements AutoCloseable
     }
   }
 
-  /** Runs etcdctl, which must succeed. */
+  /** Runs etcdctl, and requires success. */
   Finished ctl(String... arguments) throws Exception {
     return tried("30s", arguments).requireSuccess(String.join(" ", arguments));
   }

@@ -9,7 +9,7 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** The power fails while clients write into etcd, which is started again on what is left. */
+/** Cuts the power while clients write into etcd, and starts etcd again on the remaining data. */
 @Tag("longer")
 class EtcdPowerLossTest {
 
@@ -19,7 +19,7 @@ class EtcdPowerLossTest {
     assertEquals(List.of(), outcome.violations());
   }
 
-  /** It shows that the test above can fail. */
+  /** Shows that the other test can fail. */
   @Test
   @Tag("full")
   void anEtcdThatForcesNothingIsCaught() throws Exception {

@@ -10,13 +10,13 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
 
-/** Writes keys into a real etcd one after the other; a start finds each that was acknowledged. */
+/** Writes keys into a real etcd one after the other; a start must find each acknowledged one. */
 final class EtcdScenario implements PowerScenario {
 
   private static final int WRITES = 12;
 
   private final List<String> more;
-  // Null unless one runs on the recorded disk.
+  // Null unless an etcd runs on the recorded disk.
   private EtcdOnDisk live;
 
   /**
@@ -34,7 +34,7 @@ final class EtcdScenario implements PowerScenario {
     return steps;
   }
 
-  /** Like the node, which begins a member anew that was never noted as complete. */
+  /** Begins an incomplete member anew, as the node does. */
   private void begin(Path root) throws Exception {
     live = start(root);
     live.ctl("put", "first", "value");
@@ -63,7 +63,7 @@ final class EtcdScenario implements PowerScenario {
   }
 
   private EtcdOnDisk start(Path root) throws Exception {
-    // Both files are written again in the course of so few writes.
+    // Even so few writes make a snapshot, and so rewrite both files.
     List<String> options = new ArrayList<>(List.of("--snapshot-count=5"));
     options.addAll(more);
     return EtcdOnDisk.start(root, options);
@@ -77,13 +77,15 @@ final class EtcdScenario implements PowerScenario {
     }
   }
 
-  /** etcd reserves 64 MB for its log, and as much for the next one. */
+  /**
+   * Returns the size of the disk: etcd reserves 64 MB for its log, and as much for the next one.
+   */
   @Override
   public long bytes() {
     return 512L << 20;
   }
 
-  /** Each is a start of etcd. */
+  /** Limits the moments, since each one costs a start of etcd. */
   @Override
   public int most(Effort effort) {
     return effort == Effort.LONG ? Integer.MAX_VALUE : 12;

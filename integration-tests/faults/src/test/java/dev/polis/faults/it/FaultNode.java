@@ -53,7 +53,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import javax.net.ssl.SSLContext;
 
-/** A node of the distribution as it ships, owned, and everything a test wants of it. */
+/**
+ * Runs a node of the shipped distribution, with an owner, and offers all that a test needs of it.
+ */
 final class FaultNode implements AutoCloseable {
 
   static final int CURATOR = 7835;
@@ -64,7 +66,7 @@ final class FaultNode implements AutoCloseable {
   static final int ETCD_CLIENTS = 7833;
   static final int ETCD_PEERS = 7834;
 
-  /** A node is home within a few seconds; shared machines are several times slower. */
+  /** A node is HOME within a few seconds; shared machines are several times slower. */
   static final Duration PATIENCE = Duration.ofSeconds(180);
 
   private static final int CALL_SECONDS = 30;
@@ -79,9 +81,9 @@ final class FaultNode implements AutoCloseable {
   private final Process process;
   private final UserCredentials owner;
   private final NodeCredentials credentials;
-  // Null until somebody calls as it.
+  // Null until the first call with this identity.
   private RpcClients otherNode;
-  // Null until the state is asked for.
+  // Null until the first request for the state.
   private EtcdClient records;
 
   private FaultNode(Path state, String address, List<String> options) throws Exception {
@@ -173,7 +175,7 @@ final class FaultNode implements AutoCloseable {
         });
   }
 
-  // ---- what it is
+  // ---- properties
 
   String address() {
     return address;
@@ -183,7 +185,7 @@ final class FaultNode implements AutoCloseable {
     return credentials.id().text();
   }
 
-  /** Public keys the node knows: its own, its cluster's and its owner's. */
+  /** Returns the public keys that the node knows: its own, its cluster's and its owner's. */
   List<byte[]> keys() {
     return List.of(
         Ed25519.raw(credentials.publicKey()),
@@ -208,12 +210,15 @@ final class FaultNode implements AutoCloseable {
     }
   }
 
-  /** What it has printed; its log says more. */
+  /** Returns its output; its log has more. */
   String said() throws IOException {
     return Files.readString(output(), StandardCharsets.UTF_8);
   }
 
-  /** Why a node ended stands at the end of what it printed, and a report shows few lines. */
+  /**
+   * Shows the end of the output, which has the reason of a node's end, since a report shows few
+   * lines.
+   */
   private String lastLines() throws IOException {
     List<String> lines = said().lines().toList();
     return String.join(
@@ -221,30 +226,32 @@ final class FaultNode implements AutoCloseable {
         lines.subList(Math.max(0, lines.size() - LINES_OF_A_REPORT), lines.size()));
   }
 
-  /** The etcd that runs for this node now, or nothing between two of them. */
+  /** Returns the node's running etcd, or nothing between two of them. */
   List<ProcessHandle> etcd() {
     return processes.of("etcd");
   }
 
-  /** Threads, descriptors and memory of the node at this moment, after a garbage collection. */
+  /**
+   * Returns the current threads, descriptors and memory of the node, after a garbage collection.
+   */
   Footprint footprint() throws Exception {
     jcmd("GC.run");
     return Footprint.of(pid(), jcmd("GC.heap_info"), virtualThreads());
   }
 
   /**
-   * Waits until the node has given back what it used since then. A few threads and descriptors more
-   * are pools that grow to their size, 16 MiB of heap are logs and counters, and the kernel counts
-   * memory for the process that its allocators keep.
+   * Waits until the node has released the resources that it took since then. Allows a few threads
+   * and descriptors for pools that grow to their size, 16 MiB of heap for logs and counters, and
+   * memory that the process's allocators keep.
    */
   void awaitNoMoreThan(Footprint before) throws Exception {
     awaitNoMoreThan(before, Footprint.OF_A_FRESH_NODE_KIB);
   }
 
   /**
-   * The same with another limit.
+   * Does the same with another limit.
    *
-   * @param residentKib how much more memory the kernel may count for the process
+   * @param residentKib the memory that the kernel may count in addition for the process
    */
   void awaitNoMoreThan(Footprint before, int residentKib) throws Exception {
     AtomicReference<Footprint> last = new AtomicReference<>(before);
@@ -276,7 +283,7 @@ final class FaultNode implements AutoCloseable {
     return NodeProcesses.jcmd(pid(), command);
   }
 
-  // ---- how to talk to it
+  // ---- connections
 
   RpcClients asOwner() {
     return RpcClients.authenticated(owner.tls(), RpcTrust.cluster(owner.ca()));
@@ -286,7 +293,7 @@ final class FaultNode implements AutoCloseable {
     return RpcClients.authenticated(credentials.tls(), RpcTrust.cluster(credentials.ca()));
   }
 
-  /** With a certificate of the same name from another cluster. */
+  /** Returns clients with a certificate of the same name from another cluster. */
   RpcClients asForeigner() {
     KeyPair pair = Ed25519.generate();
     X509Certificate certificate =
@@ -299,10 +306,13 @@ final class FaultNode implements AutoCloseable {
     return RpcClients.ephemeral(Ed25519.generate(), RpcTrust.cluster(credentials.ca()));
   }
 
-  /** With a self-signed certificate that has neither subject nor issuer, as Go clients make it. */
+  /**
+   * Returns clients with a self-signed certificate that has neither subject nor issuer, as Go
+   * clients make it.
+   */
   RpcClients asNameless() throws CertificateException {
     KeyPair pair = Ed25519.generate();
-    TlsContexts.clientParameters(); // the class makes such certificates readable
+    TlsContexts.clientParameters(); // this class makes such certificates readable
     X509Certificate certificate =
         (X509Certificate)
             CertificateFactory.getInstance("X.509")
@@ -311,7 +321,7 @@ final class FaultNode implements AutoCloseable {
         TlsIdentity.of(pair.getPrivate(), certificate), RpcTrust.cluster(credentials.ca()));
   }
 
-  /** As a node of the cluster that the cluster's authority certified just now. */
+  /** Returns clients of another node, which the cluster's authority certified just now. */
   RpcClients asOtherNode(KeyPair pair) throws Exception {
     NodeId other = NodeId.of(pair.getPublic());
     X509Certificate certificate =
@@ -323,7 +333,9 @@ final class FaultNode implements AutoCloseable {
         TlsIdentity.of(pair.getPrivate(), certificate), RpcTrust.cluster(credentials.ca()));
   }
 
-  /** As a node that the cluster's authority certified once. */
+  /**
+   * Returns clients of one other node, which the cluster's authority certifies at the first call.
+   */
   synchronized RpcClients asOtherNode() {
     if (otherNode == null) {
       try {
@@ -340,7 +352,7 @@ final class FaultNode implements AutoCloseable {
     withAuthority(authority -> authority.revoke("node-" + NodeId.of(pair.getPublic())));
   }
 
-  /** Returns what a call may change. */
+  /** Returns the state that a call may change. */
   FaultState state() throws Exception {
     if (records == null) {
       records = EtcdClient.connect(records());
@@ -376,7 +388,7 @@ final class FaultNode implements AutoCloseable {
     return RpcClients.anonymous(RpcTrust.cluster(credentials.ca()));
   }
 
-  /** The same for whoever speaks no gRPC. */
+  /** Returns the same credentials as a TLS context, for clients without gRPC. */
   SSLContext tls(FuzzCredential as) {
     TlsTrust trust = TlsTrust.anyNode(TlsTrust.Source.of(credentials.ca()));
     return switch (as) {
@@ -401,7 +413,7 @@ final class FaultNode implements AutoCloseable {
     return channel;
   }
 
-  /** Waits until the cluster calls the node healthy. */
+  /** Waits until the cluster reports the node as healthy. */
   void awaitHealthy() throws Exception {
     ManagedChannel channel = dial(asOwner(), CURATOR);
     try {

@@ -16,12 +16,12 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 
 /**
- * Holds what a call may change: each key of the curator with its revision, and each file of the
- * node with its size and time.
+ * Holds the state that a call may change: each key of the curator with its revision, and each file
+ * of the node with its size and time.
  */
 record FaultState(Map<String, String> parts) {
 
-  /** Folders that change while nobody calls: the database itself, and logs. */
+  /** Folders that change without calls: the database itself, and logs. */
   private static final List<String> ALWAYS = List.of("etcd", "audit", "processes", "logs");
 
   static FaultState of(EtcdClient curator, Path state) throws IOException, InterruptedException {
@@ -55,7 +55,7 @@ record FaultState(Map<String, String> parts) {
     }
   }
 
-  /** Returns what is other than it was, one line for each. */
+  /** Returns the differences from an earlier state, one line for each. */
   List<String> since(FaultState before) {
     List<String> changes = new ArrayList<>();
     TreeSet<String> all = new TreeSet<>(parts.keySet());

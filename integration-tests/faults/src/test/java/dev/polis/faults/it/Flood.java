@@ -33,8 +33,8 @@ import java.util.stream.IntStream;
 import javax.net.ssl.SSLContext;
 
 /**
- * Attacks all ports of a node at once, from several addresses, and keeps at it: a connection that
- * the node ends is opened again. It trusts any server.
+ * Attacks all ports of a node at once, from several addresses, without a pause: it reopens each
+ * connection that the node ends. It trusts any server.
  */
 final class Flood implements AutoCloseable {
 
@@ -50,46 +50,52 @@ final class Flood implements AutoCloseable {
 
   static final List<Integer> OF_ETCD = List.of(FaultNode.ETCD_CLIENTS, FaultNode.ETCD_PEERS);
 
-  /** What speaks HTTP/2 by gRPC; etcd's ports and the metrics speak HTTP/1.1, too. */
+  /**
+   * The ports that accept only HTTP/2, for gRPC; etcd's ports and the metrics accept HTTP/1.1, too.
+   */
   private static final List<Integer> HTTP2 = FaultNode.RPC_PORTS;
 
-  /** The pause of a thread after each look at its connections, in which others compute. */
+  /** The pause of a thread after each round over its connections, in which other threads run. */
   private static final Duration PACE = Duration.ofMillis(500);
 
   /**
-   * Platform threads, so that the polisctl of this process does not wait for them; few, so that the
-   * handshakes of this side leave the machine to the node.
+   * The number of platform threads. They are no virtual threads, so that the polisctl of this
+   * process does not wait for them; and few, so that this side's handshakes leave processor time to
+   * the node.
    */
   private static final int THREADS = Runtime.getRuntime().availableProcessors();
 
-  /** Twice as many as a stranger may have on one connection. */
+  /** Twice as many calls as a stranger may have on one connection. */
   private static final int CALLS = 32;
 
-  /** The ways to keep a call open: its request is missing, half there, there, or its last one. */
+  /**
+   * The ways to keep a call open: without a request, with half of one, with a whole one, or with
+   * the last one.
+   */
   private static final int MANNERS = 4;
 
-  /** A TLS record of type handshake that announces more than follows. */
+  /** A TLS handshake record that announces more bytes than follow. */
   private static final byte[] HALF_HELLO = {0x16, 0x03, 0x01, 0x02, 0x00, 0x01};
 
-  /** With two of them a head meets the limits of the node; of pieces of one byte it never does. */
+  /** Two such pieces of a head meet the node's limits; pieces of one byte never do. */
   private static final int LARGE_PIECE = 12 << 10;
 
   private static final Http2Call ANY =
       Http2Call.good("/metropolis.node.core.curator.proto.api.CuratorLocal/GetCACertificate");
 
-  /** What is done on each connection. */
+  /** The attack on each connection. */
   enum Kind {
-    /** It is opened; nothing is sent, or the beginning of a handshake. */
+    /** Opens the connection, and sends nothing, or the beginning of a handshake. */
     HALF_OPEN,
-    /** The handshake is made; where there is none, that of HTTP/2. */
+    /** Completes the handshake of TLS, or without TLS that of HTTP/2. */
     SILENT,
-    /** Every method that strangers may call is called, and no call is ended. */
+    /** Calls every method that strangers may call, and ends no call. */
     OPEN_CALLS,
-    /** The head of a request is begun, and more and more of it follows. */
+    /** Begins the head of a request, and never ends it. */
     ENDLESS_HEADS
   }
 
-  /** One place of the flood, in which there is a connection as long as the node bears it. */
+  /** Holds one place of the flood, with a connection while the node accepts it. */
   private final class Place {
     private final InetSocketAddress from;
     private final InetSocketAddress to;
@@ -111,7 +117,7 @@ final class Flood implements AutoCloseable {
       return now != null && now.end().isOpen();
     }
 
-    /** Opens a connection if there is none, or does more on the one there is. */
+    /** Opens a connection if there is none, or continues the attack on the open one. */
     void tend() {
       try {
         if (isOpen()) {
@@ -124,7 +130,7 @@ final class Flood implements AutoCloseable {
       } catch (ConnectException unreachable) {
         refusal.set(this.to + ": " + unreachable);
       } catch (IOException ended) {
-        // The node has ended it, maybe within the handshake: the next look opens another.
+        // The node has ended it, perhaps within the handshake: the next round opens another.
       }
       tried.incrementAndGet();
     }
@@ -163,11 +169,10 @@ final class Flood implements AutoCloseable {
   }
 
   /**
-   * Begins.
+   * Begins the flood.
    *
-   * @param sources the beginning of the addresses, three numbers and a dot
-   * @param count how many addresses
-   * @param each how many connections of each address to each port
+   * @param sources the prefix of the addresses, three numbers and a dot @param count the number of
+   *     addresses @param each the number of connections from each address to each port
    */
   static Flood begin(Kind kind, FaultNode node, String sources, int count, int each)
       throws Exception {
@@ -196,7 +201,7 @@ final class Flood implements AutoCloseable {
     }
   }
 
-  /** A self-signed certificate for whoever asks for one. */
+  /** A self-signed certificate, for servers that request one. */
   private static SSLContext stranger() throws GeneralSecurityException {
     KeyPair pair = Ed25519.generate();
     TlsIdentity own =
@@ -210,7 +215,7 @@ final class Flood implements AutoCloseable {
     return context;
   }
 
-  // ---- what is done
+  // ---- attacks
 
   private void begin(Place place) throws IOException {
     Http2Peer peer = place.peer;
@@ -276,24 +281,24 @@ final class Flood implements AutoCloseable {
     peer.send(head, body);
   }
 
-  // ---- what came of it
+  // ---- results
 
-  /** Counts how often a place had its turn, in order. */
+  /** Returns the number of turns of each place, in order. */
   int tried() {
     return tried.get();
   }
 
-  /** Returns what could not even be connected to; empty if everything could. */
+  /** Returns the ports without any connection; empty if every port accepted one. */
   String refusal() {
     return refusal.get();
   }
 
-  /** Counts the connections that it has at a time, as far as the node bears them. */
+  /** Counts the connections that the node accepts at this time. */
   int connections() {
     return places.size();
   }
 
-  /** Counts the connections to some ports that the node has not ended. */
+  /** Counts the connections to these ports that the node has not ended. */
   long held(List<Integer> ports) {
     return places.stream()
         .filter(place -> ports.contains(place.port()))
@@ -301,7 +306,7 @@ final class Flood implements AutoCloseable {
         .count();
   }
 
-  /** Counts those to gRPC that the node has not ended after it has sent its first frame. */
+  /** Counts the connections to gRPC that the node keeps open after its first frame. */
   long greeted() {
     return places.stream()
         .filter(place -> HTTP2.contains(place.port()))

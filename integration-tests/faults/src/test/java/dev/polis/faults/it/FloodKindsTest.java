@@ -30,9 +30,9 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Floods all ports of one node at once, in each way that a stranger has, from few addresses and
- * from many. A quick run has open calls from few addresses alone; the long form eight times as many
- * connections.
+ * Floods all ports of one node at once, in each way that a stranger can, from few addresses and
+ * from many. A quick run only has open calls from few addresses; the long form has eight times as
+ * many connections.
  */
 @Tag("longer")
 class FloodKindsTest {
@@ -41,35 +41,35 @@ class FloodKindsTest {
   private static final int MANY = 64;
 
   /**
-   * Connections of all addresses to each port. To the four of the node's own they are as many as
-   * strangers have places there.
+   * The connections of all addresses to each port. On the node's own four ports they add up to the
+   * places for strangers.
    */
   private static final int CONNECTIONS = Tier.isLong() ? 512 : 64;
 
-  /** What is promised of each answer. */
+  /** The promised time of each answer. */
   private static final Duration PROMISED = Duration.ofSeconds(2);
 
-  /** So that a slow answer is measured: by itself polisctl waits for 15 s. */
+  /** Longer than polisctl's own 15 s, so that a slow answer is measured. */
   private static final String TIMEOUT = "--timeout=60";
 
   private static final int ROUNDS = Tier.isLong() ? 40 : 4;
 
   /**
-   * What a flood has to hold at the same time: half of the 256 places that strangers have at all
-   * ports of the node, for connections as for calls. Those to 7840 end within their handshake.
+   * The connections, or calls, that a flood must hold at the same time: half of the 256 places for
+   * strangers at all ports of the node. Connections to 7840 end within their handshake.
    */
   private static final int HELD = 128;
 
-  /** The same of connections to gRPC whose handshake is made. */
+  /** The same for connections to gRPC with a complete handshake. */
   private static final int GREETED = 64;
 
-  /** A flood fills the log, which has a limit of its own: not so much is to be seen of it. */
+  /** Limits the log, which a flood fills, so that its memory does not hide the flood's. */
   private static final String SMALL_LOG = "dev.polis.logtree.mebibytes=4";
 
-  /** A member of one node with its records, and twice what Go takes for a connection. */
+  /** The memory of one member with its records, and twice Go's memory for each connection. */
   private static final long ETCD_KIB = (64 << 10) + 24L * Flood.OF_ETCD.size() * CONNECTIONS;
 
-  /** The third number of the addresses of the first flood. */
+  /** The third number in the addresses of the first flood. */
   private static final int FIRST_SOURCES = 100;
 
   private static final Pattern PORT = Pattern.compile("(?:listener|port)=\"\\w+\",?");
@@ -125,11 +125,12 @@ class FloodKindsTest {
     long resident = before.residentKib();
     long etcd = 0;
     MachineSpeed speed = MachineSpeed.measure();
-    // Each flood has addresses of its own: the node remembers how many connections came from one.
+    // Each flood has addresses of its own, since the node remembers the number of connections from
+    // each.
     String from = "127.0.%d.".formatted(FIRST_SOURCES + flooded++);
     long began = System.nanoTime();
     try (Flood flood = Flood.begin(kind, node, from, sources, CONNECTIONS / sources)) {
-      String missing = "what was not looked for yet";
+      String missing = "not checked yet";
       for (int round = 0; round < ROUNDS || !missing.isEmpty(); round++) {
         answers.addAll(answers());
         counts().forEach((what, count) -> most.merge(what, count, Math::max));
@@ -164,7 +165,7 @@ class FloodKindsTest {
     node.awaitNoMoreThan(before);
   }
 
-  /** Returns what a flood does not hold that it has to; nothing if it is one. */
+  /** Returns the missing connections or calls of a flood; empty if it is complete. */
   private static String missing(
       Flood flood, Flood.Kind kind, Map<String, Integer> idle, Map<String, Integer> most)
       throws Exception {
@@ -199,7 +200,7 @@ class FloodKindsTest {
     }
   }
 
-  /** Asks the curator, the node's management and its debug service, each on a new connection. */
+  /** Calls the curator, the node's management and its debug service, each on a new connection. */
   private static List<Duration> answers() {
     List<Duration> answers = new ArrayList<>();
     for (List<String> command :
@@ -211,13 +212,13 @@ class FloodKindsTest {
       Finished answer = node.ctlHere(command.toArray(String[]::new));
       answers.add(Duration.ofNanos(System.nanoTime() - began));
       assertEquals(0, answer.code(), () -> command + ": " + answer.all());
-      // The words of a report that came another way, as the cluster did not answer.
+      // These words would mean that the cluster did not answer, and another source did.
       assertFalse(answer.err().contains("was not asked"), () -> command + ": " + answer.all());
     }
     return answers;
   }
 
-  /** Returns what the node itself counts at this moment, of all its ports together. */
+  /** Returns the node's own current count, of all its ports together. */
   private static Map<String, Integer> counts() throws Exception {
     String page = "https://%s:%d/metrics/core".formatted(node.address(), FaultNode.METRICS);
     HttpRequest request =

@@ -7,31 +7,31 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * What a process holds.
+ * Holds the resources of a process.
  *
  * @param threads threads of the operating system
  * @param virtualThreads virtual threads
  * @param descriptors open files and sockets
  * @param heapKib Java heap in use after a collection
- * @param residentKib memory the kernel counts for it
+ * @param residentKib memory that the kernel counts for it
  */
 record Footprint(
     long threads, long virtualThreads, long descriptors, long heapKib, long residentKib) {
 
   private static final int MORE = 16;
 
-  /** Connections and files are closed when their user is; a log may be rotated meanwhile. */
+  /** Connections and files close when their user closes; a log may be rotated meanwhile. */
   private static final int MORE_DESCRIPTORS = 4;
 
   private static final int MORE_HEAP_KIB = 16 << 10;
 
   /**
-   * Memory that a node may add which has just started: it has touched a third of its 96 MiB of
-   * heap, and allocators keep 64 MiB.
+   * The memory that a freshly started node may add: it has used a third of its 96 MiB of heap, and
+   * allocators keep 64 MiB.
    */
   static final int OF_A_FRESH_NODE_KIB = 128 << 10;
 
-  /** Memory that a node may add which has answered so many calls that its heap was in use. */
+  /** The memory that a node may add after so many calls that all of its heap was in use. */
   static final int OF_A_WARM_NODE_KIB = 96 << 10;
 
   private static final Pattern USED = Pattern.compile("total \\d+K, used (\\d+)K");
@@ -39,7 +39,7 @@ record Footprint(
   /**
    * Reads the numbers of a process.
    *
-   * @param heap what {@code GC.heap_info} prints of a serial collector: one line for each
+   * @param heap the output of {@code GC.heap_info} for a serial collector: one line for each
    *     generation
    */
   static Footprint of(long pid, String heap, long virtualThreads) throws IOException {
@@ -48,7 +48,7 @@ record Footprint(
         status(process, "Threads"), virtualThreads, descriptors(pid), used(heap), residentKib(pid));
   }
 
-  /** Whether this is no more than that, but for what pools and logs take. */
+  /** Returns whether this is at most the other, apart from pools and logs. */
   boolean isWithin(Footprint before, int moreResidentKib) {
     return threads <= before.threads + MORE
         && virtualThreads <= before.virtualThreads + MORE
@@ -57,14 +57,14 @@ record Footprint(
         && residentKib <= before.residentKib + moreResidentKib;
   }
 
-  /** How many descriptors a process has open. */
+  /** Returns the number of open descriptors of a process. */
   static long descriptors(long pid) throws IOException {
     try (var open = Files.list(Path.of("/proc", Long.toString(pid), "fd"))) {
       return open.count();
     }
   }
 
-  /** How much memory the kernel counts for a process at this moment. */
+  /** Returns the memory that the kernel counts for a process now. */
   static long residentKib(long pid) throws IOException {
     return status(Path.of("/proc", Long.toString(pid)), "VmRSS");
   }

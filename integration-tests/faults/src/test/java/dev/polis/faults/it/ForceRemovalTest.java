@@ -28,8 +28,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * Removes each call that makes something durable, one at a time, and holds docs/power-loss.md
- * against what then fails. {@code -Dpolis.forces.write=true} writes the table anew.
+ * Removes each call that makes data durable, one at a time, and compares docs/power-loss.md with
+ * the failures. {@code -Dpolis.forces.write=true} writes the table anew.
  */
 @Tag("full")
 class ForceRemovalTest {
@@ -39,7 +39,7 @@ class ForceRemovalTest {
   private static final String BEGIN = "<!-- forces: written by ForceRemovalTest -->\n";
   private static final String END = "<!-- forces: end -->";
 
-  /** Most of a run is waiting for the kernel and the recorder. */
+  /** More threads than processors, since most of a run waits for the kernel and the recorder. */
   private static final int WORKERS = 4;
 
   @Test
@@ -98,7 +98,7 @@ class ForceRemovalTest {
     return sites;
   }
 
-  /** Without a removal nothing is violated; returns what the scenario passes. */
+  /** Requires no violation without a removal; returns the calls that the scenario passes. */
   private static Set<ForceSite> passed(PowerScenarios scenario, Set<ForceSite> sites)
       throws Exception {
     ForceSwitch classes = new ForceSwitch();

@@ -17,11 +17,11 @@ import java.util.stream.Collectors;
 
 /**
  * Makes senseless calls, one after the other, over connections of its own: one for each listener
- * and kind of caller. For one thread.
+ * and kind of caller. Not safe for several threads.
  */
 final class FuzzCaller {
 
-  /** One call of so many goes to a listener that does not serve it. */
+  /** One call in so many goes to a listener that does not serve it. */
   private static final int STRAY = 50;
 
   private static final int CLOSE_SECONDS = 60;
@@ -34,9 +34,9 @@ final class FuzzCaller {
   private final List<ManagedChannel> all;
 
   /**
-   * Connects.
+   * Opens the connections.
    *
-   * @param ports where each method is served
+   * @param ports the port that serves each method
    */
   FuzzCaller(FaultNode node, Map<FuzzMethod, Integer> ports, RandomGenerator random) {
     this.ports = ports;
@@ -60,7 +60,7 @@ final class FuzzCaller {
         .collect(Collectors.toSet());
   }
 
-  /** Makes so many calls. */
+  /** Makes the given number of calls. */
   void make(FuzzCalls calls, int count) throws InterruptedException {
     for (int made = 0; made < count; made++) {
       FuzzCell cell = deck.next();
@@ -69,13 +69,13 @@ final class FuzzCaller {
           stray
               ? all.get(random.nextInt(all.size()))
               : channels.get(ports.get(cell.method())).get(cell.credential());
-      // A stray call may come to the owner's connection.
+      // A stray call may use the owner's connection.
       boolean asOwner = stray || cell.credential() == FuzzCredential.OWNER;
       calls.call(channel, cell, content(cell, asOwner), stray, random);
     }
   }
 
-  /** What a call carries: made anew for as long as it would rightly end what is tested. */
+  /** Returns the content of a call; makes it anew while it would rightly end the node. */
   private List<byte[]> content(FuzzCell cell, boolean asOwner) {
     List<byte[]> content;
     do {
@@ -109,7 +109,7 @@ final class FuzzCaller {
     }
   }
 
-  /** Ends all connections, with what the node holds for them. */
+  /** Ends all connections, and so the node's resources for them. */
   void disconnect() throws InterruptedException {
     for (ManagedChannel channel : all) {
       channel.shutdownNow();

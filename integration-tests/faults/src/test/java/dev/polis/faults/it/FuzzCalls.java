@@ -10,19 +10,22 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.random.RandomGenerator;
 
-/** Makes many calls at a time. Safe for use by any thread. */
+/** Makes many calls at the same time. Safe for use by any thread. */
 final class FuzzCalls {
 
-  /** Enough to keep both sides busy; more would only wait in the node's executor. */
+  /** Enough calls to keep both sides busy; more would only wait in the node's executor. */
   private static final int UNARY_AT_A_TIME = 128;
 
-  /** Streams mostly wait, for something to happen or for their deadline, and cost nothing then. */
+  /**
+   * More than of unary calls, since streams mostly wait, for an event or their deadline, at no
+   * cost.
+   */
   private static final int STREAMS_AT_A_TIME = 384;
 
-  /** A unary call without an answer for this long hangs. */
+  /** The time after which a unary call without an answer counts as hanging. */
   private static final int UNARY_SECONDS = 120;
 
-  /** Some streams end before their first answer, some after many. */
+  /** Long enough for many answers; some streams end before their first. */
   private static final int STREAM_MILLISECONDS = 1000;
 
   private final Semaphore unary = new Semaphore(UNARY_AT_A_TIME);
@@ -34,7 +37,7 @@ final class FuzzCalls {
   }
 
   /**
-   * Starts a call in a random manner; waits only if too many are under way.
+   * Starts a call in a random way; waits only if too many are under way.
    *
    * @param stray whether the channel leads to a listener that does not serve the method
    */
@@ -69,7 +72,7 @@ final class FuzzCalls {
             : method.unary()
                 ? TimeUnit.SECONDS.toMillis(UNARY_SECONDS)
                 : 1 + random.nextInt(STREAM_MILLISECONDS);
-    // The listener below only counts: it needs no thread of its own.
+    // The listener below only counts, so it needs no thread of its own.
     return CallOptions.DEFAULT
         .withExecutor(Runnable::run)
         .withDeadlineAfter(milliseconds, TimeUnit.MILLISECONDS);

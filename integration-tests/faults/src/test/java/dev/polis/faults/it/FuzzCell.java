@@ -1,4 +1,4 @@
 package dev.polis.faults.it;
 
-/** A kind of call: what is called, by whom, with what. */
+/** Names a kind of call: method, caller and content. */
 record FuzzCell(FuzzMethod method, FuzzCredential credential, FuzzContent content) {}

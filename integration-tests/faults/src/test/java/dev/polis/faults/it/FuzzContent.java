@@ -1,16 +1,16 @@
 package dev.polis.faults.it;
 
 /**
- * What a senseless call carries.
+ * Names the content of a senseless call.
  *
- * <p>In a round each method gets each kind from each caller as often as it says, the rare kinds
- * only every few rounds: they cost up to a hundred times as much, and what they look for is in the
- * decoder and the limits, which all methods share.
+ * <p>In a round each method gets each kind from each caller as often as the kind states, rare kinds
+ * only every few rounds: they cost up to a hundred times as much, and test the decoder and the
+ * limits, which all methods share.
  */
 enum FuzzContent {
-  /** A message of the right type, with values that mean something to the node. */
+  /** A message of the right type, with values that have a meaning for the node. */
   VALID(3, 1),
-  /** The same with a few bytes changed, or said to be longer than it is. */
+  /** The same with a few changed bytes, or with a length that is too large. */
   MUTATED(3, 1),
   /** A message of the right type whose texts are no UTF-8. */
   NOT_UTF8(2, 1),
@@ -19,15 +19,15 @@ enum FuzzContent {
   EMPTY(1, 1),
   /** A message of another method. */
   FOREIGN_TYPE(1, 1),
-  /** A text that a parser of expressions descends into, thousands of levels. */
+  /** A text that nests expressions, thousands of levels deep. */
   DEEP_TEXT(1, 8),
-  /** Messages within messages. */
+  /** Messages nested in messages. */
   DEEP_MESSAGE(1, 8),
   /** A text of up to 256 KiB, mostly far less. */
   LONG_TEXT(1, 8),
-  /** 64 KiB of nothing. */
+  /** 64 KiB of zeros. */
   ZEROS(1, 8),
-  /** No message where there is to be one. */
+  /** No message where one is required. */
   NO_MESSAGE(1, 8),
   /** Several messages, where most methods take one. */
   SEVERAL_MESSAGES(1, 8),

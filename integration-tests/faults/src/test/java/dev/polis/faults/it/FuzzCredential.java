@@ -5,13 +5,13 @@ import io.grpc.ManagedChannel;
 import java.util.Arrays;
 import java.util.List;
 
-/** Who makes a senseless call. */
+/** Names the caller of a senseless call. */
 enum FuzzCredential {
   /** The owner of the cluster. */
   OWNER(true),
   /** The node itself. */
   NODE(true),
-  /** A node with a certificate of this cluster, of which the cluster has no record. */
+  /** A node with a certificate of this cluster, but without a record. */
   OTHER_NODE(true),
   /** An owner of another cluster, by its certificate. */
   FOREIGN(false),
@@ -19,7 +19,7 @@ enum FuzzCredential {
   SELF_SIGNED(false),
   /** No certificate. */
   NOBODY(false),
-  /** No TLS at all: whoever reaches the debug listener. */
+  /** No TLS: a caller of the debug listener. */
   PLAINTEXT(true);
 
   private final boolean member;
@@ -32,12 +32,12 @@ enum FuzzCredential {
     return Arrays.stream(values()).filter(credential -> credential != PLAINTEXT).toList();
   }
 
-  /** Who can call at a port. */
+  /** Returns the callers that a port allows. */
   static List<FuzzCredential> of(int port) {
     return port == FaultNode.DEBUG ? List.of(PLAINTEXT) : ofTls();
   }
 
-  /** Whether a listener lets it call more than the open methods. */
+  /** Returns whether a listener lets it call more than the open methods. */
   boolean member() {
     return member;
   }

@@ -9,12 +9,15 @@ import java.util.Set;
 import java.util.random.RandomGenerator;
 
 /**
- * Deals kinds of calls without end: all of a round, shuffled, and then the next round. Chance alone
- * would leave gaps, which nobody sees.
+ * Deals kinds of calls without end: all of a round, shuffled, and then the next round. A random
+ * choice would leave unnoticed gaps.
  */
 final class FuzzDeck {
 
-  /** The plaintext listener knows one kind of caller, the others six: each method counts alike. */
+  /**
+   * The weight of the plaintext listener's only kind of caller, against six at the others, so that
+   * all methods get as many calls.
+   */
   private static final int PLAINTEXT_TIMES = FuzzCredential.ofTls().size();
 
   private final List<FuzzMethod> methods;
@@ -26,7 +29,7 @@ final class FuzzDeck {
   /**
    * Creates the deck.
    *
-   * @param plaintext those of the methods that are served without TLS
+   * @param plaintext the methods that are served without TLS
    */
   FuzzDeck(List<FuzzMethod> methods, Set<FuzzMethod> plaintext, RandomGenerator random) {
     this.methods = methods;

@@ -14,10 +14,10 @@ import java.util.List;
 import java.util.random.RandomGenerator;
 import java.util.stream.Stream;
 
-/** Makes messages: valid ones of interesting values, and what can become of them on the way. */
+/** Makes messages: valid ones with interesting values, and damaged forms of them. */
 final class FuzzMessages {
 
-  /** Shared, because a client that made one for each call would mostly make these. */
+  /** Shared, because making one for each call would cost most of the client's time. */
   private static final byte[] TOO_LARGE = new byte[(4 << 20) + 1];
 
   private static final byte[] ZEROS = new byte[64 << 10];
@@ -25,7 +25,7 @@ final class FuzzMessages {
   private static final int MAX_REPEAT = 4;
   private static final int MAX_DEPTH = 6;
 
-  /** Deeper than any parser that recurses for each level should go. */
+  /** Deeper than a parser that recurses for each level should go. */
   private static final int ABYSS = 20_000;
 
   private static final List<byte[]> DEEP_TEXTS =
@@ -69,9 +69,9 @@ final class FuzzMessages {
   /**
    * Creates the maker.
    *
-   * @param methods whose messages may be sent to the wrong method
-   * @param names strings that mean something to the node, such as its id
-   * @param keys bytes that mean something to it, such as its public key
+   * @param methods the methods whose messages may be sent to the wrong method
+   * @param names strings with a meaning for the node, such as its id @param keys bytes with a
+   *     meaning for it, such as its public key
    */
   FuzzMessages(
       RandomGenerator random, List<FuzzMethod> methods, List<String> names, List<byte[]> keys) {
@@ -124,7 +124,7 @@ final class FuzzMessages {
     }
   }
 
-  /** Makes what a call carries: one message, unless its kind says otherwise. */
+  /** Makes the content of a call: one message, unless its kind requires another number. */
   List<byte[]> make(FuzzContent content, Descriptor type) {
     return switch (content) {
       case NO_MESSAGE -> List.of();
@@ -157,7 +157,7 @@ final class FuzzMessages {
     return step.repeat(ABYSS).getBytes(StandardCharsets.US_ASCII);
   }
 
-  /** Messages within messages, under the field number most messages have. */
+  /** Returns nested messages, under a field number that most messages have. */
   private byte[] nested() {
     byte[] inner = new byte[0];
     int field = 1 + random.nextInt(3);
@@ -178,7 +178,7 @@ final class FuzzMessages {
     return message.length == 0 ? message : Arrays.copyOf(message, random.nextInt(message.length));
   }
 
-  /** Changes a few bytes, or says another length than is there. */
+  /** Changes a few bytes, or writes a wrong length. */
   private byte[] mutated(byte[] message) {
     if (message.length == 0) {
       return bytes(1 + random.nextInt(8));
@@ -246,7 +246,7 @@ final class FuzzMessages {
     }
   }
 
-  /** Mostly anything; often enough what names something, or no call would get far. */
+  /** Returns mostly random text, and often a known name, without which calls would fail early. */
   private byte[] text(List<byte[]> texts) {
     List<byte[]> from = texts == strings && random.nextInt(4) == 0 ? names : texts;
     return from.get(random.nextInt(from.size()));

@@ -24,10 +24,9 @@ import java.util.Set;
 import java.util.stream.Stream;
 
 /**
- * A method of the wire format, called with bytes.
+ * Holds a method of the wire format, called with bytes.
  *
- * @param call what gRPC needs to call it
- * @param request what it takes
+ * @param call gRPC's description of the method @param request the type of its request
  * @param open whether strangers may call it, by the option in its definition
  * @param need permissions that a caller must have, by the option in its definition
  */
@@ -47,7 +46,7 @@ record FuzzMethod(
     return call.getType() == io.grpc.MethodDescriptor.MethodType.UNARY;
   }
 
-  /** All methods there are, found by the generated classes: a new service is called unasked. */
+  /** Returns all methods, from the generated classes, so that tests include new services. */
   static List<FuzzMethod> all() throws Exception {
     List<FuzzMethod> methods = new ArrayList<>();
     for (String type : generatedServices()) {
@@ -59,7 +58,7 @@ record FuzzMethod(
     return methods;
   }
 
-  /** A method by its full name. */
+  /** Returns a method by its full name. */
   static FuzzMethod named(String name) throws Exception {
     return all().stream()
         .filter(each -> each.name().equals(name))

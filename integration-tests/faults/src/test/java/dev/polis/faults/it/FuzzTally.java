@@ -16,14 +16,17 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 
-/** What calls were made, how they ended, and whether that may be. Safe for use by any thread. */
+/** Counts calls and their ends, and judges the ends. Safe for use by any thread. */
 final class FuzzTally {
 
-  /** What a caller is never told: it means that nobody foresaw the call. */
+  /** The codes that a caller must never get, since they mean an unforeseen call. */
   private static final Set<Status.Code> DEFECTS =
       Set.of(Status.Code.INTERNAL, Status.Code.UNKNOWN, Status.Code.DATA_LOSS);
 
-  /** How a stranger's call of a closed method may end: refused, too large, or ended by itself. */
+  /**
+   * The allowed ends of a stranger's call of a closed method: refused, too large, or ended by the
+   * stranger.
+   */
   private static final Set<Status.Code> REFUSALS =
       Set.of(
           Status.Code.UNAUTHENTICATED,
@@ -31,7 +34,7 @@ final class FuzzTally {
           Status.Code.CANCELLED,
           Status.Code.DEADLINE_EXCEEDED);
 
-  /** How a call ends that did not come as far as its handler. */
+  /** The ends of calls that did not reach their handler. */
   private static final Set<Status.Code> TURNED_AWAY =
       Set.of(
           Status.Code.UNAUTHENTICATED,
@@ -41,7 +44,7 @@ final class FuzzTally {
           Status.Code.CANCELLED,
           Status.Code.DEADLINE_EXCEEDED);
 
-  /** How a call ends that was done, or of which the caller cannot know. */
+  /** The ends of calls that were done, or may have been. */
   private static final Set<Status.Code> PERHAPS_DONE =
       Set.of(
           Status.Code.OK,
@@ -49,7 +52,7 @@ final class FuzzTally {
           Status.Code.DEADLINE_EXCEEDED,
           Status.Code.UNAVAILABLE);
 
-  /** What the node says of bytes that its decoder cannot read. */
+  /** The node's message about bytes that its decoder cannot read. */
   private static final String UNREADABLE = "no message of this method's type";
 
   private static final int EXAMPLE_BYTES = 96;
@@ -59,7 +62,7 @@ final class FuzzTally {
   private final Map<FuzzMethod, Map<Status.Code, LongAdder>> ends = new ConcurrentHashMap<>();
   private final Map<String, String> offenders = new ConcurrentHashMap<>();
 
-  /** How a call ended. */
+  /** Holds the end of a call. */
   record End(Status status, boolean answered, boolean stray, boolean mustEnd) {
     private Status.Code code() {
       return status.getCode();
@@ -97,7 +100,10 @@ final class FuzzTally {
     return admitted || hung || DEFECTS.contains(end.code());
   }
 
-  /** A stranger beyond the number of open calls is turned away before it is judged. */
+  /**
+   * Returns whether a stranger was refused before authorization, because it had too many open
+   * calls.
+   */
   private static boolean isWithoutPlace(End end) {
     return end.code() == Status.Code.UNAVAILABLE
         && end.words().contains("without a certificate of the cluster may have");
@@ -130,16 +136,16 @@ final class FuzzTally {
         .toString();
   }
 
-  // ---- what there is to tell
+  // ---- results
 
-  /** Says which call it was, if the only one was refused: its end says that nothing was done. */
+  /** Returns the only call if it was refused, so that it must have changed nothing. */
   Optional<String> refused() {
     return ends().keySet().stream().anyMatch(PERHAPS_DONE::contains)
         ? Optional.empty()
         : Optional.of(calls.keySet() + " ended " + ends());
   }
 
-  /** Calls that ended as none may, an example for each kind. */
+  /** Returns calls that ended in a forbidden way, with an example for each kind. */
   Map<String, String> offenders() {
     return new TreeMap<>(offenders);
   }
@@ -148,7 +154,7 @@ final class FuzzTally {
     return calls.values().stream().mapToLong(LongAdder::sum).sum();
   }
 
-  /** How many calls ended, by code. */
+  /** Returns the number of calls, by code. */
   Map<Status.Code, Long> ends() {
     Map<Status.Code, Long> sums = new TreeMap<>();
     ends.values()
@@ -173,7 +179,7 @@ final class FuzzTally {
     return reached.getOrDefault(method, new LongAdder()).sum();
   }
 
-  /** Everything that was counted. */
+  /** Returns all counts, as text. */
   String report(List<FuzzMethod> methods) {
     List<String> lines = new ArrayList<>();
     lines.add("%d calls ended %s".formatted(calls(), ends()));
@@ -192,25 +198,25 @@ final class FuzzTally {
     return String.join("\n", lines);
   }
 
-  // ---- what must have been
+  // ---- requirements
 
   /**
-   * Fails if the calls were other than they should be: too few of a kind, or too few that came as
-   * far as a handler, so that nothing was tried.
+   * Fails if there were too few calls of a kind, or too few that reached a handler, so that little
+   * was tested.
    *
-   * @param expected calls in all
+   * @param expected the number of all calls
    */
   void requireCoverage(List<FuzzMethod> methods, long expected) {
     List<String> gaps = new ArrayList<>();
     require(gaps, "calls", calls(), expected);
-    // A method's share of the calls, and half of it: rounds are not finished, a few calls held
-    // back.
+    // Half of a method's share of the calls, since the last round may be unfinished, and some calls
+    // are not sent.
     long each = expected / methods.size() / 2;
     for (FuzzMethod method : methods) {
       require(gaps, "calls of " + method.name(), of(method), each);
       require(gaps, "calls that came to " + method.name(), reached(method), each / 100);
     }
-    // A quick run does not deal each kind of call once.
+    // A quick run does not reach each kind of call.
     if (each >= 100) {
       requireCells(gaps, methods, each);
     }
@@ -218,7 +224,9 @@ final class FuzzTally {
     assertTrue(gaps.isEmpty(), () -> "less was tried than should be: " + gaps);
   }
 
-  /** Each method has met each kind of content from each caller that its listener knows. */
+  /**
+   * Requires that each method got each kind of content from each caller that its listener allows.
+   */
   private void requireCells(List<String> gaps, List<FuzzMethod> methods, long each) {
     for (FuzzMethod method : methods) {
       for (FuzzCredential credential : FuzzCredential.values()) {

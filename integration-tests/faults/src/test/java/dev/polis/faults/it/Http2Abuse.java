@@ -17,28 +17,28 @@ import java.util.Map;
 import java.util.SplittableRandom;
 
 /**
- * What a client does to a connection as a whole.
+ * Attacks a connection as a whole.
  *
- * @param attack does it; a failure to send means that the node has closed the connection
+ * @param attack sends the bytes; a failure to send means that the node has closed the connection
  */
 record Http2Abuse(Attack attack) {
 
-  /** Enough that what is kept for each frame would be seen, and that every limit is met. */
+  /** So many frames that memory kept for each would show, and that every limit is met. */
   private static final int FLOOD = 20_000;
 
-  /** Twice as many as one connection may have at a time. */
+  /** Twice as many streams as one connection may have at a time. */
   private static final int HALF_OPEN = 512;
 
-  /** Frames that are sent together, so that a flood costs the client little. */
+  /** The frames that are sent together, so that a flood costs the client little. */
   private static final int TOGETHER = 100;
 
-  /** Does harm to a connection on which nothing was sent but the preface and settings. */
+  /** Attacks a connection on which only the preface and settings were sent. */
   @FunctionalInterface
   interface Attack {
     void on(Http2Peer peer) throws IOException;
   }
 
-  /** All that is known, by name. */
+  /** Returns all known attacks, by name. */
   static Map<String, Http2Abuse> all(Http2Call good, SplittableRandom random) {
     Map<String, Http2Abuse> all = new LinkedHashMap<>();
     frames().forEach((name, frames) -> all.put(name, new Http2Abuse(peer -> peer.send(frames))));
@@ -51,7 +51,7 @@ record Http2Abuse(Attack attack) {
     return all;
   }
 
-  /** Frames that may not be, alone. */
+  /** Returns single forbidden frames. */
   private static Map<String, byte[]> frames() {
     Map<String, byte[]> all = new LinkedHashMap<>();
     all.put("DATA on a stream that is not", frame(Http2Peer.DATA, END_STREAM, 1, new byte[5]));
@@ -93,7 +93,7 @@ record Http2Abuse(Attack attack) {
     return frame(Http2Peer.SETTINGS, NO_FLAGS, 0, setting);
   }
 
-  /** Streams that are begun as they may not be. */
+  /** Returns forbidden begins of streams. */
   private static Map<String, Http2Abuse> streams(byte[] block) {
     Map<String, Http2Abuse> all = new LinkedHashMap<>();
     byte[] first = frame(Http2Peer.HEADERS, END_HEADERS, 1, block);
@@ -101,7 +101,7 @@ record Http2Abuse(Attack attack) {
         "a stream of the other side's",
         new Http2Abuse(peer -> peer.send(frame(Http2Peer.HEADERS, END_HEADERS, 2, block))));
     all.put(
-        "a stream that goes back",
+        "a stream with a smaller number",
         new Http2Abuse(
             peer ->
                 peer.send(
@@ -140,7 +140,7 @@ record Http2Abuse(Attack attack) {
     return ByteBuffer.allocate(5).putInt(on).put((byte) 1).array();
   }
 
-  /** What is harmless once. */
+  /** Returns floods of frames that are harmless once. */
   private static Map<String, Http2Abuse> floods(byte[] block) {
     Map<String, Http2Abuse> all = new LinkedHashMap<>();
     all.put(
@@ -186,13 +186,13 @@ record Http2Abuse(Attack attack) {
     return all;
   }
 
-  /** Makes the frames of a stream. */
+  /** Makes the frames for a stream. */
   @FunctionalInterface
   private interface Frames {
     byte[] of(int stream);
   }
 
-  /** Begins each stream with a call's head. */
+  /** Begins each stream with the head of a call. */
   private static Frames opened(byte[] block, Frames then) {
     return stream -> both(frame(Http2Peer.HEADERS, END_HEADERS, stream, block), then.of(stream));
   }
@@ -231,12 +231,12 @@ record Http2Abuse(Attack attack) {
         });
   }
 
-  // ---- chance
+  // ---- random bytes
 
   private static void randomFrames(Http2Peer peer, SplittableRandom random) throws IOException {
     for (int frame = 0; frame < 200; frame++) {
       byte[] payload = random(random, random.nextInt(64));
-      // Mostly types that exist, on few streams, so that frames meet each other.
+      // Mostly known types, on few streams, so that frames affect each other.
       peer.send(frame(random.nextInt(11), random.nextInt(64), random.nextInt(8), payload));
     }
   }

@@ -17,35 +17,34 @@ import java.util.Map;
 import java.util.zip.GZIPOutputStream;
 
 /**
- * A call as HTTP/2 has it, with one thing wrong.
+ * Holds a call in the form of HTTP/2, with one fault.
  *
- * @param name what is wrong
- * @param headers as they are sent
- * @param body what the DATA frames carry; nothing: there are none
- * @param besides how else it may end than by words that it is the caller's fault
+ * @param name the fault @param headers the headers as sent @param body the content of the DATA
+ *     frames; without content there are none @param besides the allowed end other than a refusal
+ *     that blames the caller
  */
 record Http2Call(
     String name, List<Map.Entry<String, String>> headers, byte[] body, Besides besides) {
 
-  /** How a call may end besides being refused. */
+  /** The allowed end of a call besides a refusal. */
   enum Besides {
     NOTHING,
-    /** What is wrong may be overlooked. */
+    /** The fault may be ignored. */
     SERVED,
     /**
      * gRPC's own decoder of frames answers, below the node's code: its specification prescribes
-     * INTERNAL for a message said to be compressed without an encoding, and its Java sends it for
-     * its like.
+     * INTERNAL for a message marked as compressed without an encoding, and its Java code sends it
+     * for similar faults.
      */
     INTERNAL
   }
 
-  /** Largest payload a peer takes unasked. */
+  /** The largest payload that a peer accepts by default. */
   private static final int FRAME = 16_384;
 
   private static final byte[] EMPTY_MESSAGE = message(0, 0, NOTHING);
 
-  /** A call without fault of a method that takes an empty message. */
+  /** Returns a call without a fault, of a method that takes an empty message. */
   static Http2Call good(String path) {
     List<Map.Entry<String, String>> headers =
         List.of(
@@ -58,7 +57,7 @@ record Http2Call(
     return new Http2Call("no fault", headers, EMPTY_MESSAGE, Besides.SERVED);
   }
 
-  /** Sends it as a stream of its own, and returns the stream. */
+  /** Sends it as a stream of its own, and returns the stream's id. */
   int send(Http2Peer peer) throws IOException {
     int stream = peer.nextStream();
     byte[] block = Http2Peer.block(headers);
@@ -89,7 +88,7 @@ record Http2Call(
     }
   }
 
-  // ---- what can be wrong
+  // ---- faults
 
   private Http2Call named(String what) {
     return new Http2Call(what, headers, body, Besides.NOTHING);
@@ -115,7 +114,7 @@ record Http2Call(
 
   private Http2Call with(String header, String value) {
     List<Map.Entry<String, String>> more = new ArrayList<>(without(header).headers);
-    // Pseudo-headers come first.
+    // Pseudo-headers must come first.
     more.add(header.startsWith(":") ? 0 : more.size(), Map.entry(header, value));
     return new Http2Call(name, more, body, besides);
   }
@@ -126,7 +125,7 @@ record Http2Call(
     return new Http2Call(name, more, body, besides);
   }
 
-  /** Every fault, each in a call that is right in everything else. */
+  /** Returns every fault, each in an otherwise valid call. */
   static List<Http2Call> faulty(String path) {
     List<Http2Call> all = new ArrayList<>();
     all.addAll(bodies(good(path)));
@@ -158,9 +157,9 @@ record Http2Call(
   private static List<Http2Call> encodings(Http2Call good) {
     Http2Call gzip = good.with("grpc-encoding", "gzip");
     return List.of(
-        good.named("an encoding that nobody knows").with("grpc-encoding", "zzz"),
+        good.named("an unknown encoding").with("grpc-encoding", "zzz"),
         good.named("an encoding of 8 KiB").with("grpc-encoding", "z".repeat(8192)),
-        gzip.named("garbage said to be gzip").body(message(1, 4, new byte[] {1, 2, 3, 4})),
+        gzip.named("garbage marked as gzip").body(message(1, 4, new byte[] {1, 2, 3, 4})),
         gzip.named("half of a gzip stream").body(compressed(1 << 10, 12)),
         gzip.named("a gzip bomb").body(compressed(64 << 20, Integer.MAX_VALUE)));
   }
@@ -256,7 +255,7 @@ record Http2Call(
     return both.toByteArray();
   }
 
-  /** A compressed message of zeros, cut after some bytes. */
+  /** Returns a compressed message of zeros, cut after some bytes. */
   private static byte[] compressed(int zeros, int cut) {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     try (GZIPOutputStream gzip = new GZIPOutputStream(bytes)) {

@@ -4,15 +4,14 @@ import io.netty.handler.codec.http2.Http2Headers;
 import java.util.Set;
 
 /**
- * How a stream or a connection ended.
+ * Holds the end of a stream or a connection.
  *
- * @param kind in which way
- * @param code of gRPC, of HTTP, or of HTTP/2, by the kind
- * @param words what was said
+ * @param kind the kind of end @param code the code of gRPC, of HTTP, or of HTTP/2, by the
+ *     kind @param words the message
  */
 record Http2End(Kind kind, int code, String words) {
 
-  /** In which way. */
+  /** The kind of an end. */
   enum Kind {
     OPEN,
     CLOSED,
@@ -25,7 +24,7 @@ record Http2End(Kind kind, int code, String words) {
   static final Http2End OPEN = new Http2End(Kind.OPEN, 0, "");
   static final Http2End CLOSED = new Http2End(Kind.CLOSED, 0, "");
 
-  /** UNKNOWN, INTERNAL, DATA_LOSS. */
+  /** The codes UNKNOWN, INTERNAL and DATA_LOSS. */
   private static final Set<Integer> GRPC_DEFECTS = Set.of(2, 13, 15);
 
   private static final int HTTP2_INTERNAL_ERROR = 2;
@@ -61,7 +60,7 @@ record Http2End(Kind kind, int code, String words) {
     return kind == Kind.GRPC && code == 0;
   }
 
-  /** Whether it blames the node, although the fault was the caller's. */
+  /** Returns whether it blames the node, although the fault was the caller's. */
   boolean isDefect() {
     return switch (kind) {
       case GRPC -> GRPC_DEFECTS.contains(code);

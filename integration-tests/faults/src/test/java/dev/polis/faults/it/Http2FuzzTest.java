@@ -22,11 +22,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * What stands between TLS and the messages: frames and headers of HTTP/2, and the prefix that gRPC
- * puts before a message.
+ * Sends faults between TLS and the messages: in frames and headers of HTTP/2, and in the prefix
+ * that gRPC puts before a message.
  *
- * <p>Each fault is told to its caller as the caller's, on the stream or by the end of the
- * connection; others are served meanwhile, and nothing stays.
+ * <p>The node must blame the caller for each fault, on the stream or by the end of the connection,
+ * serve others meanwhile, and keep nothing.
  */
 @Tag("full")
 @Tag("longer")
@@ -34,22 +34,22 @@ class Http2FuzzTest {
 
   private static final long SEED = Long.getLong("polis.seed", System.nanoTime());
 
-  /** How often the attacks that follow chance are made at each port by each caller. */
+  /** The number of random attacks at each port by each caller. */
   private static final int CHANCES = Tier.isLong() ? 100 : 5;
 
   private static final Set<String> BY_CHANCE =
       Set.of("random frames", "random bytes", "a call with flipped bits");
 
-  /** A shared machine may take its time; a node that never answers is found by it all the same. */
+  /** Long, for a busy machine; a node that never answers is still found. */
   private static final Duration ANSWER = Duration.ofSeconds(60);
 
   private static final int OK = 0;
   private static final int INVALID_ARGUMENT = 3;
 
-  /** What a stranger is told, whatever else is wrong. */
+  /** The answer to a stranger, with any other fault. */
   private static final int UNAUTHENTICATED = 16;
 
-  /** After these the node may wait for the rest of a frame. */
+  /** The faults after which the node may wait for the rest of a frame. */
   private static final Set<String> SWALLOWING =
       Set.of("half a frame", "random frames", "random bytes", "a call with flipped bits");
 
@@ -61,9 +61,12 @@ class Http2FuzzTest {
   private final Map<String, String> defects = new TreeMap<>();
   private final Map<String, Integer> ends = new TreeMap<>();
 
-  /** A listener and a caller, with a method, and how its call with an empty message ends. */
+  /**
+   * Holds a listener, a caller and a method, and the expected end of its call with an empty
+   * message.
+   */
   private record Door(int port, FuzzCredential caller, String path, int code) {
-    /** Whether a call without fault ends like this. */
+    /** Returns whether a call without a fault ends like this. */
     boolean serves(Http2End end) {
       return end.kind() == Http2End.Kind.GRPC && end.code() == code;
     }
@@ -100,10 +103,11 @@ class Http2FuzzTest {
               INVALID_ARGUMENT));
 
   @Test
-  @DisplayName("no frame ends the node, leaks from it, disturbs others, or is called our own fault")
+  @DisplayName(
+      "no frame ends the node, leaks from it, disturbs others, or is reported as the node's own fault")
   void senselessFrames() throws Exception {
     System.out.printf("frames with -Dpolis.seed=%d%n", SEED);
-    // A connection for each fault, more in a second than a stranger is given.
+    // Opens a connection for each fault, more in a second than a stranger may.
     String many = "dev.polis.rpc.source.connections.per.second=65536";
     try (FaultNode node = FaultNode.home(directory.resolve("n"), "127.0.32.5", "--set", many)) {
       node.awaitHealthy();
@@ -121,7 +125,7 @@ class Http2FuzzTest {
       }
       System.out.printf("ends %s%n", ends);
       node.awaitNoMoreThan(before);
-      assertEquals(Map.of(), defects, "faults that were not told to be the caller's");
+      assertEquals(Map.of(), defects, "faults that were not reported as the caller's");
       node.requireAlive();
       node.awaitHealthy();
     }
@@ -140,7 +144,7 @@ class Http2FuzzTest {
     }
   }
 
-  /** A connection for each fault: one that ends the connection would hide the next. */
+  /** Uses a connection for each fault, since one that ends the connection would hide the next. */
   private void fault(FaultNode node, Door door, Http2Call call) throws Exception {
     try (Http2Peer peer = Http2Peer.connect(node, door.port(), door.caller())) {
       Http2End end = end(peer, call);
@@ -154,7 +158,7 @@ class Http2FuzzTest {
     }
   }
 
-  /** How a call ends; a node that closes the connection may do so before all of it is sent. */
+  /** Returns the end of a call; the node may close the connection before all of it is sent. */
   private static Http2End end(Http2Peer peer, Http2Call call) throws InterruptedException {
     try {
       return peer.awaitEnd(call.send(peer), ANSWER);
@@ -201,14 +205,14 @@ class Http2FuzzTest {
 
   private void requireServed(Http2Peer peer, Door door, String after) throws Exception {
     Http2End end = end(peer, Http2Call.good(door.path()));
-    // What was sent after a refused head may have ended the connection meanwhile.
+    // The bytes after a refused head may have ended the connection meanwhile.
     boolean over = end.kind() == Http2End.Kind.GOAWAY || end.kind() == Http2End.Kind.CLOSED;
     if (!door.serves(end) && (!over || end.isDefect())) {
       offended(door + ": the call after " + after, end.toString());
     }
   }
 
-  /** Prints a line at once: a call that gets no answer takes a while. */
+  /** Prints a line at once, since a call without an answer takes a while. */
   private void offended(String what, String how) {
     defects.put(what, how);
     System.out.printf("OFFENDER %s: %s%n", what, how);

@@ -23,8 +23,8 @@ import javax.net.ssl.SSLParameters;
 import javax.net.ssl.SSLSocket;
 
 /**
- * A client that writes HTTP/2 frames by hand, so that they can be wrong, and tells what came of
- * them. One thread writes; what arrives is read by a thread of its own.
+ * Acts as a client that writes HTTP/2 frames by hand, so that they can be wrong, and returns their
+ * effects. One thread writes; another one reads.
  */
 final class Http2Peer implements Closeable {
 
@@ -77,9 +77,9 @@ final class Http2Peer implements Closeable {
   }
 
   /**
-   * Connects in the same way from an address of one's own.
+   * Connects in the same way from a given address.
    *
-   * @param tls how the connection is secured; empty for plain text
+   * @param tls the TLS of the connection; empty for plain text
    */
   static Http2Peer silent(InetSocketAddress from, InetSocketAddress to, Optional<SSLContext> tls)
       throws IOException {
@@ -118,13 +118,13 @@ final class Http2Peer implements Closeable {
     return peer;
   }
 
-  // ---- what is sent
+  // ---- sending
 
   static byte[] frame(int type, int flags, int stream, byte[] payload) {
     return frame(payload.length, type, flags, stream, payload);
   }
 
-  /** A frame that says another length than it has. */
+  /** Returns a frame with a wrong length. */
   static byte[] frame(int length, int type, int flags, int stream, byte[] payload) {
     return ByteBuffer.allocate(9 + payload.length)
         .put((byte) (length >> 16))
@@ -140,7 +140,7 @@ final class Http2Peer implements Closeable {
     return ByteBuffer.allocate(Integer.BYTES).putInt(value).array();
   }
 
-  /** A gRPC message that says which length and flag it likes. */
+  /** Returns a gRPC message with any length and flag in its prefix. */
   static byte[] message(int flag, int length, byte[] content) {
     return ByteBuffer.allocate(5 + content.length)
         .put((byte) flag)
@@ -149,7 +149,7 @@ final class Http2Peer implements Closeable {
         .array();
   }
 
-  /** A header block without compression: each name and value as it is. */
+  /** Returns a header block without compression. */
   static byte[] block(List<Map.Entry<String, String>> headers) {
     ByteArrayOutputStream block = new ByteArrayOutputStream();
     for (Map.Entry<String, String> header : headers) {
@@ -173,13 +173,13 @@ final class Http2Peer implements Closeable {
     block.writeBytes(bytes);
   }
 
-  /** The id of a stream that was not used before. */
+  /** Returns the id of a new stream. */
   int nextStream() {
     lastStream += 2;
     return lastStream;
   }
 
-  /** Sends bytes, together. */
+  /** Sends several byte arrays together. */
   void send(byte[]... parts) throws IOException {
     ByteArrayOutputStream all = new ByteArrayOutputStream();
     for (byte[] part : parts) {
@@ -189,7 +189,7 @@ final class Http2Peer implements Closeable {
     out.flush();
   }
 
-  // ---- what arrives
+  // ---- receiving
 
   private void read() {
     try (DataInputStream in = new DataInputStream(socket.getInputStream())) {
@@ -216,7 +216,7 @@ final class Http2Peer implements Closeable {
         }
       }
       case DATA -> {
-        // Only refusals of HTTP end in a body.
+        // Only refusals of HTTP end with a body.
         if ((flags & END_STREAM) != 0) {
           ended(stream, Http2End.of(heads.get(stream)));
         }
@@ -227,7 +227,7 @@ final class Http2Peer implements Closeable {
         ended(0, Http2End.goAway(ByteBuffer.wrap(payload).getInt(4), words));
       }
       default -> {
-        // Settings and pings are not answered: that is a fault, too, and may last for a while.
+        // This client never answers settings and pings; this fault, too, may last for a while.
       }
     }
   }
@@ -241,7 +241,7 @@ final class Http2Peer implements Closeable {
     notifyAll();
   }
 
-  /** How a stream has ended, or else the connection with it; open if neither did in time. */
+  /** Returns the end of a stream, or of its connection; open if neither ended in time. */
   synchronized Http2End awaitEnd(int stream, Duration within) throws InterruptedException {
     long deadline = System.nanoTime() + within.toNanos();
     while (!streams.containsKey(stream) && connection.isOpen()) {
@@ -254,12 +254,14 @@ final class Http2Peer implements Closeable {
     return streams.getOrDefault(stream, connection);
   }
 
-  /** Whether a frame has come: after the handshake a server sends its settings unasked. */
+  /**
+   * Returns whether a frame has arrived: after the handshake a server sends its settings by itself.
+   */
   boolean greeted() {
     return greeted;
   }
 
-  /** How the connection has ended; open if it has not. */
+  /** Returns the end of the connection; open if it has not ended. */
   synchronized Http2End end() {
     return connection;
   }

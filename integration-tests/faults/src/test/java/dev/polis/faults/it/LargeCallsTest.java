@@ -26,22 +26,23 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Many messages of the largest size at the same time, from strangers and from members. */
+/** Sends many messages of the largest size at the same time, from strangers and from members. */
 @Tag("full")
 class LargeCallsTest {
 
   private static final int CONNECTIONS = 4;
 
-  /** Together ten times the memory that a node has. */
+  /** So many that together they have ten times the memory of a node. */
   private static final int CALLS_EACH = 64;
 
   private static final int CALL_SECONDS = 120;
 
-  /** The node's limit, less what the message needs besides its ticket. */
+  /** The node's limit, less the message's bytes besides its ticket. */
   private static final int TICKET = (4 << 20) - 1024;
 
   /**
-   * Served and refused, refused as too much, or cut off with the connection that asked too much.
+   * The allowed ends: served and refused, refused as too large, or cut off with a connection that
+   * sent too much.
    */
   private static final Set<Status.Code> ALLOWED =
       EnumSet.of(
@@ -98,7 +99,7 @@ class LargeCallsTest {
         }
       }
     }
-    // What the node gives back is then all that it took, its connections too.
+    // Closes its connections, too, so that the node can release all that it took.
     channels.forEach(ManagedChannel::shutdownNow);
     Map<Status.Code, Integer> ends = new TreeMap<>();
     for (Future<Status.Code> call : calls) {
@@ -120,7 +121,7 @@ class LargeCallsTest {
     }
   }
 
-  /** A connection whose bytes do not fit any more is ended, for which gRPC says INTERNAL. */
+  /** The node ends a connection whose bytes no longer fit, which gRPC reports as INTERNAL. */
   private static Status.Code code(Status status) {
     boolean cutOff = String.valueOf(status.getDescription()).contains("of direct memory");
     return cutOff ? Status.Code.UNAVAILABLE : status.getCode();

@@ -33,8 +33,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Two curators, each in a JVM of its own and with a way of its own to one etcd, contend for the
- * leadership; writes, reads and watches over both must be linearizable, whatever is done to them.
+ * Runs two curators, each in a JVM of its own and with a connection of its own to one etcd, which
+ * contend for the leadership; writes, reads and watches over both must be linearizable under all
+ * faults.
  */
 @Tag("longer")
 class LinearizabilityTest {
@@ -43,21 +44,23 @@ class LinearizabilityTest {
   private static final int TIMES = Integer.getInteger("polis.times", LONG ? 6 : 1);
   private static final int CURATORS = 2;
 
-  /** A history of which a larger share of the writes has an unknown outcome shows too little. */
+  /** The largest useful share of writes with an unknown outcome; more would prove too little. */
   private static final double MOST_UNKNOWN = 0.2;
 
   private static final int SWAPS = Tier.pick(2, 3, 5);
 
-  /** The fixture's leaders have leases of 2 s. */
+  /** The leases of the fixture's leaders. */
   private static final long LEASE_MILLIS = 2_000;
 
-  /** Far longer than what a slow machine makes of a lease. */
+  /** Far longer than a lease on a slow machine. */
   private static final long SUSPENDED_MILLIS = 60_000;
 
-  /** How many writes and reads show that a fault is over; more are made in the meantime. */
+  /** The number of writes and reads that prove the end of a fault; more happen in the meantime. */
   private static final int ENOUGH = 20;
 
-  /** So many are made afterwards, and more where the fault left many outcomes unknown. */
+  /**
+   * The number of writes and reads after a fault, and more if the fault left many outcomes unknown.
+   */
   private static final int AFTERWARDS = 100;
 
   @TempDir static Path folder;
@@ -95,7 +98,7 @@ class LinearizabilityTest {
               found.set(cluster.owner(curator.address()));
               return true;
             } catch (StatusException follower) {
-              // The next one may lead.
+              // The next curator may lead.
               continue;
             }
           }
@@ -114,7 +117,7 @@ class LinearizabilityTest {
     cluster.close();
   }
 
-  /** Does harm, and ends it. */
+  /** Makes a fault, and ends it. */
   @FunctionalInterface
   private interface Fault {
     void strike(RecordedWorkload workload) throws Exception;
@@ -212,7 +215,10 @@ class LinearizabilityTest {
     return placed;
   }
 
-  /** The longer a fault lasts on a busy machine, the more writes it leaves without an outcome. */
+  /**
+   * Adds writes until few enough have an unknown outcome: a fault leaves more of them on a busy
+   * machine.
+   */
   private static void awaitKnown(RecordedWorkload workload, String after) throws Exception {
     Await.until(
         FaultNode.PATIENCE,
@@ -287,7 +293,10 @@ class LinearizabilityTest {
     }
   }
 
-  /** Its lease ends while it is stopped, or just before, or just after: nobody knows. */
+  /**
+   * Stops the leader for about the time of its lease, which ends during the stop, just before, or
+   * just after.
+   */
   private void stopTheLeaderBriefly(RecordedWorkload workload) throws Exception {
     int leader = workload.leader();
     long until =
@@ -302,7 +311,7 @@ class LinearizabilityTest {
     }
   }
 
-  /** It has not noticed yet, and the other one does not know either. */
+  /** Moves the leader's clock, without a sign to either curator. */
   private void stepTheClock(RecordedWorkload workload) throws Exception {
     int leader = workload.leader();
     long millis = random.nextLong(LEASE_MILLIS / 2, 2 * LEASE_MILLIS);
@@ -310,8 +319,8 @@ class LinearizabilityTest {
   }
 
   /**
-   * A clock that has not counted the time of a suspension sets the timer that ends the lease: a
-   * renewal was on its way when the machine was suspended. Only the other clocks tell of it.
+   * Suspends the leader's machine with a renewal under way. The clock of the timer that ends the
+   * lease has not counted the suspension; only the other clocks show it.
    */
   private void suspendTheLeader(RecordedWorkload workload) throws Exception {
     int leader = workload.leader();
@@ -333,7 +342,7 @@ class LinearizabilityTest {
     }
   }
 
-  /** A lease is renewed three times in its life. */
+  /** Waits half of a lease, in which a renewal begins, since a lease is renewed three times. */
   private static void awaitRenewal() throws Exception {
     long until = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(LEASE_MILLIS / 2);
     Await.until("a renewal to be on its way", () -> System.nanoTime() > until);

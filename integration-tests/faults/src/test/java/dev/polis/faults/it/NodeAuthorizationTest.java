@@ -32,10 +32,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Calls every method of a running node as every kind of caller, and compares how each call ends
- * with a table that is kept beside this test. The methods are found in the wire format, so a new
- * one fails here until somebody has decided all its cells. {@code -Dpolis.matrix.write=true} writes
- * the table anew.
+ * Calls every method of a running node as every kind of caller, and compares the end of each call
+ * with a table beside this test. The methods come from the wire format, so a new one fails here
+ * until the table has all its cells. {@code -Dpolis.matrix.write=true} writes the table anew.
  */
 @Tag("full")
 class NodeAuthorizationTest {
@@ -55,7 +54,7 @@ class NodeAuthorizationTest {
   @Test
   @Tag("attack")
   @DisplayName(
-      "RPC-01 every method of a running node decides about every kind of caller as the table says")
+      "RPC-01 every method of a running node treats every kind of caller as the table states")
   void everyMethodDecidesAboutEveryCaller() throws Exception {
     try (FaultNode node = FaultNode.home(directory.resolve("n"), "127.0.32.9")) {
       node.awaitHealthy();
@@ -122,7 +121,7 @@ class NodeAuthorizationTest {
     return row.toString();
   }
 
-  /** What the option of a method alone says about the end of a call. */
+  /** Returns whether the option of a method allows this end of a call. */
   private static boolean allowed(FuzzMethod method, String caller, Status.Code code) {
     if (caller.equals("revoked")) {
       return code == Status.Code.UNAUTHENTICATED;
@@ -143,12 +142,12 @@ class NodeAuthorizationTest {
             || ofNodesAlone(method));
   }
 
-  /** Whether a method is a node's affair: what it does concerns the caller itself. */
+  /** Returns whether only nodes may call a method, which concerns the calling node itself. */
   private static boolean ofNodesAlone(FuzzMethod method) {
     return Set.of(Permission.PERMISSION_UPDATE_NODE_SELF).containsAll(method.need());
   }
 
-  /** An empty request, but where only a filled one tells one node from another. */
+  /** Returns an empty request, or a filled one where the handler distinguishes nodes. */
   private static byte[] request(FaultNode node, FuzzMethod method) {
     Message request =
         switch (method.name()) {
@@ -170,7 +169,7 @@ class NodeAuthorizationTest {
     return request.toByteArray();
   }
 
-  /** Makes a call; one that answers with a message counts as OK, since streams have no end. */
+  /** Makes a call; one that answers with a message counts as OK, since streams do not end. */
   private static Status call(ManagedChannel channel, FuzzMethod method, byte[] request)
       throws Exception {
     CompletableFuture<Status> end = new CompletableFuture<>();

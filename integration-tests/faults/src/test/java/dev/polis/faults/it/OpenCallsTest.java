@@ -19,13 +19,13 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Very many open calls of each method that strangers may call, at all ports of a node at once. */
+/** Opens very many calls of each method that strangers may call, at all ports of a node at once. */
 @Tag("full")
 class OpenCallsTest {
 
   private static final int CONNECTIONS = 16;
 
-  /** Nearly as many as a connection bears; with all ports more than once ended a node. */
+  /** Nearly as many as a connection allows; over all ports more than ever ended a node. */
   private static final int CALLS_EACH = 250;
 
   private static final List<Integer> PORTS =
@@ -33,7 +33,7 @@ class OpenCallsTest {
 
   @TempDir Path directory;
 
-  /** Counts how calls end. */
+  /** Counts the ends of calls. */
   private static final class Ends extends ClientCall.Listener<byte[]> {
     private final Map<Status.Code, AtomicInteger> codes;
 
@@ -70,7 +70,7 @@ class OpenCallsTest {
           }
         }
         int all = PORTS.size() * CONNECTIONS * CALLS_EACH;
-        // Strangers have 256 places; what has one of them may stay.
+        // Strangers have 256 places; a call with a place may stay.
         Await.until(
             "all calls but those with a place to end, of " + all,
             () -> ends.values().stream().mapToInt(AtomicInteger::get).sum() >= all - 256);
@@ -86,7 +86,7 @@ class OpenCallsTest {
     }
   }
 
-  /** Begins a call that is never half-closed, with an empty request or without any. */
+  /** Begins a call that is never half-closed, with an empty request or without one. */
   private static void begin(ManagedChannel channel, FuzzMethod method, boolean asks, Ends ends) {
     ClientCall<byte[], byte[]> call = channel.newCall(method.call(), CallOptions.DEFAULT);
     call.start(ends, new Metadata());

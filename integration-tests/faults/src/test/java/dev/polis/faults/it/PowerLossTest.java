@@ -14,9 +14,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * The power fails at each recorded flush and at moments between, while the code of the node changes
- * its files; {@code polis test --long} tries 200 moments between. {@code
- * -Dpolis.scenarios=FILES,ROLES} chooses what is changed.
+ * Cuts the power at each recorded flush and at moments in between, while the node's code changes
+ * its files; {@code polis test --long} tries 200 moments in between. {@code
+ * -Dpolis.scenarios=FILES,ROLES} chooses scenarios.
  */
 @Tag("longer")
 class PowerLossTest {

@@ -3,7 +3,9 @@ package dev.polis.faults.it;
 import dev.polis.fixtures.power.ForceSwitch;
 import dev.polis.fixtures.power.PowerScenario;
 
-/** What is changed while the power fails. Each name is said in the table of docs/power-loss.md. */
+/**
+ * Names the changes under way when the power fails. The table of docs/power-loss.md uses each name.
+ */
 enum PowerScenarios {
   FILES("dev.polis.files.PlacementScenario"),
   ENROLMENT("dev.polis.storage.EnrolmentScenario"),
@@ -27,7 +29,7 @@ enum PowerScenarios {
     this.className = className;
   }
 
-  /** Makes it of classes in which what makes something durable can be removed. */
+  /** Makes it from classes in which calls that make data durable can be removed. */
   PowerScenario open(ForceSwitch classes) throws ReflectiveOperationException {
     return classes.scenario(className);
   }

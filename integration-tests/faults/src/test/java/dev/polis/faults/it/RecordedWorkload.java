@@ -36,12 +36,12 @@ import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.stream.Stream;
 
 /**
- * Writes, reads and watches the labels of two nodes over several curators at once, and records it:
- * of both nodes what was written and read together, of each node also what was watched.
+ * Writes, reads and watches the labels of two nodes over several curators at once, and records the
+ * history: writes and reads of both nodes together, and watches of each node.
  *
  * <p>Writers and half of the watchers follow the leader. Readers and the other watchers each stay
- * with one curator, whoever leads: one that has lost its leadership without having noticed is asked
- * all the time.
+ * with one curator, leader or not, so that they also call one that has lost its leadership without
+ * noticing.
  */
 final class RecordedWorkload implements AutoCloseable {
 
@@ -50,33 +50,36 @@ final class RecordedWorkload implements AutoCloseable {
   private static final int WATCHERS = 4;
   private static final List<String> LABELS = List.of("f0", "f1", "f2");
 
-  /** Short: who waits for a curator that does not lead finds no stale reads. */
+  /** Short, since a reader that waits for a follower finds no stale reads. */
   private static final long CALL_MILLIS = 700;
 
-  /** Long: these wait at a JVM that is stopped, until it goes on. */
+  /** Long, since these calls wait at a stopped JVM until it continues. */
   private static final long PATIENT_MILLIS = 10_000;
 
   private static final int PATIENT_READERS = 64;
 
-  /** Longer than all else: a watch that stays with a curator that does not lead is cancelled. */
+  /** The time after which a watch is cancelled, also at a curator that does not lead. */
   private static final long WATCH_MILLIS = 2_500;
 
-  /** After a refusal that took no time, so that the processor is left to others. */
+  /** The pause after an immediate refusal, which leaves processor time to others. */
   private static final long BREATH_MILLIS = 20;
 
-  /** A new watch is an observation of its own; a few events show that it goes on. */
+  /**
+   * The events of a short watch: a new watch is an observation of its own, and a few events show
+   * that it works.
+   */
   private static final int EVENTS_OF_A_SHORT_WATCH = 12;
 
   private final List<String> nodes;
   private final RpcClients clients;
   private final List<InetSocketAddress> curators;
   private final HistoryRecorder both = new HistoryRecorder(Map.of());
-  // By node.
+  // One for each node.
   private final List<HistoryRecorder> each;
   private final List<Thread> threads = new ArrayList<>();
   private final List<Follower> followers = new ArrayList<>();
   private final List<ManagedChannel> channels = new CopyOnWriteArrayList<>();
-  // By curator: those over which its readers ask it.
+  // The readers' connections, by curator.
   private final List<List<ManagedChannel>> connected;
   private final AtomicInteger values = new AtomicInteger();
   private final AtomicInteger leader = new AtomicInteger();
@@ -103,7 +106,7 @@ final class RecordedWorkload implements AutoCloseable {
   /**
    * Starts writers, readers and watchers.
    *
-   * @param nodes two nodes without labels, whose labels nobody else writes
+   * @param nodes two nodes without labels, whose labels only this workload writes
    */
   static RecordedWorkload start(
       List<String> nodes, RpcClients clients, List<InetSocketAddress> curators) {
@@ -152,19 +155,19 @@ final class RecordedWorkload implements AutoCloseable {
                 }));
   }
 
-  // ---- what a test asks
+  // ---- progress
 
-  /** Who has acknowledged a write last. */
+  /** Returns the curator that acknowledged the latest write. */
   int leader() {
     return leader.get();
   }
 
-  /** How many writes a curator has acknowledged. */
+  /** Returns the number of writes that a curator has acknowledged. */
   long writes(int curator) {
     return writes.get(curator);
   }
 
-  /** How many writes were acknowledged by anyone. */
+  /** Returns the number of all acknowledged writes. */
   long writes() {
     return sum(writes);
   }
@@ -177,12 +180,12 @@ final class RecordedWorkload implements AutoCloseable {
     return sum;
   }
 
-  /** How many calls and streams have failed so far. */
+  /** Returns the number of failed calls and streams so far. */
   long failures() {
     return failures.get();
   }
 
-  /** Waits until a number of further writes were acknowledged, and something was read. */
+  /** Waits for a number of further acknowledged writes, and for reads. */
   void awaitProgress(int more, String after) throws Exception {
     long written = writes() + more;
     long read = sum(reads) + more;
@@ -193,11 +196,11 @@ final class RecordedWorkload implements AutoCloseable {
   }
 
   /**
-   * Begins reads at a curator that is stopped: they are the first that it gets when it goes on,
-   * perhaps before it notices what it has missed. Each was called after what others wrote so far.
+   * Begins reads at a stopped curator, which are the first calls that it gets when it continues,
+   * perhaps before it notices the stop. Each begins after all earlier writes.
    */
   void queueReads(int curator) {
-    // A stopped JVM shakes no hands: this takes connections that are open.
+    // A stopped JVM completes no handshakes, so these reads use open connections.
     List<ManagedChannel> to = connected.get(curator);
     for (int n = 0; n < PATIENT_READERS; n++) {
       ManagedChannel channel = to.get(n % to.size());
@@ -214,14 +217,14 @@ final class RecordedWorkload implements AutoCloseable {
     }
   }
 
-  /** The share of writes of which their writer does not know whether they were done. */
+  /** Returns the share of writes whose outcome is unknown to their writer. */
   double unknownShare() {
     long unknown = both.count(Outcome.UNKNOWN);
     long known = both.count(Outcome.ACKNOWLEDGED) + both.count(Outcome.REFUSED);
     return (double) unknown / (unknown + known);
   }
 
-  /** Stops the writers, waits until all watchers know the last state, and returns the histories. */
+  /** Stops the writers, waits until all watchers have the last state, and returns the histories. */
   List<History> settle() throws Exception {
     noMoreWrites.countDown();
     Await.until(FaultNode.PATIENCE, "the writers to end", () -> writing.get() == 0);
@@ -327,7 +330,10 @@ final class RecordedWorkload implements AutoCloseable {
     }
   }
 
-  /** The curator's own words say that nothing was changed; a broken connection says nothing. */
+  /**
+   * Counts a write as refused if the curator's message says that nothing was applied; after a
+   * broken connection the outcome is unknown.
+   */
   private static boolean isRefusal(Status status) {
     String words = String.valueOf(status.getDescription());
     return Stream.of("Nothing was applied", "does not lead", "lost leadership")
@@ -401,7 +407,7 @@ final class RecordedWorkload implements AutoCloseable {
     return found;
   }
 
-  /** Returns of the labels of both nodes those of one. */
+  /** Returns the labels of one node, out of those of both. */
   private static Map<String, String> of(int node, Map<String, String> found) {
     Map<String, String> part = new HashMap<>(found);
     part.keySet().removeIf(field -> !field.startsWith(field(node, "")));
@@ -410,7 +416,10 @@ final class RecordedWorkload implements AutoCloseable {
 
   // ---- watchers
 
-  /** Watches a node, whatever ends its streams; some stay as long as they can, some leave. */
+  /**
+   * Watches a node through all ends of its streams; some watches last as long as possible, others
+   * end early.
+   */
   private final class Follower {
     private final int number;
     private final String name;
@@ -480,7 +489,7 @@ final class RecordedWorkload implements AutoCloseable {
           .watch(request);
     }
 
-    /** A curator that does not lead answers late, and another one may lead by then. */
+    /** A curator that does not lead answers late, and another one may lead at that time. */
     private WatchEvent first(BlockingClientCall<?, WatchEvent> call)
         throws StatusException, InterruptedException {
       try {

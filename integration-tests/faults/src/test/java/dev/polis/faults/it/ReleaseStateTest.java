@@ -21,11 +21,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Opens state that the code of each release wrote, with the code of this build.
+ * Opens the state of each release with the code of this build.
  *
  * <p>{@code released-VERSION.tar.gz} has the files after each step of each power loss scenario, and
- * what that release's readers found in them. {@code -Dpolis.release.write=VERSION} writes one, and
- * belongs to each release; one that is there is never written anew.
+ * the results of that release's readers. {@code -Dpolis.release.write=VERSION} writes one, for each
+ * release; an existing one is never rewritten.
  */
 class ReleaseStateTest {
 
@@ -34,17 +34,17 @@ class ReleaseStateTest {
   private static final String FOUND = "found.txt";
   private static final String ETCD = "ETCD";
 
-  /** Unpacking writes etcd's reserved 128 MiB. */
+  /** Long, since unpacking writes etcd's reserved 128 MiB. */
   private static final Duration PATIENCE = Duration.ofMinutes(2);
 
-  /** An ext4 image is not of this project's format. */
+  /** Left out, since an ext4 image is not this project's format. */
   private static final Set<PowerScenarios> WRITERS =
       EnumSet.complementOf(EnumSet.of(PowerScenarios.CONTAINERS));
 
   @TempDir Path directory;
 
   @Test
-  @DisplayName("state that a release wrote is read by this build as that release read it")
+  @DisplayName("this build reads the state of a release with the same results as that release")
   void stateOfEachReleaseIsRead() throws Exception {
     if (!WRITTEN.isEmpty()) {
       write(ARCHIVES.resolve("released-" + WRITTEN + ".tar.gz"));
@@ -71,7 +71,9 @@ class ReleaseStateTest {
     }
   }
 
-  /** A file that a later build has besides is absent in each state that a release wrote. */
+  /**
+   * Leaves out absent files, since a release's state lacks the additional files of a later build.
+   */
   private static List<String> withoutAbsent(List<String> lines) {
     return lines.stream().map(line -> line.replaceAll("(?<=[ n])-\\\\n", "")).toList();
   }
@@ -86,7 +88,7 @@ class ReleaseStateTest {
     return folder.resolve(name).resolve(String.valueOf(step));
   }
 
-  /** Says what a reader that has written nothing finds after a step. */
+  /** Returns the result of a reader, which has written nothing, after a step. */
   private static String line(Path folder, String name, int step) throws Exception {
     PowerScenario reader = scenario(name);
     Path root = place(folder, name, step);
@@ -95,7 +97,7 @@ class ReleaseStateTest {
       found = reader.observe(root);
     } catch (Exception failed) {
       if (reader.refusals().stream().noneMatch(type -> type.isInstance(failed))) {
-        throw new AssertionError("what was written by step %d of %s".formatted(step, name), failed);
+        throw new AssertionError("the state after step %d of %s".formatted(step, name), failed);
       }
       found = "refused: " + failed.getMessage();
     }

@@ -33,44 +33,42 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Every method of a running node, called by everybody with what nobody in their right mind would
- * send.
+ * Calls every method of a running node as every kind of caller, with senseless content.
  *
- * <p>The owner makes two calls less, because they rightly end what is tested: a Reboot with a type,
- * and a Stop of a bundle that exists. What is sent follows from the seed; in which order it arrives
- * does not.
+ * <p>The owner leaves out two calls, because they rightly end the node: a Reboot with a type, and a
+ * Stop of an existing bundle. The seed determines the content, but not the order of arrival.
  */
 @Tag("longer")
 class RpcFuzzTest {
 
-  /** {@code -Dpolis.calls} says another number. */
+  /** {@code -Dpolis.calls} sets another number. */
   private static final int CALLS =
       Integer.getInteger("polis.calls", Tier.pick(5_000, 100_000, 500_000));
 
   /**
-   * Enough that all classes are loaded, all code is compiled, the heap is in use and all log quotas
-   * are; of the few calls of a quick run it takes half.
+   * Enough calls to load all classes, compile all code, and fill the heap and all log quotas; in a
+   * quick run, half of the few calls.
    */
   private static final int WARM_UP = Math.max(CALLS / 5, Math.min(CALLS / 2, 20_000));
 
-  /** Calls of which each alone is compared with what it changed. */
+  /** The calls that are made one at a time, each checked for changes. */
   private static final int REFUSALS = Tier.pick(200, 2_000, 20_000);
 
-  /** {@code -Dpolis.methods} chooses them by a part of their name. */
+  /** {@code -Dpolis.methods} chooses the methods for this by a part of their name. */
   private static final String COMPARED = System.getProperty("polis.methods", "");
 
   private static final long SEED = Long.getLong("polis.seed", System.nanoTime());
 
-  /** Making messages and sending them is as much work as answering them. */
+  /**
+   * As many as the node has processors: making and sending messages is as much work as answering.
+   */
   private static final int THREADS = 2;
 
   private static final int PROBE_SECONDS = 60;
 
   @TempDir Path directory;
 
-  /**
-   * What an accepted call brings about comes later; it is over when nothing changes for so long.
-   */
+  /** The time without a change after which the later effects of an accepted call are over. */
   private static final Duration QUIET = Duration.ofMillis(500);
 
   private final SplittableRandom random = new SplittableRandom(SEED);
@@ -78,7 +76,7 @@ class RpcFuzzTest {
   private final FuzzCalls calls = new FuzzCalls(tally);
 
   @Test
-  @DisplayName("no message ends the node, leaks from it, or gets an answer nobody foresaw")
+  @DisplayName("no message ends the node, leaks from it, or gets an unforeseen answer")
   void senselessMessages() throws Exception {
     System.out.printf("%d calls with -Dpolis.seed=%d%n", CALLS, SEED);
     try (FaultNode node = FaultNode.home(directory.resolve("n"), "127.0.32.2")) {
@@ -98,7 +96,7 @@ class RpcFuzzTest {
     }
   }
 
-  /** Makes unary calls one at a time; returns what changed with each that was refused. */
+  /** Makes unary calls one at a time; returns the changes of each refused one. */
   private Map<String, List<String>> changedByRefused(FaultNode node, Map<FuzzMethod, Integer> ports)
       throws Exception {
     Map<FuzzMethod, Integer> unary = new HashMap<>(ports);
@@ -130,7 +128,7 @@ class RpcFuzzTest {
     return offenders;
   }
 
-  /** Waits until nothing has changed for a while. */
+  /** Waits until the state has not changed for a while. */
   private static FaultState quiet(FaultNode node) throws Exception {
     AtomicReference<FaultState> last = new AtomicReference<>(node.state());
     AtomicLong since = new AtomicLong(System.nanoTime());
@@ -147,7 +145,7 @@ class RpcFuzzTest {
     return last.get();
   }
 
-  /** All connections are the round's own, so that what they hold is gone after it. */
+  /** Uses connections of its own, so that the node releases their resources afterwards. */
   private void fire(FaultNode node, Map<FuzzMethod, Integer> ports, int count) throws Exception {
     long started = System.nanoTime();
     Duration nodeBefore = cpu(node.handle());
@@ -187,7 +185,7 @@ class RpcFuzzTest {
     return null;
   }
 
-  /** The port of the listener that serves each method. */
+  /** Returns the port of the listener that serves each method. */
   static Map<FuzzMethod, Integer> ports(FaultNode node, List<FuzzMethod> methods) throws Exception {
     Map<Integer, ManagedChannel> channels = new LinkedHashMap<>();
     for (int port : FaultNode.RPC_PORTS) {
@@ -206,7 +204,7 @@ class RpcFuzzTest {
     for (Map.Entry<Integer, ManagedChannel> channel : channels.entrySet()) {
       Status status = probe(method, channel.getValue());
       if (status.getCode() != Status.Code.UNIMPLEMENTED
-          || !String.valueOf(status.getDescription()).contains("knows no such method")) {
+          || !String.valueOf(status.getDescription()).contains("has no such method")) {
         return channel.getKey();
       }
     }

@@ -34,10 +34,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * What connects to the TLS ports of a node and never becomes a connection.
+ * Connects to the TLS ports of a node without a valid handshake.
  *
- * <p>Of etcd's own ports less is asked: etcd sets no time to a handshake, so a connection that its
- * client keeps open stays open there.
+ * <p>Requires less of etcd's own ports: etcd sets no time limit for a handshake, so a connection
+ * that its client keeps open stays open there.
  */
 @Tag("full")
 @Tag("longer")
@@ -45,32 +45,32 @@ class TlsGarbageTest {
 
   private static final long SEED = Long.getLong("polis.seed", System.nanoTime());
 
-  /** Connections for each kind of garbage and port; all are fewer than strangers may have. */
+  /** The number of connections for each kind of garbage and port; all are fewer than strangers may have. */
   private static final int EACH = Tier.isLong() ? 10 : 5;
 
-  /** One source may have as many: what is closed for being one too many is not closed in time. */
+  /** Lets one source have as many: a connection beyond its limit ends at once, whatever it sends. */
   private static final String[] ONE_SOURCE = {
     "--set", "dev.polis.rpc.source.connections=256",
     "--set", "dev.polis.rpc.source.connections.per.second=65536"
   };
 
-  /** The node gives a handshake 10 s; the rest is the machine's. */
+  /** The node's limit for a handshake of 10 s, and as much for a busy machine. */
   private static final Duration CLOSED_WITHIN = Duration.ofSeconds(20);
 
-  /** Half of what a handshake may take: what is refused by its size is not waited for. */
+  /** Half of the time of a handshake: the node does not wait for a message that it refuses. */
   private static final Duration REFUSED_WITHIN = Duration.ofSeconds(5);
 
   private static final String NOTHING = "nothing";
   private static final String LARGE = "the beginning of a hello of more than 8 KiB";
 
-  /** How often a slow client sends a byte: it is never silent for long. */
+  /** The interval at which a slow client sends bytes, so that it is never silent for long. */
   private static final Duration PACE = Duration.ofMillis(200);
 
   @TempDir Path directory;
 
   private final Random random = new Random(SEED);
 
-  /** What a client sends: at once, or slowly byte by byte. */
+  /** Holds the bytes of a client, sent at once or slowly byte by byte. */
   private record Garbage(byte[] bytes, boolean slow) {}
 
   @Test
@@ -94,7 +94,8 @@ class TlsGarbageTest {
   }
 
   @Test
-  @DisplayName("garbage on etcd's ports leaves the same etcd, and no descriptors once it has gone")
+  @DisplayName(
+      "garbage on etcd's ports leaves the same etcd running, and no descriptors once its connections are closed")
   void theEtcdPorts() throws Exception {
     try (FaultNode node = FaultNode.home(directory.resolve("n"), "127.0.32.4")) {
       node.awaitHealthy();
@@ -148,7 +149,7 @@ class TlsGarbageTest {
     return kinds;
   }
 
-  /** The first flight of a real handshake. */
+  /** Returns the first messages of a real handshake. */
   private static byte[] clientHello(FaultNode node) throws Exception {
     SSLEngine engine = SSLContext.getDefault().createSSLEngine(node.address(), FaultNode.CURATOR);
     engine.setUseClientMode(true);
@@ -160,7 +161,8 @@ class TlsGarbageTest {
   }
 
   /**
-   * Throws everything at each port, all at once: most of it the node waits for until it is late.
+   * Sends all garbage to each port at once, since the node waits for most of it until the time
+   * limit.
    */
   private void throwAtAll(FaultNode node) throws Exception {
     Map<Integer, Future<Map<String, Long>>> ports = new LinkedHashMap<>();
@@ -174,7 +176,10 @@ class TlsGarbageTest {
     }
   }
 
-  /** Throws everything at a port, all at once, and returns the longest time until it was closed. */
+  /**
+   * Sends all garbage to a port at once, and returns the longest time until a connection was
+   * closed.
+   */
   private Map<String, Long> throwAt(FaultNode node, int port) throws Exception {
     Map<String, List<Future<Long>>> thrown = new LinkedHashMap<>();
     try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
@@ -209,7 +214,7 @@ class TlsGarbageTest {
     return String.join(", ", words);
   }
 
-  /** Milliseconds from the connection to its end by the other side. */
+  /** Returns the milliseconds from the connection to its end by the other side. */
   private static long closedAfter(FaultNode node, int port, String kind, Garbage garbage)
       throws IOException {
     long started = System.nanoTime();
@@ -231,7 +236,7 @@ class TlsGarbageTest {
     }
   }
 
-  /** Sends what is due and reads for a moment. */
+  /** Sends the due bytes and reads for a moment. */
   private static boolean isClosed(Socket socket, Garbage garbage, int sent) throws IOException {
     try {
       if (!garbage.slow() && sent == 0) {
@@ -247,7 +252,7 @@ class TlsGarbageTest {
     }
   }
 
-  /** Reads what comes, an alert or half a handshake, up to the end or a time-out. */
+  /** Reads an alert or a part of a handshake, up to the end or a time-out. */
   private static boolean hasEnded(InputStream in) throws IOException {
     in.transferTo(OutputStream.nullOutputStream());
     return true;

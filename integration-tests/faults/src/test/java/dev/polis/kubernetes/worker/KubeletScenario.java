@@ -24,9 +24,9 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Prepares the kubelet's files, and again with other settings: each file is as before or as after.
- * The files that stand for settings of the kernel are not forced, and not read here: each start
- * writes those anew that are not whole.
+ * Prepares the kubelet's files, and again with other settings: each file must have the earlier or
+ * the later content. Does not read the files that stand for settings of the kernel, which are not
+ * forced: each start rewrites those that are not whole.
  */
 final class KubeletScenario implements PowerScenario {
 
@@ -111,7 +111,7 @@ final class KubeletScenario implements PowerScenario {
         .collect(Collectors.joining(" "));
   }
 
-  /** Tells a whole file of the earlier or the later settings from what is none. */
+  /** Distinguishes a whole file of the earlier or the later settings from a damaged one. */
   private static String kind(FilePlacement file) {
     if (!(file.read() instanceof Stored.Present<byte[]>(Path path, byte[] content))) {
       return "-";
@@ -132,7 +132,9 @@ final class KubeletScenario implements PowerScenario {
     return whole ? "whole" : "torn";
   }
 
-  /** One file after the other is replaced; the next start replaces those that are not. */
+  /**
+   * Allows a mixture: files are replaced one after the other, and the next start replaces the rest.
+   */
   @Override
   public boolean underWay(String observed) {
     return !observed.contains("torn");

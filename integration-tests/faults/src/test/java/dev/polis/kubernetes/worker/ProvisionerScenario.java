@@ -6,7 +6,7 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 
-/** Makes the directories of two persistent volumes, which programs of any user may write into. */
+/** Makes the directories of two persistent volumes, into which programs of any user may write. */
 final class ProvisionerScenario implements PowerScenario {
 
   private static final List<String> VOLUMES = List.of("pvc-1", "pvc-2");
@@ -32,7 +32,7 @@ final class ProvisionerScenario implements PowerScenario {
     return found.toString();
   }
 
-  /** A directory without its mode gets it when the claim is met again. */
+  /** Allows a directory without its mode, which the next attempt at the claim sets. */
   @Override
   public boolean underWay(String observed) {
     return observed.contains("r-x ");

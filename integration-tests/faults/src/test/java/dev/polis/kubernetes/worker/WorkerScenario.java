@@ -13,7 +13,7 @@ import java.security.cert.X509Certificate;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** Makes the keys of a worker's programs, and takes certificates for them. */
+/** Makes the keys of a worker's programs, and stores certificates for them. */
 final class WorkerScenario implements PowerScenario {
 
   private final X509Certificate certificate =
@@ -48,7 +48,10 @@ final class WorkerScenario implements PowerScenario {
     return "keys %d, certificates %s".formatted(keys, WorkerCertificates.read(files).isPresent());
   }
 
-  /** A damaged key is refused by the node, which does not overwrite it. */
+  /**
+   * Returns whether a key exists; fails for a damaged one, which the node would refuse and not
+   * overwrite.
+   */
   private static boolean isWhole(FilePlacement file) {
     if (file.read() instanceof Stored.Present<byte[]>(Path _, byte[] pem)) {
       Ed25519.publicKey(Pem.privateKey(new String(pem, StandardCharsets.UTF_8)));
@@ -57,7 +60,10 @@ final class WorkerScenario implements PowerScenario {
     return false;
   }
 
-  /** Each key is made for itself, and those that are missing by the next start. */
+  /**
+   * Allows any part of the keys: each is made separately, and the next start makes the missing
+   * ones.
+   */
   @Override
   public boolean underWay(String observed) {
     return observed.equals("keys 1, certificates false")

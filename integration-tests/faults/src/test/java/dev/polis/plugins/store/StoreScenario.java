@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 
-/** Installs sets of plugins, collects what is left over, and writes the notes about swaps. */
+/** Installs sets of plugins, deletes unused files, and writes the notes about swaps. */
 final class StoreScenario implements PowerScenario {
 
   private static final Digest ORIGIN = Digest.of(bytes("a distribution"));
@@ -48,7 +48,8 @@ final class StoreScenario implements PowerScenario {
         root -> install(root, "4"),
         root -> {
           store(root).collect();
-          // As the kernel does some time: what was not forced may be on the disk, too.
+          // Does what the kernel does at some time: bytes that were not forced may reach the disk,
+          // too.
           AtomicFile.force(root.resolve("store/files"));
         });
   }
@@ -160,7 +161,7 @@ final class StoreScenario implements PowerScenario {
         : "none";
   }
 
-  /** Each generation that is there, beside the first two: their files must be, too. */
+  /** Returns all existing generations, whose files must exist, too. */
   private static Set<String> generations(Path root, PluginStore store) throws Exception {
     Set<String> found = new TreeSet<>();
     long current = store.current().map(Generation::number).orElse(0L);
@@ -178,7 +179,7 @@ final class StoreScenario implements PowerScenario {
     return found;
   }
 
-  /** Of what is collected a part may be gone. */
+  /** Allows that a part of the unused files is deleted. */
   @Override
   public boolean underWay(String observed) {
     return observed.startsWith("current 64, previous 52") && !observed.contains("refused");

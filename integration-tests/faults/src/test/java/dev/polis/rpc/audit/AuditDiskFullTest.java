@@ -14,15 +14,15 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The disk of an audit log becomes full, again and again; what was confirmed is reread. */
+/** Fills the disk of an audit log repeatedly, and rereads the confirmed records. */
 class AuditDiskFullTest {
 
-  /** A file holds a few records, so that the disk becomes full in a file and between two. */
+  /** So small that a file holds a few records, and the disk fills within a file and between two. */
   private static final AuditSettings SMALL = new AuditSettings(16 << 10, 100);
 
   private static final int TIMES = 5;
 
-  /** Different, so that the disk becomes full in the middle of different records. */
+  /** Differing sizes, so that the disk fills in the middle of different records. */
   private static final int ROOM = 7 * 4096;
 
   private static final int MOST_WRITES = 200;

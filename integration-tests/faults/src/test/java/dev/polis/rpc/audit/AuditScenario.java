@@ -9,9 +9,9 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Writes the audit log over several files; a record that was waited for is there. */
+/** Writes the audit log over several files; a confirmed record must be in it. */
 final class AuditScenario implements PowerScenario {
-  /** Two records fill a file. */
+  /** The size of a file, which two records fill. */
   private static final AuditSettings SMALL = new AuditSettings(4096, 8);
 
   private static final String PADDING = "x".repeat(1100);
@@ -51,7 +51,7 @@ final class AuditScenario implements PowerScenario {
         Instant.EPOCH, AuditKind.BEGIN, "c", "p", "m", text + " " + PADDING);
   }
 
-  /** Returns what a start keeps; it is only read, since a repair would force it. */
+  /** Returns the records that a start keeps; it only reads, since a repair would force them. */
   @Override
   public String observe(Path root) throws IOException {
     if (!Files.isDirectory(folder(root).path())) {

@@ -14,19 +14,19 @@ import java.util.concurrent.locks.LockSupport;
 import org.osgi.framework.BundleContext;
 
 /**
- * Is a component that does nothing but fail, in the way its property "behaviour" says. It refers to
- * platform packages only, because it is packed into bundles of tests that a real node runs.
+ * Fails in the way that its property "behaviour" names. It refers to platform packages only,
+ * because it is packed into bundles of tests that a real node runs.
  */
 public final class FaultyOrgan {
-  /** More than the heap of a node holds. */
+  /** More memory than the heap of a node has. */
   private static final int MOST_MEBIBYTES = 1024;
 
-  /** As many as no organ needs. */
+  /** More threads than any organ needs. */
   private static final int THREADS = 200;
 
   private static final long MINUTES = 10;
 
-  /** Is waited for by what listens to interrupts. */
+  /** A lock on which interruptible code waits. */
   private static final CountDownLatch NEVER = new CountDownLatch(1);
 
   private final List<byte[]> held = new ArrayList<>();
@@ -34,7 +34,7 @@ public final class FaultyOrgan {
   private Path end = Path.of("");
   private String behaviour = "";
 
-  /** Null while it is not active. */
+  /** Null while the component is not active. */
   private HealthScope scope;
 
   /** Called by Declarative Services. */
@@ -48,7 +48,7 @@ public final class FaultyOrgan {
       case "eats-until-interrupted" -> eatUntilInterrupted();
       case "asks-for-more-than-there-is" -> held.add(new byte[MOST_MEBIBYTES << 20]);
       default -> {
-        // It fails later, or not at all.
+        // These behaviours fail later, or not at all.
       }
     }
     scope =
@@ -68,12 +68,12 @@ public final class FaultyOrgan {
         throw new IllegalStateException("the ticket is too short: 3 bytes");
       }
       default -> {
-        // It is well.
+        // These behaviours are healthy.
       }
     }
   }
 
-  /** Listens to no interrupt. */
+  /** Loops and ignores interrupts. */
   private static void loop(Path end) {
     while (!Files.exists(end)) {
       Thread.onSpinWait();

@@ -7,8 +7,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Is a component that ends as its property "behaviour" says. It refers to the JDK alone, because
- * tests pack it into the bundles of organs, beside the organ's own component.
+ * Ends in the way that its property "behaviour" names. It refers only to the JDK, because tests
+ * pack it into the bundles of organs, beside the organ's own component.
  */
 public final class FaultyPredecessor {
   private static final long LOOK = TimeUnit.MILLISECONDS.toNanos(20);
@@ -36,12 +36,12 @@ public final class FaultyPredecessor {
         }
       }
       default -> {
-        // It ends.
+        // These behaviours end normally.
       }
     }
   }
 
-  /** Listens to no interrupt. */
+  /** Loops and ignores interrupts. */
   private void awaitEnd() {
     while (!Files.exists(end)) {
       LockSupport.parkNanos(LOOK);
