@@ -38,9 +38,9 @@ class ConformanceIT {
   private static final int PROCESSES = 6;
 
   /**
-   * The number of tests that may fail beside others and run once more alone. A Pod without a request has a
-   * five-hundredth of the share of a process outside of Kubernetes, so on busy cores a probe of it
-   * may time out; a test that fails for another reason fails again.
+   * The number of tests that may fail beside others and run once more alone. A Pod without a
+   * request has a five-hundredth of the share of a process outside of Kubernetes, so on busy cores
+   * a probe of it may time out; a test that fails for another reason fails again.
    */
   private static final int AGAIN = 4;
 

@@ -45,10 +45,15 @@ class TlsGarbageTest {
 
   private static final long SEED = Long.getLong("polis.seed", System.nanoTime());
 
-  /** The number of connections for each kind of garbage and port; all are fewer than strangers may have. */
+  /**
+   * The number of connections for each kind of garbage and port; all are fewer than strangers may
+   * have.
+   */
   private static final int EACH = Tier.isLong() ? 10 : 5;
 
-  /** Lets one source have as many: a connection beyond its limit ends at once, whatever it sends. */
+  /**
+   * Lets one source have as many: a connection beyond its limit ends at once, whatever it sends.
+   */
   private static final String[] ONE_SOURCE = {
     "--set", "dev.polis.rpc.source.connections=256",
     "--set", "dev.polis.rpc.source.connections.per.second=65536"
