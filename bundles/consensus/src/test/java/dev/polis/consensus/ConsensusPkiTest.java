@@ -128,6 +128,20 @@ class ConsensusPkiTest {
   }
 
   @Test
+  @DisplayName("a key of etcd's that is cut off is made anew, and the file is named")
+  void damagedKeyIsNamed() throws Exception {
+    ConsensusPki pki = pki(true);
+    pki.ensureMember(identity, HERE);
+    assertTrue(pki.replaced().isEmpty(), "a first key replaces none");
+    FilePlacement key = files.etcd().peerPki().key();
+    key.write("-----BEGIN".getBytes(StandardCharsets.UTF_8));
+
+    assertTrue(pki.ensureMember(identity, HERE));
+
+    assertTrue(pki.replaced().orElseThrow().startsWith(key.path() + " held no key"));
+  }
+
+  @Test
   @DisplayName("a certificate that is renewed belongs to the account of the one before")
   void renewedForTheAccount() throws Exception {
     Needs.root("giving a file to another account");
