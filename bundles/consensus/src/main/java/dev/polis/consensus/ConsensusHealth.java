@@ -2,15 +2,28 @@ package dev.polis.consensus;
 
 import dev.polis.api.consensus.ConsensusException;
 import dev.polis.api.consensus.ConsensusStatus;
+import dev.polis.etcd.EtcdAlarm;
 import dev.polis.health.CertificateCheck;
 import dev.polis.health.HealthCondition;
 import java.io.IOException;
 import java.time.InstantSource;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Collectors;
 
 /** Derives the health of this organ from the status of its member, and from its certificates. */
 final class ConsensusHealth {
+
+  /** By the kind of an alarm. */
+  private static final Map<String, String> REMEDIES =
+      Map.of(
+          EtcdAlarm.Kind.NOSPACE.name(),
+          "etcd refuses writes: delete keys that are not needed (polisctl etcd status prints the options of etcdctl), or"
+              + " start the node with a larger --set dev.polis.consensus.quota.bytes=BYTES; the alarm then ends by itself"
+              + " at the next look, once a minute",
+          EtcdAlarm.Kind.CORRUPT.name(),
+          "the members' data differ, so etcd refuses writes: stop the node and restore data/etcd as a whole from a copy");
 
   private ConsensusHealth() {}
 
@@ -22,7 +35,11 @@ final class ConsensusHealth {
               HealthCondition.degraded(
                   "etcd-alarm",
                   "etcd has raised alarms: " + String.join(", ", alarmed.alarms()),
-                  "polisctl explain etcd-alarm"));
+                  alarmed.alarms().stream()
+                      .map(alarm -> alarm.split(" ", 2)[0])
+                      .distinct()
+                      .map(kind -> REMEDIES.getOrDefault(kind, "polisctl explain etcd-alarm"))
+                      .collect(Collectors.joining("; "))));
       case ConsensusStatus.Stopped stopped ->
           Optional.of(
               HealthCondition.waiting(

@@ -63,6 +63,9 @@ final class ConsensusPki {
   private final InstantSource clock;
   private final Map<ConsensusUser, EtcdTls> users = new EnumMap<>(ConsensusUser.class);
 
+  /** Why etcd's key on the disk was replaced; null while it was not. */
+  private String replacedOrNull;
+
   private ConsensusPki(ConsensusFiles files, CertificateAuthority authority, InstantSource clock) {
     this.files = files;
     this.authority = authority;
@@ -164,7 +167,7 @@ final class ConsensusPki {
   }
 
   /** Reads etcd's key; empty if it has none, or one that it must not have. */
-  private static Optional<PublicKey> memberKey(FilePlacement file, ConsensusIdentity identity)
+  private Optional<PublicKey> memberKey(FilePlacement file, ConsensusIdentity identity)
       throws FileException {
     return switch (file.read()) {
       case Stored.Present<byte[]>(var _, byte[] pem) -> {
@@ -173,12 +176,18 @@ final class ConsensusPki {
               .filter(key -> !key.equals(identity.publicKey()));
         } catch (PkiException useless) {
           // As of a certificate: another one is as good.
+          replacedOrNull = "%s held no key of etcd (%s)".formatted(file, useless.getMessage());
           yield Optional.empty();
         }
       }
       case Stored.Unreadable<byte[]> unreadable -> throw unreadable.cause();
       case Stored.None<byte[]> _, Stored.Corrupted<byte[]> _ -> Optional.empty();
     };
+  }
+
+  /** Returns what was wrong with etcd's key on the disk, if it was replaced for that. */
+  Optional<String> replaced() {
+    return Optional.ofNullable(replacedOrNull);
   }
 
   private static PublicKey makeMemberKey(FilePlacement file) throws FileException {

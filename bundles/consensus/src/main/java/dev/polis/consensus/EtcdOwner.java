@@ -9,6 +9,7 @@ import dev.polis.process.ChildOwner;
 final class EtcdOwner {
 
   private static final String AS_ROOT = "etcd-runs-as-root";
+  private static final String GIVEN_BACK = "etcd-files-given-back";
 
   private EtcdOwner() {}
 
@@ -23,6 +24,15 @@ final class EtcdOwner {
     owner.give(files.peerPki().ca());
     owner.give(files.peerPki().certificate());
     owner.give(files.peerPki().key());
+    if (owner.files() >= 0 && !files.data().list().isEmpty() && !files.data().isOf(owner.files())) {
+      parts
+          .health()
+          .set(
+              HealthCondition.up(
+                  GIVEN_BACK,
+                  "files in %s belonged to another account than etcd's (number %d); they were given to it at this start"
+                      .formatted(files.data().path(), owner.files())));
+    }
     owner.give(files.data(), parts.processes(), EtcdProcess.NAME);
     owner.give(parts.files().sockets(), parts.processes(), EtcdProcess.NAME);
     if (owner.isHeldBack()) {

@@ -3,6 +3,7 @@ package dev.polis.consensus;
 import dev.polis.api.consensus.ConsensusIdentity;
 import dev.polis.consensus.ConsensusRecord.Stage;
 import dev.polis.files.FileException;
+import dev.polis.health.HealthCondition;
 import dev.polis.process.ChildOwner;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -15,6 +16,8 @@ final class MemberPreparation {
   interface Admission {
     ConsensusRecord admit() throws FileException;
   }
+
+  private static final String KEY_MADE = "etcd-key-made-anew";
 
   private final MemberParts parts;
   private final ConsensusIdentity identity;
@@ -58,6 +61,12 @@ final class MemberPreparation {
     // First, so that what is written anew belongs to an etcd that reads it at once.
     ChildOwner owner = EtcdOwner.prepare(parts, binary);
     pki.ensureMember(identity, address);
+    pki.replaced()
+        .ifPresent(
+            why ->
+                parts
+                    .health()
+                    .set(HealthCondition.up(KEY_MADE, why + "; it was made anew at this start")));
     pki.ensureOperator();
     EtcdCommandLine line =
         new EtcdCommandLine(

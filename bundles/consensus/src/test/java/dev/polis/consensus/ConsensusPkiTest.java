@@ -127,6 +127,20 @@ class ConsensusPkiTest {
   }
 
   @Test
+  @DisplayName("a key of etcd's that is cut off is made anew, and the file is named")
+  void damagedKeyIsNamed() throws Exception {
+    ConsensusPki pki = pki(true);
+    pki.ensureMember(identity, HERE);
+    assertTrue(pki.replaced().isEmpty(), "a first key replaces none");
+    FilePlacement key = files.etcd().peerPki().key();
+    key.write("-----BEGIN".getBytes(StandardCharsets.UTF_8));
+
+    assertTrue(pki.ensureMember(identity, HERE));
+
+    assertTrue(pki.replaced().orElseThrow().startsWith(key.path() + " held no key"));
+  }
+
+  @Test
   @DisplayName("a renewed certificate belongs to the same account as the one before")
   void renewedForTheAccount() throws Exception {
     Needs.root("giving a file to another account");

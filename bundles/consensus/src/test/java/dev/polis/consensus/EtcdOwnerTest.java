@@ -60,9 +60,13 @@ class EtcdOwnerTest {
   }
 
   private static List<String> reasons(Instance instance) {
+    return reasons(instance, "etcd-runs-as-root");
+  }
+
+  private static List<String> reasons(Instance instance, String code) {
     return instance.health.all().peek().orElseThrow().stream()
         .flatMap(organ -> organ.conditions().stream())
-        .filter(condition -> condition.code().equals("etcd-runs-as-root"))
+        .filter(condition -> condition.code().equals(code))
         .map(HealthCondition::reason)
         .toList();
   }
@@ -117,6 +121,11 @@ class EtcdOwnerTest {
     mine.startExisting();
     assertTrue(status(mine).contains("Uid:\t60902\t60902\t60902\t60902"));
     assertEquals(List.of(), reasons(mine));
+    assertEquals(
+        List.of(
+            "files in %s belonged to another account than etcd's (number 60902); they were given to it at this start"
+                .formatted(harness.files().etcd().data().path())),
+        reasons(mine, "etcd-files-given-back"));
     assertEquals("bar", get(mine, "/foo"));
     put(mine, "/more");
     assertEquals(

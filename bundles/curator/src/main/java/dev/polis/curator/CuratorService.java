@@ -20,8 +20,10 @@ import dev.polis.handover.HandOverException;
 import dev.polis.handover.HandOvers;
 import dev.polis.handover.OrganInstance;
 import dev.polis.handover.OrganState;
+import dev.polis.health.HealthCondition;
 import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthScope;
+import dev.polis.health.SelfCheck;
 import dev.polis.health.StatusHealth;
 import dev.polis.logtree.Secret;
 import dev.polis.pki.NodeCredentials;
@@ -55,7 +57,7 @@ import java.util.function.Supplier;
 final class CuratorService implements Curator, OrganInstance {
 
   /** The etcd user, and the namespace, of the curator. */
-  private static final String USER = "curator";
+  static final String USER = "curator";
 
   /** The etcd user whose namespace holds the certificates of Kubernetes. */
   private static final String KUBERNETES = "kubernetes";
@@ -142,6 +144,7 @@ final class CuratorService implements Curator, OrganInstance {
     this.subtree = parts.supervisor().organ("curator");
     this.health = parts.health().organ("curator", subtree.dn());
     subtree.run("health", StatusHealth.task(status, health, CuratorHealth::of));
+    subtree.run("record-health", SelfCheck.task(health, this::recordHealth));
   }
 
   @Override
@@ -260,6 +263,11 @@ final class CuratorService implements Curator, OrganInstance {
   /** Returns the records that are known here; empty while this node does not lead. */
   Optional<RecordSnapshot> known() {
     return election().flatMap(CuratorElection::term).map(LeaderTerm::known);
+  }
+
+  private Optional<HealthCondition> recordHealth() {
+    return known()
+        .flatMap(records -> serving().flatMap(own -> RecordHealth.of(records, own.id().text())));
   }
 
   /** Returns a client of this organ's namespace; all of its tasks share a connection. */

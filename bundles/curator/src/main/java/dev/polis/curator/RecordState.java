@@ -56,8 +56,7 @@ sealed interface RecordState {
       return parser.parseFrom(stored.value());
     } catch (InvalidProtocolBufferException e) {
       throw Refusal.dataLoss(
-          "the record %s in etcd is damaged (%s); restore it from a snapshot",
-          stored.key(), e.getMessage());
+          "the record %s in etcd is damaged; restore it from a snapshot", stored.key());
     }
   }
 }

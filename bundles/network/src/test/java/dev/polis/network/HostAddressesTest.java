@@ -5,10 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.api.network.NetworkStatus;
+import dev.polis.health.HealthCondition;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 class HostAddressesTest {
@@ -50,6 +52,15 @@ class HostAddressesTest {
     assertEquals(new NetworkStatus.Up(ip("192.0.2.7")), addresses.poll());
     assigned.remove(ip("192.0.2.7"));
     reason(addresses.poll());
+  }
+
+  @Test
+  @DisplayName("an address that is awaited is told with the commands that give it")
+  void anAwaitedAddressHasARemedy() {
+    HealthCondition told =
+        NetworkHealth.of(new HostAddresses("192.0.2.7", machine).poll()).orElseThrow();
+    assertTrue(told.reason().contains("192.0.2.7 is not assigned"), told.reason());
+    assertTrue(told.remedy().contains("ip addr add"), told.remedy());
   }
 
   @Test

@@ -1,6 +1,8 @@
 package dev.polis.roles;
 
 import dev.polis.backoff.Backoff;
+import dev.polis.health.HealthCondition;
+import dev.polis.health.HealthScope;
 import dev.polis.resolver.LeaderConnection;
 import dev.polis.rpc.BlockingStreams;
 import dev.polis.supervision.Context;
@@ -22,10 +24,20 @@ final class RoleHeartbeat {
 
   private final LeaderConnection connection;
   private final Duration interval;
+  private final LeaderContact contact;
 
-  RoleHeartbeat(LeaderConnection connection, Duration interval) {
+  RoleHeartbeat(LeaderConnection connection, Duration interval, HealthScope health) {
     this.connection = connection;
     this.interval = interval;
+    this.contact =
+        new LeaderContact(
+            health,
+            why ->
+                HealthCondition.degraded(
+                    "heartbeat-not-sent",
+                    "no heartbeat of this node has got to the leader " + why,
+                    LeaderContact.REMEDY),
+            System::nanoTime);
   }
 
   void run(Context context) throws InterruptedException {
@@ -36,6 +48,7 @@ final class RoleHeartbeat {
         beat(backoff);
       } catch (StatusException | TimeoutException e) {
         context.log().warning("heartbeat stream ended: %s", e.getMessage());
+        contact.failed(e.getMessage());
         backoff.pause();
       }
     }
@@ -52,6 +65,7 @@ final class RoleHeartbeat {
           throw new TimeoutException("the leader ended the stream");
         }
         backoff.reset();
+        contact.answered();
         Thread.sleep(jittered());
       }
     } finally {

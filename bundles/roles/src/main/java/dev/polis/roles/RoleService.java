@@ -84,6 +84,7 @@ final class RoleService implements LocalRoleServer, OrganInstance {
     this.parts = parts;
     this.subtree = parts.supervisor().organ("roles");
     this.log = parts.logs().log(subtree.dn());
+    this.health = parts.health().organ("roles", subtree.dn());
     this.report = NodeReport.of(settings.curatorPort(), wire(parts.version()));
     this.plugins = new RolePlugins(subtree, log, parts.boot()::stopReason, taken);
     taken.find(WANTED, LocalRoles.class).ifPresent(roles::set);
@@ -101,7 +102,6 @@ final class RoleService implements LocalRoleServer, OrganInstance {
     subtree.run("running", running::run);
     subtree.run("health", roleHealth::run);
     subtree.run("server", this::serve);
-    this.health = parts.health().organ("roles", subtree.dn());
   }
 
   @SuppressWarnings("unchecked") // what give() has put there
@@ -176,7 +176,7 @@ final class RoleService implements LocalRoleServer, OrganInstance {
   }
 
   private RememberedRoles remembered() {
-    return new RememberedRoles(parts.storage().root().data().node().roles());
+    return new RememberedRoles(parts.storage().root().data().node().roles(), health);
   }
 
   /** Says that all plugins that are there have been added. */
@@ -224,10 +224,11 @@ final class RoleService implements LocalRoleServer, OrganInstance {
               parts.network().status(),
               parts.curator().status(),
               running.value(),
-              report);
+              report,
+              health);
       context.run("record", record::run);
       context.run("status-push", push::run);
-      context.run("heartbeat", new RoleHeartbeat(connection, settings.heartbeat())::run);
+      context.run("heartbeat", new RoleHeartbeat(connection, settings.heartbeat(), health)::run);
       context.healthy();
       context.awaitCancelled();
     }

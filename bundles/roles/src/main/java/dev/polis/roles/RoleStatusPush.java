@@ -8,6 +8,8 @@ import dev.polis.backoff.Backoff;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Value;
 import dev.polis.event.Watcher;
+import dev.polis.health.HealthCondition;
+import dev.polis.health.HealthScope;
 import dev.polis.resolver.LeaderConnection;
 import dev.polis.supervision.Context;
 import dev.polis.wire.common.NodeStatus;
@@ -33,18 +35,29 @@ final class RoleStatusPush {
   private final Value<CuratorStatus> curator;
   private final Value<SortedSet<RoleName>> running;
   private final NodeReport report;
+  private final LeaderContact contact;
 
   RoleStatusPush(
       LeaderConnection connection,
       Value<NetworkStatus> network,
       Value<CuratorStatus> curator,
       Value<SortedSet<RoleName>> running,
-      NodeReport report) {
+      NodeReport report,
+      HealthScope health) {
     this.connection = connection;
     this.network = network;
     this.curator = curator;
     this.running = running;
     this.report = report;
+    this.contact =
+        new LeaderContact(
+            health,
+            why ->
+                HealthCondition.degraded(
+                    "status-not-reported",
+                    "the status of this node has not got to the leader " + why,
+                    LeaderContact.REMEDY),
+            System::nanoTime);
   }
 
   void run(Context context) throws InterruptedException {
@@ -80,9 +93,11 @@ final class RoleStatusPush {
                   .setStatus(status)
                   .build());
       backoff.reset();
+      contact.answered();
       return true;
     } catch (StatusException e) {
       context.log().warning("the status of this node could not be reported: %s", e.getMessage());
+      contact.failed(e.getMessage());
       backoff.pause();
       return false;
     }

@@ -26,13 +26,18 @@ import dev.polis.boot.StopReason;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Value;
 import dev.polis.event.Values;
+import dev.polis.files.FilePlacement;
 import dev.polis.files.layout.Root;
 import dev.polis.fixtures.Await;
 import dev.polis.handover.HandOverTable;
 import dev.polis.handover.HandOvers;
 import dev.polis.handover.OrganState;
+import dev.polis.health.HealthCondition;
+import dev.polis.health.HealthLevel;
+import dev.polis.health.HealthScope;
 import dev.polis.health.HealthStatus;
 import dev.polis.health.HealthTable;
+import dev.polis.logtree.Log;
 import dev.polis.logtree.LogEntry;
 import dev.polis.logtree.LogPayload;
 import dev.polis.logtree.LogQuery;
@@ -45,6 +50,8 @@ import dev.polis.wire.common.NodeStatus;
 import dev.polis.wire.roles.Role;
 import dev.polis.wire.version.Version;
 import java.net.InetAddress;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Collections;
@@ -57,6 +64,7 @@ import java.util.TreeSet;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import org.example.CountingRole;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
@@ -84,9 +92,12 @@ class RoleServiceTest {
   private final RecordingCurator curator = new RecordingCurator();
   private final SupervisionTree tree = SupervisionTree.open(curator.logs);
   private final Subtree subtree = tree.organ("test");
+  private final HealthTable table = HealthTable.open(tree);
+  private final HealthScope scope = table.organ("test", "");
 
   @AfterEach
   void close() {
+    table.close();
     tree.close();
     curator.close();
   }
@@ -108,7 +119,7 @@ class RoleServiceTest {
     MutableValue<CuratorStatus> local = new MutableValue<>(new CuratorStatus.Idle());
     MutableValue<SortedSet<RoleName>> running = new MutableValue<>(new TreeSet<>());
     try (LeaderConnection connection = curator.connect()) {
-      RoleStatusPush push = new RoleStatusPush(connection, network, local, running, REPORT);
+      RoleStatusPush push = new RoleStatusPush(connection, network, local, running, REPORT, scope);
       assertTrue(push.status().isEmpty(), "there is nothing to report without an address");
       subtree.run("push", push::run);
       network.set(new NetworkStatus.Up(InetAddress.ofLiteral("127.0.0.1")));
@@ -150,7 +161,8 @@ class RoleServiceTest {
               new MutableValue<>(new NetworkStatus.Up(InetAddress.ofLiteral("127.0.0.1"))),
               new MutableValue<>(new CuratorStatus.Idle()),
               new MutableValue<>(new TreeSet<>()),
-              REPORT);
+              REPORT,
+              scope);
       subtree.run("push", push::run);
       awaitReports(1);
     }
@@ -160,7 +172,7 @@ class RoleServiceTest {
   @DisplayName("D-08 heartbeats arrive well within the time-out of 10 s")
   void d08_heartbeats() throws Exception {
     try (LeaderConnection connection = curator.connect()) {
-      subtree.run("heartbeat", new RoleHeartbeat(connection, Duration.ofMillis(20))::run);
+      subtree.run("heartbeat", new RoleHeartbeat(connection, Duration.ofMillis(20), scope)::run);
       Await.until(SOON, "ten heartbeats", () -> curator.beats.get() >= 10);
     }
   }
@@ -171,7 +183,7 @@ class RoleServiceTest {
     long timeOut = Duration.ofSeconds(10).toMillis();
     try (LeaderConnection connection = curator.connect()) {
       RoleHeartbeat longest =
-          new RoleHeartbeat(connection, Duration.ofMillis(RoleSettings.MOST_MILLIS));
+          new RoleHeartbeat(connection, Duration.ofMillis(RoleSettings.MOST_MILLIS), scope);
       Set<Long> pauses = new TreeSet<>();
       for (int draw = 0; draw < 10_000; draw++) {
         pauses.add(longest.jittered());
@@ -189,7 +201,7 @@ class RoleServiceTest {
   void d08_cancelled() throws Exception {
     try (LeaderConnection connection = curator.connect()) {
       // Longer than the tree waits for a runnable that is stopped.
-      subtree.run("heartbeat", new RoleHeartbeat(connection, Duration.ofMinutes(10))::run);
+      subtree.run("heartbeat", new RoleHeartbeat(connection, Duration.ofMinutes(10), scope)::run);
       Await.until(SOON, "the first heartbeat", () -> curator.beats.get() == 1);
       assertEquals(List.of(), subtree.close(StopReason.CODE_REPLACED));
       assertEquals(1, curator.beats.get());
@@ -200,7 +212,7 @@ class RoleServiceTest {
   @DisplayName("the roles that the cluster wants are published, and remembered for the next start")
   void rolesAreRemembered() throws Exception {
     Root root = Root.at(directory);
-    RememberedRoles remembered = new RememberedRoles(root.data().node().roles());
+    RememberedRoles remembered = new RememberedRoles(root.data().node().roles(), scope);
     MutableValue<LocalRoles> roles = new MutableValue<>();
     try (LeaderConnection connection = curator.connect()) {
       subtree.run("record", new RoleRecordWatcher(connection, remembered, roles)::run);
@@ -218,6 +230,63 @@ class RoleServiceTest {
   }
 
   @Test
+  @DisplayName("remembered roles that cannot be read are told until the cluster's are written")
+  void rolesThatCannotBeRead() throws Exception {
+    FilePlacement file = Root.at(directory).data().node().roles();
+    file.write("garbage".getBytes(StandardCharsets.UTF_8));
+    RememberedRoles remembered = new RememberedRoles(file, scope);
+    Log log = curator.logs.log("test");
+
+    assertTrue(remembered.read(log).isEmpty());
+
+    assertEquals(HealthLevel.DEGRADED, own().level());
+    assertTrue(own().reason().contains(file.path().toString()), own().reason());
+    remembered.write(new LocalRoles(new TreeSet<>(List.of(BACKUP)), true), log);
+    assertEquals(HealthLevel.UP, own().level());
+    assertTrue(own().reason().contains("written anew"), own().reason());
+  }
+
+  @Test
+  @DisplayName("roles that cannot be written for the next start are told, with what helps")
+  void rolesThatCannotBeWritten() throws Exception {
+    FilePlacement file = Root.at(directory).data().node().roles();
+    Files.createDirectories(file.path().resolve("in the way"));
+
+    new RememberedRoles(file, scope)
+        .write(new LocalRoles(new TreeSet<>(), true), curator.logs.log("test"));
+
+    assertEquals(HealthLevel.DEGRADED, own().level());
+    assertTrue(own().remedy().contains("move what is there aside"), own().remedy());
+  }
+
+  @Test
+  @DisplayName("calls that do not get to the leader are told after 10 s, and no more once one does")
+  void leaderOutOfReach() {
+    AtomicLong seconds = new AtomicLong();
+    LeaderContact contact =
+        new LeaderContact(
+            scope,
+            why -> HealthCondition.degraded("x", "no status got there " + why, ""),
+            () -> TimeUnit.SECONDS.toNanos(seconds.get()));
+    contact.failed("first");
+    seconds.set(9);
+    contact.failed("not yet");
+    assertEquals(HealthLevel.UP, own().level());
+
+    seconds.set(12);
+    contact.failed("NOT_FOUND: no such node");
+    assertEquals(HealthLevel.DEGRADED, own().level());
+    assertEquals("no status got there for 12 s: NOT_FOUND: no such node", own().reason());
+
+    contact.answered();
+    assertEquals(HealthLevel.UP, own().level());
+  }
+
+  private HealthStatus own() {
+    return table.all().peek().orElseThrow().getFirst();
+  }
+
+  @Test
   @DisplayName("a malformed role in the record is left out with a warning, the others count")
   void malformedRole() throws Exception {
     MutableValue<LocalRoles> roles = new MutableValue<>();
@@ -225,7 +294,9 @@ class RoleServiceTest {
       subtree.run(
           "record",
           new RoleRecordWatcher(
-                  connection, new RememberedRoles(Root.at(directory).data().node().roles()), roles)
+                  connection,
+                  new RememberedRoles(Root.at(directory).data().node().roles(), scope),
+                  roles)
               ::run);
       curator.roles.set(
           RoleRecord.of(List.of(BACKUP)).toBuilder()
@@ -243,7 +314,7 @@ class RoleServiceTest {
   @DisplayName("remembered roles run while the cluster cannot be reached, once the disk is open")
   void remembersWithoutCluster() throws Exception {
     Root root = Root.at(directory);
-    new RememberedRoles(root.data().node().roles())
+    new RememberedRoles(root.data().node().roles(), scope)
         .write(new LocalRoles(new TreeSet<>(List.of(BACKUP)), true), curator.logs.log("test"));
     MutableValue<DataStatus> data = new MutableValue<>(new DataStatus.NotMounted("not yet"));
     CountDownLatch started = new CountDownLatch(1);

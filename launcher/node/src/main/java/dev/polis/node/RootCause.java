@@ -25,7 +25,9 @@ final class RootCause {
     Set<Throwable> seen = Collections.newSetFromMap(new IdentityHashMap<>());
     for (Throwable at = error; at != null && seen.add(at); at = at.getCause()) {
       cause = at;
-      if (at.getClass().getName().startsWith(OURS) && speaks(at)) {
+      if (at.getClass().getName().startsWith(OURS)
+          && speaks(at)
+          && (ours == null || !goesOnBehind(ours, at))) {
         ours = at;
       }
     }
@@ -39,6 +41,13 @@ final class RootCause {
               : cause.getClass().getSimpleName() + (message == null ? "" : ": " + message);
     }
     return text.strip().replaceAll("\\s*\\R\\s*", " ");
+  }
+
+  /** Tells whether a message has the one below in its middle, as what says what to do does. */
+  private static boolean goesOnBehind(Throwable error, Throwable below) {
+    String message = error.getMessage().strip();
+    String quoted = below.getMessage().strip();
+    return message.contains(quoted) && !message.endsWith(quoted);
   }
 
   /**

@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.net.BindException;
 import java.nio.file.NoSuchFileException;
 import java.util.concurrent.ExecutionException;
+import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 class RootCauseTest {
@@ -16,6 +17,15 @@ class RootCauseTest {
         new Refusal(
             "boot failed", new Refusal("port 1 is taken by x", new BindException("in use")));
     assertEquals("port 1 is taken by x", RootCause.of(error));
+  }
+
+  @Test
+  @DisplayName("Words that quote a cause and say what to do go before the cause, and nothing above")
+  void givenARemedyBehindTheCause_thenBoth() {
+    Refusal cause = new Refusal("it holds no key");
+    Refusal remedied = new Refusal("/x is damaged: it holds no key; restore it", cause);
+    Refusal above = new Refusal("node credentials: " + remedied.getMessage(), remedied);
+    assertEquals("/x is damaged: it holds no key; restore it", RootCause.of(above));
   }
 
   @Test

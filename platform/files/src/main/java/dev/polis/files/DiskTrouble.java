@@ -12,7 +12,9 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 import java.nio.file.ReadOnlyFileSystemException;
+import java.util.EnumSet;
 import java.util.Optional;
+import java.util.Set;
 
 /**
  * Recognises from a failure that a disk is full, read-only or not accessible.
@@ -21,6 +23,10 @@ import java.util.Optional;
  * process. So the text is compared with that which the C library has for each error.
  */
 public final class DiskTrouble {
+
+  /** What the system says of a file where a directory must be, and the other way round. */
+  private static final Set<Errno> OF_ANOTHER_KIND =
+      EnumSet.of(Errno.ENOTDIR, Errno.EISDIR, Errno.ENOTEMPTY);
 
   private DiskTrouble() {}
 
@@ -178,7 +184,7 @@ public final class DiskTrouble {
   private static Problem otherThanExpected(Throwable cause, Path path) {
     if (cause instanceof FileAlreadyExistsException
         || cause instanceof NotDirectoryException
-        || cause instanceof IOException disk && Errno.of(disk) == Errno.ENOTDIR) {
+        || cause instanceof IOException disk && OF_ANOTHER_KIND.contains(Errno.of(disk))) {
       return Files.isSymbolicLink(path) && !Files.exists(path) ? Problem.ABSENT : Problem.OCCUPIED;
     }
     return cause instanceof NoSuchFileException ? Problem.ABSENT : Problem.IO;
@@ -195,6 +201,8 @@ public final class DiskTrouble {
       case FileAlreadyExistsException other -> "something else is there: " + other.getFile();
       case NotDirectoryException file -> file.getFile() + " is no directory";
       case NoSuchFileException absent -> absence(Path.of(absent.getFile()));
+      case FileSystemException told when told.getReason() != null ->
+          told.getFile() + ": " + told.getReason();
       default -> cause.getClass().getSimpleName() + ": " + cause.getMessage();
     };
   }

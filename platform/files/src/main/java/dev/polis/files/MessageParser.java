@@ -20,8 +20,7 @@ final class MessageParser {
       return parser.parseFrom(bytes);
     } catch (InvalidProtocolBufferException e) {
       throw new IllegalArgumentException(
-          "its %d bytes are not the expected message: %s".formatted(bytes.length, e.getMessage()),
-          e);
+          "its %d bytes are not what this program writes there".formatted(bytes.length), e);
     }
   }
 }

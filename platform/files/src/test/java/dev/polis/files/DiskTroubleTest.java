@@ -1,6 +1,7 @@
 package dev.polis.files;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -125,6 +126,15 @@ class DiskTroubleTest {
                 "write", below, 0, assertThrows(IOException.class, () -> Files.createFile(below)))
             .getMessage();
     assertTrue(notThere.endsWith("; move what is there aside; nothing was changed"), notThere);
+    Path folder = Files.createDirectories(directory.resolve("folder/within")).getParent();
+    String folderThere =
+        assertThrows(
+                FileException.class,
+                () -> new FilePlacement(folder, Mode.SECRET).write(new byte[] {1}))
+            .getMessage();
+    assertTrue(
+        folderThere.endsWith("; move what is there aside; nothing was changed"), folderThere);
+    assertFalse(folderThere.contains("Exception"), folderThere);
     Path link = Files.createSymbolicLink(directory.resolve("link"), directory.resolve("gone"));
     String dangling =
         DiskTrouble.failed(

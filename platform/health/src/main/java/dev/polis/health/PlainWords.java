@@ -2,6 +2,7 @@ package dev.polis.health;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.regex.Pattern;
 
 /** Turns the texts of failures, which are for programmers, into texts for people. */
@@ -14,6 +15,16 @@ final class PlainWords {
       Pattern.compile(
           "(?<![\\w.$])(?:[a-z]\\w*\\.)*[A-Z][\\w$]*(?:Exception|Error|Failure)(?::\\s*|$)");
 
+  /** What the system says by the type of an exception alone, whose message is a path or a name. */
+  private static final Map<Pattern, String> BY_TYPE =
+      Map.of(
+          alone("NotDirectoryException"), "$1 is no directory",
+          alone("NoSuchFileException"), "$1 is not there",
+          alone("FileAlreadyExistsException"), "something else is there: $1",
+          alone("AccessDeniedException"), "$1: permission denied",
+          alone("DirectoryNotEmptyException"), "$1 is not empty",
+          alone("UnknownHostException"), "no address is known for the name $1");
+
   /** The interface behind an IPv6 address, which is its own affair. */
   private static final Pattern SCOPE = Pattern.compile("(?<=[0-9a-f:])%[\\w.-]+");
 
@@ -23,6 +34,10 @@ final class PlainWords {
           "\\s*(?:\\[id: 0x[^\\]]*\\]|\\b\\w+@[0-9a-f]{4,}\\b|\\b[A-Z]\\w*Context\\([^()]*\\))");
 
   private PlainWords() {}
+
+  private static Pattern alone(String type) {
+    return Pattern.compile("(?<![\\w$])(?:[a-z]\\w*\\.)*" + type + ": (\\S+)$");
+  }
 
   /**
    * Returns a failure and its causes without the types of exceptions and the insides of libraries.
@@ -34,7 +49,7 @@ final class PlainWords {
   static String of(String line) {
     List<String> said = new ArrayList<>();
     for (String part : line.split(Pattern.quote(AND_CAUSE))) {
-      String words = INSIDE.matcher(TYPE.matcher(part).replaceAll("")).replaceAll("");
+      String words = INSIDE.matcher(TYPE.matcher(byType(part)).replaceAll("")).replaceAll("");
       String text = SCOPE.matcher(words).replaceAll("").strip();
       if (!text.isEmpty() && said.stream().noneMatch(each -> each.contains(text))) {
         said.removeIf(text::contains);
@@ -44,5 +59,13 @@ final class PlainWords {
     return said.isEmpty()
         ? "a defect of the program (%s)".formatted(line.strip())
         : String.join(": ", said);
+  }
+
+  private static String byType(String part) {
+    String words = part;
+    for (Map.Entry<Pattern, String> each : BY_TYPE.entrySet()) {
+      words = each.getKey().matcher(words).replaceAll(each.getValue());
+    }
+    return words;
   }
 }

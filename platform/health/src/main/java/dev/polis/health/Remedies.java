@@ -45,6 +45,12 @@ final class Remedies {
     know(
         "permission denied|access denied|operation not permitted",
         "let the user that the node runs as have it: ls -ld shows whose it is");
+    know(
+        "no address is known for the name|no such host|temporary failure in name resolution",
+        "mend the resolution of names: getent hosts NAME shows whether it works");
+    know(
+        "no such file or directory|/\\S+ is not there",
+        "bring back what is missing from a copy of this disk: ls -l shows what is there");
   }
 
   private Remedies() {}

@@ -18,6 +18,10 @@ class PlainWordsTest {
         "CompletionException: java.net.ConnectException: refused by fe80::1%eth0|refused by fe80::1",
         "IOException: closed [id: 0x5f, L:/127.0.0.1:5] by the peer|closed by the peer",
         "SSLException: bad; caused by NullPointerException|bad",
+        "NotDirectoryException: /x/audit|/x/audit is no directory",
+        "IOException: outer; caused by java.nio.file.NoSuchFileException: /x|outer: /x is not there",
+        "AccessDeniedException: /x: read|/x: read",
+        "java.net.UnknownHostException: mirror|no address is known for the name mirror",
         "NullPointerException|a defect of the program (NullPointerException)",
       })
   @DisplayName("a failure is told without types of exceptions, insides of libraries and scopes")
@@ -32,6 +36,10 @@ class PlainWordsTest {
         "write: No space left on device|free some space",
         "/x is on a read-only file system|mount the file system writable",
         "cannot make directory /x: something else is there: /x|move aside what is there",
+        "/x/audit is no directory|move aside what is there",
+        "open /x: no such file or directory|bring back what is missing",
+        "/x is not there|bring back what is missing",
+        "no address is known for the name mirror|mend the resolution of names",
         "/x/y: Not a directory|move aside what is there",
         "accept: Too many open files|raise the limit of descriptors",
         "bind: address already in use|end what listens there",

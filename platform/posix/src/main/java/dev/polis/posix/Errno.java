@@ -30,6 +30,8 @@ public enum Errno {
   ENODEV(19),
   /** It is no directory. */
   ENOTDIR(20),
+  /** It is a directory. */
+  EISDIR(21),
   /** The arguments do not fit. */
   EINVAL(22),
   /** The file system is full. */
@@ -38,6 +40,8 @@ public enum Errno {
   EROFS(30),
   /** The name is too long. */
   ENAMETOOLONG(36),
+  /** The directory is not empty. */
+  ENOTEMPTY(39),
   /** The user's share of the file system is used up. */
   EDQUOT(122),
   /** Any other; the message names its number. */

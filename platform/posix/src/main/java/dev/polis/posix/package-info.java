@@ -27,7 +27,7 @@
  * beside the one of the JDK.
  */
 @Export
-@Version("2.2.0")
+@Version("2.3.0")
 package dev.polis.posix;
 
 import org.osgi.annotation.bundle.Export;

@@ -1,0 +1,63 @@
+package dev.polis.curator;
+
+import dev.polis.etcd.EtcdNamespace;
+import dev.polis.health.HealthCondition;
+import java.util.List;
+import java.util.Optional;
+
+/** Says what a leader finds damaged or missing among the cluster's records. */
+final class RecordHealth {
+  private static final String DAMAGED = "record-damaged";
+  private static final String MISSING = "record-missing";
+
+  private RecordHealth() {}
+
+  /**
+   * Judges the records that a leader knows; empty if it has listed none yet, or all is well.
+   *
+   * @param self the id of its node, without whose record it can neither report nor have roles
+   */
+  static Optional<HealthCondition> of(RecordSnapshot records, String self) {
+    if (records.version() == RecordSnapshot.EMPTY.version()) {
+      return Optional.empty();
+    }
+    List<String> damaged =
+        records.keys().stream()
+            .filter(key -> records.state(key) instanceof RecordState.Damaged)
+            .toList();
+    if (!damaged.isEmpty()) {
+      return Optional.of(damaged(records, damaged));
+    }
+    return List.of(RecordKeys.node(self), RecordKeys.CLUSTER_CONFIGURATION).stream()
+        .filter(key -> records.state(key) instanceof RecordState.Absent)
+        .findFirst()
+        .map(RecordHealth::missing);
+  }
+
+  private static HealthCondition damaged(RecordSnapshot records, List<String> keys) {
+    String first = stored(keys.getFirst());
+    long before = records.state(keys.getFirst()).revision() - 1;
+    return HealthCondition.degraded(
+        DAMAGED,
+        "%d of the cluster's records in etcd cannot be read, the first is %s, written at revision %d"
+            .formatted(keys.size(), first, before + 1),
+        ("find out what else writes into etcd; until etcd compacts its history, etcdctl get --rev=%d --print-value-only %s"
+                + " | head -c -1 | etcdctl put %s brings the record back (polisctl etcd status prints the options of etcdctl)")
+            .formatted(before, first, first));
+  }
+
+  private static HealthCondition missing(String key) {
+    return HealthCondition.degraded(
+        MISSING,
+        "the record %s is missing in etcd, although this node leads the cluster"
+            .formatted(stored(key)),
+        ("find out what removed it; until etcd compacts its history, etcdctl get --rev=REVISION --print-value-only %1$s"
+                + " | head -c -1 | etcdctl put %1$s brings it back (polisctl etcd status prints the present revision and the options of etcdctl)")
+            .formatted(stored(key)));
+  }
+
+  /** Returns a key as etcdctl has it. */
+  private static String stored(String key) {
+    return EtcdNamespace.of(CuratorService.USER).prefix() + key;
+  }
+}
