@@ -139,8 +139,8 @@ class VectorTableTest {
             """
             # Which test proves which behaviour
 
-            The ids are those of the reference's test vectors (SUP, LOG, EVT, …) and defects (D). A test bears its id in its name, and the middle column is
-            that name. `VectorTableTest` holds this table against the tests.
+            The ids are those of the reference's test vectors (SUP, LOG, EVT, …) and defects (D). The name of a test begins with its ids, and the middle column is
+            the rest of that name. `VectorTableTest` compares this table with the tests.
 
             | id | what is shown | test |
             |---|---|---|
@@ -151,7 +151,7 @@ class VectorTableTest {
 
         ## Not yet, because
 
-        Vectors of the reference that no test bears, or only in part, and what they wait for.
+        Vectors of the reference without a test, or with a test of only a part, and the reason.
 
         | id | because |
         |---|---|
