@@ -4,8 +4,11 @@ import dev.polis.api.roles.LocalRoles;
 import dev.polis.api.roles.RoleName;
 import dev.polis.files.layout.Root;
 import dev.polis.fixtures.power.PowerScenario;
+import dev.polis.health.HealthScope;
+import dev.polis.health.HealthTable;
 import dev.polis.logtree.Log;
 import dev.polis.logtree.LogTree;
+import dev.polis.supervision.SupervisionTree;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.TreeSet;
@@ -13,7 +16,11 @@ import java.util.TreeSet;
 /** Writes the roles of a node, then other roles, then none. */
 final class RoleScenario implements PowerScenario {
 
-  private final Log log = LogTree.create().log("test");
+  private static final LogTree LOGS = LogTree.create();
+  private static final HealthScope HEALTH =
+      HealthTable.open(SupervisionTree.open(LOGS)).organ("roles", "");
+
+  private final Log log = LOGS.log("test");
 
   @Override
   public List<Step> steps() {
@@ -25,7 +32,7 @@ final class RoleScenario implements PowerScenario {
   }
 
   private static RememberedRoles remembered(Path root) {
-    return new RememberedRoles(Root.at(root).data().node().roles());
+    return new RememberedRoles(Root.at(root).data().node().roles(), HEALTH);
   }
 
   private void write(Path root, RoleName... roles) {
