@@ -227,17 +227,29 @@ final class Node {
    *     left
    */
   static void keepCrash(NodeDirectory directory, String record) throws IOException {
-    try {
-      Files.writeString(directory.crash(), record);
-    } catch (IOException e) {
-      Files.deleteIfExists(directory.crash());
-      throw e;
-    }
+    writeText(record, directory.crash(), directory.shownCrash());
   }
 
   /** Writes why a start was refused, for polisctl, until the next start. */
   static void noteRefusal(NodeDirectory directory, String why) throws IOException {
-    Files.writeString(directory.refused(), why);
+    writeText(why, directory.refused(), directory.crash());
+  }
+
+  /** Writes to a second place if the first cannot be written, which may be why the node ends. */
+  private static void writeText(String text, Path first, Path second) throws IOException {
+    try {
+      Files.writeString(first, text);
+    } catch (IOException e) {
+      try {
+        if (Files.isRegularFile(first)) {
+          Files.delete(first);
+        }
+        Files.writeString(second, text);
+      } catch (IOException neither) {
+        e.addSuppressed(neither);
+        throw e;
+      }
+    }
   }
 
   /**

@@ -305,7 +305,7 @@ final class RunCommand implements Callable<Integer> {
       last.write();
       return true;
     } catch (IOException e) {
-      terminal.line("this end is not recorded for the next start: " + e);
+      terminal.line("this end is not recorded for the next start: " + RootCause.of(e));
       return false;
     }
   }

@@ -42,4 +42,19 @@ class NodeDirectoryTest {
         Optional.of("a\ufffd (the whole record is in " + directory.shownCrash() + ")"),
         Node.takeCrash(directory));
   }
+
+  @Test
+  @DisplayName("a refusal or crash whose own place cannot be written is kept at the other's")
+  void crashWithoutItsPlace(@TempDir Path state) throws Exception {
+    NodeDirectory directory = NodeDirectory.of(state);
+    directory.prepare();
+    Files.createDirectories(directory.refused().resolve("in the way"));
+    Node.noteRefusal(directory, "refused");
+    assertEquals("refused", Files.readString(directory.crash()));
+
+    Files.delete(directory.crash());
+    Files.createDirectories(directory.crash().resolve("in the way"));
+    Node.keepCrash(directory, "crashed");
+    assertEquals("crashed", Files.readString(directory.shownCrash()));
+  }
 }
