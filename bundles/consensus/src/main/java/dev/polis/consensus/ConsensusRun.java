@@ -6,10 +6,12 @@ import dev.polis.boot.Wait;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.etcd.EtcdException;
 import dev.polis.event.Watcher;
-import dev.polis.files.FileException;
+import dev.polis.process.Child;
+import dev.polis.process.ChildOwner;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.RestartRequest;
 import dev.polis.supervision.Task;
+import java.io.IOException;
 import java.net.InetAddress;
 import java.time.Duration;
 import java.util.Optional;
@@ -80,14 +82,15 @@ final class ConsensusRun implements Task {
     InetAddress address = awaitAddress();
     state.starting("keys and data on the disk");
     PreparedMember member = preparation.prepare(address, early.takePki());
-    try (EtcdProcess etcd = EtcdProcess.start(parts, member);
-        Wait wait = parts.boot().waiting("etcd to become ready")) {
-      context.log().info("%s", etcd.text());
-      context.run("log", etcd::deliverLog);
+    try (Wait wait = parts.boot().waiting("etcd to become ready");
+        Child etcd = EtcdProcess.start(parts, member, wait)) {
+      String version = member.line().binary().version().toString();
+      context.log().info("etcd %s %s%s", version, etcd.text(), asRoot(member.owner()));
+      context.run("log", log -> etcd.deliverLog(log, parts.logName()));
       state.starting("etcd to answer at " + member.line().clientUrl());
       // Makes root's key, certificate and TLS context, while etcd starts.
       try (EtcdClient root = EtcdClient.connect(member.rootAccess())) {
-        etcd.awaitReady(wait);
+        EtcdProcess.awaitReady(etcd, parts);
         state.starting("users and roles in etcd");
         MemberSetup setup = new MemberSetup(parts, member, root, context.log());
         MemberAccess access = complete(setup, etcd);
@@ -104,17 +107,21 @@ final class ConsensusRun implements Task {
     }
   }
 
+  private static String asRoot(ChildOwner owner) {
+    return owner.isHeldBack() ? ", as root: " + owner.obstacle() : "";
+  }
+
   /**
    * Completes the setup. An etcd that was ready and has ended since is started again, as one that
    * serves is: only one that never becomes ready cannot be mended by a start.
    */
-  private static MemberAccess complete(MemberSetup setup, EtcdProcess etcd)
-      throws InterruptedException, FileException, RestartRequest {
+  private static MemberAccess complete(MemberSetup setup, Child etcd)
+      throws InterruptedException, IOException, RestartRequest {
     try {
       return setup.complete();
     } catch (EtcdException unanswered) {
       if (etcd.hasEnded(END_SEEN)) {
-        throw new RestartRequest("etcd to come back: " + etcd.endedWhileServing().getMessage());
+        throw new RestartRequest("etcd to come back: " + etcd.ended().getMessage());
       }
       throw unanswered;
     }
@@ -132,7 +139,7 @@ final class ConsensusRun implements Task {
   }
 
   /** Waits until etcd ends, or must be started with another command line. */
-  private void stay(EtcdProcess etcd, InetAddress address, MemberMaintenance maintenance)
+  private void stay(Child etcd, InetAddress address, MemberMaintenance maintenance)
       throws Exception {
     try (Watcher<NetworkStatus> network = parts.network().watch()) {
       while (!etcd.hasEnded(NETWORK_POLL)) {
@@ -149,7 +156,9 @@ final class ConsensusRun implements Task {
           throw new RestartRequest("etcd to take the heartbeat of a cluster of several members");
         }
       }
+    } finally {
+      parts.health().clear(EtcdProcess.SILENT);
     }
-    throw etcd.endedWhileServing();
+    throw etcd.ended();
   }
 }

@@ -40,10 +40,11 @@ final class EtcdExitDiagnosis {
    * Returns the line of etcd's log that says why it ended, with a remedy if etcd could not write,
    * or could not read what it had written.
    *
+   * @param from where the run of etcd began to log
    * @param data where etcd writes
    */
-  static String of(Path log, Path data) {
-    return of(log, data, () -> usable(data));
+  static String of(Path log, long from, Path data) {
+    return of(log, from, data, () -> usable(data));
   }
 
   /**
@@ -51,8 +52,8 @@ final class EtcdExitDiagnosis {
    *
    * @param room how many bytes etcd can still write
    */
-  static String of(Path log, Path data, LongSupplier room) {
-    String line = of(log);
+  static String of(Path log, long from, Path data, LongSupplier room) {
+    String line = of(log, from);
     return line + remedy(line, data, room);
   }
 
@@ -110,9 +111,9 @@ final class EtcdExitDiagnosis {
     }
   }
 
-  private static String of(Path log) {
+  private static String of(Path log, long from) {
     try {
-      return LastWords.find(log, 0)
+      return LastWords.find(log, from)
           .map(EtcdExitDiagnosis::plain)
           .map(LastWords::shown)
           .orElse("none");

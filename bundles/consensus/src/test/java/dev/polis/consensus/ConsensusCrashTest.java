@@ -10,6 +10,7 @@ import dev.polis.consensus.ConsensusHarness.Instance;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.event.Watcher;
 import dev.polis.fixtures.Await;
+import dev.polis.process.Child;
 import dev.polis.process.ProcessManager;
 import dev.polis.process.ProcessRecord;
 import java.io.IOException;
@@ -97,12 +98,12 @@ class ConsensusCrashTest {
     if (last == Step.KEYS_WRITTEN) {
       return;
     }
-    try (EtcdProcess etcd = EtcdProcess.start(parts, member);
-        Wait wait = parts.boot().waiting("etcd")) {
+    try (Wait wait = parts.boot().waiting("etcd");
+        Child etcd = EtcdProcess.start(parts, member, wait)) {
       if (last == Step.ETCD_STARTED) {
         return;
       }
-      etcd.awaitReady(wait);
+      EtcdProcess.awaitReady(etcd, parts);
       if (last == Step.ETCD_READY) {
         return;
       }

@@ -21,7 +21,7 @@ class EtcdExitDiagnosisTest {
 
   private String words(String... lines) throws IOException {
     return EtcdExitDiagnosis.of(
-        Files.writeString(folder.resolve("etcd.log"), String.join("\n", lines) + "\n"), DATA);
+        Files.writeString(folder.resolve("etcd.log"), String.join("\n", lines) + "\n"), 0, DATA);
   }
 
   @Test
@@ -46,7 +46,7 @@ class EtcdExitDiagnosisTest {
     assertEquals("[1]", words("[1]"));
     assertEquals("none", words());
     Path none = folder.resolve("none.log");
-    assertTrue(EtcdExitDiagnosis.of(none, DATA).contains(none.toString()));
+    assertTrue(EtcdExitDiagnosis.of(none, 0, DATA).contains(none.toString()));
   }
 
   @ParameterizedTest
@@ -59,7 +59,7 @@ class EtcdExitDiagnosisTest {
             """
             {"level":"fatal","msg":"failed to repair WAL","error":"unexpected EOF: [wal] max entry size limit exceeded"}
             """);
-    String words = EtcdExitDiagnosis.of(log, DATA, () -> room);
+    String words = EtcdExitDiagnosis.of(log, 0, DATA, () -> room);
     assertTrue(words.startsWith("failed to repair WAL, error unexpected EOF"), words);
     assertEquals(said, words.contains("is full: free some space"), words);
   }

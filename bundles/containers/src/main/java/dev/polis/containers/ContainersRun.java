@@ -5,12 +5,14 @@ import dev.polis.api.containers.ContainersStatus;
 import dev.polis.api.containers.Isolation;
 import dev.polis.api.containers.Sandbox;
 import dev.polis.api.containers.SandboxRequest;
+import dev.polis.process.Child;
 import dev.polis.process.ManagedProcess;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.Task;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CancellationException;
@@ -21,6 +23,12 @@ import java.util.concurrent.CancellationException;
  * beginning and finds what earlier ones have done, so it does not matter where one was cut off.
  */
 final class ContainersRun implements Task {
+
+  // It is up after about 150 ms, so that a slower pace would be most of the wait.
+  private static final Duration READY_POLL = Duration.ofMillis(20);
+
+  /** Its end is an event; this is how often its answers and the sandbox are looked at. */
+  private static final Duration PACE = Duration.ofSeconds(1);
 
   private final ContainersParts parts;
   private final SandboxRequest request;
@@ -62,21 +70,21 @@ final class ContainersRun implements Task {
     Optional<ManagedProcess> holder = sandbox(programs, disk);
     Cgroups.find().make(SandboxRecord.cgroup(request));
     state.starting("containerd to answer");
-    try (RuntimeProcess containerd = containerd(programs, sandbox, holder)) {
-      context.log().info("%s", containerd.text(programs.containerd()));
+    ContainersStatus.Running running =
+        new ContainersStatus.Running(
+            sandbox, RuntimeConfiguration.SOCKET, "containerd " + programs.containerd());
+    try (Child containerd = containerd(programs, holder, running)) {
+      context.log().info("containerd %s %s", programs.containerd(), containerd.text());
       context.run("log", log -> containerd.deliverLog(log, parts.logName()));
-      containerd.awaitReady(parts.settings().ready());
+      containerd.awaitReady(parts.settings().ready(), READY_POLL);
       ImageStore images = ContainersParts.images(parts, sandbox, programs);
-      if (!containerd.adopted()) {
+      if (!containerd.process().adopted()) {
         images.requireCri();
       }
       images.ensurePause(programs.program("busybox"), parts.files().path());
       context.healthy();
-      ContainersStatus.Running running =
-          new ContainersStatus.Running(
-              sandbox, RuntimeConfiguration.SOCKET, "containerd " + programs.containerd());
       state.serve(running);
-      stay(containerd, holder, running);
+      stay(containerd, holder);
     }
   }
 
@@ -101,8 +109,8 @@ final class ContainersRun implements Task {
     return Optional.empty();
   }
 
-  private RuntimeProcess containerd(
-      RuntimePrograms programs, Sandbox sandbox, Optional<ManagedProcess> holder)
+  private Child containerd(
+      RuntimePrograms programs, Optional<ManagedProcess> holder, ContainersStatus.Running running)
       throws IOException, InterruptedException {
     String configuration =
         new RuntimeConfiguration(
@@ -122,26 +130,25 @@ final class ContainersRun implements Task {
     Path root =
         holder.map(process -> Path.of("/proc", "" + process.pid(), "root")).orElse(Path.of("/"));
     return RuntimeProcess.start(
-        parts.processes(), sandbox, command, root, programs.digest() + "\n" + configuration);
+        parts.processes(),
+        command,
+        root,
+        programs.digest() + "\n" + configuration,
+        state,
+        running);
   }
 
   /** Waits until containerd or the keeper of the namespaces ends. */
-  private void stay(
-      RuntimeProcess containerd, Optional<ManagedProcess> holder, ContainersStatus.Running running)
-      throws InterruptedException {
-    while (!containerd.hasEnded()) {
+  private static void stay(Child containerd, Optional<ManagedProcess> holder)
+      throws IOException, InterruptedException {
+    while (!containerd.hasEnded(PACE)) {
       if (holder.filter(process -> !process.running()).isPresent()) {
         throw new ContainersException(
             "the process that keeps the sandbox ended: %s; another one is put in its place"
                 .formatted(holder.get().status().peek().orElseThrow().text()));
       }
-      if (containerd.isSilent()) {
-        state.starting(containerd.silence());
-        if (containerd.awaitAnswer()) {
-          state.serve(running);
-        }
-      }
+      containerd.requireAnswer();
     }
-    throw containerd.endedWhileServing();
+    throw containerd.ended();
   }
 }

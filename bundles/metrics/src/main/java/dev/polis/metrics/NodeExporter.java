@@ -12,7 +12,8 @@ import dev.polis.health.HealthScope;
 import dev.polis.logtree.Log;
 import dev.polis.logtree.convert.LineConverter;
 import dev.polis.process.Account;
-import dev.polis.process.LastWords;
+import dev.polis.process.ChildPlan;
+import dev.polis.process.ChildProgram;
 import dev.polis.process.LocalHttp;
 import dev.polis.process.ManagedProcess;
 import dev.polis.process.PortHolder;
@@ -22,7 +23,6 @@ import dev.polis.process.ProcessSpec;
 import dev.polis.process.ProcessTask;
 import dev.polis.process.ProgramPath;
 import dev.polis.process.RunAs;
-import dev.polis.process.Silence;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.Subtree;
 import java.io.IOException;
@@ -57,16 +57,11 @@ final class NodeExporter implements MetricsExporter {
 
   private static final String SILENT = "node-exporter-silent";
 
-  /** It is missed by a scrape alone, and these come each 15 s at most. */
-  private static final Duration POLL = Duration.ofSeconds(5);
-
   private static final Duration ANSWER = Duration.ofSeconds(1);
 
-  /** Two questions may be missed on a busy machine. */
-  private static final Duration SILENCE = Duration.ofSeconds(9);
-
-  /** As for the programs of Kubernetes. */
-  private static final Duration HANGING = Duration.ofSeconds(40);
+  /** It is missed by a scrape alone, and these come each 15 s at most. */
+  private static final ChildPlan.Patience SILENCE =
+      ChildPlan.Patience.of(Duration.ofSeconds(5), Duration.ofSeconds(9));
 
   /** Some forty times what a machine with a hundred disks and links answers. */
   private static final int MOST_BYTES = 16 << 20;
@@ -174,68 +169,83 @@ final class NodeExporter implements MetricsExporter {
 
   private void run(Context context) throws Exception {
     InetSocketAddress address = new InetSocketAddress(loopback(), settings.nodeExporterPort());
-    Path log = processes.log(PROCESS);
-    long begin = LastWords.start(log);
-    context.run("watch", watch -> watch(address, watch));
     try {
       new ProcessTask(
               processes,
-              spec(address, context.log()),
-              () -> serves(address, context),
-              LineConverter.raw())
+              new ChildPlan(
+                  spec(address, context.log()),
+                  new Program(address, context.log()),
+                  SILENCE,
+                  LineConverter.raw()))
           .run(context);
     } catch (ProcessException failed) {
-      String reason =
-          "%s; its log says: %s%s"
-              .formatted(failed.getMessage(), LastWords.of(log, begin), takenPort(address));
-      state.set(new State.Down(reason));
-      throw new ProcessException(reason, failed);
+      state.set(new State.Down(failed.getMessage()));
+      throw failed;
     } finally {
+      health.clear(SILENT);
       if (state.peek().orElseThrow() instanceof State.Serving) {
         state.set(new State.Down("the node exporter was stopped"));
       }
     }
   }
 
-  /** Asks a serving exporter whether it answers, publishes if not, and ends one that hangs. */
-  private void watch(InetSocketAddress address, Context context) throws InterruptedException {
-    context.healthy();
-    Silence silence = new Silence(() -> answers(address));
-    try {
-      while (true) {
-        Duration silent = silence.ask();
-        Optional<ManagedProcess> process = processes.find(PROCESS);
-        if (silent.isZero() || process.isEmpty()) {
-          health.clear(SILENT);
-        } else if (silent.compareTo(SILENCE) > 0) {
-          String text = Silence.text(PROCESS, process.map(ManagedProcess::pid), silent);
-          health.set(
-              HealthCondition.degraded(
-                  SILENT,
-                  text,
-                  "nothing: it is ended and started again after %d s of silence"
-                      .formatted(HANGING.toSeconds())));
-          if (silent.compareTo(HANGING) > 0) {
-            context.log().warning("%s; it is ended and started again", text);
-            processes.stop(PROCESS);
-            // The run that this one belongs to ends with the process, and this one with it.
-            context.awaitCancelled();
-          }
-        }
-        Thread.sleep(POLL);
-      }
-    } finally {
-      health.clear(SILENT);
-    }
-  }
+  /** Publishes what the exporter does. */
+  private final class Program implements ChildProgram {
 
-  /** Its first page costs nothing, unlike its metrics. */
-  private static boolean answers(InetSocketAddress address) {
-    try {
-      LocalHttp.get(address, "/", ANSWER, MOST_BYTES);
+    private final InetSocketAddress address;
+    private final Log log;
+
+    Program(InetSocketAddress address, Log log) {
+      this.address = address;
+      this.log = log;
+    }
+
+    @Override
+    public boolean ready(ManagedProcess process) throws IOException {
+      // One that has ended holds no port; its end says why.
+      if (!ports.isHeldBy(address.getAddress(), address.getPort(), process.pid())) {
+        return false;
+      }
+      log.info("the node exporter serves at http://%s/metrics", text(address));
+      state.set(new State.Serving(address));
       return true;
-    } catch (IOException silent) {
-      return false;
+    }
+
+    /** Its first page costs nothing, unlike its metrics. */
+    @Override
+    public boolean answers(ManagedProcess process) {
+      try {
+        LocalHttp.get(address, "/", ANSWER, MOST_BYTES);
+        return true;
+      } catch (IOException silent) {
+        return false;
+      }
+    }
+
+    @Override
+    public String hint(ManagedProcess process) throws IOException {
+      return ports
+          .find(address.getAddress(), address.getPort())
+          .map(
+              holder ->
+                  "; %s is taken by %s: end it, or set node.exporter.port of dev.polis.metrics"
+                      .formatted(text(address), holder))
+          .orElse("");
+    }
+
+    @Override
+    public void silent(ManagedProcess process, String text, boolean answered) {
+      health.set(
+          HealthCondition.degraded(
+              SILENT,
+              text,
+              "nothing: it is ended and started again after %d s of silence"
+                  .formatted(SILENCE.hanging().toSeconds())));
+    }
+
+    @Override
+    public void heard() {
+      health.clear(SILENT);
     }
   }
 
@@ -266,32 +276,6 @@ final class NodeExporter implements MetricsExporter {
     } catch (IOException unreadable) {
       throw new UncheckedIOException("cannot read " + program, unreadable);
     }
-  }
-
-  private boolean serves(InetSocketAddress address, Context context) {
-    try {
-      // One that has ended already is no longer found; its end says why.
-      Optional<ManagedProcess> process = processes.find(PROCESS);
-      if (process.isEmpty()
-          || !ports.isHeldBy(address.getAddress(), address.getPort(), process.get().pid())) {
-        return false;
-      }
-    } catch (IOException unreadable) {
-      throw new UncheckedIOException("cannot tell whether the exporter listens", unreadable);
-    }
-    context.log().info("the node exporter serves at http://%s/metrics", text(address));
-    state.set(new State.Serving(address));
-    return true;
-  }
-
-  private String takenPort(InetSocketAddress address) throws IOException {
-    return ports
-        .find(address.getAddress(), address.getPort())
-        .map(
-            holder ->
-                "; %s is taken by %s: end it, or set node.exporter.port of dev.polis.metrics"
-                    .formatted(text(address), holder))
-        .orElse("");
   }
 
   private static String text(InetSocketAddress address) {

@@ -39,18 +39,10 @@ public final class LastWords {
   private LastWords() {}
 
   /**
-   * Returns where a run of a program that begins now will log, for {@link #find}: how long its log
-   * is. Of a process that is adopted all of the log counts, from 0.
-   */
-  public static long start(Path log) {
-    return log.toFile().length();
-  }
-
-  /**
    * Returns the line, without the header of klog.
    *
-   * @param from where to begin: what earlier runs of the program have logged is not the reason of
-   *     this one's end; a file that is shorter was truncated since, and is read from its beginning
+   * @param from where to begin: {@link ManagedProcess#logStart}; a file that is shorter was
+   *     truncated since, and is read from its beginning
    * @return the last line that a program writes before it ends by itself or that begins a crash,
    *     else the last error, else the last line; empty if there is none
    * @throws IOException if the log cannot be read

@@ -22,6 +22,12 @@ public interface ManagedProcess {
   /** Returns the file that its output is appended to. */
   Path log();
 
+  /**
+   * Returns how long that file was when it started, since what earlier processes have logged is not
+   * the reason of this one's end; 0 if it was adopted, as all of the log may be its own.
+   */
+  long logStart();
+
   /** Returns its status, as a value that is never empty. */
   Value<ProcessStatus> status();
 

@@ -1,17 +1,16 @@
 package dev.polis.process;
 
 import dev.polis.boot.StopReason;
-import dev.polis.event.Watcher;
 import dev.polis.logtree.convert.LineConverter;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.Task;
 import java.io.IOException;
 import java.time.Duration;
-import java.util.concurrent.TimeoutException;
 
 /**
  * Runs a child process as a runnable: starts or adopts it, is healthy once its probe passes,
- * delivers its log to the runnable's journal, and fails when the process ends.
+ * delivers its log to the runnable's journal, and fails when the process ends or was ended because
+ * it did not answer any more.
  *
  * <p>When the runnable is stopped for a reason that ends work, it stops the process and all its
  * descendants and deletes the record. Otherwise cancelling it leaves the process running, and the
@@ -21,23 +20,30 @@ public final class ProcessTask implements Task {
   /** Readiness is noticed within a fifth of a second; an end at once, and lines as LogTail says. */
   private static final Duration POLL = Duration.ofMillis(200);
 
+  /** A program without a question answers always. */
+  private static final Duration UNASKED = Duration.ofHours(1);
+
   private final ProcessManager processes;
-  private final ProcessSpec spec;
-  private final ReadyProbe probe;
-  private final LineConverter converter;
+  private final ChildPlan plan;
+
+  /** Makes a task for one process, which is ended and fails when it hangs. */
+  public ProcessTask(ProcessManager processes, ChildPlan plan) {
+    this.processes = processes;
+    this.plan = plan;
+  }
 
   /**
-   * Makes a task for one process.
+   * Makes a task for one process that is not asked any more once it is ready.
    *
    * @param probe asked until it passes
    * @param converter of the program's log format
    */
   public ProcessTask(
       ProcessManager processes, ProcessSpec spec, ReadyProbe probe, LineConverter converter) {
-    this.processes = processes;
-    this.spec = spec;
-    this.probe = probe;
-    this.converter = converter;
+    this(
+        processes,
+        new ChildPlan(
+            spec, process -> probe.ready(), ChildPlan.Patience.of(UNASKED, UNASKED), converter));
   }
 
   @Override
@@ -51,21 +57,16 @@ public final class ProcessTask implements Task {
     }
   }
 
-  private void serve(Context context) throws InterruptedException, IOException {
-    ManagedProcess process = processes.ensure(spec);
-    try (LogTail tail = processes.tail(process, context.dn(), converter);
-        Watcher<ProcessStatus> status = process.status().watch()) {
-      ProcessStatus end;
+  private void serve(Context context) throws IOException, InterruptedException {
+    try (Child child = Child.start(processes, plan);
+        LogTail tail = child.tail(context.dn())) {
       try {
-        end = follow(context, tail, status);
+        follow(context, child, tail);
       } finally {
-        if (stopIfWanted(context)) {
+        if (stopIfWanted(context) || !child.process().running()) {
           tail.finish();
         }
       }
-      tail.finish();
-      throw new ProcessException(
-          "%s ended: %s; see the end of its log %s".formatted(process, end.text(), process.log()));
     }
   }
 
@@ -75,26 +76,22 @@ public final class ProcessTask implements Task {
     if (wanted) {
       // What is left to do is short and must be done; the run ends in any case.
       Thread.interrupted();
-      processes.stop(spec.name());
+      processes.stop(plan.spec().name());
     }
     return wanted;
   }
 
-  private ProcessStatus follow(Context context, LogTail tail, Watcher<ProcessStatus> status)
-      throws InterruptedException, IOException {
+  private void follow(Context context, Child child, LogTail tail)
+      throws IOException, InterruptedException {
     boolean healthy = false;
-    while (true) {
+    do {
       tail.poll();
-      if (!healthy && probe.ready()) {
+      if (!healthy && child.ready()) {
         context.healthy();
         healthy = true;
       }
-      try {
-        return status.get(
-            state -> !(state instanceof ProcessStatus.Running), healthy ? tail.pause() : POLL);
-      } catch (TimeoutException stillRunning) {
-        // The usual case: poll again.
-      }
-    }
+      child.requireAnswer();
+    } while (!child.hasEnded(healthy ? tail.pause() : POLL));
+    throw child.ended();
   }
 }

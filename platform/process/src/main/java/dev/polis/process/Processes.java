@@ -99,6 +99,7 @@ final class Processes implements ProcessManager.OpenManager {
             spec.stopSignal());
     Process child;
     ProcessBuilder builder = builder(spec, intent.token());
+    long logStart = files.log(spec.name()).toFile().length();
     files.write(intent);
     steps.accept(StartStep.INTENT_WRITTEN);
     try {
@@ -119,7 +120,7 @@ final class Processes implements ProcessManager.OpenManager {
     files.write(record);
     steps.accept(StartStep.RECORDED);
     log.info("%s: started pid %d: %s", spec.name(), child.pid(), spec.command().getFirst());
-    return track(TrackedProcess.started(spec, record, child, files));
+    return track(TrackedProcess.started(spec, record, child, files, logStart));
   }
 
   private ProcessBuilder builder(ProcessSpec spec, String token) throws InterruptedException {

@@ -18,30 +18,37 @@ final class TrackedProcess implements ManagedProcess, AutoCloseable {
   private final long pid;
   private final boolean adopted;
   private final ProcessFiles files;
+  private final long logStart;
   private final MutableValue<ProcessStatus> status;
   private volatile boolean stopping;
   private volatile Runnable unwatch = () -> {};
 
   private TrackedProcess(
-      ProcessSpec spec, ProcessRecord record, long pid, boolean adopted, ProcessFiles files) {
+      ProcessSpec spec,
+      ProcessRecord record,
+      long pid,
+      boolean adopted,
+      ProcessFiles files,
+      long logStart) {
     this.spec = spec;
     this.record = record;
     this.pid = pid;
     this.adopted = adopted;
     this.files = files;
+    this.logStart = logStart;
     this.status =
         new MutableValue<>(new ProcessStatus.Running(pid, adopted, Proc.startInstant(pid)));
   }
 
   static TrackedProcess started(
-      ProcessSpec spec, ProcessRecord record, Process child, ProcessFiles files) {
-    var process = new TrackedProcess(spec, record, child.pid(), false, files);
+      ProcessSpec spec, ProcessRecord record, Process child, ProcessFiles files, long logStart) {
+    var process = new TrackedProcess(spec, record, child.pid(), false, files, logStart);
     child.onExit().thenAccept(ended -> process.ended(new ProcessStatus.Exited(ended.exitValue())));
     return process;
   }
 
   static TrackedProcess adopted(ProcessSpec spec, ProcessRecord record, ProcessFiles files) {
-    var process = new TrackedProcess(spec, record, record.pid(), true, files);
+    var process = new TrackedProcess(spec, record, record.pid(), true, files, 0);
     Thread watcher = Thread.ofVirtual().name("process-" + spec.name()).start(process::watch);
     process.unwatch = watcher::interrupt;
     return process;
@@ -97,6 +104,11 @@ final class TrackedProcess implements ManagedProcess, AutoCloseable {
   @Override
   public Path log() {
     return files.log(spec.name());
+  }
+
+  @Override
+  public long logStart() {
+    return logStart;
   }
 
   @Override

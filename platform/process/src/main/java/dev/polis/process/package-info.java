@@ -30,9 +30,12 @@
  * gives it the files that it reads. These lie in folders of the node, which others may pass through
  * and in which no other account puts a link; a child writes in folders of its own alone.
  *
- * <p>An owner whose child does not answer measures that with {@link dev.polis.process.Silence},
- * which says what the kernel knows of it, and publishes it. An owner whose child has ended quotes
- * its {@link dev.polis.process.LastWords}.
+ * <p>A component declares its child as a {@link dev.polis.process.ChildPlan}: the spec, what it
+ * knows of the program ({@link dev.polis.process.ChildProgram}), and for how long it may be silent.
+ * {@link dev.polis.process.ProcessTask} runs it where that is all there is to do; a component that
+ * has more to do stays with the {@link dev.polis.process.Child} itself. Both publish a child that
+ * does not answer, with what the kernel knows of it ({@link dev.polis.process.Silence}), end one
+ * that hangs, and quote the {@link dev.polis.process.LastWords} of one that has ended.
  *
  * <p>Not promised: the exit code of an adopted process, which only its parent learns; resource
  * limits (no cgroups are made, the kernel at hand may offer none to write to); lines written in the
@@ -44,7 +47,7 @@
  * must never die.
  */
 @Export
-@Version("1.4.0")
+@Version("1.5.0")
 package dev.polis.process;
 
 import org.osgi.annotation.bundle.Export;

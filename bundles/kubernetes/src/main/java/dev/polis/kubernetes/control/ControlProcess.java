@@ -5,13 +5,12 @@ import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthScope;
 import dev.polis.logtree.convert.KlogConverter;
 import dev.polis.logtree.convert.LineConverter;
-import dev.polis.process.LastWords;
+import dev.polis.process.ChildPlan;
+import dev.polis.process.ChildProgram;
 import dev.polis.process.ManagedProcess;
-import dev.polis.process.ProcessException;
 import dev.polis.process.ProcessManager;
 import dev.polis.process.ProcessSpec;
 import dev.polis.process.ProcessTask;
-import dev.polis.process.Silence;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.Task;
 import java.time.Duration;
@@ -28,16 +27,16 @@ public final class ControlProcess implements Task {
   /** The condition of a program that answered before. */
   private static final String SILENT = "kubernetes-program-silent";
 
-  private static final Duration POLL = Duration.ofSeconds(2);
-
-  /** Two probes may fail on a busy machine. */
-  private static final Duration PATIENCE = Duration.ofSeconds(6);
-
-  /** What upstream's own manifests give a running program, rounded down from 80 s. */
-  private static final Duration HANGING = Duration.ofSeconds(40);
-
-  /** What they give one that starts. */
-  private static final Duration STUCK_AT_START = Duration.ofMinutes(4);
+  /**
+   * Two questions may fail on a busy machine. What upstream's own manifests give a running program
+   * is 80 s, and four minutes one that starts.
+   */
+  private static final ChildPlan.Patience PATIENCE =
+      new ChildPlan.Patience(
+          Duration.ofSeconds(2),
+          Duration.ofSeconds(6),
+          ChildPlan.Patience.HANGING,
+          Duration.ofMinutes(4));
 
   private final ProcessManager processes;
   private final ProcessSpec spec;
@@ -78,100 +77,49 @@ public final class ControlProcess implements Task {
 
   @Override
   public void run(Context context) throws Exception {
-    Life life = new Life(LastWords.start(processes.log(spec.name())));
-    context.run("watch", life::watch);
-    try {
-      new ProcessTask(processes, spec, life::ready, converter).run(context);
-    } catch (ProcessException ended) {
-      // It holds what the other one says, which would be shown twice as its cause.
-      throw new ProcessException(life.reason(ended));
+    try (HealthScope scope = health.role(role, "")) {
+      new ProcessTask(
+              processes, new ChildPlan(spec, new Program(probe, scope), PATIENCE, converter))
+          .run(context);
     }
   }
 
-  /** The life of one process of the program. */
-  private final class Life {
+  /** Publishes what its probe finds out. */
+  private record Program(ControlProbe probe, HealthScope scope) implements ChildProgram {
 
-    private volatile long logStart;
-    private volatile boolean answered;
-
-    /** How it was found to hang, for which it is ended; empty if it was not. */
-    private volatile String hung = "";
-
-    /**
-     * @param logStart how long the log was before; an adopted process has written all of it, as far
-     *     as is known
-     */
-    Life(long logStart) {
-      this.logStart = logStart;
+    @Override
+    public boolean ready(ManagedProcess process) throws InterruptedException {
+      return probe.ready();
     }
 
-    boolean ready() throws InterruptedException {
-      boolean ready = probe.ready();
-      answered |= ready;
-      return ready;
+    @Override
+    public boolean answers(ManagedProcess process) throws InterruptedException {
+      return probe.alive();
     }
 
-    private String lastError() {
-      return LastWords.of(processes.log(spec.name()), logStart);
-    }
-
-    /** Returns why the process ended, for people. */
-    String reason(ProcessException ended) throws InterruptedException {
-      String how = hung.isEmpty() ? ended.getMessage() : hung;
+    @Override
+    public String hint(ManagedProcess process) throws InterruptedException {
       String missing = probe.missing();
-      return "%s; the last error in its log: %s%s"
-          .formatted(how, lastError(), missing.isEmpty() ? "" : "; " + missing);
+      return missing.isEmpty() ? "" : "; " + missing;
     }
 
-    /** Asks again and again whether the program answers. */
-    void watch(Context context) throws InterruptedException {
-      context.healthy();
-      try (HealthScope scope = health.role(role, "")) {
-        Silence silence = new Silence(probe::alive);
-        while (true) {
-          if (processes.find(spec.name()).filter(ManagedProcess::adopted).isPresent()) {
-            logStart = 0;
-          }
-          Duration silent = silence.ask();
-          if (silent.isZero()) {
-            answered = true;
-            scope.clear(STARTING);
-            scope.clear(SILENT);
-          }
-          if (silent.compareTo(PATIENCE) > 0) {
-            publish(scope, silent);
-          }
-          if (silent.compareTo(answered ? HANGING : STUCK_AT_START) > 0) {
-            end(context, silent);
-          }
-          Thread.sleep(POLL);
-        }
-      }
-    }
-
-    private void publish(HealthScope scope, Duration silence) {
-      String text =
-          "%s; the last error in its log: %s"
-              .formatted(
-                  Silence.text(
-                      spec.name(), processes.find(spec.name()).map(ManagedProcess::pid), silence),
-                  lastError());
+    @Override
+    public void silent(ManagedProcess process, String text, boolean answered) {
+      String why = "%s; its log says: %s".formatted(text, lastWords(process));
       scope.set(
           answered
               ? HealthCondition.down(
                   SILENT,
-                  text,
+                  why,
                   "nothing: it is started again after %d s of silence"
-                      .formatted(HANGING.toSeconds()))
-              : HealthCondition.waiting(STARTING, text));
+                      .formatted(PATIENCE.hanging().toSeconds()))
+              : HealthCondition.waiting(STARTING, why));
     }
 
-    private void end(Context context, Duration silence) throws InterruptedException {
-      hung = "%s did not answer for %d s and was ended".formatted(spec.name(), silence.toSeconds());
-      context.log().warning("%s; it is started again", hung);
-      processes.stop(spec.name());
-      // The run that this one belongs to ends with the process, and this one with it.
-      context.awaitCancelled();
+    @Override
+    public void heard() {
+      scope.clear(STARTING);
+      scope.clear(SILENT);
     }
   }
 }

@@ -10,7 +10,7 @@
  *      │ 6  NodeLabelTask
  *      └ 7  each ten minutes: ControlMaterial again; a changed authority or command starts anew
  *
- *   ControlProcess: one child process ─▶ ProcessTask (adopts, delivers the log) + its own probe
+ *   ControlProcess: one child process ─▶ ProcessTask (adopts, delivers the log, ends one that hangs) + its own probe
  * </pre>
  *
  * <p>The programs outlive this code: their command lines and the digests of what they read only
