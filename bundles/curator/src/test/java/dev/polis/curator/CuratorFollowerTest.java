@@ -134,7 +134,7 @@ class CuratorFollowerTest {
           second.curator.status(),
           CuratorStatus.Leading.class::isInstance,
           CuratorFixture.SOON,
-          "the election to go on");
+          "the election to continue");
     }
   }
 

@@ -299,7 +299,7 @@ class KubernetesControllerServiceTest {
   }
 
   @Test
-  @DisplayName("a port that is taken is named, with what to do")
+  @DisplayName("a port that is taken is named, with the remedy")
   void takenPort() throws Exception {
     join();
     try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.ofLiteral("127.0.0.1"))) {

@@ -53,8 +53,8 @@ final class VolumeBench implements AutoCloseable {
   }
 
   /**
-   * Skips the test where this kernel or user cannot have such a volume. A program that is missing
-   * is a failure for root, who has {@code polis test} install it.
+   * Skips the test where this kernel or user cannot have such a volume. A missing program is a
+   * failure for root, for whom {@code polis test} installs it.
    */
   static void assumePossible(StorageSecurity security) {
     if (security == StorageSecurity.INSECURE) {

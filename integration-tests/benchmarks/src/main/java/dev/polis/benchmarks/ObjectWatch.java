@@ -130,7 +130,7 @@ final class ObjectWatch implements AutoCloseable {
     long left = Duration.ofNanos(end - System.nanoTime()).toMillis();
     if (left <= 0) {
       throw new TimeoutException(
-          "what is awaited of %s did not come within %d s; the last error: %s; seen: %s"
+          "the awaited state of %s did not come within %d s; the last error: %s; seen: %s"
               .formatted(collection, PATIENCE.toSeconds(), problem, seen.values()));
     }
     wait(left);

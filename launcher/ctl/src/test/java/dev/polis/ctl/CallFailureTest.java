@@ -53,17 +53,20 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Fails a connection in each way there is, on real sockets, and expects one sentence of ours. */
+/** Fails a connection in every way, on real sockets, and expects one sentence of ours. */
 @Timeout(60)
 class CallFailureTest {
 
-  /** The ports of a node are fixed, so this test has an address of its own, by its process id. */
+  /**
+   * An address of this test's own, derived from its process id, since the ports of a node are
+   * fixed.
+   */
   private static final String ADDRESS =
       "127.79.%d.%d"
           .formatted(
               ProcessHandle.current().pid() / 250 % 250, 1 + ProcessHandle.current().pid() % 250);
 
-  /** Words of the libraries below, and of Java, that are no business of an operator. */
+  /** Words of libraries and of Java, which an operator must not see. */
   private static final List<String> FOREIGN =
       List.of(
           "netty",
@@ -104,7 +107,7 @@ class CallFailureTest {
     }
   }
 
-  /** What a peer does with each connection. */
+  /** Handles each connection as a peer. */
   private interface Conversation {
     void hold(Socket connection) throws IOException, InterruptedException;
   }
@@ -128,7 +131,7 @@ class CallFailureTest {
     try (Socket connection = socket.accept()) {
       conversation.hold(connection);
     } catch (IOException e) {
-      // The client has gone, which is what these conversations lead to.
+      // The client has disconnected, as each of these conversations ends.
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
@@ -138,7 +141,7 @@ class CallFailureTest {
     return connection -> {
       connection.getOutputStream().write(words.getBytes(StandardCharsets.US_ASCII));
       connection.getOutputStream().flush();
-      // Until the client closes: what it sends is not the point.
+      // Reads until the client closes; its bytes do not matter.
       connection.getInputStream().transferTo(java.io.OutputStream.nullOutputStream());
     };
   }
@@ -163,7 +166,7 @@ class CallFailureTest {
   }
 
   private CtlRun run(String... command) {
-    // The first handshakes of a JVM that has just started take seconds on a busy machine.
+    // The first handshakes of a new JVM take seconds on a busy machine.
     return run(30, command);
   }
 
@@ -199,7 +202,7 @@ class CallFailureTest {
   }
 
   @Test
-  @DisplayName("a port that is closed: nothing listens there, at this address")
+  @DisplayName("a closed port: the message says that nothing listens at this address")
   void closedPort() {
     assertSaid(
         run("node", "list"),
@@ -210,7 +213,7 @@ class CallFailureTest {
   }
 
   @Test
-  @DisplayName("a node that does not run: it does not, and how to start it")
+  @DisplayName("a node that does not run: the message says so, with the command that starts it")
   void nodeIsDown() throws Exception {
     Files.createDirectories(state.resolve("esp"));
     Files.write(
@@ -233,7 +236,7 @@ class CallFailureTest {
   }
 
   @Test
-  @DisplayName("a node that is no member yet: its listener is not open, and why")
+  @DisplayName("a node that is no member yet: the message says why its listener is not open")
   void notYetAMember() throws Exception {
     Files.createDirectories(state.resolve("ephemeral"));
     Files.writeString(
@@ -255,7 +258,7 @@ class CallFailureTest {
   }
 
   @Test
-  @DisplayName("an unknown host name: no address is known for it")
+  @DisplayName("an unknown host name: the message says that it has no known address")
   void unknownHost() {
     CtlRun run =
         CtlRun.of("--state", state.toString(), "--endpoint", "nobody.invalid", "node", "list");
@@ -263,9 +266,10 @@ class CallFailureTest {
   }
 
   @Test
-  @DisplayName("a network that cannot be reached: there is no way to it")
+  @DisplayName("an unreachable network: the message says that there is no way to it")
   void unreachableNetwork() {
-    // TCP never connects to a multicast address: the kernel says that the network is unreachable.
+    // TCP never connects to a multicast address: the kernel reports that the network is
+    // unreachable.
     CtlRun run =
         CtlRun.of(
             "--state",
@@ -280,7 +284,7 @@ class CallFailureTest {
   }
 
   @Test
-  @DisplayName("a peer that says nothing: no answer within the time")
+  @DisplayName("a silent peer: the message says that it has not answered in time")
   void silence() throws Exception {
     listen(Session.CURATOR_PORT, connection -> over.await(30, TimeUnit.SECONDS));
     assertSaid(
@@ -291,19 +295,19 @@ class CallFailureTest {
   }
 
   @Test
-  @DisplayName("a peer that closes each connection: it did so, and what to do")
+  @DisplayName("a peer that closes each connection: the message says so, with the remedy")
   void closing() throws Exception {
     listen(Session.CURATOR_PORT, connection -> {});
     assertSaid(
         run("node", "list"), ExitCode.UNREACHABLE, ADDRESS + ":7835", "closed the connection");
   }
 
-  /** How a node that stops may leave a connection during its handshake. */
+  /** Names the ways in which a stopping node may end a connection during its handshake. */
   private enum BrokenOff {
     CLOSE_NOTIFY {
       @Override
       void leave(Socket connection) throws IOException {
-        // A record of TLS 1.2, of 2 bytes: an alert, the warning that nothing more is sent.
+        // A record of TLS 1.2, of 2 bytes: an alert, the warning close_notify.
         connection.getOutputStream().write(new byte[] {21, 3, 3, 0, 2, 1, 0});
       }
 
@@ -315,7 +319,7 @@ class CallFailureTest {
     CANCELED {
       @Override
       void leave(Socket connection) throws IOException {
-        // The same, behind the warning that the user has canceled the handshake.
+        // The same, after the warning user_canceled.
         connection.getOutputStream().write(new byte[] {21, 3, 3, 0, 2, 1, 90});
         CLOSE_NOTIFY.leave(connection);
       }
@@ -344,7 +348,8 @@ class CallFailureTest {
 
   @ParameterizedTest
   @EnumSource
-  @DisplayName("a peer that breaks off the handshake: it is tried again, then told")
+  @DisplayName(
+      "a peer that breaks off the handshake: the call is repeated, then the message says so")
   void brokenOff(BrokenOff how) throws Exception {
     AtomicInteger connections = new AtomicInteger();
     listen(
@@ -359,7 +364,7 @@ class CallFailureTest {
   }
 
   @Test
-  @DisplayName("a node that stops during a call that only reads: it is asked again, and answers")
+  @DisplayName("a node that stops during a read: the call is repeated and answered")
   void stopping() throws Exception {
     CountDownLatch asked = new CountDownLatch(1);
     LocalRpcHost stopping = host(CLUSTER);
@@ -400,7 +405,7 @@ class CallFailureTest {
 
   @ParameterizedTest
   @MethodSource("endsOfConnections")
-  @DisplayName("a call whose connection ends is known as cut off, whatever gRPC makes of it")
+  @DisplayName("a call whose connection ends is recognized as cut off, with any status of gRPC")
   void cutOff(Status end) throws Exception {
     CallFailure failure =
         new CallFailure(
@@ -422,7 +427,7 @@ class CallFailureTest {
     assertEquals(end.getCode() != Status.Code.CANCELLED, cancelled, "the caller itself gave up");
   }
 
-  /** Answers what a started node answers. */
+  /** Answers as a started node does. */
   private static final class OneNode extends ManagementGrpc.ManagementImplBase {
     @Override
     public void getNodes(GetNodesRequest request, StreamObserver<Node> nodes) {
@@ -432,7 +437,7 @@ class CallFailureTest {
   }
 
   @Test
-  @DisplayName("a peer that speaks something else than TLS: it is no node")
+  @DisplayName("a peer without TLS: the message says that it is no node")
   void noTls() throws Exception {
     listen(Session.CURATOR_PORT, saying("220 mail.example ESMTP\r\n"));
     assertSaid(
@@ -442,19 +447,21 @@ class CallFailureTest {
   }
 
   @Test
-  @DisplayName("a TLS server without a certificate for us: the handshake is refused in words")
+  @DisplayName(
+      "a TLS server that refuses our certificate: the message says that the handshake was refused")
   void anotherTls() throws Exception {
     SSLServerSocket socket =
         (SSLServerSocket)
             SSLServerSocketFactory.getDefault()
                 .createServerSocket(Session.CURATOR_PORT, 50, InetAddress.ofLiteral(ADDRESS));
     listen(socket, saying("hello"));
-    // The alert itself is lost when the server closes right behind it.
+    // The alert itself is lost if the server closes right after it.
     assertSaid(run("node", "list"), ExitCode.UNREACHABLE, ADDRESS + ":7835", "TLS handshake");
   }
 
   @Test
-  @DisplayName("a web server at the debug port: it does not speak the protocol of a node")
+  @DisplayName(
+      "a web server at the debug port: the message says that it does not speak a node's protocol")
   void webServer() throws Exception {
     listen(Session.DEBUG_PORT, saying("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"));
     assertSaid(
@@ -464,14 +471,14 @@ class CallFailureTest {
   }
 
   @Test
-  @DisplayName("another cluster than the files trust: they do not trust each other, and why")
+  @DisplayName("a node of another cluster: the message says why they do not trust each other")
   void anotherCluster() {
     host(CertificateAuthority.create("another cluster"));
     assertSaid(run("node", "list"), ExitCode.FAILED, ADDRESS + ":7835", "do not trust each other");
   }
 
   @Test
-  @DisplayName("a node whose certificate has expired: they do not trust each other, and since when")
+  @DisplayName("a node with an expired certificate: the message says since when it is not trusted")
   void expiredNode() {
     Instant before = Instant.now().minus(Duration.ofDays(4000));
     CertificateAuthority past =
@@ -487,7 +494,7 @@ class CallFailureTest {
   }
 
   @Test
-  @DisplayName("an owner whose certificate has expired: it is not accepted, take ownership again")
+  @DisplayName("an owner with an expired certificate: the message says to take ownership again")
   void expiredOwner() throws Exception {
     host(CLUSTER).serve(RpcHost.CURATOR, new ManagementGrpc.ManagementImplBase() {});
     KeyPair pair = Ed25519.generate();

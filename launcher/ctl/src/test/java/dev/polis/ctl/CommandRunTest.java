@@ -18,7 +18,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import picocli.CommandLine;
 
-/** Tests that a part of the commands' model answers as the whole one does. */
+/** Checks that a part of the commands' model gives the same answers as the whole one. */
 class CommandRunTest {
 
   @TempDir Path folder;

@@ -91,10 +91,13 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Each class of answer against real listeners, and the exit code it leads to. */
+/** Calls real listeners that give each class of answer, and checks the exit codes. */
 class CtlSessionTest {
 
-  /** The ports of a node are fixed, so this test has an address of its own, by its process id. */
+  /**
+   * An address of this test's own, derived from its process id, since the ports of a node are
+   * fixed.
+   */
   private static final String ADDRESS =
       "127.77.%d.%d"
           .formatted(
@@ -253,7 +256,7 @@ class CtlSessionTest {
     assertEquals(32, register.getRecoveryPublicKey().size());
   }
 
-  /** Issues a certificate for whatever key the caller proved. */
+  /** Issues a certificate for the key that the caller proved. */
   private static final class Ownership extends AAAGrpc.AAAImplBase {
     @Override
     public StreamObserver<EscrowRequest> escrow(StreamObserver<EscrowResponse> caller) {
@@ -271,12 +274,12 @@ class CtlSessionTest {
 
         @Override
         public void onError(Throwable gone) {
-          // The test fails where it called.
+          // The test fails at its own call.
         }
 
         @Override
         public void onCompleted() {
-          // One message is all there is.
+          // There is only one message.
         }
       };
     }
@@ -327,7 +330,7 @@ class CtlSessionTest {
         .build();
   }
 
-  /** Has one bundle, which brings a role. */
+  /** Lists one bundle, which provides a role. */
   private static final class Bundles extends PluginsGrpc.PluginsImplBase {
     @Override
     public void graph(GraphRequest request, StreamObserver<GraphResponse> caller) {
@@ -340,7 +343,7 @@ class CtlSessionTest {
   }
 
   @Test
-  @DisplayName("a role that no bundle brings is warned about when it is given, with what was meant")
+  @DisplayName("adding a role that no bundle provides gives a warning with the most similar role")
   void roleThatNoBundleBrings() {
     CtlRun typo = run(ADDRESS, "node", "role", "add", "metropolis-1", "NightlyBakcup");
     assertEquals(ExitCode.OK.code(), typo.code(), typo.err());
@@ -472,7 +475,7 @@ class CtlSessionTest {
   }
 
   @Test
-  @DisplayName("roles that are wanted and roles that run are two columns, also in json and yaml")
+  @DisplayName("wanted and running roles have two columns, also in json and yaml")
   void rolesWantedAndRunning() {
     RoleName backup = new RoleName("NightlyBackup");
     NODE.set(
@@ -499,7 +502,7 @@ class CtlSessionTest {
   }
 
   @Test
-  @DisplayName("a node that does not say what it runs is told from one that runs nothing")
+  @DisplayName("a node without a report of its roles is distinguished from one that runs none")
   void rolesUnknownOrNone() {
     assertTrue(run(ADDRESS, "node", "list").out().contains("none           unknown"));
     NODE.set(NODE.get().toBuilder().setStatus(running()).build());
@@ -517,7 +520,7 @@ class CtlSessionTest {
     assertEquals(
         List.of(RoleChange.newBuilder().setName("NightlyBackup").setWanted(true).build()),
         CHANGES.get().getOthersList());
-    assertTrue(run.out().contains("ROLES WANTED"), "it shows what came of it: " + run.out());
+    assertTrue(run.out().contains("ROLES WANTED"), "it shows the result: " + run.out());
 
     assertEquals(
         ExitCode.OK.code(),
@@ -531,7 +534,7 @@ class CtlSessionTest {
     "kubernetesworker, use 1 to 63 letters and digits",
     "Kubernetesworker, did you mean KubernetesWorker?"
   })
-  @DisplayName("a malformed role name is refused with words before anything is asked")
+  @DisplayName("a malformed role name is refused with the reason before any call")
   void malformedRole(String name, String words) {
     CtlRun run = run(NOBODY, "node", "role", "add", "metropolis-1", name);
     assertEquals(ExitCode.USAGE.code(), run.code());
@@ -539,7 +542,7 @@ class CtlSessionTest {
   }
 
   @Test
-  @DisplayName("a role for a node that is not there changes nothing and names those there are")
+  @DisplayName("a role for an unknown node changes nothing, and the known nodes are named")
   void roleOfNobody() {
     CHANGES.set(UpdateNodeRolesRequest.getDefaultInstance());
     CtlRun run = run(ADDRESS, "node", "role", "add", "metropolis-2", "NightlyBackup");
@@ -552,7 +555,7 @@ class CtlSessionTest {
   void aNodeThatIsNotThere_isNotFound() {
     CtlRun run = run(ADDRESS, "node", "describe", "metropolis-2");
     assertEquals(ExitCode.NOT_FOUND.code(), run.code());
-    assertTrue(run.err().contains("[metropolis-1]"), "it says which there are: " + run.err());
+    assertTrue(run.err().contains("[metropolis-1]"), "it names the known ones: " + run.err());
   }
 
   @ParameterizedTest
@@ -658,7 +661,8 @@ class CtlSessionTest {
   }
 
   @Test
-  @DisplayName("health begins with the root; each victim has one line, and no remedy of its own")
+  @DisplayName(
+      "health begins with the root cause; each affected organ has one line, without a remedy of its own")
   void rootFirst() {
     ORGANS.set(fullDisk());
     CtlRun run = run(ADDRESS, "health");
@@ -684,7 +688,8 @@ class CtlSessionTest {
   @ParameterizedTest(name = "{0}, silent: {1}")
   @CsvSource({"health, true", "health, false", "node list, true", "node list, false"})
   @Tag("alone")
-  @DisplayName("what the node knows to be away is not waited for, and the cause is told within 2 s")
+  @DisplayName(
+      "a service that the node reports as absent is not waited for, and the cause is shown within 2 s")
   void notWaitedFor(String command, boolean silent) {
     ORGANS.set(fullDisk());
     SILENT.set(silent);
@@ -705,7 +710,7 @@ class CtlSessionTest {
 
   @Test
   @Tag("alone")
-  @DisplayName("a curator that is silent while its node is well is waited for by health for 1 s")
+  @DisplayName("health waits for 1 s for a curator that is silent although its node is healthy")
   void silentCurator() {
     SILENT.set(true);
     MachineSpeed speed = MachineSpeed.measure();
@@ -722,7 +727,7 @@ class CtlSessionTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"health", "node list", "explain node", "debug condition"})
-  @DisplayName("another node that listens at the address of one that does not is never shown")
+  @DisplayName("a node that listens at another node's address is never shown in its place")
   void anotherNode(String command) throws Exception {
     Files.createDirectories(state.resolve("ephemeral"));
     Files.writeString(
@@ -745,14 +750,14 @@ class CtlSessionTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"health", "node list", "explain node", "explain consensus"})
-  @DisplayName("after a start that failed its cause is told, with an exit code that says failure")
+  @DisplayName("after a failed start its cause is shown, with an exit code of failure")
   void crashRecord(String command) throws Exception {
     tellsOfFailedStart(command, "esp/crash.txt");
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"health", "node list", "explain node", "explain consensus"})
-  @DisplayName("after a start that was refused its cause is told, not that of an older crash")
+  @DisplayName("after a refused start its cause is shown, not that of an older crash")
   void refusedStart(String command) throws Exception {
     Files.createDirectories(state.resolve("esp"));
     Files.writeString(state.resolve("esp/crash.txt"), "2026-01-01T03:04:05Z older\n");
@@ -760,7 +765,7 @@ class CtlSessionTest {
   }
 
   @Test
-  @DisplayName("a process that has opened no listener yet is told of, not taken for an end")
+  @DisplayName("a process without an open listener is reported as starting, not as ended")
   void startingNode() throws Exception {
     Files.createDirectories(state.resolve("ephemeral"));
     Files.writeString(state.resolve("node.lock"), ProcessHandle.current().pid() + "\n");
@@ -776,7 +781,7 @@ class CtlSessionTest {
     Files.createDirectories(file.getParent());
     Files.writeString(file, "2026-01-02T03:04:05Z storage failed: no key\n");
     Files.createDirectories(state.resolve("ephemeral"));
-    // It was killed: its listeners stayed behind, and another node has the address now.
+    // The node was killed: its record of listeners stayed, and another node has the address now.
     Files.writeString(
         state.resolve("ephemeral/listeners"),
         "curator %1$s:7835 open\ndebug %1$s:7837 open\nmanagement %1$s:7839 open\n"
@@ -878,7 +883,7 @@ class CtlSessionTest {
     }
   }
 
-  /** Says that the node's process starts over, as the node does before its listeners close. */
+  /** Records that the node's process restarts, as the node does before its listeners close. */
   private void startOver() throws Exception {
     Path restarting = Root.at(state).ephemeral().launcher().restarting().path();
     Files.createDirectories(restarting.getParent());
@@ -886,10 +891,10 @@ class CtlSessionTest {
   }
 
   @Test
-  @DisplayName("a node of this machine that starts over is waited for, longer than for an answer")
+  @DisplayName("a restarting node of this machine is waited for, longer than for an answer")
   void aNodeThatStartsOver_isWaitedFor() throws Exception {
     startOver();
-    // Longer than any node may be away, and than an answer may take.
+    // Longer than the limits for an absent node and for an answer.
     Executor later = CompletableFuture.delayedExecutor(2500, TimeUnit.MILLISECONDS);
     try (LocalRpcHost over = host(RESTARTED)) {
       CompletableFuture<Void> back = CompletableFuture.runAsync(() -> over.identify(node()), later);
@@ -901,7 +906,7 @@ class CtlSessionTest {
   }
 
   @Test
-  @DisplayName("an answer that is late because the node starts over is waited for again")
+  @DisplayName("an answer that is late because the node restarts is waited for again")
   void aNodeThatStartsOver_mayBeLate() throws Exception {
     startOver();
     Executor later = CompletableFuture.delayedExecutor(2500, TimeUnit.MILLISECONDS);
@@ -917,7 +922,7 @@ class CtlSessionTest {
   }
 
   @Test
-  @DisplayName("a call that is repeated while the node starts over has one connection at a time")
+  @DisplayName("a call that is repeated while the node restarts has one connection at a time")
   void aNodeThatStartsOver_isNotFlooded() throws Exception {
     startOver();
     AtomicInteger connections = new AtomicInteger();
@@ -937,7 +942,7 @@ class CtlSessionTest {
       back.get();
       assertEquals(ExitCode.OK.code(), run.code(), run.err());
       assertTrue(connections.get() > 1, "the call was not repeated");
-      // A try each 100 ms, of which none opens more than one.
+      // One attempt each 100 ms, each with at most one connection.
       assertTrue(connections.get() <= 26, connections + " connections in 2.5 s");
     }
   }

@@ -23,7 +23,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import picocli.CommandLine;
 import picocli.CommandLine.Model.ArgSpec;
 
-/** Tests the command line itself, without any node. */
+/** Runs the command line itself, without a node. */
 class CtlTest {
 
   @TempDir Path folder;
@@ -32,7 +32,7 @@ class CtlTest {
     PrintWriter nowhere = new PrintWriter(new StringWriter());
     List<CommandLine> all = new ArrayList<>(List.of(Ctl.commandLine(nowhere, nowhere)));
     for (int i = 0; i < all.size(); i++) {
-      // Aliases would list a command twice.
+      // Aliases list a command twice, so each is taken once.
       all.addAll(new HashSet<>(all.get(i).getSubcommands().values()));
     }
     return all;

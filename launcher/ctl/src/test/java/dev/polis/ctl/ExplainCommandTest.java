@@ -24,7 +24,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** Fails if a new state, role, organ or condition has no entry. */
+/** Requires an entry for each state, role, organ and condition. */
 class ExplainCommandTest {
 
   private static final Set<String> NO_VALUE = Set.of("INVALID", "UNRECOGNIZED");
@@ -97,7 +97,7 @@ class ExplainCommandTest {
     }
   }
 
-  /** The conditions are known to the debug organ alone, which nothing may depend on. */
+  /** Reads the conditions from the sources of the debug organ, on which no module may depend. */
   @Test
   void everyConditionIsExplained() throws Exception {
     String board =
@@ -117,7 +117,7 @@ class ExplainCommandTest {
     assertExplained("Level", wireNames(Level.values()).filter(name -> !name.equals("UNKNOWN")));
   }
 
-  /** The codes are known to the organs alone, which nothing may depend on. */
+  /** Reads the codes from the sources of the organs, on which no module may depend. */
   @Test
   void everyCodeOfAHealthConditionIsExplained() throws Exception {
     Pattern inPlace =

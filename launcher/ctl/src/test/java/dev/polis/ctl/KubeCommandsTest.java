@@ -69,10 +69,13 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The commands of Kubernetes against real listeners, behind which a test answers. */
+/** Runs the commands of Kubernetes against real listeners, behind which the test answers. */
 class KubeCommandsTest {
 
-  /** The ports of a node are fixed, so this test has an address of its own, by its process id. */
+  /**
+   * An address of this test's own, derived from its process id, since the ports of a node are
+   * fixed.
+   */
   private static final String ADDRESS =
       "127.79.%d.%d"
           .formatted(
@@ -309,7 +312,7 @@ class KubeCommandsTest {
   }
 
   @Test
-  @DisplayName("kubeconfig adds the cluster to the file that is named, for this user alone")
+  @DisplayName("kubeconfig adds the cluster to the named file, which only this user may read")
   void kubeconfig() throws Exception {
     Path file = state.resolve("new/folder/config");
     CtlRun run = run("kubeconfig", "--to", file.toString());
@@ -326,7 +329,7 @@ class KubeCommandsTest {
 
   @Test
   @DisplayName(
-      "kubeconfig to - prints the file and writes none; a controller that does not answer is said")
+      "kubeconfig to - prints the file and writes none; a controller that does not answer is reported")
   void kubeconfigIsPrinted() throws Exception {
     ANSWERS.set(Map.of());
     CtlRun run = run("kubeconfig", "--to", "-", "--name", "mine");
@@ -334,14 +337,14 @@ class KubeCommandsTest {
     assertTrue(run.out().startsWith("apiVersion: v1"), run.out());
     assertTrue(run.out().contains("current-context: mine"), run.out());
     assertTrue(run.err().contains("no controller answers yet"), run.err());
-    // A first handshake on a busy machine may take longer than a controller is asked for.
+    // A first handshake on a busy machine may take longer than the limit for a controller.
     Await.until(
-        "what the controller answers to be quoted",
+        "a quotation of the controller's answer",
         () -> run("kubeconfig", "--to", "-").err().contains("not now"));
   }
 
   @Test
-  @DisplayName("without a controller there is nothing to set up, and it is said what to do")
+  @DisplayName("without a controller nothing is set up, and the remedy is named")
   void noController() {
     ROLES.set(List.of());
     for (String[] command : List.of(new String[] {"kubeconfig"}, new String[] {"kube", "status"})) {
@@ -352,7 +355,7 @@ class KubeCommandsTest {
   }
 
   @Test
-  @DisplayName("a kubeconfig that cannot be read as one stays as it is")
+  @DisplayName("a file that is no valid kubeconfig stays unchanged")
   void damagedKubeconfig() throws Exception {
     Path file = Files.writeString(state.resolve("config"), "clusters: {");
     CtlRun run = run("kubeconfig", "--to", file.toString());
@@ -397,7 +400,7 @@ class KubeCommandsTest {
   }
 
   @Test
-  @DisplayName("kube status shows controllers, workers, components, what is wrong and what to do")
+  @DisplayName("kube status shows controllers, workers, components, faults and remedies")
   void status() {
     CtlRun run = run("kube", "status");
     assertEquals(5, run.code(), "the worker waits, and the scheduler's lease is over");
@@ -412,7 +415,7 @@ class KubeCommandsTest {
         row(run, "container runtime", "WAITING", "containerd://2.4.2", "has not answered"),
         run.out());
     assertTrue(row(run, "condition", "DiskPressure", "the disk is full"), run.out());
-    assertTrue(!run.out().contains("PIDPressure"), "what is fine is not worth a line");
+    assertTrue(!run.out().contains("PIDPressure"), "healthy parts get no line");
     JsonObject first =
         JsonParser.parseString(run("-o", "json", "kube", "status").out())
             .getAsJsonArray()
@@ -426,7 +429,8 @@ class KubeCommandsTest {
   }
 
   @Test
-  @DisplayName("kube status without an answer of Kubernetes says so, and what the nodes say")
+  @DisplayName(
+      "kube status without an answer of Kubernetes reports that, and the nodes' own reports")
   void statusWithoutAnswer() {
     ANSWERS.set(Map.of());
     CtlRun run = run("kube", "status");
@@ -436,7 +440,7 @@ class KubeCommandsTest {
   }
 
   @Test
-  @DisplayName("images are loaded from a file and listed; a refusal keeps its words")
+  @DisplayName("images are loaded from a file and listed; a refusal is quoted")
   void images() throws Exception {
     Path archive = Files.write(state.resolve("image.tar"), new byte[3_000_000]);
     CtlRun loaded = run("image", "load", archive.toString());

@@ -58,7 +58,7 @@ class KubeconfigTest {
   }
 
   @Test
-  @DisplayName("what is in the file stays, and a repetition changes nothing")
+  @DisplayName("other entries of the file stay, and a repetition changes nothing")
   void keepsTheRest() {
     String mine =
         """
@@ -96,7 +96,7 @@ class KubeconfigTest {
 
   @Test
   @DisplayName(
-      "a controller that has gone goes from the file, others' entries of similar names stay")
+      "the entry of a removed controller is deleted, foreign entries with similar names stay")
   void controllersGo() {
     String before = merged("", controller("a", "127.0.0.1"), controller("b", "127.0.0.2")).text();
     Kubeconfig config = Kubeconfig.parse(before, "config");
@@ -117,7 +117,7 @@ class KubeconfigTest {
         "contexts: text",
         "\u0000"
       })
-  @DisplayName("a file that is no kubeconfig is refused by name and stays as it is")
+  @DisplayName("a file that is no kubeconfig is refused by name and stays unchanged")
   void refusesOthers(String text) {
     CtlException refused =
         assertThrows(CtlException.class, () -> Kubeconfig.parse(text, "/home/me/.kube/config"));

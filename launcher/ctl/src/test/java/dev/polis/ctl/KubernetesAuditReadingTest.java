@@ -14,7 +14,7 @@ final class KubernetesAuditReadingTest {
   }
 
   @Test
-  @DisplayName("a record is a line: when, who, what, how it ended, from where")
+  @DisplayName("a record is one line with time, user, request, result and source")
   void record() {
     assertEquals(
         "2026-11-24T10:41:18.1Z owner create /api/v1/namespaces/a/pods 201 from 127.0.0.1 10.0.0.7",
@@ -28,7 +28,7 @@ final class KubernetesAuditReadingTest {
   }
 
   @Test
-  @DisplayName("another stage, and for whom somebody acts, is said; what is missing is a dash")
+  @DisplayName("another stage and an impersonated user are shown; a missing value is a dash")
   void others() {
     assertEquals(
         "- owner as jane watch /api - (ResponseStarted)",
@@ -40,7 +40,7 @@ final class KubernetesAuditReadingTest {
   }
 
   @Test
-  @DisplayName("what a user has named cannot drive the terminal or forge a line")
+  @DisplayName("a name that a user chose cannot control the terminal or forge a line")
   void printable() {
     String line =
         line(
@@ -51,7 +51,7 @@ final class KubernetesAuditReadingTest {
   }
 
   @Test
-  @DisplayName("a record of which a part is left out shows how it begins")
+  @DisplayName("a shortened record shows its beginning")
   void cut() {
     String line =
         KubernetesAuditReading.line(

@@ -41,14 +41,14 @@ import org.junit.jupiter.api.Timeout;
 final class LogStreamTest {
   private static final int SWAPS = Integer.getInteger("polis.swaps", 200);
 
-  /** What is logged from one swap to the next: less than a follower may lag behind. */
+  /** The lines between two swaps, fewer than a follower may lag behind. */
   private static final int LINES = 20;
 
   private final LogTree logs = LogTree.create();
   private LocalRpcHost host;
   private ManagedChannel channel;
 
-  /** Answers requests for logs, as each version of the debug organ does. */
+  /** Answers requests for logs, like each version of the debug organ. */
   private class Endpoint extends NodeDebugServiceGrpc.NodeDebugServiceImplBase {
     final CallStreams streams = new CallStreams();
 
@@ -134,7 +134,7 @@ final class LogStreamTest {
       present = next;
       served = follows;
       int logged = (swap + 1) * LINES;
-      // What a follower misses because it is slow is not what is asked here.
+      // Lines that a slow follower misses do not matter here.
       for (AtomicInteger each : newest) {
         Await.until("each line to arrive", () -> each.get() >= logged);
       }
@@ -149,7 +149,7 @@ final class LogStreamTest {
   }
 
   @Test
-  @DisplayName("a stream goes on over a time without any service, and ends for any other reason")
+  @DisplayName("a stream continues after a time without a service, and ends for any other reason")
   void aGapInServiceIsNoEnd() throws Exception {
     RpcRegistration served = host.serve(RpcHost.DEBUG, new Endpoint());
     channel = RpcClients.plaintext(host.address(RpcHost.DEBUG));

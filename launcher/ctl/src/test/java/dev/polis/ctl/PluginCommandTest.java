@@ -17,7 +17,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The commands that need no node: keys are made, and plugins packed and inspected. */
+/** Runs the commands that need no node: they make keys, and pack and inspect plugins. */
 class PluginCommandTest {
 
   @TempDir Path folder;

@@ -20,7 +20,7 @@ import dev.polis.wire.cluster.WantedPlugin;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** What the screens say of wanted plugins, from what a curator answered. */
+/** Checks the screens of wanted plugins, made from a curator's answers. */
 class PluginSetViewTest {
   private static final String NAME = "org.example.backup";
   private static final String OLD = "a".repeat(64);

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The commands that need no node: a key is moved and checked beside a state directory. */
+/** Runs the commands that need no node: they move and check a key beside a state directory. */
 class RecoveryKeyCommandTest {
 
   @TempDir Path folder;

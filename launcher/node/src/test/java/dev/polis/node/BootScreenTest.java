@@ -18,7 +18,7 @@ class BootScreenTest {
   private final ByteArrayOutputStream output = new ByteArrayOutputStream();
 
   @Test
-  @DisplayName("Without a terminal a wait has one line when it gets long, and one when it ends")
+  @DisplayName("Without a terminal a long wait has one line, and one more when it ends")
   void plainTellsLongWaits() {
     BootScreen screen = screen(0);
     BootProgress progress = new BootProgress(nanos::get, screen);
@@ -41,7 +41,7 @@ class BootScreenTest {
   }
 
   @Test
-  @DisplayName("A short wait that was worth it leaves no line, one that was given up does")
+  @DisplayName("A short wait that succeeds leaves no line, one that is given up does")
   void shortWaits() {
     BootProgress progress = new BootProgress(nanos::get, screen(0));
     progress.waiting("the disk").done("");
@@ -54,7 +54,7 @@ class BootScreenTest {
 
   @Test
   @DisplayName(
-      "On a terminal the oldest wait is the live line, cut to the width, erased for lasting lines")
+      "On a terminal the oldest wait is the live line, cut to the width, and erased before lasting lines")
   void liveLine() {
     Terminal terminal = terminal(20);
     BootScreen screen = new BootScreen(terminal);
@@ -72,7 +72,7 @@ class BootScreenTest {
 
   @Test
   @DisplayName(
-      "A restart does not take back a power off; the first ending counts, later failures are printed as consequences")
+      "A restart does not cancel a power off; the first end counts, and later failures are printed as consequences")
   void endings() {
     BootProgress progress = new BootProgress(nanos::get, screen(0));
 

@@ -30,12 +30,12 @@ class ChildReaperTest {
 
   @Test
   @DisplayName(
-      "SEED-15 three exited children are all reaped; a child of the JDK's own is left to it")
+      "SEED-15 three exited children are all reaped; a child that the JDK started is left to the JDK")
   void seed15_allOrphansAreReaped() throws Exception {
     zombies.addAll(List.of(11L, 12L, 13L, 20L));
 
     assertTrue(reaper.sweep(), "fresh ones have to be looked at again");
-    // The JDK reaps its own within the grace.
+    // The JDK reaps its own children within the grace period.
     zombies.remove(20L);
     reaper.sweep();
 

@@ -27,7 +27,7 @@ class ConfigurationKeysTest {
   }
 
   @Test
-  @DisplayName("Values get the types their metatype declares")
+  @DisplayName("Values get the types that their metatype declares")
   void valuesAreTyped() throws Exception {
     assertEquals("a b", keys.value(PID, "parameters", "a b"));
     assertEquals(7835, keys.value(PID, "port", "7835"));
@@ -40,7 +40,7 @@ class ConfigurationKeysTest {
   }
 
   @Test
-  @DisplayName("What does not fit is refused with the offending value")
+  @DisplayName("A value that does not fit is refused with the value")
   void misfitsAreRefused() {
     assertRefused("dev.polis.cluster.port: \"many\" is no whole number", "port", "many");
     assertRefused("dev.polis.cluster.port: 0 is not within 1 to 65535", "port", "0");
@@ -62,7 +62,8 @@ class ConfigurationKeysTest {
   }
 
   @Test
-  @DisplayName("An assignment finds the PID though both hold dots, and the last one counts")
+  @DisplayName(
+      "An assignment finds the PID although PID and key contain dots, and the last one counts")
   void assignments() throws Exception {
     NodeSettings settings = new NodeSettings();
     settings.assign("dev.polis.cluster.quota.bytes=1", keys);

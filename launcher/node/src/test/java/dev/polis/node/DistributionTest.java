@@ -37,7 +37,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.osgi.framework.Version;
 import org.osgi.framework.VersionRange;
 
-/** Starts a node's store from one distribution and then from another. */
+/** Starts a node's store from one distribution, then from another. */
 class DistributionTest {
   private static final KeyPair KEY = Ed25519.generate();
 
@@ -56,7 +56,7 @@ class DistributionTest {
   }
 
   @Test
-  @DisplayName("A new distribution replaces what came with the former one, without a word")
+  @DisplayName("A new distribution silently replaces the former one's organs")
   void replacesItsOwn() throws Exception {
     TestDistribution next = new TestDistribution(folder.resolve("next"), "1.1.0");
 
@@ -69,7 +69,7 @@ class DistributionTest {
 
   @Test
   @DisplayName(
-      "What a swap brought stays, with its configuration, and both versions are printed at each start")
+      "A swapped organ stays, with its configuration, and both versions are printed at each start")
   void staysAndIsSaid() throws Exception {
     ConfigurationSet set =
         ConfigurationSet.none()
@@ -97,8 +97,7 @@ class DistributionTest {
 
   @ParameterizedTest(name = "at generation {0}")
   @ValueSource(ints = {3, 4})
-  @DisplayName(
-      "A disk that is full while a new distribution is taken loses nothing that a swap brought")
+  @DisplayName("A disk that is full during the change of the distribution loses no swapped organ")
   void cutOff(int generation) throws Exception {
     ConfigurationSet set = ConfigurationSet.none().with("dev.polis.cluster", "port", "7");
     swapIn("storage", "1.0.5", List.of(), "0.1.0", set);
@@ -121,7 +120,7 @@ class DistributionTest {
 
   @Test
   @DisplayName(
-      "The distribution's own bundles are the generation before, so that failed starts fall back to them")
+      "The distribution's own bundles become the previous generation, so that failed starts fall back to them")
   void fallsBackToTheDistribution() throws Exception {
     swapIn("storage", "1.0.5", List.of(), "0.1.0", ConfigurationSet.none());
     TestDistribution next = new TestDistribution(folder.resolve("next"), "1.1.0");
@@ -135,7 +134,7 @@ class DistributionTest {
 
   @Test
   @DisplayName(
-      "What needs a newer platform, or a package in another version, does not stay; it is said")
+      "An organ that needs a newer platform, or a package in another version, does not stay, and is named")
   void doesNotFit() throws Exception {
     swapIn("storage", "1.0.5", List.of(), "999.0.0", ConfigurationSet.none());
     PackageRequirement boot =
@@ -159,7 +158,7 @@ class DistributionTest {
   }
 
   @Test
-  @DisplayName("The same distribution leaves what was swapped in where it is")
+  @DisplayName("The same distribution leaves swapped organs in place")
   void sameDistribution() throws Exception {
     Generation swapped = swapIn("storage", "1.0.5", List.of(), "0.1.0", ConfigurationSet.none());
 
@@ -192,7 +191,7 @@ class DistributionTest {
   }
 
   @Test
-  @DisplayName("The newest version that may run starts in place of one whose key was removed")
+  @DisplayName("The newest allowed version starts in place of one whose key was removed")
   void theNewestThatMay() throws Exception {
     TrustRoots trusted = new TrustRoots(List.of(new TrustedKey("release", KEY.getPublic())));
     swapIn("storage", "1.0.5", List.of(), "0.1.0", ConfigurationSet.none());
@@ -214,7 +213,7 @@ class DistributionTest {
     return new Distribution(distribution.folder()).seed(store, screen::add);
   }
 
-  /** Makes an organ of another version the one that runs, with a signature, as a swap does. */
+  /** Makes another version of an organ current, with a signature, as a swap does. */
   private Generation swapIn(
       String organ,
       String version,

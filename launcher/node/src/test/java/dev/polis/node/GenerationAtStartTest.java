@@ -37,7 +37,8 @@ class GenerationAtStartTest {
   }
 
   @Test
-  @DisplayName("After three starts that did not come up the generation before runs, and it is said")
+  @DisplayName(
+      "After three starts that failed, the previous generation runs, and the screen says so")
   void fallsBack() throws Exception {
     Generation first = commit("1.0.0");
     Generation second = commit("2.0.0");
@@ -56,7 +57,7 @@ class GenerationAtStartTest {
   }
 
   @Test
-  @DisplayName("A start that comes up ends the count")
+  @DisplayName("A successful start ends the count")
   void comingUpEndsTheCount() throws Exception {
     commit("1.0.0");
     Generation second = commit("2.0.0");
@@ -70,7 +71,7 @@ class GenerationAtStartTest {
   }
 
   @Test
-  @DisplayName("The first generation of a distribution is started however often it fails")
+  @DisplayName("The first generation of a distribution is started after any number of failures")
   void noWayBack() throws Exception {
     Generation only = commit("1.0.0");
     for (int start = 0; start < 5; start++) {
@@ -79,7 +80,7 @@ class GenerationAtStartTest {
   }
 
   @Test
-  @DisplayName("A swap that was cut off is undone, and the history says at which stage")
+  @DisplayName("A swap that was cut off is undone, and the history names the stage")
   void cutOff() throws Exception {
     Generation current = commit("1.0.0");
     notes.underWay(swap(Digest.of(new byte[0]), "gate"));
@@ -110,7 +111,7 @@ class GenerationAtStartTest {
     notes.forgive(target);
     notes.underWay(swap(target, "starting"));
     start();
-    assertEquals(Optional.empty(), notes.failed(target), "what is forgiven does not count");
+    assertEquals(Optional.empty(), notes.failed(target), "a forgiven failure does not count");
   }
 
   @Test

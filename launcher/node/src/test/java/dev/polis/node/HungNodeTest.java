@@ -23,7 +23,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A node that does not stop by itself, as its operator meets it. */
+/** Stops a node that hangs, as its operator would. */
 class HungNodeTest {
   @TempDir Path folder;
   private TestDistribution distribution;
@@ -44,7 +44,7 @@ class HungNodeTest {
   }
 
   @Test
-  @DisplayName("polis down ends within two minutes, whatever hangs, and its help says so")
+  @DisplayName("polis down ends within two minutes, with any hang, and its help says so")
   void statedTime() throws Exception {
     assertTrue(
         StopCommand.WITHIN.compareTo(Duration.ofMinutes(2)) < 0, StopCommand.WITHIN::toString);
@@ -57,7 +57,7 @@ class HungNodeTest {
 
   @Test
   @DisplayName(
-      "Of an organ that hangs in its stop, the crash record has the name and the stack; its process ends, its children are stopped, and the next start tells")
+      "An organ that hangs in its stop is in the crash record with its stack; the process ends, its children are stopped, and the next start reports it")
   void organHangs() throws Exception {
     try (LauncherProcess node =
         run("-Ddev.polis.kubernetes=home", "-Ddev.polis.cluster=hang", "--stop-within", "1")) {
@@ -91,9 +91,9 @@ class HungNodeTest {
   }
 
   @Test
-  @Tag("full") // It waits 15 s until the node is known to hang.
+  @Tag("full") // A hang is only reported after 15 s.
   @DisplayName(
-      "A node whose virtual threads all compute says so, a second start says since when and what to do, and it ends when it is stopped")
+      "A node whose virtual threads all compute reports it, a second start names the time and the remedy, and a stop ends it")
   void virtualThreadsTaken() throws Exception {
     try (LauncherProcess node = run("-Ddev.polis.kubernetes=hog", "-Dnone", "--stop-within", "2")) {
       node.await("HOME after");
@@ -118,7 +118,7 @@ class HungNodeTest {
 
   @Test
   @DisplayName(
-      "A process that is held by a signal is named by a second start, and stopped with its children all the same")
+      "A second start names a process that a signal holds, and a stop ends it with its children")
   void processHeld() throws Exception {
     try (LauncherProcess node = run("-Ddev.polis.kubernetes=home", "-Dnone")) {
       node.await("HOME after");
@@ -143,7 +143,7 @@ class HungNodeTest {
   }
 
   @Test
-  @DisplayName("A start that failed says which children run on, and what ends them")
+  @DisplayName("A failed start names the children that still run, and the command that ends them")
   void childrenOfAFailedStart() throws Exception {
     Files.createDirectories(state.resolve("ephemeral/processes"));
     record("etcd");
@@ -174,7 +174,7 @@ class HungNodeTest {
       node.await("HOME after");
       record("etcd");
       if (readOnly) {
-        // The same directory as another mount shows it: this one cannot be made read-only.
+        // Uses the same directory through another mount, since this one cannot be made read-only.
         seen = Files.createDirectories(folder.resolve("seen"));
         mount("--bind", state.toString(), seen.toString());
         mount("-o", "remount,bind,ro", seen.toString());
@@ -185,7 +185,7 @@ class HungNodeTest {
       try (LauncherProcess stop =
           new LauncherProcess(List.of(), "stop", "--state", seen.toString())) {
         assertEquals(Exit.OK, stop.exit(), stop.seen()::toString);
-        // A file without content has room on a full disk.
+        // An empty file can be made on a full disk.
         assertEquals(
             readOnly,
             stop.seen().stream().anyMatch(line -> line.contains("they are ended from here")),
@@ -227,7 +227,7 @@ class HungNodeTest {
     record.addProperty("token", "none of " + child.pid());
     record.addProperty("state", "STARTED");
     record.addProperty("pid", child.pid());
-    // The 22nd field; the second may hold spaces, and ends with a parenthesis.
+    // The start is the 22nd field; the second may contain spaces, and ends with a parenthesis.
     record.addProperty(
         "startTicks", Long.valueOf(stat.substring(stat.lastIndexOf(')') + 2).split(" ")[19]));
     record.addProperty(

@@ -11,13 +11,13 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What the next start says of a JVM that gave up. */
+/** Checks the next start's message about a crashed JVM. */
 class JvmErrorTest {
   @TempDir Path folder;
 
   @Test
   @DisplayName(
-      "A node whose heap was full ends at once; its next start says so, with the size, and keeps the JVM's report")
+      "A node with a full heap ends at once; its next start reports it, with the size, and keeps the JVM's report")
   void outOfMemory() throws Exception {
     TestDistribution distribution = new TestDistribution(folder.resolve("distribution"));
     Path state = folder.resolve("state");
@@ -62,7 +62,7 @@ class JvmErrorTest {
   }
 
   @Test
-  @DisplayName("Another end of a JVM is told by what its report says first")
+  @DisplayName("For another end of a JVM, the message quotes the beginning of its report")
   void otherEnds() {
     assertEquals(
         "the Java virtual machine gave up: SIGSEGV (0xb) at pc=0x00007f, pid=17, tid=18",

@@ -13,9 +13,9 @@ import java.util.List;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
-/** Runs the launcher as a process of its own, and reads its output as it comes. */
+/** Runs the launcher as a process of its own, and reads its output as it is printed. */
 final class LauncherProcess implements AutoCloseable {
-  /** Many times what it takes on a busy machine. */
+  /** Many times the longest time on a busy machine. */
   private static final int SECONDS = 60;
 
   private static final String END = "\u0000";
@@ -25,7 +25,7 @@ final class LauncherProcess implements AutoCloseable {
   private final List<String> seen = new ArrayList<>();
 
   LauncherProcess(List<String> properties, String... arguments) throws IOException {
-    // Tests in the background of a shell, or under nohup, pass on that SIGINT or SIGHUP is ignored.
+    // A shell's background job, or nohup, would pass on that SIGINT or SIGHUP is ignored.
     List<String> command = new ArrayList<>(List.of("env", "--default-signal=INT,HUP"));
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(
@@ -41,7 +41,7 @@ final class LauncherProcess implements AutoCloseable {
     Thread.ofVirtual().start(this::read);
   }
 
-  /** Waits for a line that holds the text. */
+  /** Waits for a line that contains the text. */
   String await(String text) throws InterruptedException {
     String line = lines.poll(SECONDS, TimeUnit.SECONDS);
     while (line != null && !line.equals(END)) {
@@ -54,7 +54,7 @@ final class LauncherProcess implements AutoCloseable {
     return fail("no line with \"" + text + "\" came; there were " + seen);
   }
 
-  /** Waits for the end. */
+  /** Waits for the end of the process. */
   int exit() throws InterruptedException {
     String line = lines.poll(SECONDS, TimeUnit.SECONDS);
     while (line != null && !line.equals(END)) {
@@ -67,7 +67,7 @@ final class LauncherProcess implements AutoCloseable {
     return process.exitValue();
   }
 
-  /** What it said so far. */
+  /** Returns its output so far. */
   List<String> seen() {
     return seen;
   }
@@ -76,9 +76,9 @@ final class LauncherProcess implements AutoCloseable {
     return process.pid();
   }
 
-  /** SIGTERM. */
+  /** Sends SIGTERM. */
   void terminate() {
-    // Process.destroy would close the stream the output comes by.
+    // Process.destroy would close the stream with the output.
     process.toHandle().destroy();
   }
 

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * The launcher as scripts see it: a process with a framework, three organs, output and an exit
+ * Runs the launcher as scripts do: as a process with a framework, three organs, output and an exit
  * code.
  */
 class LauncherTest {
@@ -31,7 +31,7 @@ class LauncherTest {
 
   @Test
   @DisplayName(
-      "A node that is home stops on SIGTERM in reverse order, for a restart, with exit code 0")
+      "A node that is HOME stops on SIGTERM in reverse order, for a restart, with exit code 0")
   void homeAndRestart() throws Exception {
     try (LauncherProcess node = run("-Ddev.polis.kubernetes=home")) {
       node.await("HOME after");
@@ -57,7 +57,7 @@ class LauncherTest {
   }
 
   @Test
-  @DisplayName("SIGHUP, the end of its terminal, stops a node as SIGTERM does, and is named")
+  @DisplayName("SIGHUP, the end of the terminal, stops a node as SIGTERM does, and is named")
   void hangUpIsRestart() throws Exception {
     try (LauncherProcess node = run("-Ddev.polis.kubernetes=home")) {
       node.await("HOME after");
@@ -74,7 +74,7 @@ class LauncherTest {
   }
 
   @Test
-  @DisplayName("SIGINT is a power off")
+  @DisplayName("SIGINT powers a node off")
   void interruptIsPowerOff() throws Exception {
     try (LauncherProcess node = run("-Ddev.polis.kubernetes=home")) {
       node.await("HOME after");
@@ -104,7 +104,7 @@ class LauncherTest {
 
   @Test
   @DisplayName(
-      "SEED-14 when enrolment fails, a fatal error report says why, organs are stopped, and Kubernetes never starts")
+      "SEED-14 when enrolment fails, a fatal error report gives the reason, organs are stopped, and Kubernetes never starts")
   void seed14_enrolmentFailure() throws Exception {
     try (LauncherProcess node = run("-Ddev.polis.cluster=throw")) {
       node.await("FATAL ERROR: boot can not go on");
@@ -126,7 +126,7 @@ class LauncherTest {
 
   @Test
   @DisplayName(
-      "A fatal error stops what runs in reverse order; the next start prints the crash once")
+      "A fatal error stops the running organs in reverse order; the next start prints the crash once")
   void fatalReportIsKept() throws Exception {
     try (LauncherProcess node = run("-Ddev.polis.kubernetes=fatal")) {
       assertEquals(Exit.FAILED, node.exit());
@@ -149,7 +149,7 @@ class LauncherTest {
   }
 
   @Test
-  @DisplayName("A boot that is given up names what it waited for")
+  @DisplayName("A boot that is given up names its wait")
   void timeoutNamesTheWait() throws Exception {
     try (LauncherProcess node = run("-Ddev.polis.cluster=wait", "--home-within", "1")) {
       assertEquals(Exit.FAILED, node.exit());
@@ -210,7 +210,7 @@ class LauncherTest {
   }
 
   @Test
-  @DisplayName("A class path that is not the build's is refused before anything starts")
+  @DisplayName("A class path other than the build's is refused before any organ starts")
   void foreignLibraryIsRefused() throws Exception {
     Path foreign = distribution.folder().resolve("lib/other.jar");
     Files.createDirectories(foreign.getParent());
@@ -229,7 +229,7 @@ class LauncherTest {
   }
 
   @Test
-  @DisplayName("An unknown key is refused with what may have been meant, before anything starts")
+  @DisplayName("An unknown key is refused with the most similar one, before any organ starts")
   void unknownKeyIsRefused() throws Exception {
     refused(
         "--set: dev.polis.cluster has no key \"prot\"; did you mean \"port\"?",

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Damages the class path of a distribution in each way there is. */
+/** Damages the class path of a distribution in every way. */
 class LibraryDigestsTest {
   @TempDir Path folder;
   private Path notes;
@@ -35,7 +35,8 @@ class LibraryDigestsTest {
   }
 
   @Test
-  @DisplayName("What the build put into lib/ is taken, and remembered until the next build")
+  @DisplayName(
+      "Jars that the build put into lib/ are accepted, and remembered until the next build")
   void whole() throws Exception {
     check();
     assertEquals(2, count(notes));
@@ -44,7 +45,7 @@ class LibraryDigestsTest {
     libraries.write();
     check();
 
-    assertEquals(2, count(notes), "the note of the former file is gone");
+    assertEquals(2, count(notes), "the note of the former file was deleted");
   }
 
   @Test
@@ -57,7 +58,8 @@ class LibraryDigestsTest {
   }
 
   @Test
-  @DisplayName("A jar that no build put there would be on the class path, and is refused")
+  @DisplayName(
+      "A jar that the build did not put there is refused, since it would be on the class path")
   void foreign() throws Exception {
     Path foreign = Files.writeString(folder.resolve("lib/other.jar"), "x");
     refused(foreign + " is not of this build; remove it, or build the distribution again");
@@ -71,7 +73,7 @@ class LibraryDigestsTest {
   }
 
   @Test
-  @DisplayName("Without the list of digests nothing is taken")
+  @DisplayName("Without the list of digests no jar is accepted")
   void noList() throws Exception {
     Files.delete(folder.resolve("libraries.list"));
     assertTrue(

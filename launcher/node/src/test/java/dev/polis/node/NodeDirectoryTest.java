@@ -13,7 +13,8 @@ import org.junit.jupiter.api.io.TempDir;
 class NodeDirectoryTest {
 
   @Test
-  @DisplayName("files of the running node are in folders for the node alone, also in old ones")
+  @DisplayName(
+      "files of the running node are in folders that only the node may enter, also in old ones")
   void closed(@TempDir Path state) throws Exception {
     Path ephemeral = Files.createDirectories(state.resolve("ephemeral"));
     Path launcher = Files.createDirectories(ephemeral.resolve("launcher"));
@@ -32,7 +33,7 @@ class NodeDirectoryTest {
   }
 
   @Test
-  @DisplayName("the first line of a crash record is shown although it has a byte that is no text")
+  @DisplayName("the first line of a crash record is shown although one byte is not valid text")
   void crashThatIsNoText(@TempDir Path state) throws Exception {
     NodeDirectory directory = NodeDirectory.of(state);
     directory.prepare();

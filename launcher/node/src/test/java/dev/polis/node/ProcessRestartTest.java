@@ -20,7 +20,7 @@ class ProcessRestartTest {
   }
 
   @Test
-  @DisplayName("without a starter the JVM has its options and the node its arguments")
+  @DisplayName("without a starter the JVM gets its options and the node its arguments")
   void sameCommand() {
     List<String> own = own("run", "--state", "run", "--set", "a.b=c");
 
@@ -37,7 +37,7 @@ class ProcessRestartTest {
   }
 
   @Test
-  @DisplayName("what only a first start reads is left out, in both spellings")
+  @DisplayName("options for a first start only are left out, in both spellings")
   void firstStart() {
     assertEquals(
         own("run", "--state=s", "--address", "127.0.0.2"),

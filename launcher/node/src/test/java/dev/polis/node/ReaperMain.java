@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Becomes the parent of orphans, as process 1 is, and reaps three of them and no child of its own.
+ * Becomes the parent of orphans, like process 1, and reaps three of them and no child of its own.
  */
 public final class ReaperMain {
   /** From prctl.h. */
@@ -50,7 +50,7 @@ public final class ReaperMain {
     try (Pid1Duties duties = Pid1Duties.over(new ChildReaper(counting, System.out::println))) {
       Signals.on("CHLD", name -> duties.handle(name, System.out::println));
       duties.start();
-      // The shell ends at once; what it started is orphaned and ends a little later.
+      // The shell ends at once; its orphaned child ends a little later.
       int own =
           new ProcessBuilder("sh", "-c", "sleep 0.1 & sleep 0.1 & sleep 0.1 & exit 7")
               .inheritIO()

@@ -19,12 +19,14 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What is left of a sandbox whose node was killed, made here with the kernel's own. */
+/**
+ * Removes the remains of a sandbox whose node was killed, made here from the kernel's own parts.
+ */
 class SandboxRemainsTest {
 
   private static final String NAME = "polis-" + Long.toString(ProcessHandle.current().pid(), 36);
 
-  /** Of the range that is kept for tests of networks. */
+  /** Addresses of the range for tests of networks. */
   private static final String ADDRESS = "198.19.255.250";
 
   private static final String ADDRESS_OF_RULES = "198.19.255.249";
@@ -48,7 +50,7 @@ class SandboxRemainsTest {
   }
 
   @Test
-  @DisplayName("what stands in a record of another run of the machine is left alone")
+  @DisplayName("the entries of a record from an earlier boot are left alone")
   void anotherBoot() throws Exception {
     record("another", NAME, "mnt:[1]", "net:[1]");
 
@@ -57,7 +59,7 @@ class SandboxRemainsTest {
   }
 
   @Test
-  @DisplayName("a damaged record is said, as nobody knows then what is left")
+  @DisplayName("a damaged record is reported, since it hides the remains")
   void damaged() throws Exception {
     Path record = data.resolve("containers/sandbox.json");
     Files.createDirectories(record.getParent());
@@ -69,7 +71,7 @@ class SandboxRemainsTest {
   }
 
   @Test
-  @DisplayName("what cannot be read is said, as what it tells of may still be there")
+  @DisplayName("an unreadable record is reported, since its entries may still exist")
   void unreadable() throws Exception {
     Path containers = data.resolve("containers");
     Path addresses = data.resolve("kubernetes-address");
@@ -126,7 +128,7 @@ class SandboxRemainsTest {
   }
 
   @Test
-  @DisplayName("the rules that hide an address go with it, by the nft that made them")
+  @DisplayName("the rules that hide an address are removed with it, by the nft that made them")
   void rules() throws Exception {
     assumeTrue(
         System.getProperty("user.name").equals("root"),
@@ -159,7 +161,7 @@ class SandboxRemainsTest {
   }
 
   @Test
-  @DisplayName("a process of somebody else, whose namespace got the number of ours, is left alone")
+  @DisplayName("a foreign process whose namespace got the number of ours is left alone")
   void numberOfAnother() throws Exception {
     assumeTrue(
         System.getProperty("user.name").equals("root"),
@@ -177,7 +179,7 @@ class SandboxRemainsTest {
     }
   }
 
-  /** A process in namespaces of its own, with the mark of a sandbox. */
+  /** Starts a process in namespaces of its own, with the mark of a sandbox. */
   private static Process inside(String mark) throws IOException {
     return new ProcessBuilder(
             "unshare",

@@ -21,7 +21,7 @@ class StateLockTest {
   private Path state;
   private Path target;
 
-  /** A state directory whose lock leads to another file of the node's user. */
+  /** Makes a state directory whose lock is a link to another file of the node's user. */
   @BeforeEach
   void prepare() throws Exception {
     target = Files.writeString(folder.resolve("target"), "precious");

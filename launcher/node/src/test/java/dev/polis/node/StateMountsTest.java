@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 class StateMountsTest {
   @Test
   @DisplayName(
-      "Volumes below the state directory come last first, others' disks are left alone, octal is read")
+      "Volumes below the state directory are listed in reverse order, foreign disks are left alone, and octal escapes are read")
   void mountsBelow() {
     List<String> mountinfo =
         List.of(

@@ -76,7 +76,7 @@ class SystemPackagesTest {
   }
 
   @Test
-  @DisplayName("The framework gets everything but the libraries")
+  @DisplayName("The framework gets all bundles but the libraries")
   void librariesAreNoBundles() throws IOException {
     SystemPackages.assemble(distribution);
 
@@ -88,7 +88,7 @@ class SystemPackagesTest {
   }
 
   @Test
-  @DisplayName("A signature stays behind, with the digests it vouches for; the rest is the same")
+  @DisplayName("A signature is left out with its digests; the rest stays the same")
   void signatureStaysBehind() throws IOException {
     SystemPackages.assemble(distribution);
 
@@ -112,7 +112,7 @@ class SystemPackagesTest {
 
   @Test
   @DisplayName(
-      "What a library provides of Polis' own the system bundle provides; the rest stays behind")
+      "The system bundle provides a library's capabilities of Polis' own; the others are left out")
   void capabilitiesOfLibraries() throws IOException {
     String followed = "polis.followed;objectClass=\"org.contract.Kettle,of a kind\"";
     bundle(
@@ -155,7 +155,7 @@ class SystemPackagesTest {
     }
   }
 
-  /** A jar with a signature, so far as its file names tell. */
+  /** Makes a jar that looks signed by its file names. */
   private void bundle(String file, String name, Map<String, String> headers) throws IOException {
     Manifest manifest = new Manifest();
     Attributes main = manifest.getMainAttributes();

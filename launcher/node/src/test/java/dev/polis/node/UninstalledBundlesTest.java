@@ -29,7 +29,7 @@ import org.osgi.framework.ServiceReference;
 class UninstalledBundlesTest {
   private static final int BUNDLES = 20;
 
-  /** The framework's event thread may still hold the last one. */
+  /** One bundle may stay, since the framework's event thread may still refer to the last one. */
   private static final int BY_CHANCE = 1;
 
   private static final Duration PATIENCE = Duration.ofSeconds(60);
@@ -55,7 +55,7 @@ class UninstalledBundlesTest {
   }
 
   @Test
-  @DisplayName("a bundle that used a service is collected once it is uninstalled")
+  @DisplayName("a bundle that used a service is collected after its uninstallation")
   void collected() throws Exception {
     UninstalledBundles.removeFrom(felix);
     List<WeakReference<Bundle>> gone = new ArrayList<>();

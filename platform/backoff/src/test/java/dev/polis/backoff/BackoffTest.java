@@ -32,7 +32,7 @@ final class BackoffTest {
   }
 
   @Test
-  @DisplayName("chance moves a pause by half in both directions")
+  @DisplayName("chance changes a pause by half in both directions")
   void spread() {
     assertEquals(Duration.ofMillis(250), new Backoff(FIRST, LONGEST, () -> 0.0).next());
     assertEquals(Duration.ofMillis(750), new Backoff(FIRST, LONGEST, () -> 1.0).next());
@@ -48,7 +48,7 @@ final class BackoffTest {
   }
 
   @Test
-  @DisplayName("a success makes the next pause the first again")
+  @DisplayName("after a success the next pause is the first one again")
   void reset() {
     Backoff backoff = new Backoff(FIRST, LONGEST, () -> 0.5);
     backoff.next();
@@ -60,7 +60,7 @@ final class BackoffTest {
   }
 
   @Test
-  @DisplayName("a pause waits for as long as it was computed")
+  @DisplayName("a pause waits for the computed time")
   void pause() throws InterruptedException {
     List<Duration> slept = new ArrayList<>();
     Backoff backoff = new Backoff(FIRST, LONGEST, () -> 0.5, slept::add);
@@ -72,7 +72,7 @@ final class BackoffTest {
   }
 
   @Test
-  @DisplayName("a first pause of zero, and a longest below the first, are refused")
+  @DisplayName("a first pause of zero, and a longest pause below the first, are refused")
   void nonsense() {
     assertThrows(IllegalArgumentException.class, () -> new Backoff(Duration.ZERO, LONGEST));
     assertThrows(IllegalArgumentException.class, () -> new Backoff(LONGEST, FIRST));

@@ -34,7 +34,7 @@ class ElectionTest {
   private static final KeyPrefix PREFIX = KeyPrefix.of("/leader/");
   private static final Duration TTL = MachineSpeed.measure().stretched(Duration.ofSeconds(2));
 
-  /** Some leases may have to end one after the other. */
+  /** Long enough for several leases to end one after the other. */
   private static final Duration SOON = TTL.multipliedBy(10);
 
   private static final int ROUNDS = Tier.isLong() ? 10 : 1;
@@ -52,7 +52,7 @@ class ElectionTest {
     etcd.close();
   }
 
-  /** One client for each member, bound to it. */
+  /** One client for each member, connected only to it. */
   @BeforeEach
   void connect() throws Exception {
     for (String endpoint : etcd.endpoints()) {
@@ -101,7 +101,7 @@ class ElectionTest {
   }
 
   @Test
-  @DisplayName("a lock that hangs on no lease is removed, before an election and during one")
+  @DisplayName("a lock without a lease is removed, before an election and during one")
   void lockWithoutLease() throws Exception {
     KeyValues kv = clients.get(0).kv();
     String abandoned = PREFIX.key("0");
@@ -115,7 +115,7 @@ class ElectionTest {
     KeyValue lock = kv.get(((ElectionState.Leader) now(first)).lockKey()).orElseThrow();
     first.close();
     awaitLeader(second);
-    // What is left of a leader whose lock was overwritten is older than each later lock.
+    // A remaining key of a leader whose lock was overwritten is older than each later lock.
     kv.put(PREFIX.key("1"), lock.value());
     Election third = stand(2);
     awaitFollower(third, 1);
@@ -129,7 +129,7 @@ class ElectionTest {
   }
 
   @Test
-  @DisplayName("a lock that somebody overwrote is written again by its candidate, who leads on")
+  @DisplayName("a leader whose lock was overwritten writes it again and keeps leading")
   void overwrittenLock() throws Exception {
     Election first = stand(0);
     ElectionState.Leader led = awaitLeader(first);
@@ -166,7 +166,8 @@ class ElectionTest {
     etcd.partition(etcd.member(0));
     try {
       await(first, state -> state instanceof ElectionState.Neither, "the old leader to step down");
-      // Either: while the other members elect a leader of theirs, a lease of a follower may end.
+      // Either of the two may lead: while the other members elect a leader of etcd, a follower's
+      // lease may end.
       leader = awaitAnyLeader(List.of(first, second, third));
       ElectionState.Leader next = awaitLeader(leader == 1 ? second : third);
       assertNotEquals(led.lockKey(), next.lockKey());
@@ -192,7 +193,7 @@ class ElectionTest {
     long paused = System.nanoTime();
     try {
       awaitLeader(second);
-      // Each request that was answered was sent before the pause, and etcd counts from later.
+      // Each answered request was sent before the pause, and etcd starts to count later.
       assertTrue(
           lease.life.deadline().nanos() - paused <= TTL.toNanos(),
           "the old leader relied on its lease for longer than etcd");
@@ -222,7 +223,7 @@ class ElectionTest {
 
   @Test
   void aHandOverIsNoElection() throws Exception {
-    // Much longer than what is waited for below: only the hand-over may end a leadership.
+    // Much longer than the waits below: only the hand-over may end a leadership.
     Duration ttl = Duration.ofSeconds(10);
     Election first = clients.get(0).election(options(0).withTtl(ttl));
     ElectionState.Leader before = awaitLeader(first);
@@ -284,7 +285,7 @@ class ElectionTest {
     ElectionState.Leader before = awaitLeader(election);
     try (Watcher<ElectionState> seen = election.state().watch()) {
       seen.get(SOON);
-      // A lock without a lease delays the next leader, so that the state in between is seen.
+      // A lock without a lease delays the next leader, so that the state in between is visible.
       clients
           .get(1)
           .kv()
@@ -345,8 +346,8 @@ class ElectionTest {
   }
 
   /**
-   * How many lead at one and the same time: those that lead, by the same lock, before and after all
-   * others were looked at.
+   * Returns the number of leaders at the same time: those that lead with the same lock before and
+   * after all others are read.
    */
   private static long leaders(List<Value<ElectionState>> states) {
     List<ElectionState> before = states.stream().map(state -> state.peek().orElseThrow()).toList();

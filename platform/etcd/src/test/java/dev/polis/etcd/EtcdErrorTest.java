@@ -18,16 +18,16 @@ import java.time.Duration;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** Holds the texts of {@link EtcdError} against the real etcd. */
+/** Compares the texts of {@link EtcdError} with the real etcd. */
 class EtcdErrorTest {
 
   private static final Duration SOON = Duration.ofSeconds(10);
 
-  // The least that leaves room for the file of an empty database.
+  // The smallest quota with space for the file of an empty database.
   private static final int QUOTA_BYTES = 4 << 20;
 
   @Test
-  @DisplayName("the program holds each text that is read, to the letter")
+  @DisplayName("the program contains each text that is compared, to the letter")
   void textsAreThoseOfTheProgram() throws Exception {
     String program = Files.readString(EtcdBinary.folder().resolve("etcd"), ISO_8859_1);
 
@@ -38,7 +38,7 @@ class EtcdErrorTest {
   }
 
   @Test
-  @DisplayName("each error that one member can be brought to give is recognised")
+  @DisplayName("each error that one member can be made to return is recognised")
   void answersAreRecognised() throws Exception {
     try (EtcdFixture etcd = EtcdFixture.start(1, "--quota-backend-bytes=" + QUOTA_BYTES);
         EtcdClient client = EtcdClient.connect(EtcdAccess.plaintext(etcd.member(0).endpoint()))) {
@@ -77,7 +77,7 @@ class EtcdErrorTest {
   }
 
   @Test
-  @DisplayName("errors that will pass are tried again, whatever code etcd gives them")
+  @DisplayName("temporary errors are retried, with any code of etcd")
   void passingErrors() {
     for (Status.Code code : Status.Code.values()) {
       for (EtcdError error :
@@ -94,14 +94,14 @@ class EtcdErrorTest {
   }
 
   @Test
-  @DisplayName("the reason of a cancelled watch, which has the code before it, is recognised")
+  @DisplayName("the reason of a cancelled watch, which begins with the code, is recognised")
   void cancelReason() {
     assertEquals(
         EtcdError.PERMISSION_DENIED,
         EtcdError.of("rpc error: code = PermissionDenied desc = etcdserver: permission denied"));
   }
 
-  /** Writes until etcd refuses: it compares the size of its file, which grows some time later. */
+  /** Writes until etcd refuses, since etcd compares the size of its file, which grows later. */
   private static EtcdError errorOfFilling(EtcdClient client) throws InterruptedException {
     byte[] block = new byte[1 << 19];
     long end = System.nanoTime() + SOON.toNanos();

@@ -16,7 +16,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Measures what jetcd's own watch does where ours continues. Only our figure is checked. */
+/** Measures jetcd's own watch in a case where ours continues. Only our figure is checked. */
 @Tag("long")
 class JetcdComparisonTest {
 

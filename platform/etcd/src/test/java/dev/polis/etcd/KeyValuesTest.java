@@ -68,7 +68,7 @@ class KeyValuesTest {
   }
 
   @Test
-  @DisplayName("CON-06 a namespaced client refuses administration in words")
+  @DisplayName("CON-06 a namespaced client refuses administration with the reason")
   void con06_noAdministration() {
     var refused = assertThrows(IllegalStateException.class, () -> client.sub("a").admin());
     assertTrue(refused.getMessage().contains("namespaced:a/"), refused.getMessage());
@@ -232,7 +232,7 @@ class KeyValuesTest {
 
   @Test
   @DisplayName(
-      "what etcd would refuse for its size is refused before it is sent, and what fits is taken by etcd")
+      "a request that is too large for etcd is refused before it is sent, and etcd accepts one that fits")
   void requestSizes() throws Exception {
     byte[] fits = new byte[RequestLimits.MOST_BYTES - 1024];
     client.kv().put("/fits", fits);
@@ -253,7 +253,7 @@ class KeyValuesTest {
   }
 
   @Test
-  @DisplayName("a transaction with more steps than etcd takes is refused before it is sent")
+  @DisplayName("a transaction with more steps than etcd allows is refused before it is sent")
   void requestSteps() throws Exception {
     client.kv().txn().then(deletes(RequestLimits.MOST_STEPS)).commit();
     EtcdRefusedException refused =

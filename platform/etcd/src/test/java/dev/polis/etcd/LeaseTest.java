@@ -38,7 +38,7 @@ class LeaseTest {
   private static final Duration LONG = Duration.ofSeconds(60);
   private static final Duration LONGER = LONG.plusSeconds(1);
 
-  // What each clock is ahead of the machine's.
+  // The time by which each clock is ahead of the machine's.
   private final AtomicLong nanos = new AtomicLong();
   private final AtomicLong boot = new AtomicLong();
   private final AtomicLong wall = new AtomicLong();
@@ -85,7 +85,7 @@ class LeaseTest {
   void aLeaseOutlivesItsTimeThroughEveryKindOfStreamEnd() throws Exception {
     Lease lease = client.leases().grant(TTL);
     client.kv().put("k", "v".getBytes(UTF_8), lease);
-    // One and a half of its time, which it would not outlive without a keep-alive.
+    // Waits for one and a half of its time, which it would not outlive without a keep-alive.
     for (int n = 0; n < 6; n++) {
       long next = System.nanoTime() + TTL.dividedBy(4).toNanos();
       Await.until(
@@ -116,7 +116,7 @@ class LeaseTest {
         "etcd to let it expire",
         () -> {
           boolean there = exists("k");
-          // Asked here afterwards, so that no pause can make it fail, however long it is.
+          // Checked afterwards, so that a pause of any length cannot make it fail.
           assertTrue(there || !lease.isAlive(), "etcd let it expire before we did");
           return !there;
         });
@@ -132,10 +132,10 @@ class LeaseTest {
     CountDownLatch first = new CountDownLatch(1);
     proxy.beforeNextAnswer(FaultyProxy.KEEP_ALIVE, first::countDown);
     Lease lease = client.leases().grant(LONG);
-    // Else the answer that is held back could be this stream's.
+    // Otherwise the held answer could be this stream's.
     Await.until(SOON, "the first stream's answer to reach the proxy", () -> first.getCount() == 0);
     Lease.Life before = lease.life;
-    // A stream begins with a renewal; its answer is held back here.
+    // A stream begins with a renewal, whose answer is held back here.
     AtomicLong answered = new AtomicLong();
     CountDownLatch mayAnswer = new CountDownLatch(1);
     proxy.beforeNextAnswer(
@@ -170,11 +170,11 @@ class LeaseTest {
     } finally {
       etcd.member(0).resume();
     }
-    // Lost is for good, whatever etcd thinks.
+    // A lost lease stays lost, even if etcd still has it.
     assertFalse(lease.isAlive());
   }
 
-  /** Moves the clocks as a suspension of the machine does: the monotonic one stands still. */
+  /** Moves the clocks as a suspension of the machine does, which stops the monotonic one. */
   private void suspendFor(Duration time) {
     boot.addAndGet(time.toMillis());
     wall.addAndGet(time.toMillis());
@@ -228,7 +228,8 @@ class LeaseTest {
     Lease lease = client.leases().grant(LONG);
     Await.until(SOON, "the stream to be open", () -> proxy.open(FaultyProxy.KEEP_ALIVE) > 0);
     suspendFor(LONGER);
-    // The next stream begins with a renewal, which etcd answers: it did not count the suspension.
+    // The next stream begins with a renewal, which etcd answers, since it did not count the
+    // suspension.
     proxy.complete(FaultyProxy.KEEP_ALIVE);
     try (Watcher<LeaseState> watcher = lease.state().watch()) {
       watcher.get(state -> state instanceof LeaseState.Lost, SOON);
@@ -316,7 +317,8 @@ class LeaseTest {
           assertThrows(IOException.class, () -> LeaseClockOfBoot.millis(damaged), damaged);
       assertTrue(refused.getMessage().endsWith("found: " + damaged), refused.getMessage());
     }
-    // The margin: the file is exact to 10 ms, and the clocks are read one after the other.
+    // The margin exists because the file is exact to 10 ms, and the clocks are read one after the
+    // other.
     LeaseClocks.Instant first = LeaseClocks.SYSTEM.now();
     Await.until("half a second to pass", () -> passed(first).toMillis() >= 500);
     long nanos = passed(first).toMillis();
@@ -341,7 +343,7 @@ class LeaseTest {
 
   @Test
   void aLeaseIsLostWhenEtcdHasGoneBackToAnOlderSnapshot() throws Exception {
-    // It has to outlive etcd's stops and starts; a keep-alive is due after a third of it.
+    // Must outlive etcd's stops and starts; a keep-alive is due after a third of it.
     Lease lease = client.leases().grant(Duration.ofSeconds(60));
     Duration patience = Duration.ofSeconds(30);
     Path snapshot = Files.createTempDirectory("snapshot").resolve("data");

@@ -21,7 +21,7 @@ class NamesTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"/foo//", "/foo//bar/", "/foo/bar", "foo", "foo/", "foo/bar", "/", ""})
-  @DisplayName("CUR-01 any other prefix is refused by name")
+  @DisplayName("CUR-01 any other prefix is refused and named")
   void cur01_badPrefixes(String text) {
     var refused = assertThrows(IllegalArgumentException.class, () -> KeyPrefix.of(text));
     assertTrue(refused.getMessage().contains("\"" + text + "\""), refused.getMessage());

@@ -54,7 +54,7 @@ class SharedEtcdConnectionTest {
   }
 
   @Test
-  @DisplayName("a client that is closed ends what was opened through it, and nothing else")
+  @DisplayName("closing a client ends only the watches and leases that were opened through it")
   void ownResources() throws Exception {
     EtcdClient first = shared.connect();
     EtcdWatch own = first.watch(KeyRange.all(), WatchOptions.snapshot());

@@ -24,7 +24,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Mutual TLS with Ed25519 keys, and users known by their certificates. */
+/**
+ * Connects with mutual TLS and Ed25519 keys, as users that etcd identifies by their certificates.
+ */
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class TlsTest {
 
@@ -67,10 +69,10 @@ class TlsTest {
   @Order(1)
   void aServerOfAnotherNameIsNotTalkedTo() throws Exception {
     try (EtcdClient client = EtcdClient.connect(access("somebody", "node-2"))) {
-      // A call whose time is over before the first handshake is refused for another reason.
+      // A call whose time ends before the first handshake is refused for another reason.
       Await.until(
           Duration.ofMinutes(1),
-          "a refusal that says the name",
+          "a refusal that contains the name",
           () -> refusal(client).contains("node-2"));
     }
   }

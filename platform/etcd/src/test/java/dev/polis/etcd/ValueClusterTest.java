@@ -18,10 +18,10 @@ import org.junit.jupiter.api.Test;
 /** Follows values through one member of a cluster of three while that member fails. */
 class ValueClusterTest {
 
-  /** An election, and a client's way to another member, on a busy machine. */
+  /** Long enough for an election, and a client's move to another member, on a busy machine. */
   private static final Duration SOON = Duration.ofSeconds(30);
 
-  /** Longer than the 100 ms for which a get has to block. */
+  /** Longer than the 100 ms for which a get must block. */
   private static final Duration NOT = Duration.ofMillis(500);
 
   private static final ValueDecoder<String> TEXT =
@@ -47,7 +47,7 @@ class ValueClusterTest {
     etcd.close();
   }
 
-  /** Writes until the cluster takes it: a leader may have to be elected first. */
+  /** Writes until the cluster accepts it, since a leader may have to be elected first. */
   private void put(String value) throws Exception {
     Await.until(
         SOON,

@@ -97,7 +97,7 @@ class ValueTest {
   }
 
   @Test
-  @DisplayName("EVT-11 a range: newest of three keys, then each update")
+  @DisplayName("EVT-11 a range: the newest of three keys, then each update")
   void evt11_range() throws Exception {
     put("a", "one");
     put("b", "two");
@@ -148,7 +148,7 @@ class ValueTest {
   }
 
   @Test
-  @DisplayName("EVT-13 the endpoint changes; the path is cut and heals")
+  @DisplayName("EVT-13 the endpoint changes, and the connection is cut and heals")
   void evt13_endpointsAndPartition() throws Exception {
     put("k", "one");
     try (Watcher<String> watcher = watch("k")) {
@@ -171,7 +171,7 @@ class ValueTest {
   }
 
   @Test
-  @DisplayName("EVT-14 a key made later is delivered, a deletion decodes from nothing")
+  @DisplayName("EVT-14 a key made later is delivered, a deletion is decoded as absent")
   void evt14_laterAndDeleted() throws Exception {
     try (Watcher<String> watcher = watch("k");
         Watcher<String> range = watchRange()) {
@@ -188,7 +188,7 @@ class ValueTest {
   @Test
   @DisplayName("EVT-15 a value put between the first listing and the watch is not lost")
   void evt15_noGapBetweenListingAndWatch() throws Exception {
-    // The listing is answered without the key, and the client asks for the watch after the put.
+    // The listing is answered without the key, and the client opens the watch after the put.
     proxy.beforeNextAnswer(FaultyProxy.RANGE, () -> putNow("gap", "there"));
     try (Watcher<String> watcher = watch("gap")) {
       assertEquals("there", watcher.get(SOON));
@@ -210,7 +210,8 @@ class ValueTest {
   }
 
   @Test
-  @DisplayName("EVT-16 what cannot be decoded fails one get; the next good value is delivered")
+  @DisplayName(
+      "EVT-16 a value that cannot be decoded fails one get; the next valid value is delivered")
   void evt16_decoderErrors() throws Exception {
     ValueDecoder<Integer> multiplesOfThree =
         (key, stored) -> {
@@ -234,7 +235,7 @@ class ValueTest {
   }
 
   @Test
-  @DisplayName("EVT-17 a thousand unread puts converge to the newest within a second")
+  @DisplayName("EVT-17 after a thousand unread puts the newest value arrives within a second")
   void evt17_converges() throws Exception {
     try (Watcher<String> watcher = watch("k0");
         Watcher<String> range = watchRange()) {

@@ -14,8 +14,8 @@ import java.util.TreeMap;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * What a single writer has done, by revision: a model of etcd kept from the answers to the writes
- * alone, so that no watch is checked against another watch.
+ * Holds the changes of a single writer, by revision: a model of etcd from the answers to the writes
+ * only, so that no watch is checked against another watch.
  */
 final class WatchHistory {
 
@@ -70,7 +70,7 @@ final class WatchHistory {
         all.add(randomPut(key(n)));
       }
       apply(all);
-      // Filters may hide the puts: end with both kinds.
+      // Filters may hide puts, so it ends with both kinds.
       List<Op> deletes = new ArrayList<>();
       for (int n = 0; n < KEYS; n++) {
         deletes.add(Op.delete(key(n)));
@@ -150,7 +150,7 @@ final class WatchHistory {
     states.put(revision, Map.copyOf(state));
   }
 
-  /** Compacts everything up to now, between two writes. */
+  /** Compacts the whole history so far, between two writes. */
   void compact(EtcdAdmin admin) throws InterruptedException {
     writing.lockInterruptibly();
     try {
@@ -169,12 +169,12 @@ final class WatchHistory {
     return last;
   }
 
-  /** All events after a revision, by revision. */
+  /** Returns all events after a revision, by revision. */
   NavigableMap<Long, List<WatchEvent>> after(long revision) {
     return revisions.tailMap(revision, false);
   }
 
-  /** All keys as of a revision. */
+  /** Returns all keys as of a revision. */
   Collection<KeyValue> at(long revision) {
     return states.floorEntry(revision).getValue().values();
   }

@@ -24,8 +24,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * Random histories under random faults. The seed is printed by a failure; {@code polis test --long}
- * runs three hundred faults instead of thirty.
+ * Watches random histories under random faults. A failure prints the seed; {@code polis test
+ * --long} makes three hundred faults instead of thirty.
  */
 @Tag("longer")
 class WatchRobustnessTest {
@@ -71,8 +71,7 @@ class WatchRobustnessTest {
   }
 
   @Test
-  @DisplayName(
-      "the validators find a bookmark that tells of what was not delivered, or of the future")
+  @DisplayName("the validators find a bookmark before an undelivered event, or of the future")
   void bookmarksAreChecked() throws Exception {
     try (EtcdClient client =
         EtcdClient.connect(EtcdAccess.plaintext(etcd.member(0).endpoint()).sub("bookmarks"))) {
@@ -87,7 +86,7 @@ class WatchRobustnessTest {
       told.add(new WatchUpdate.Progress(end));
       assertEquals(List.of(), broken(history, begin, told));
 
-      // etcd-io/etcd#15220: the bookmark comes first, and with it ends what is read.
+      // etcd-io/etcd#15220: the bookmark arrives first, and the reader stops there.
       List<WatchUpdate> early = new ArrayList<>(all.subList(0, all.size() - 1));
       early.add(new WatchUpdate.Progress(end));
       assertTrue(broken(history, begin, early).toString().contains("reliable: " + end));
@@ -189,7 +188,7 @@ class WatchRobustnessTest {
     return done;
   }
 
-  /** One trouble after another. */
+  /** Makes one fault after another. */
   private record Faults(
       EtcdFixture etcd,
       FaultyProxy proxy,
@@ -222,7 +221,7 @@ class WatchRobustnessTest {
         }
       }
       readers.get(random.nextInt(readers.size())).askForBookmark();
-      // Sometimes at once again: an end while the streams are still being set up.
+      // Sometimes repeats at once, so that streams end while they are set up.
       letWrite(random.nextInt(25));
     }
 
@@ -245,11 +244,11 @@ class WatchRobustnessTest {
     /** Waits for a number of writes. */
     private void letWrite(int writes) throws Exception {
       long wanted = history.last() + writes;
-      Await.until(PATIENCE, "writes to go on", () -> history.last() >= wanted);
+      Await.until(PATIENCE, "further writes", () -> history.last() >= wanted);
     }
   }
 
-  /** Reads one watch, or one after the other, into a list. */
+  /** Reads one watch, or several in sequence, into a list. */
   private static final class Reader {
     private static final int UPDATES_BEFORE_REOPENING = 7;
 
@@ -309,7 +308,7 @@ class WatchRobustnessTest {
       }
     }
 
-    /** Reads only now and then, so that far more is written than the buffer holds. */
+    /** Reads rarely, so that writes exceed the buffer by far. */
     Reader readingAfterEvery(int writes, WatchHistory history) {
       long[] turn = {history.last()};
       beforeEach =
@@ -345,7 +344,7 @@ class WatchRobustnessTest {
     }
 
     void awaitRevision(long end) throws Exception {
-      // A watch that cannot see the very last write is done when it has seen its own last one.
+      // A watch that cannot see the last write is done when it has seen its own last one.
       wanted =
           switch (range) {
             case KeyRange.Prefix(String prefix) when prefix.equals("none/") -> end;

@@ -11,8 +11,8 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * The nine promises that etcd makes about watches, checked on all that one watch has delivered,
- * against the history of what was written.
+ * Checks etcd's nine promises about watches on everything that one watch has delivered, against the
+ * history of writes.
  */
 final class WatchValidators {
 
@@ -23,13 +23,13 @@ final class WatchValidators {
   private final List<WatchUpdate> seen;
   private final WatchHistory history;
 
-  /** Revisions that the watch must deliver. */
+  /** The revisions that the watch must deliver. */
   private final NavigableSet<Long> wanted = new TreeSet<>();
 
   private final List<String> broken = new ArrayList<>();
 
   /**
-   * @param start revision behind which the watch began
+   * @param start the revision after which the watch began
    */
   WatchValidators(
       String name,
@@ -54,7 +54,7 @@ final class WatchValidators {
             });
   }
 
-  /** Returns the rules that are broken, as text; empty if all hold. */
+  /** Returns the broken rules, as text; empty if all hold. */
   List<String> check() {
     filter();
     ordered();
@@ -157,7 +157,7 @@ final class WatchValidators {
       if (update instanceof WatchUpdate.Snapshot snapshot) {
         sameState(snapshot);
       } else {
-        // Changes bring what is at their own revision; a bookmark says that it was brought before.
+        // Changes deliver their own revision; a bookmark states that it was delivered before.
         nothingBetween(covered, update.revision(), update instanceof WatchUpdate.Progress);
       }
       if (update instanceof WatchUpdate.Changes changes) {
@@ -202,7 +202,7 @@ final class WatchValidators {
             .filter(kv -> inRange(kv.key()))
             .collect(Collectors.toSet());
     if (!written.equals(Set.copyOf(snapshot.keys()))) {
-      fail("reliable", "snapshot at " + snapshot.revision() + " differs from what was written");
+      fail("reliable", "snapshot at " + snapshot.revision() + " differs from the written events");
     }
   }
 
@@ -210,7 +210,7 @@ final class WatchValidators {
     for (WatchEvent event : events()) {
       Optional<KeyValue> written = original(event).flatMap(WatchEvent::previous);
       Optional<KeyValue> expected = options.previous() ? written : Optional.empty();
-      // What was before may have been compacted away; then etcd leaves it out.
+      // The previous value may have been compacted away; then etcd leaves it out.
       boolean compacted = event.previous().isEmpty() && history.compacted() >= event.revision() - 1;
       if (!expected.equals(event.previous()) && !compacted) {
         fail("prev-KV", event + " had " + event.previous() + " instead of " + expected);

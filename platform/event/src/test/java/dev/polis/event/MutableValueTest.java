@@ -24,7 +24,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 final class MutableValueTest {
-  /** Far longer than anything here takes; only a hang reaches it. */
+  /** Far longer than any test here; only a hang reaches it. */
   private static final Duration LONG = Duration.ofSeconds(10);
 
   private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
@@ -53,7 +53,7 @@ final class MutableValueTest {
 
   @Test
   @DisplayName(
-      "EVT-02 the second of two concurrent gets on one watcher is refused, the first goes on")
+      "EVT-02 the second of two concurrent gets on one watcher is refused, and the first continues")
   void evt02_concurrentGetsAreRefused() throws Exception {
     MutableValue<String> value = new MutableValue<>();
     try (Watcher<String> watcher = value.watch()) {
@@ -124,8 +124,7 @@ final class MutableValueTest {
   }
 
   @Test
-  @DisplayName(
-      "EVT-04 a get that times out says what the newest value is and leaves the watcher usable")
+  @DisplayName("EVT-04 a get that times out names the newest value and leaves the watcher usable")
   void evt04_timedOutGetLeavesWatcherUsable() throws Exception {
     MutableValue<String> value = new MutableValue<>("old");
     try (Watcher<String> watcher = value.watch()) {
@@ -141,7 +140,7 @@ final class MutableValueTest {
   }
 
   @Test
-  @DisplayName("EVT-05 a set between watch and get is what get returns")
+  @DisplayName("EVT-05 get returns the value that was set between watch and get")
   void evt05_setBetweenWatchAndGet() throws Exception {
     MutableValue<String> value = new MutableValue<>("first");
     try (Watcher<String> watcher = value.watch()) {
@@ -194,7 +193,7 @@ final class MutableValueTest {
   }
 
   @Test
-  @DisplayName("a predicate passes over what is not wanted, and what it throws ends only that get")
+  @DisplayName("a predicate skips unwanted values, and its exception ends only that get")
   void predicate() throws Exception {
     MutableValue<Integer> value = new MutableValue<>(1);
     try (Watcher<Integer> watcher = value.watch()) {
@@ -218,7 +217,7 @@ final class MutableValueTest {
   }
 
   @Test
-  @DisplayName("a predicate may set the value it looks at: no lock is held")
+  @DisplayName("a predicate may set its own value: no lock is held")
   void predicateRunsWithoutLock() throws Exception {
     MutableValue<Integer> value = new MutableValue<>(1);
     try (Watcher<Integer> watcher = value.watch()) {
@@ -254,7 +253,7 @@ final class MutableValueTest {
   }
 
   @Test
-  @DisplayName("null is refused with words, since absence is a state of its own")
+  @DisplayName("null is refused with a message, since absence is a state of its own")
   void nullIsRefused() {
     MutableValue<String> value = new MutableValue<>();
 
@@ -275,7 +274,7 @@ final class MutableValueTest {
     return seen;
   }
 
-  /** Starts a get and waits until it waits. */
+  /** Starts a get and waits until it blocks. */
   private <T> Future<T> get(MutableValue<T> value, Watcher<T> watcher) throws Exception {
     Callable<T> get = watcher::get;
     Future<T> blocked = threads.submit(get);

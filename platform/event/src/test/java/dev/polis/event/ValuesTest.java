@@ -17,7 +17,7 @@ final class ValuesTest {
   private static final Duration LONG = Duration.ofSeconds(10);
 
   @Test
-  @DisplayName("an await that is not fulfilled names what was awaited and the last state seen")
+  @DisplayName("an await that is not fulfilled names the awaited condition and the last state seen")
   void awaitNamesWhatItWaitedFor() {
     MutableValue<String> state = new MutableValue<>("FOREIGN");
 
@@ -33,7 +33,7 @@ final class ValuesTest {
   }
 
   @Test
-  @DisplayName("an await on a value that was never set says so")
+  @DisplayName("an await on a value that was never set reports it")
   void awaitOnNothing() {
     TimeoutException timeout =
         assertThrows(
@@ -90,7 +90,7 @@ final class ValuesTest {
   }
 
   @Test
-  @DisplayName("following hands over each state until the follower ends it, and closes its watcher")
+  @DisplayName("following passes on each state until the follower ends it, and closes its watcher")
   void follow() {
     MutableValue<Integer> source = new MutableValue<>(0);
     List<Integer> seen = new ArrayList<>();
@@ -114,7 +114,7 @@ final class ValuesTest {
   }
 
   @Test
-  @DisplayName("a constant is there at once and only once")
+  @DisplayName("a constant is available at once and only once")
   void constant() throws Exception {
     try (Watcher<String> watcher = Values.constant("fixed").watch()) {
       assertEquals("fixed", watcher.get());

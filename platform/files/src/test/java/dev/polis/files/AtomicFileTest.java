@@ -40,7 +40,7 @@ class AtomicFileTest {
 
   @ParameterizedTest
   @EnumSource(Durability.class)
-  @DisplayName("the content is replaced whole, with the mode, and nothing else is left")
+  @DisplayName("the content is replaced whole, with the mode, and no other file is left")
   void replaces(Durability durability) throws IOException {
     Path file = directory.resolve("file");
     AtomicFile.replace(file, bytes("a long former content"), Mode.PUBLIC, durability);
@@ -52,7 +52,7 @@ class AtomicFileTest {
 
   @Test
   @DisplayName(
-      "until the renaming the former content is there, and the new one lies in a secret temporary file")
+      "until the renaming the file has the former content, and a secret temporary file the new one")
   void beforeTheRenaming() throws IOException {
     Path file = directory.resolve("file");
     AtomicFile.replace(file, bytes("former"), Mode.PUBLIC, Durability.POWER_LOSS);
@@ -93,7 +93,7 @@ class AtomicFileTest {
   }
 
   @Test
-  @DisplayName("on a full disk the former content stays, and no temporary file takes room")
+  @DisplayName("on a full disk the former content stays, and no temporary file takes space")
   void fullDisk() throws Exception {
     Needs.root("mounting a small disk");
     try (SmallDisk disk = SmallDisk.mounted(directory.resolve("disk"))) {
@@ -113,7 +113,7 @@ class AtomicFileTest {
   }
 
   @Test
-  @DisplayName("missing directories are made for this user alone")
+  @DisplayName("missing directories are made for this user only")
   void directories() throws IOException {
     Path file = directory.resolve("a/b/file");
     AtomicFile.replace(file, bytes("new"), Mode.SECRET, Durability.POWER_LOSS);
@@ -124,7 +124,7 @@ class AtomicFileTest {
 
   @Test
   @DisplayName(
-      "a sweep removes old temporary files, and leaves young ones, directories and the files of others")
+      "a sweep removes old temporary files, and leaves new ones, directories and foreign files")
   void sweep() throws IOException {
     Path old = Files.writeString(directory.resolve(".file.0123456789abcdef.tmp"), "half");
     Files.setLastModifiedTime(old, FileTime.from(Instant.now().minus(Duration.ofHours(2))));

@@ -30,7 +30,7 @@ class DiskTroubleTest {
   @TempDir Path directory;
 
   @Test
-  @DisplayName("a full disk is recognised, whichever way of the JDK wrote to it")
+  @DisplayName("a full disk is recognised, with every API of the JDK that writes")
   void full() throws Exception {
     Needs.root("mounting a small disk");
     try (SmallDisk disk = SmallDisk.mounted(directory.resolve("full"))) {
@@ -74,7 +74,7 @@ class DiskTroubleTest {
   }
 
   @Test
-  @DisplayName("a directory without permission is recognised, and the remedy names the user")
+  @DisplayName("a directory without permission is recognised, and its remedy names the user")
   void denied() {
     assertEquals(Problem.DENIED, DiskTrouble.of(new AccessDeniedException("/x")));
     assertTrue(
@@ -83,7 +83,7 @@ class DiskTroubleTest {
   }
 
   @Test
-  @DisplayName("a refused system call is judged by its number, not by its text")
+  @DisplayName("a failed system call is judged by its number, not by its text")
   void systemCall() {
     PosixException refused =
         assertThrows(
@@ -93,7 +93,7 @@ class DiskTroubleTest {
   }
 
   @Test
-  @DisplayName("any other failure is IO, also one whose text only mentions a full disk")
+  @DisplayName("any other failure is IO, even if its text mentions a full disk")
   void other() {
     Path missing = directory.resolve("missing");
     assertEquals(
@@ -105,8 +105,7 @@ class DiskTroubleTest {
   }
 
   @Test
-  @DisplayName(
-      "a file where a folder must be, and a link that leads nowhere, are named with what to do")
+  @DisplayName("a file in the place of a folder, and a dangling link, are named with the remedy")
   void otherThanExpected() throws Exception {
     Path file = Files.createFile(directory.resolve("file"));
     String taken =
@@ -147,7 +146,7 @@ class DiskTroubleTest {
   }
 
   @Test
-  @DisplayName("a failure that was recognised before keeps its problem")
+  @DisplayName("a failure that was already recognised keeps its problem")
   void recognisedBefore() {
     FileException corrupted = new FileException(Problem.CORRUPTED, "x is corrupted", "restore it");
     assertEquals(Problem.CORRUPTED, DiskTrouble.of(new IllegalStateException(corrupted)));

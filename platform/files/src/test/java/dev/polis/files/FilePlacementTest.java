@@ -50,7 +50,7 @@ class FilePlacementTest {
   }
 
   @Test
-  @DisplayName("D-26 a temporary file of a killed writer is not in the way and is swept")
+  @DisplayName("D-26 a temporary file of a killed writer does not disturb, and is swept")
   void d26_temporaryFilesAreSwept() throws Exception {
     file.write("content".getBytes(UTF_8));
     Path left = file.path().resolveSibling(".cert-key.pem.0123456789abcdef.tmp");
@@ -66,7 +66,7 @@ class FilePlacementTest {
     assertInstanceOf(Stored.None.class, file.read());
     FileException absent = assertThrows(FileException.class, () -> file.read().orThrow());
     assertEquals(Problem.ABSENT, absent.problem());
-    Files.createDirectories(file.path()); // a directory in the place of a file cannot be read
+    Files.createDirectories(file.path()); // a directory in place of the file cannot be read
     assertInstanceOf(Stored.Unreadable.class, file.read());
   }
 
@@ -119,7 +119,7 @@ class FilePlacementTest {
   }
 
   @Test
-  @DisplayName("a full disk is said in words and leaves the former content")
+  @DisplayName("a full disk is named and leaves the former content")
   void fullDisk() throws Exception {
     requireRoot();
     try (SmallDisk small = SmallDisk.mounted(directory.resolve("small"))) {
@@ -135,7 +135,7 @@ class FilePlacementTest {
   }
 
   @Test
-  @DisplayName("a read-only disk is said in words")
+  @DisplayName("a read-only disk is named")
   void readOnlyDisk() throws Exception {
     requireRoot();
     try (SmallDisk disk = SmallDisk.mounted(directory.resolve("disk"))) {

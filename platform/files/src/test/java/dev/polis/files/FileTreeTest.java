@@ -24,7 +24,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 class FileTreeTest {
 
-  /** Names of 200 characters: ten times what the system takes as a path. */
+  /** Names of 200 characters, so many that a path would have ten times the system's limit. */
   private static final int DEEP = 200;
 
   private static final int ATTEMPTS = 3000;
@@ -45,7 +45,7 @@ class FileTreeTest {
   }
 
   @Test
-  @DisplayName("a tree is deleted with all it holds; links are deleted, what they name is kept")
+  @DisplayName("a tree is deleted with its content; links are deleted, and their targets are kept")
   void delete() throws IOException {
     FileTree.delete(top);
     assertFalse(Files.exists(top));
@@ -54,9 +54,9 @@ class FileTreeTest {
 
   @Test
   @Timeout(60)
-  @DisplayName("a tree that is deeper than a path can be long is deleted, with few open files")
+  @DisplayName("a tree that is too deep for any path is deleted, with few open files")
   void deep() throws IOException {
-    // From the inside: each directory is moved into the next one.
+    // Built from the inside: each directory is moved into the next one.
     Path inner = Files.createDirectory(directory.resolve("0"));
     for (int depth = 1; depth <= DEEP; depth++) {
       Path outer = Files.createDirectory(directory.resolve(Integer.toString(depth)));
@@ -71,7 +71,7 @@ class FileTreeTest {
   @Test
   @Timeout(60)
   @Tag("attack")
-  @DisplayName("a directory that becomes a link while it is deleted leads nowhere else")
+  @DisplayName("a directory that becomes a link during the deletion causes no deletion elsewhere")
   void swapped() throws Exception {
     Path way = top.resolve("way");
     Path aside = directory.resolve("aside");
@@ -88,7 +88,7 @@ class FileTreeTest {
                       Files.delete(way);
                       FileTree.delete(aside);
                     } catch (IOException lost) {
-                      // The deletion was faster.
+                      // The deletion was faster than the exchange.
                     }
                   }
                 });
@@ -107,7 +107,7 @@ class FileTreeTest {
   }
 
   @Test
-  @DisplayName("a link to a directory is deleted itself")
+  @DisplayName("of a link to a directory only the link is deleted")
   void link() throws IOException {
     Path link = Files.createSymbolicLink(directory.resolve("link"), outside);
     FileTree.delete(link);
@@ -116,14 +116,14 @@ class FileTreeTest {
   }
 
   @Test
-  @DisplayName("what is not there is deleted already")
+  @DisplayName("a missing path counts as deleted")
   void missing() throws IOException {
     FileTree.delete(directory.resolve("nothing"));
     FileTree.empty(directory.resolve("nothing"));
   }
 
   @Test
-  @DisplayName("an emptied directory stays, and nothing is in it")
+  @DisplayName("an emptied directory stays, without content")
   void empty() throws IOException {
     FileTree.empty(top);
     try (Stream<Path> left = Files.list(top)) {
@@ -133,7 +133,7 @@ class FileTreeTest {
   }
 
   @Test
-  @DisplayName("a failure is thrown, not passed over")
+  @DisplayName("a failure is thrown, not ignored")
   void readOnly() throws Exception {
     Needs.root("mounting a small disk");
     try (SmallDisk disk = SmallDisk.mounted(directory.resolve("disk"))) {

@@ -24,7 +24,7 @@ class OrganFolderTest {
   }
 
   @Test
-  @DisplayName("a folder that an organ declares lies on the data volume with its mode")
+  @DisplayName("a folder that an organ declares is on the data volume with its mode")
   void placed() throws Exception {
     Root root = Root.at(state);
     FolderPlacement place = root.data().organFolder(folder("backup"));
@@ -38,7 +38,7 @@ class OrganFolderTest {
   }
 
   @Test
-  @DisplayName("others may pass through a directory and cannot list it")
+  @DisplayName("other users may pass through a directory and cannot list it")
   void othersPass() throws Exception {
     Root root = Root.at(state);
     root.data().create();
@@ -50,7 +50,7 @@ class OrganFolderTest {
   }
 
   @Test
-  @DisplayName("the successor of an organ declares the same folder and files again")
+  @DisplayName("the successor of an organ may declare the same folder and files again")
   void declaredAgain() {
     Root root = Root.at(state);
     root.data().organFolder(folder("backup")).declareFile("journal", Mode.SECRET);
@@ -77,7 +77,7 @@ class OrganFolderTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"", "..", "a/b", "Backup", "1st"})
-  @DisplayName("a malformed name is refused with the grammar")
+  @DisplayName("a malformed folder name is refused with the grammar")
   void malformed(String name) {
     assertTrue(
         assertThrows(IllegalArgumentException.class, () -> folder(name))

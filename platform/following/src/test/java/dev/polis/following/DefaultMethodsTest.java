@@ -48,7 +48,8 @@ final class DefaultMethodsTest {
 
   @ParameterizedTest(name = "{0}")
   @MethodSource("contracts")
-  @DisplayName("a default method that the provider overrides is the provider's behind the proxy")
+  @DisplayName(
+      "behind the proxy, a default method that the provider overrides runs the provider's code")
   void anOverriddenDefaultIsTheProviders(Class<?> contract) throws Exception {
     try (TestFramework framework =
         new TestFramework(folder, TestFramework.generous(), List.of(contract))) {
@@ -80,7 +81,7 @@ final class DefaultMethodsTest {
       } catch (InvocationTargetException e) {
         who = String.valueOf(e.getCause().getMessage());
       }
-      assertEquals("the provider's " + method, who, "what was called");
+      assertEquals("the provider's " + method, who, "the called methods");
     }
     for (Method method : parts(type).toList()) {
       requireTheProviders(method.invoke(proxy), method.getReturnType());
@@ -91,7 +92,7 @@ final class DefaultMethodsTest {
     return Arrays.stream(type.getMethods()).filter(Method::isDefault);
   }
 
-  /** The methods that return a part of their provider, which the proxy follows too. */
+  /** The methods that return a part of their provider, which the proxy follows, too. */
   private static Stream<Method> parts(Class<?> type) {
     return Arrays.stream(type.getMethods())
         .filter(method -> Modifier.isAbstract(method.getModifiers()))
@@ -106,7 +107,7 @@ final class DefaultMethodsTest {
         && result.getPackageName().equals(type.getPackageName());
   }
 
-  /** Returns a provider that has a method of its own in the place of each of the contract. */
+  /** Returns a provider that overrides each method of the contract. */
   private static Object overriding(Class<?> type) {
     return Proxy.newProxyInstance(
         type.getClassLoader(),

@@ -39,7 +39,7 @@ import org.osgi.framework.Bundle;
 import org.osgi.framework.ServiceEvent;
 import org.osgi.framework.ServiceRegistration;
 
-/** Replaces providers of a contract in a real framework, beside a user that stays. */
+/** Replaces providers of a contract in a real framework, while a user stays. */
 @Timeout(60)
 final class FollowedServicesTest {
   @TempDir Path folder;
@@ -60,13 +60,15 @@ final class FollowedServicesTest {
   }
 
   @Test
-  @DisplayName(
-      "a user is given the proxy; the provider itself and the system bundle see the provider")
+  @DisplayName("a user gets the proxy; the provider itself and the system bundle see the provider")
   void theUserGetsTheProxy() {
     TestShelf shelf = new TestShelf("a");
     TestFramework.provide(first, shelf);
 
-    assertEquals(List.of("dev.polis.following"), providers(framework.user), "what the user finds");
+    assertEquals(
+        List.of("dev.polis.following"),
+        providers(framework.user),
+        "the providers that the user finds");
     assertNotSame(shelf, framework.shelf());
     assertTrue(providers(first).contains("shelves"));
     assertTrue(providers(framework.system()).contains("shelves"));
@@ -77,7 +79,7 @@ final class FollowedServicesTest {
   }
 
   @Test
-  @DisplayName("a provider with another service beside the contract is found by that one")
+  @DisplayName("a provider with another service beside the contract is found by that service")
   void anotherServiceIsFound() {
     TestShelf shelf = new TestShelf("a");
     first
@@ -95,7 +97,7 @@ final class FollowedServicesTest {
   }
 
   @Test
-  @DisplayName("a user is told of the proxy alone, whoever provides")
+  @DisplayName("a user gets events of the proxy only, with any provider")
   void theUserIsToldOfTheProxy() throws Exception {
     List<String> events = events();
     ServiceRegistration<Shelf> one = TestFramework.provide(first, new TestShelf("a"));
@@ -106,7 +108,7 @@ final class FollowedServicesTest {
   }
 
   @Test
-  @DisplayName("of two providers the first stays in use until it goes, then the other takes over")
+  @DisplayName("of two providers the first is used until it stops, then the other takes over")
   void theOtherTakesOver() throws Exception {
     ServiceRegistration<Shelf> one = TestFramework.provide(first, new TestShelf("a"));
     Shelf shelf = framework.shelf();
@@ -122,7 +124,7 @@ final class FollowedServicesTest {
   }
 
   @Test
-  @DisplayName("calls wait while the provider gives its state away, and go to the successor")
+  @DisplayName("calls wait while the provider hands its state over, and then reach the successor")
   void callsWaitForTheStateToArrive() throws Exception {
     TestShelf former = new TestShelf("a");
     former.label.set("red");
@@ -145,7 +147,7 @@ final class FollowedServicesTest {
   }
 
   @Test
-  @DisplayName("a provider that keeps its state gets the calls that have waited")
+  @DisplayName("a provider that keeps its state gets the waiting calls")
   void callsGoBackToWhoKeepsItsState() throws Exception {
     TestFramework.provide(first, new TestShelf("a"));
     Shelf shelf = framework.shelf();
@@ -166,7 +168,7 @@ final class FollowedServicesTest {
   }
 
   @Test
-  @DisplayName("when a successor goes again, calls wait until its predecessor has its state back")
+  @DisplayName("when a successor stops again, calls wait until its predecessor has its state back")
   void callsWaitForTheStateToComeBack() throws Exception {
     TestFramework.provide(first, new TestShelf("a"));
     Shelf shelf = framework.shelf();
@@ -191,7 +193,7 @@ final class FollowedServicesTest {
   }
 
   @Test
-  @DisplayName("a hand-over of another organ lets nobody wait")
+  @DisplayName("a hand-over of another organ delays no call")
   void anotherOrganHandsOver() throws Exception {
     TestFramework.provide(first, new TestShelf("a"));
     Shelf shelf = framework.shelf();
@@ -203,7 +205,7 @@ final class FollowedServicesTest {
 
   @Test
   @DisplayName(
-      "a bundle that takes its own place keeps its users: calls wait until it provides again")
+      "an update of the providing bundle keeps its users: calls wait until it provides again")
   void aBundleTakesItsOwnPlace() throws Exception {
     ServiceRegistration<Shelf> one = TestFramework.provide(first, new TestShelf("a"));
     List<String> events = events();
@@ -221,7 +223,7 @@ final class FollowedServicesTest {
 
   @Test
   @DisplayName(
-      "when the only provider goes unannounced, users lose the proxy and may call it until then")
+      "when the only provider stops unannounced, users lose the proxy, which works until then")
   void theProxyGoesWithItsOnlyProvider() throws Exception {
     List<String> answers = new CopyOnWriteArrayList<>();
     ServiceRegistration<Shelf> one = TestFramework.provide(first, new TestShelf("a"));
@@ -272,7 +274,7 @@ final class FollowedServicesTest {
   }
 
   @Test
-  @DisplayName("a swap of one organ does not wait for another organ's users to be activated")
+  @DisplayName("a swap of one organ does not wait for the activation of another organ's users")
   void oneOrganAlone() throws Exception {
     CountDownLatch entered = new CountDownLatch(1);
     CountDownLatch released = new CountDownLatch(1);
@@ -326,7 +328,7 @@ final class FollowedServicesTest {
   }
 
   @Test
-  @DisplayName("an open watcher goes on with the successor and returns nothing twice")
+  @DisplayName("an open watcher continues with the successor and returns no state twice")
   void watchersGoOn() throws Exception {
     TestShelf a = new TestShelf("a");
     TestShelf b = new TestShelf("b");
@@ -354,7 +356,7 @@ final class FollowedServicesTest {
 
   @Test
   @DisplayName(
-      "a watcher of a service that is away waits until it is back, or is closed or interrupted")
+      "a watcher of an absent service waits until it is back, or until it is closed or interrupted")
   void watchersWait() throws Exception {
     TestShelf a = new TestShelf("a");
     a.label.set("one");
@@ -381,7 +383,7 @@ final class FollowedServicesTest {
 
   @Test
   @DisplayName(
-      "calls of a swap wait, and go to the successor; those under way end before it goes on")
+      "calls during a swap wait and reach the successor; those under way end before the swap continues")
   void callsAreHeldAndDrained() throws Exception {
     TestShelf a = new TestShelf("a");
     ServiceRegistration<Shelf> one = TestFramework.provide(first, a);
@@ -414,7 +416,7 @@ final class FollowedServicesTest {
 
   @Test
   @DisplayName(
-      "a swap keeps the proxy while nobody provides, and the next provider is used at once")
+      "a swap keeps the proxy while there is no provider, and the next provider is used at once")
   void theProxyStaysInASwap() throws Exception {
     ServiceRegistration<Shelf> one = TestFramework.provide(first, new TestShelf("a"));
     Shelf shelf = framework.shelf();
@@ -433,7 +435,7 @@ final class FollowedServicesTest {
 
   @Test
   @DisplayName(
-      "the engine's swap sends calls to the successor when it is there, and back when it goes")
+      "the engine's swap directs calls to the successor once it provides, and back when it stops")
   void theEngineSwaps() throws Exception {
     TestFramework.provide(first, new TestShelf("a"));
     Shelf shelf = framework.shelf();
@@ -455,7 +457,7 @@ final class FollowedServicesTest {
   }
 
   @Test
-  @DisplayName("a swap that ends without a provider ends as if it had not been announced")
+  @DisplayName("a swap that ends without a provider has the effect of an unannounced stop")
   void aSwapEndsWithoutAProvider() throws Exception {
     ServiceRegistration<Shelf> one = TestFramework.provide(first, new TestShelf("a"));
     Shelf shelf = framework.shelf();
@@ -470,7 +472,7 @@ final class FollowedServicesTest {
   }
 
   @Test
-  @DisplayName("a swap that is reverted, or closed half way, leaves the predecessor in use")
+  @DisplayName("a swap that is reverted, or closed before its end, leaves the predecessor in use")
   void aSwapIsReverted() throws Exception {
     TestFramework.provide(first, new TestShelf("a"));
     Shelf shelf = framework.shelf();
@@ -499,7 +501,7 @@ final class FollowedServicesTest {
   }
 
   @Test
-  @DisplayName("a provider that was replaced is let go, though a watcher of it is open")
+  @DisplayName("a replaced provider is released, although a watcher of it is open")
   void theProviderIsLetGo() throws Exception {
     ServiceRegistration<Shelf> one = TestFramework.provide(first, new TestShelf("a"));
     WeakReference<Object> object = new WeakReference<>(service(one));
@@ -574,7 +576,7 @@ final class FollowedServicesTest {
     return task;
   }
 
-  /** Waits that have an end of their own. */
+  /** Checks that waits end. */
   @Test
   @DisplayName("a call waits for a limited time, and an interrupt ends its wait")
   void aWaitHasAnEnd() throws Exception {

@@ -20,16 +20,16 @@ import org.junit.jupiter.api.io.TempDir;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.ServiceReference;
 
-/** Replaces the provider of a contract that a bundle from outside brings. */
+/** Replaces the provider of a contract from an outside bundle. */
 @Timeout(60)
 final class OutsideContractTest {
   private static final String PACKAGE = Kettle.class.getPackageName();
 
-  /** As the build writes it for the annotation. */
+  /** The capability in the form that the build writes for the annotation. */
   private static final Map<String, String> FOLLOWED =
       Map.of("Provide-Capability", "polis.followed;objectClass=\"" + Kettle.class.getName() + '"');
 
-  /** As a person may write it. */
+  /** The capability in a form that a person may write. */
   private static final Map<String, String> LISTED =
       Map.of(
           "Provide-Capability",
@@ -52,7 +52,7 @@ final class OutsideContractTest {
 
   @Test
   @DisplayName(
-      "the contract of a bundle from outside that says so is followed across a swap of its provider")
+      "a contract of an outside bundle that declares it followed is followed across a swap of its provider")
   void anAnnotatedContractIsFollowed() throws Exception {
     contract("1.0.0", FOLLOWED);
     Bundle first = provider("1.0.0", "1.0.0");
@@ -73,7 +73,7 @@ final class OutsideContractTest {
 
   @Test
   @DisplayName(
-      "a contract that does not say so is not followed: its users are bound to the provider, and stay bound to it")
+      "a contract without the declaration is not followed: its users stay bound to the provider")
   void anUnannotatedContractIsNot() throws Exception {
     contract("1.0.0", UNANNOTATED);
     Bundle first = provider("1.0.0", "1.0.0");
@@ -85,11 +85,11 @@ final class OutsideContractTest {
       provider("2.0.0", "1.0.0");
       first.uninstall();
     }
-    assertEquals("kettle 1.0.0", cup(user).get(), "what the user was bound to");
+    assertEquals("kettle 1.0.0", cup(user).get(), "the provider that the user was bound to");
   }
 
   @Test
-  @DisplayName("a contract is followed as long as its bundle is resolved, and no longer")
+  @DisplayName("a contract is followed only while its bundle is resolved")
   void aContractGoesWithItsBundle() throws Exception {
     Bundle contract = contract("1.0.0", LISTED);
     assertEquals(List.of(Shelf.class.getName(), Kettle.class.getName()), followed());
@@ -98,7 +98,7 @@ final class OutsideContractTest {
   }
 
   @Test
-  @DisplayName("of two contracts of one name only the one that says so is followed")
+  @DisplayName("of two contracts with one name only the declared one is followed")
   void aNamesakeIsNotFollowed() throws Exception {
     contract("1.0.0", FOLLOWED);
     contract("2.0.0", UNANNOTATED);
@@ -115,8 +115,7 @@ final class OutsideContractTest {
   }
 
   @Test
-  @DisplayName(
-      "a bundle that names a contract which it does not have costs no other bundle anything")
+  @DisplayName("a bundle that names a missing contract does not affect other bundles")
   void aBrokenDeclarationIsLeftOut() throws Exception {
     framework.bundle(
         "broken",
@@ -159,7 +158,7 @@ final class OutsideContractTest {
         "org.osgi.framework,%s;version=\"[%s,%s]\"".formatted(PACKAGE, contract, contract));
   }
 
-  /** Returns who registered the kettle that a user is bound to. */
+  /** Returns the bundle that registered the kettle to which a user is bound. */
   private static String bound(Bundle user) {
     for (ServiceReference<?> each : user.getServicesInUse()) {
       return each.getBundle().getSymbolicName();
@@ -167,7 +166,7 @@ final class OutsideContractTest {
     throw new AssertionError("the user uses no service");
   }
 
-  @SuppressWarnings("unchecked") // The service is registered by the user's activator.
+  @SuppressWarnings("unchecked") // The user's activator registers this service.
   private static Supplier<String> cup(Bundle user) {
     return (Supplier<String>) user.getBundleContext().getService(user.getRegisteredServices()[0]);
   }

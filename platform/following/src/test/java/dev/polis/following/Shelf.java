@@ -3,32 +3,32 @@ package dev.polis.following;
 import dev.polis.event.Value;
 import java.io.IOException;
 
-/** A contract with a method of each kind. */
+/** Has a method of each kind that a contract may have. */
 public interface Shelf {
 
-  /** A value. */
+  /** Returns a value. */
   Value<String> label();
 
-  /** A part of the provider. */
+  /** Returns a part of the provider. */
   Box box();
 
-  /** An answer. */
+  /** Returns an answer. */
   String read(String name) throws IOException;
 
-  /** An answer that takes as long as the provider likes. */
+  /** Returns an answer after any time that the provider takes. */
   String await() throws InterruptedException;
 
-  /** An answer that nothing is declared to interrupt. */
+  /** Returns an answer, without a declared interrupt. */
   int size();
 
-  /** Made of the others. */
+  /** Combines the other methods. */
   default String title() {
     return label().peek().orElseThrow() + " with " + size();
   }
 
-  /** A part of a shelf. */
+  /** Is a part of a shelf. */
   interface Box {
-    /** An answer of a part. */
+    /** Returns an answer of a part. */
     String content();
   }
 }

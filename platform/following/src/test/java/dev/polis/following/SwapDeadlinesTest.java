@@ -13,7 +13,7 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** Reads the deadlines of swaps, where they are declared, used and written down. */
+/** Compares the deadlines of swaps where they are declared, used and documented. */
 final class SwapDeadlinesTest {
   private static final Path PAGE =
       Path.of(System.getProperty("polis.repository")).resolve("docs/architecture.md");
@@ -21,7 +21,7 @@ final class SwapDeadlinesTest {
   private static final String END = "<!-- swap deadlines: end -->";
 
   @Test
-  @DisplayName("each wait of a swap ends before the waits that it lies inside of")
+  @DisplayName("each wait of a swap ends before the waits that contain it")
   void theInnerEndsFirst() {
     for (SwapDeadline inner : SwapDeadline.values()) {
       for (SwapDeadline outer : inner.around()) {
@@ -33,7 +33,7 @@ final class SwapDeadlinesTest {
   }
 
   @Test
-  @DisplayName("the deadlines of the engine, of calls and of hand-overs are those of the table")
+  @DisplayName("the deadlines of the engine, of calls and of hand-overs agree with the table")
   void theTableIsUsed() throws Exception {
     assertEquals(SwapDeadline.GATE.limit(), configured("deadline_ms"));
     assertEquals(SwapDeadline.START.limit(), configured("start_ms"));

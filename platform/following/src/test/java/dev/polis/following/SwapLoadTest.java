@@ -22,7 +22,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.ServiceRegistration;
 
-/** Replaces a provider again and again while it is used at full speed. */
+/** Replaces a provider repeatedly while it is used at full speed. */
 @Timeout(120)
 final class SwapLoadTest {
   private static final int SWAPS = Integer.getInteger("polis.swaps", 200);
@@ -35,7 +35,8 @@ final class SwapLoadTest {
   @TempDir Path folder;
 
   @Test
-  @DisplayName("swaps under load: no call fails, no watcher goes back or misses the newest")
+  @DisplayName(
+      "swaps under load: no call fails, no watcher returns an older state or misses the newest")
   void nothingIsLost() throws Exception {
     try (TestFramework framework = new TestFramework(folder, TestFramework.generous())) {
       AtomicBoolean over = new AtomicBoolean();
@@ -64,7 +65,7 @@ final class SwapLoadTest {
                     } catch (Throwable e) {
                       failures.add(e);
                     }
-                    // As a caller that does something with the answer: without it, the scheduler
+                    // Acts as a caller that uses the answer: without this pause, the scheduler
                     // would be measured.
                     LockSupport.parkNanos(PAUSE);
                   }
@@ -139,7 +140,7 @@ final class SwapLoadTest {
   }
 
   @Test
-  @DisplayName("a call by a proxy costs little more than one without")
+  @DisplayName("a call through a proxy costs little more than a direct one")
   void aCallIsCheap() throws Exception {
     try (TestFramework framework = new TestFramework(folder, TestFramework.generous())) {
       Bundle provider = framework.bundle("shelves", "1.0.0");
@@ -152,7 +153,7 @@ final class SwapLoadTest {
       double followed = nanos(proxy);
       double direct = nanos(shelf);
       System.out.printf("a call: %.1f ns by the proxy, %.1f ns without%n", followed, direct);
-      // A thousand times what a busy machine was seen to need.
+      // A thousand times the observed time on a busy machine.
       assertTrue(followed - direct < 100_000, "a call costs " + followed + " ns");
     }
   }

@@ -26,7 +26,7 @@ import org.osgi.framework.ServiceFactory;
 import org.osgi.framework.ServiceReference;
 import org.osgi.framework.ServiceRegistration;
 
-/** Runs a framework in which contracts are followed, {@link Shelf} if nothing else is said. */
+/** Runs a framework in which contracts are followed, by default {@link Shelf}. */
 final class TestFramework implements AutoCloseable {
   private final Felix framework;
   private final LocalFollowedServices services;
@@ -62,17 +62,17 @@ final class TestFramework implements AutoCloseable {
     user = bundle("user", "1.0.0");
   }
 
-  /** Limits that a test does not wait for. */
+  /** Returns limits that no test reaches. */
   static FollowingLimits generous() {
     return new FollowingLimits(Duration.ofSeconds(60), Duration.ofSeconds(60));
   }
 
-  /** What the table of hand-overs says. */
+  /** Answers for the table of hand-overs. */
   LocalFollowedServices handOvers() {
     return services;
   }
 
-  /** Registers a service whose object is made when it is asked for, as a component's is. */
+  /** Registers a service whose object is made on demand, like a component's. */
   static ServiceRegistration<?> activate(Bundle provider, Supplier<Shelf> activation) {
     return provider
         .getBundleContext()
@@ -87,7 +87,7 @@ final class TestFramework implements AutoCloseable {
               @Override
               public void ungetService(
                   Bundle user, ServiceRegistration<Shelf> registration, Shelf shelf) {
-                // Nothing to end.
+                // There is nothing to end.
               }
             },
             new Hashtable<>());
@@ -110,7 +110,7 @@ final class TestFramework implements AutoCloseable {
     return bundle(name, version, Map.of());
   }
 
-  /** Starts a bundle with more headers and some of the classes of these tests. */
+  /** Starts a bundle with additional headers and some classes of these tests. */
   Bundle bundle(String name, String version, Map<String, String> more, Class<?>... classes)
       throws BundleException, IOException {
     Manifest manifest = new Manifest();
@@ -142,7 +142,7 @@ final class TestFramework implements AutoCloseable {
     return provider.getBundleContext().registerService(Shelf.class, shelf, new Hashtable<>());
   }
 
-  /** What the user is given when it looks for the contract. */
+  /** Returns the service that the user gets for the contract. */
   Shelf shelf() {
     return user.getBundleContext().getService(references(user).getFirst());
   }

@@ -5,7 +5,7 @@ import dev.polis.event.Value;
 import java.io.IOException;
 import java.util.concurrent.CountDownLatch;
 
-/** A provider that answers with its name. */
+/** Answers with its name. */
 final class TestShelf implements Shelf {
   final String name;
   final MutableValue<String> label = new MutableValue<>();

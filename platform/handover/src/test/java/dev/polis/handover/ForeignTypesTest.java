@@ -17,15 +17,15 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Gives values of an organ whose classes have a loader of their own. */
+/** Hands over values of an organ whose classes have a loader of their own. */
 class ForeignTypesTest {
   private static final ClassLoader ORGAN =
       new URLClassLoader(new URL[0], ForeignTypesTest.class.getClassLoader());
 
-  /** Belongs to the platform, as far as these tests go. */
+  /** Stands for a class of the platform. */
   private record Pair(String name, Object value) {}
 
-  /** Makes an object whose class the organ's loader defines, and whose name says nothing. */
+  /** Makes an object whose class the organ's loader defines, and whose name does not show it. */
   private static <T> T own(Class<T> type) {
     return type.cast(
         Proxy.newProxyInstance(
@@ -57,7 +57,7 @@ class ForeignTypesTest {
 
   @ParameterizedTest
   @MethodSource("ownValues")
-  @DisplayName("a value of a class of the organ's loader is refused, wherever it is held")
+  @DisplayName("a value of a class of the organ's loader is refused, anywhere in the state")
   void ownClassesAreRefused(Object value) {
     OrganState state = OrganState.NONE.with("place", value);
     String refusal =
@@ -70,7 +70,8 @@ class ForeignTypesTest {
   }
 
   @Test
-  @DisplayName("values of the platform and of other bundles are taken, also one that holds itself")
+  @DisplayName(
+      "values of the platform and of other bundles are accepted, also one that contains itself")
   void foreignClassesAreTaken() {
     Object[] itself = {"a", 1, new int[] {1}, Optional.empty(), new Pair("b", null), null};
     itself[5] = itself;

@@ -30,13 +30,13 @@ class HandOverTableTest {
 
   private final HandOverTable table = HandOverTable.open(LogTree.create(), SOON);
 
-  /** For instances that hang: each call to them may take 200 ms at most. */
+  /** A table for instances that hang: each call to them may take at most 200 ms. */
   private final HandOverTable hurried =
       HandOverTable.open(LogTree.create(), Duration.ofMillis(200));
 
   private final List<String> calls = Collections.synchronizedList(new ArrayList<>());
 
-  /** Counts up, and has the count as its state. */
+  /** Counts upwards, and hands over the count as its state. */
   private class Counter implements OrganInstance {
     private final String name;
     private volatile int count;
@@ -274,7 +274,7 @@ class HandOverTableTest {
     leave(second);
   }
 
-  /** Ends a membership of an instance that has nothing to close. */
+  /** Ends the membership of an instance that has nothing to close. */
   private static void leave(HandOvers.Membership<Counter> membership) {
     membership.leave(() -> {});
   }
@@ -400,7 +400,7 @@ class HandOverTableTest {
             .contains("did not give \"more\", only [count]"));
   }
 
-  /** Leaves, on another thread, in the midst of getting a state back. */
+  /** Leaves, on another thread, while it gets a state back. */
   private final class Leaving extends Counter {
     private final List<Thread> leavers = new ArrayList<>();
     private HandOvers.Membership<?> seat; // null until it has joined

@@ -52,7 +52,8 @@ final class CertificateCheckTest {
   }
 
   @Test
-  @DisplayName("of a certificate that is not valid yet, the clock, the file and the begin are said")
+  @DisplayName(
+      "for a certificate that is not valid yet, the condition names the clock, the file and the begin")
   void notYet() throws Exception {
     Watched watched = watched("certificate", certificate);
     now = Instant.parse("1970-01-01T00:02:03.456Z");
@@ -68,7 +69,7 @@ final class CertificateCheckTest {
 
   @Test
   @DisplayName(
-      "of one that has ended, the end and the clock are said, and what to do if that is right")
+      "for an expired certificate, the condition names the end, the clock, and the remedy if the clock is right")
   void ended() throws Exception {
     Watched watched = watched("certificate", certificate);
     Instant end = certificate.getNotAfter().toInstant();
@@ -85,7 +86,7 @@ final class CertificateCheckTest {
   }
 
   @Test
-  @DisplayName("one that should have been renewed long ago is named before it ends")
+  @DisplayName("a certificate whose renewal is long overdue is named before it ends")
   void soon() throws Exception {
     Watched watched = watched("certificate", certificate);
     now = certificate.getNotAfter().toInstant().minus(Duration.ofDays(6));
@@ -108,7 +109,7 @@ final class CertificateCheckTest {
   }
 
   @Test
-  @DisplayName("of several, one that is not valid goes before one that ends soon")
+  @DisplayName("an invalid certificate is named before one that ends soon")
   void worst() throws Exception {
     Watched other =
         watched(
@@ -124,7 +125,7 @@ final class CertificateCheckTest {
   }
 
   @Test
-  @DisplayName("a file that is missing, or is no certificate, is left to the organ that reads it")
+  @DisplayName("a missing file, or one without a certificate, is left to the organ that reads it")
   void noCertificate() throws Exception {
     Path broken = Files.writeString(folder.resolve("broken.pem"), "nothing");
     assertEquals(

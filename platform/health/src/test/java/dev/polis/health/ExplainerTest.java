@@ -60,7 +60,7 @@ final class ExplainerTest {
   }
 
   @Test
-  @DisplayName("an organ that is well does its work, with its facts and without a cause")
+  @DisplayName("a healthy organ is explained with its facts and without a cause")
   void wellOrgan() {
     health.organ("storage", "").set(HealthCondition.up("mode", "the volume is ENCRYPTED"));
 
@@ -74,8 +74,7 @@ final class ExplainerTest {
   }
 
   @Test
-  @DisplayName(
-      "the causes of an organ lead through the organs it needs to the one that is to blame")
+  @DisplayName("the causes of an organ lead through the organs that it needs to the root cause")
   void chainOfOrgans() {
     health
         .organ("storage", "")
@@ -100,7 +99,7 @@ final class ExplainerTest {
   }
 
   @Test
-  @DisplayName("organs that need each other end the chain instead of going round in it")
+  @DisplayName("a cycle of organs that need each other ends the chain of causes")
   void circleOfOrgans() {
     health.close();
     health =
@@ -117,7 +116,7 @@ final class ExplainerTest {
   }
 
   @Test
-  @DisplayName("an absent organ is explained with why it is not there")
+  @DisplayName("an absent organ is explained with the reason of its absence")
   void absentOrgan() {
     expect(
         new OrganDirectory.Absent(
@@ -154,7 +153,7 @@ final class ExplainerTest {
           "swap-failed", "the swap was refused: bad signature", "sign it with a trusted key");
 
   @Test
-  @DisplayName("a plugin is explained with what it provides, and why it is not another one")
+  @DisplayName("a plugin is explained with its services and roles, and why no other version runs")
   void pluginWithAFailedSwap() {
     have(plugin("org.example.backup", new Provided(Set.of("backup"), Set.of()), REFUSED));
     health.organ("backup", "");
@@ -170,7 +169,8 @@ final class ExplainerTest {
   }
 
   @Test
-  @DisplayName("an organ is as well as its health says, and what was refused of its plugin is told")
+  @DisplayName(
+      "an organ has the level of its health, and the refused version of its plugin is named")
   void organOfAPluginWithAFailedSwap() {
     have(plugin("org.example.backup", new Provided(Set.of("backup"), Set.of()), REFUSED));
     health.organ("backup", "");
@@ -187,7 +187,8 @@ final class ExplainerTest {
   }
 
   @Test
-  @DisplayName("a plugin whose organ does not work is explained down to the organ that is to blame")
+  @DisplayName(
+      "a plugin whose organ does not work is explained down to the organ with the root cause")
   void pluginOfAnOrganThatWaits() {
     have(plugin("dev.polis.curator", new Provided(Set.of("curator"), Set.of())));
     health.organ("storage", "").set(HealthCondition.down("disk-full", "the disk is full", "free"));
@@ -207,7 +208,7 @@ final class ExplainerTest {
   }
 
   @Test
-  @DisplayName("what another role suffers from is no cause of a role, and nothing is said twice")
+  @DisplayName("another role's fault is no cause of a role, and no fault is named twice")
   void rolesSideBySide() {
     HealthScope organ = health.organ("roles", "");
     for (String role : List.of("Controller", "Worker")) {
@@ -226,7 +227,8 @@ final class ExplainerTest {
   }
 
   @Test
-  @DisplayName("a role that a plugin brings and the cluster has not given is explained as such")
+  @DisplayName(
+      "a role that a plugin provides and the cluster has not assigned is explained as such")
   void roleThatWasNotGiven() {
     have(plugin("org.example.sql", new Provided(Set.of(), Set.of("PostgreSQL"))));
 
@@ -241,7 +243,7 @@ final class ExplainerTest {
   }
 
   @Test
-  @DisplayName("an organ that waits is explained with what the node waits for")
+  @DisplayName("a waiting organ is explained with the node's wait")
   void openWaitsAreCauses() {
     boot.open =
         List.of(new OpenWait("etcd to become ready", "no answer yet", Duration.ofSeconds(7)));
@@ -255,7 +257,8 @@ final class ExplainerTest {
   }
 
   @Test
-  @DisplayName("the node is as its worst part, and names the roots and not their consequences")
+  @DisplayName(
+      "the node has the level of its worst part, and names the root causes, not their consequences")
   void node() {
     health
         .organ("storage", "")
@@ -278,7 +281,8 @@ final class ExplainerTest {
   }
 
   @Test
-  @DisplayName("an organ that was stopped by hand is a root, even if what it needs is away too")
+  @DisplayName(
+      "an organ that was stopped by hand is a root cause, even if an organ that it needs is absent, too")
   void severalRoots() {
     expect(
         new OrganDirectory.Absent(
@@ -295,7 +299,7 @@ final class ExplainerTest {
   }
 
   @Test
-  @DisplayName("a trouble that follows from another organ is no root, though its organ works")
+  @DisplayName("a fault that follows from another organ is no root cause, although its organ works")
   void degradedVictim() {
     HealthScope cluster = health.organ("cluster", "");
     cluster.set(
@@ -314,7 +318,8 @@ final class ExplainerTest {
   }
 
   @Test
-  @DisplayName("what a role suffers from makes the organ that runs it worse, and is its own root")
+  @DisplayName(
+      "a role's fault lowers the level of the organ that runs it, and is a root cause of its own")
   void failingRole() throws Exception {
     Subtree roles = tree.organ("roles");
     health.organ("roles", roles.dn());
@@ -337,7 +342,7 @@ final class ExplainerTest {
   }
 
   @Test
-  @DisplayName("a failure that the organ tells itself is told once, in the organ's words")
+  @DisplayName("a failure that the organ reports itself is shown once, with the organ's message")
   void failureToldOnce() throws Exception {
     Subtree consensus = tree.organ("consensus");
     HealthScope scope = health.organ("consensus", consensus.dn());
@@ -389,7 +394,7 @@ final class ExplainerTest {
   }
 
   @Test
-  @DisplayName("a runnable is explained with its state and its last failure")
+  @DisplayName("a runnable is explained with its state and its latest failure")
   void runnable() throws Exception {
     Subtree organ = tree.organ("network");
     organ.run(
@@ -414,7 +419,7 @@ final class ExplainerTest {
   void lateRunnable() throws Exception {
     tree.organ("network").run("watch", context -> new CountDownLatch(1).await());
     Await.until(
-        "the stack to show what is waited in",
+        "the stack to show the waiting method",
         () ->
             explain("root.network.watch").facts().stream()
                 .anyMatch(
@@ -426,7 +431,7 @@ final class ExplainerTest {
   }
 
   @Test
-  @DisplayName("a condition is explained with who has published it")
+  @DisplayName("a condition is explained with its publisher")
   void condition() {
     health
         .organ("storage", "")
@@ -441,7 +446,7 @@ final class ExplainerTest {
   }
 
   @Test
-  @DisplayName("what is not there is not explained, and the names of what is there are known")
+  @DisplayName("an unknown name is not explained, and the known names are returned")
   void unknownName() {
     health.organ("storage", "");
     health.role("ConsensusMember", "");
@@ -455,7 +460,7 @@ final class ExplainerTest {
     return explainer.explain(name).orElseThrow(() -> new AssertionError(name + " is unknown"));
   }
 
-  /** A launcher that has nothing but open waits. */
+  /** Stands for a launcher that only has open waits. */
   private static final class Waits implements BootReport {
     volatile List<OpenWait> open = List.of();
 

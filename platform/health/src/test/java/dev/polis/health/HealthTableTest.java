@@ -40,7 +40,7 @@ final class HealthTableTest {
   }
 
   @Test
-  @DisplayName("an organ that supervises nothing and says nothing is UP")
+  @DisplayName("an organ without runnables and conditions is UP")
   void quietOrganIsUp() {
     health.organ("storage", "");
 
@@ -77,7 +77,7 @@ final class HealthTableTest {
 
   @Test
   @DisplayName(
-      "a runnable that does not become healthy is shown with where it stands, once it is late")
+      "a runnable that does not become healthy is shown with its place in the code, once it is late")
   void lateRunnable() throws Exception {
     AtomicReference<Instant> now = new AtomicReference<>(Instant.EPOCH);
     try (HealthTable table = HealthTable.open(tree, OrganDirectory.empty(), now::get)) {
@@ -142,7 +142,7 @@ final class HealthTableTest {
   }
 
   @Test
-  @DisplayName("where an organ says what to do, the advice to read the log is left out")
+  @DisplayName("if an organ gives a remedy, the advice to read the log is left out")
   void ownRemedyComesAlone() throws Exception {
     Subtree organ = tree.organ("network");
     HealthScope scope = health.organ("network", organ.dn());
@@ -162,7 +162,7 @@ final class HealthTableTest {
   }
 
   @Test
-  @DisplayName("a run that follows a failure does not hide the failure before it is healthy")
+  @DisplayName("the run after a failure does not hide the failure until it is healthy")
   void restartDoesNotHideTheFailure() throws Exception {
     Subtree organ = tree.organ("network");
     health.organ("network", organ.dn());
@@ -179,14 +179,14 @@ final class HealthTableTest {
     second.await();
 
     HealthStatus status =
-        await(at -> at.reason().contains("started again"), "the second run to be told of");
+        await(at -> at.reason().contains("started again"), "the report of the second run");
 
     assertEquals(HealthLevel.DOWN, status.level());
     assertTrue(status.reason().contains("the cable is out"), status.reason());
   }
 
   @Test
-  @DisplayName("runnables of another organ whose name begins alike do not count")
+  @DisplayName("runnables of another organ whose name has the same beginning do not count")
   void subtreeEndsAtItsName() throws Exception {
     Subtree other = tree.organ("storage-2");
     other.run(
@@ -221,7 +221,7 @@ final class HealthTableTest {
   }
 
   @Test
-  @DisplayName("a condition of the same code replaces the former, and a cleared one is gone")
+  @DisplayName("a condition of the same code replaces the former, and a cleared one disappears")
   void conditionsAreReplacedAndCleared() {
     HealthScope scope = health.organ("storage", "");
     scope.set(HealthCondition.degraded("disk-full", "90 % are used", ""));
@@ -237,7 +237,7 @@ final class HealthTableTest {
 
   @Test
   @DisplayName(
-      "since is when the level of the worst condition came about, not when its text changed")
+      "the field since is the time at which the level of the worst condition began, not of a change of its text")
   void sinceIsWhenItBegan() {
     Instant[] now = {NOON};
     InstantSource clock = () -> now[0];
@@ -256,7 +256,7 @@ final class HealthTableTest {
   }
 
   @Test
-  @DisplayName("of a role the conditions of all scopes count, of its server and of its plugin")
+  @DisplayName("a role has the conditions of all its scopes, from its server and from its plugin")
   void scopesOfARoleAddUp() {
     HealthScope server = health.role("Backup", "");
     try (HealthScope plugin = health.role("Backup", "")) {
@@ -275,8 +275,7 @@ final class HealthTableTest {
   }
 
   @Test
-  @DisplayName(
-      "of two instances of an organ the newest one's runnables count, and none of the other")
+  @DisplayName("of two instances of an organ only the newest one's runnables count")
   void instances() throws Exception {
     Subtree first = tree.organ("storage");
     health.organ("storage", first.dn());
@@ -299,7 +298,7 @@ final class HealthTableTest {
 
   @Test
   @DisplayName(
-      "of two scopes of one name the newest counts, also when the older one is closed first")
+      "of two scopes with one name the newest counts, also if the older one is closed first")
   void newestScopeCounts() {
     HealthScope older = health.organ("storage", "");
     older.set(HealthCondition.down("broken", "the old one is broken", ""));
@@ -315,7 +314,7 @@ final class HealthTableTest {
   }
 
   @Test
-  @DisplayName("an organ and a role of one name are two statuses, organs first")
+  @DisplayName("an organ and a role with one name have two statuses, organs first")
   void organsAndRolesAreApart() {
     health.role("storage", "");
     health.organ("storage", "");
@@ -331,7 +330,7 @@ final class HealthTableTest {
   }
 
   @Test
-  @DisplayName("an absent organ is listed with its reason, dated from when it left")
+  @DisplayName("an absent organ is listed with the reason and the time of its absence")
   void absentOrganIsListed() {
     Instant[] now = {NOON};
     OrganDirectory absent =
@@ -354,7 +353,7 @@ final class HealthTableTest {
   }
 
   @Test
-  @DisplayName("a watcher is woken by a scope, a condition and a runnable")
+  @DisplayName("a scope, a condition and a runnable wake a watcher")
   void watcherFollows() throws Exception {
     try (Watcher<List<HealthStatus>> watcher = health.all().watch()) {
       Subtree organ = tree.organ("debug");
@@ -372,7 +371,7 @@ final class HealthTableTest {
   }
 
   @Test
-  @DisplayName("a condition without a reason, or with a code that is not kebab-case, is refused")
+  @DisplayName("a condition without a reason, or with a code that is not in kebab-case, is refused")
   void badConditionsAreRefused() {
     IllegalArgumentException code =
         assertThrows(

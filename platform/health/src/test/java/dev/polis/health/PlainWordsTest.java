@@ -24,7 +24,7 @@ class PlainWordsTest {
         "java.net.UnknownHostException: mirror|no address is known for the name mirror",
         "NullPointerException|a defect of the program (NullPointerException)",
       })
-  @DisplayName("a failure is told without types of exceptions, insides of libraries and scopes")
+  @DisplayName("a failure is described without exception types, internals of libraries and scopes")
   void plain(String failure, String words) {
     assertEquals(words, PlainWords.of(failure));
   }
@@ -47,7 +47,7 @@ class PlainWordsTest {
         "curator: etcdserver: permission denied|wait a minute: the node makes users",
         "certificate expired on 2020-01-01|set the clock right",
       })
-  @DisplayName("what the system says leads to what helps against it")
+  @DisplayName("a message of the system leads to a remedy")
   void remedy(String reason, String begin) {
     assertTrue(Remedies.of(reason).orElse("nothing").startsWith(begin), reason);
   }

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Timeout;
 final class SelfCheckTest {
 
   @Test
-  @DisplayName("what a look finds is published, replaced by what the next finds, and taken back")
+  @DisplayName("a check's findings are published, replaced by the next ones, and withdrawn")
   void looksAgain() throws Exception {
     var found =
         List.of(
@@ -41,7 +41,7 @@ final class SelfCheckTest {
   }
 
   @Test
-  @DisplayName("a look that fails fails its runnable, and takes back what was published")
+  @DisplayName("a failing check fails its runnable, and withdraws the published findings")
   void fails() throws Exception {
     var found = List.of(HealthCondition.degraded("one", "it is so", "mend it")).iterator();
     try (SupervisionTree tree = SupervisionTree.open(LogTree.create());

@@ -6,11 +6,10 @@ import java.util.Set;
 import java.util.stream.Stream;
 
 /**
- * A directory whose content is given.
+ * Holds a directory of organs with the given content.
  *
- * @param needs which organs an organ needs, by its name
- * @param plugins the plugins of the node
- * @param absent organs that are absent as long as no scope is open for them
+ * @param needs the organs that an organ needs, by its name @param plugins the plugins of the
+ *     node @param absent organs that are absent while no scope is open for them
  */
 record StubOrgans(Map<String, Set<String>> needs, List<PluginStatus> plugins, Absent... absent)
     implements OrganDirectory {

@@ -31,7 +31,7 @@ class LineBufferTest {
   }
 
   @Test
-  @DisplayName("LOG-14 closing hands on the unfinished line; writing after that fails")
+  @DisplayName("LOG-14 closing passes the unfinished line on; writing after that fails")
   void log14_close() throws IOException {
     write("foo\nunfinished");
     buffer.close();
@@ -71,7 +71,7 @@ class LineBufferTest {
   }
 
   @Test
-  @DisplayName("a long line is converted whole and cut then; one beyond all bounds stays raw")
+  @DisplayName("a long line is converted whole and then cut; an extremely long one stays raw")
   void longLinesAreConverted() throws IOException {
     List<LogPayload> entries = new ArrayList<>();
     List<Integer> offered = new ArrayList<>();

@@ -97,7 +97,7 @@ class LogFormatTest {
   }
 
   @Test
-  @DisplayName("the full form names journal, severity, time and place in each line")
+  @DisplayName("the full form has journal, severity, time and place in each line")
   void fullForm() {
     assertEquals(
         """

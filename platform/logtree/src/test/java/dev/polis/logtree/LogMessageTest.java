@@ -70,7 +70,7 @@ class LogMessageTest {
   }
 
   @Test
-  @DisplayName("a throwable that no placeholder takes adds its stack trace")
+  @DisplayName("a throwable without a placeholder adds its stack trace")
   void stackTraceFollows() {
     Throwable cause = new IllegalStateException("outer", new RuntimeException("inner"));
 

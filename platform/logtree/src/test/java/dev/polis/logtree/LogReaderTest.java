@@ -38,7 +38,7 @@ class LogReaderTest {
   private final JournalTree tree = new JournalTree(LogLimits.DEFAULT);
 
   @Test
-  @DisplayName("LOG-04 earlier entries come as backlog, later ones as a stream within a second")
+  @DisplayName("LOG-04 earlier entries arrive as backlog, later ones as a stream within a second")
   void log04_backlogThenStream() throws Exception {
     tree.log("main").info("hello, backlog");
     tree.raw("main.process").line("hello, raw backlog");
@@ -80,7 +80,8 @@ class LogReaderTest {
   }
 
   @Test
-  @DisplayName("a backlog read in parts of any size is the backlog read at once, in any journals")
+  @DisplayName(
+      "a backlog read in parts of any size equals the backlog read at once, in all journals")
   void pagesAreTheBacklog() {
     for (int i = 0; i < 1000; i++) {
       tree.log("main." + i % 7).info("%d", i);
@@ -99,7 +100,7 @@ class LogReaderTest {
   }
 
   @Test
-  @DisplayName("a reader whose backlog was dropped before it read it is told so, once")
+  @DisplayName("a reader whose backlog was dropped before it was read gets one report of it")
   void slowPagesHaveAGap() {
     JournalTree small = new JournalTree(new LogLimits(100, 1 << 20, Duration.ofHours(1)));
     IntStream.range(0, 100).forEach(i -> small.log("main").info("%d", i));
@@ -127,7 +128,7 @@ class LogReaderTest {
   }
 
   @Test
-  @DisplayName("entries that nobody reads take a bounded part of the memory, however long they are")
+  @DisplayName("unread entries of any length take a bounded part of the memory")
   void followersAreBounded() throws InterruptedException {
     try (LogReader reader = tree.read(LogQuery.of("main").follow())) {
       String kibibyte = "x".repeat(1 << 10);
@@ -166,7 +167,7 @@ class LogReaderTest {
   }
 
   @Test
-  @DisplayName("LOG-17 D-23 a reader that lags is told how many entries it missed, and where")
+  @DisplayName("LOG-17 D-23 a reader that lags gets the number and the place of missed entries")
   void log17_missedEntriesAreCounted() throws InterruptedException {
     try (LogReader reader =
         tree.read(LogQuery.of("main").minimumSeverity(Severity.ERROR).follow())) {
@@ -195,12 +196,12 @@ class LogReaderTest {
     int writers = 8;
     int each = 200;
     int beforeOpening = 40;
-    // Fewer unread entries than the buffer holds, so that none may be missed.
+    // Fewer unread entries than the buffer can hold, so that none may be missed.
     Semaphore room = new Semaphore(LogReader.BUFFER - 1);
     CountDownLatch opening = new CountDownLatch(beforeOpening);
     List<String> seen = new ArrayList<>();
     List<Long> order = new ArrayList<>();
-    // Not closed, which would wait for ever for writers that a failed test lets wait for room.
+    // Not closed, since closing would wait for ever for writers that a failed test leaves blocked.
     ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
     try {
       List<Future<?>> ends = new ArrayList<>();
@@ -246,7 +247,7 @@ class LogReaderTest {
   }
 
   @RepeatedTest(10)
-  @DisplayName("whatever a slow reader loses under 8 writers is counted, to the entry")
+  @DisplayName("every entry that a slow reader loses under 8 writers is counted")
   void missedIsExact() throws Exception {
     int writers = 8;
     int each = 2000;
@@ -292,7 +293,7 @@ class LogReaderTest {
   }
 
   @Test
-  @DisplayName("what was buffered before closing can still be read")
+  @DisplayName("entries that were buffered before closing can still be read")
   void closeKeepsBuffer() throws InterruptedException {
     LogReader reader = tree.read(MAIN);
     tree.log("main").info("last line");
@@ -304,7 +305,7 @@ class LogReaderTest {
   }
 
   @Test
-  @DisplayName("an interrupted wait ends, and loses nothing")
+  @DisplayName("an interrupted wait ends without a loss")
   void interruptEndsWait() throws Exception {
     try (LogReader reader = tree.read(MAIN)) {
       CompletableFuture<Optional<LogBatch>> got = new CompletableFuture<>();
@@ -330,7 +331,7 @@ class LogReaderTest {
   }
 
   @Test
-  @DisplayName("a reader resumes behind its cursor")
+  @DisplayName("a reader resumes after its cursor")
   void resumes() throws InterruptedException {
     tree.log("main").info("0");
     long cursor;
@@ -352,7 +353,7 @@ class LogReaderTest {
   }
 
   @Test
-  @DisplayName("a reader is told when the quota took what it resumes behind")
+  @DisplayName("a reader gets a report if the quota removed the entry at its cursor")
   void resumeTellsGap() {
     LogTree small = LogTree.create(new LogLimits(2, 1 << 20, Duration.ofHours(1)));
     RawLog raw = small.raw("main");
@@ -372,7 +373,7 @@ class LogReaderTest {
   }
 
   @Test
-  @DisplayName("a cursor of an earlier life of the process hides nothing, and the gap is told")
+  @DisplayName("a cursor of an earlier process hides no entry, and the gap is reported")
   void resumeAcrossLives() {
     InstantSource then = InstantSource.fixed(Instant.parse("2026-01-01T00:00:00Z"));
     JournalTree earlier = new JournalTree(LogLimits.DEFAULT, then, System::nanoTime);
@@ -391,7 +392,7 @@ class LogReaderTest {
   }
 
   @Test
-  @DisplayName("D-22 a journal that nobody holds is dropped after the time to live")
+  @DisplayName("D-22 a journal without a handle is dropped after its time to live")
   void vanishedJournalIsDropped() {
     AtomicLong now = new AtomicLong();
     JournalTree aging = new JournalTree(LogLimits.DEFAULT, InstantSource.system(), now::get);
@@ -417,7 +418,7 @@ class LogReaderTest {
   }
 
   @Test
-  @DisplayName("D-22 the journal of a handle that was let go is dropped; its bytes are freed")
+  @DisplayName("D-22 the journal of a released handle is dropped, and its bytes are freed")
   void releasedHandleVanishes() {
     AtomicLong now = new AtomicLong();
     JournalTree aging = new JournalTree(LogLimits.DEFAULT, InstantSource.system(), now::get);

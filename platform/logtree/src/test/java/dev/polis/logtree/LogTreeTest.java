@@ -24,8 +24,7 @@ class LogTreeTest {
   private final LogTree tree = LogTree.create();
 
   @Test
-  @DisplayName(
-      "the number of an instance is left out of the name of a journal, wherever it is given")
+  @DisplayName("the number of an instance is left out of a journal's name, at any place in it")
   void instancesShareJournals() {
     assertEquals("root.storage.mount", Dn.journal("root.storage~2.mount"));
     assertEquals("root.storage", Dn.journal("root.storage~12"));
@@ -57,7 +56,7 @@ class LogTreeTest {
   }
 
   @Test
-  @DisplayName("LOG-02 a backlog has the subtree; an unfinished raw line is withheld")
+  @DisplayName("LOG-02 a backlog contains the subtree; an unfinished raw line is withheld")
   void log02_backlogAll() throws IOException {
     tree.log("main").info("hello");
     tree.log("main.foo").info("hello foo");
@@ -164,7 +163,7 @@ class LogTreeTest {
     assertEquals("", leveled(entries.get(2)).location());
   }
 
-  private static final String ON_BEHALF = "on behalf of somebody";
+  private static final String ON_BEHALF = "on behalf of a caller";
   private static final int HELPER_LINE = new Throwable().getStackTrace()[0].getLineNumber() + 3;
 
   private static void logOnBehalf(Log log, int depth) {
@@ -172,7 +171,7 @@ class LogTreeTest {
   }
 
   @Test
-  @DisplayName("LOG-07 a log of here records that place, whoever logs and at whatever depth")
+  @DisplayName("LOG-07 a log made with here() records that place, with any caller and any depth")
   void log07_here() {
     Log here = tree.log("main").here();
     String place = leveled(entryOf(() -> tree.log("main").here().info("x"))).location();
@@ -196,7 +195,7 @@ class LogTreeTest {
   }
 
   @Test
-  @DisplayName("LOG-10 a journal keeps the newest 8192; a quiet one keeps all it has")
+  @DisplayName("LOG-10 a journal keeps its newest 8192 entries; a quiet one keeps all")
   void log10_quota() {
     LogTree roomy =
         LogTree.create(new LogLimits(8192, Long.MAX_VALUE, LogLimits.DEFAULT.timeToLive()));
@@ -222,11 +221,11 @@ class LogTreeTest {
   }
 
   @Test
-  @DisplayName("LOG-11 a subtree is exactly the names at and below it (random names)")
+  @DisplayName("LOG-11 a subtree contains exactly the names at and below it (random names)")
   void log11_subtreeIsExact() {
     long seed = new Random().nextLong();
     Random random = new Random(seed);
-    // '-' sorts before '.', '/' and '0' after it: the neighbours that an index may get wrong.
+    // '-' sorts before '.', '/' and '0' after it: neighbours that an index may confuse.
     List<String> parts = List.of("a", "b", "ab", "a-", "a/", "a0", "bc", "-", "b-c");
     for (int round = 0; round < 200; round++) {
       LogTree forest = LogTree.create();
@@ -278,7 +277,7 @@ class LogTreeTest {
   }
 
   @Test
-  @DisplayName("a name with an empty part is refused in words")
+  @DisplayName("a name with an empty part is refused with the reason")
   void namesAreChecked() {
     for (String dn : List.of(".", "a.", ".a", "a..b")) {
       var refusal = assertThrows(IllegalArgumentException.class, () -> tree.log(dn));
@@ -311,7 +310,8 @@ class LogTreeTest {
   }
 
   @Test
-  @DisplayName("a leveled line is cut at 1024 bytes and tells its length; lines are bounded too")
+  @DisplayName(
+      "a leveled line is cut at 1024 bytes with its length; the number of lines is limited, too")
   void leveledLinesAreCut() {
     tree.log("main").info("é".repeat(5000));
     tree.log("main").info("x\n".repeat(1000));
@@ -326,7 +326,8 @@ class LogTreeTest {
   }
 
   @Test
-  @DisplayName("memory is bounded over all journals: the largest gives, the quiet keep")
+  @DisplayName(
+      "memory is bounded over all journals: the largest loses entries, quiet ones keep theirs")
   void memoryIsBounded() {
     long budget = 1 << 20;
     JournalTree small = new JournalTree(new LogLimits(8192, budget, Duration.ofHours(1)));
@@ -346,7 +347,8 @@ class LogTreeTest {
   }
 
   @Test
-  @DisplayName("a journal that gave entries and grew again has the rest in order, none uncounted")
+  @DisplayName(
+      "a journal that lost entries and grew again has the rest in order, and all losses are counted")
   void journalGrowsInOrder() {
     Random random = new Random(7);
     Journal journal = new Journal("main", 0);

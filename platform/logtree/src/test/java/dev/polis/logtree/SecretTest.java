@@ -73,7 +73,7 @@ class SecretTest {
   }
 
   @Test
-  @DisplayName("a collection that contains itself ends")
+  @DisplayName("the text of a collection that contains itself ends")
   void cyclesEnd() {
     List<Object> cycle = new ArrayList<>();
     cycle.add(cycle);
@@ -82,7 +82,7 @@ class SecretTest {
   }
 
   @Test
-  @DisplayName("a secret reveals only when asked, and nothing once destroyed")
+  @DisplayName("a secret reveals its bytes only by reveal(), and none once destroyed")
   void revealAndDestroy() {
     byte[] given = BYTES.clone();
     Secret secret = Secret.take(given);

@@ -54,7 +54,8 @@ class IdentityTest {
   }
 
   @Test
-  @DisplayName("the subject names the holder's organizations, which are its groups in Kubernetes")
+  @DisplayName(
+      "the subject contains the holder's organizations, which are its groups in Kubernetes")
   void organizations() {
     CertificateTemplate template =
         CertificateTemplate.client("system:node:a")
@@ -77,7 +78,7 @@ class IdentityTest {
   }
 
   @Test
-  @DisplayName("IDN-01 row 1: good certificates verify as what they are")
+  @DisplayName("IDN-01 row 1: valid certificates verify as their kind")
   void idn01_good() {
     X509Certificate node = ca.issueNode(key.getPublic());
     X509Certificate user = ca.issueUser("owner", key.getPublic());
@@ -87,7 +88,7 @@ class IdentityTest {
   }
 
   @Test
-  @DisplayName("IDN-01 row 2: a CA that is no CA fails both")
+  @DisplayName("IDN-01 row 2: a CA certificate that is not marked as a CA fails both")
   void idn01_caIsNoCa() {
     var pair = new KeyPair(ca.certificate().getPublicKey(), ca.privateKey());
     X509Certificate plain =
@@ -111,13 +112,13 @@ class IdentityTest {
   }
 
   @Test
-  @DisplayName("IDN-01 row 5: a node with another's DNS name fails")
+  @DisplayName("IDN-01 row 5: a node with another node's DNS name fails")
   void idn01_wrongSan() {
     nodeFails(node(id.text(), OTHER, false), ca.certificate());
   }
 
   @Test
-  @DisplayName("IDN-01 row 6: a node with another's CN fails")
+  @DisplayName("IDN-01 row 6: a node with another node's CN fails")
   void idn01_wrongCommonName() {
     nodeFails(node(OTHER, id.text(), false), ca.certificate());
   }
@@ -156,7 +157,7 @@ class IdentityTest {
   }
 
   @Test
-  @DisplayName("a user name with commas and quotes comes out as it went in")
+  @DisplayName("a user name with commas and quotes is read as it was written")
   void strangeUserName() {
     String name = "Ö, \"x\" + CN=root";
 
@@ -209,7 +210,7 @@ class IdentityTest {
   }
 
   @Test
-  @DisplayName("keys survive every form they take; RFC 8032 test 1")
+  @DisplayName("keys survive encoding and decoding in every form; RFC 8032 test 1")
   void keyForms() {
     byte[] seed =
         HexFormat.of().parseHex("9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60");
@@ -230,7 +231,7 @@ class IdentityTest {
   }
 
   @Test
-  @DisplayName("credentials whose parts do not belong together are refused")
+  @DisplayName("credentials whose parts do not match are refused")
   void credentials() {
     X509Certificate certificate = ca.issueNode(key.getPublic());
     var good = new NodeCredentials(key.getPrivate(), certificate, ca.certificate());
@@ -264,7 +265,7 @@ class IdentityTest {
   }
 
   @Test
-  @DisplayName("damaged PEM is refused with what was found")
+  @DisplayName("damaged PEM is refused with the text found")
   void pem() {
     String certificate = Pem.encode(ca.certificate());
 
@@ -278,7 +279,8 @@ class IdentityTest {
   }
 
   @Test
-  @DisplayName("node and user certificates live for a limited time and are due at a third of it")
+  @DisplayName(
+      "node and user certificates have a limited validity and are due with a third of it left")
   void lifetimes() {
     var clock = new ManualClock();
     var authority = CertificateAuthority.create(CertificateTemplate.authority("CA"), clock);

@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** The store's contract in memory, with etcd's revisions. */
+/** Implements the store's contract in memory, with etcd's revisions. */
 final class MemoryBackend implements PkiBackend {
   private final Map<String, Entry> entries = new HashMap<>();
   private final Map<String, MutableValue<byte[]>> followed = new HashMap<>();

@@ -38,7 +38,9 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 class NamelessCertificateTest {
-  /** Made with Go 1.26's {@code x509.CreateCertificate} from a template without names. */
+  /**
+   * A certificate that Go 1.26's {@code x509.CreateCertificate} made from a template without names.
+   */
   private static final String FROM_GO =
       """
       MIHXMIGKoAMCAQICAQEwBQYDK2VwMAAwIBcNMjYxMTIyMDEyNzE2WhgPOTk5OTEy
@@ -54,12 +56,12 @@ class NamelessCertificateTest {
   private static final long SEED = Long.getLong("polis.seed", 7);
   private static final int MUTATIONS = 20_000;
 
-  /** A key and the certificate without names that it signed. */
+  /** Holds a key and the certificate without names that it signed. */
   static TlsIdentity identity(KeyPair pair) throws CertificateException {
     return TlsIdentity.of(pair.getPrivate(), read(TestPki.nameless(pair, "Ed25519")));
   }
 
-  /** Reads as the TLS stack reads what a peer shows. */
+  /** Reads a certificate as the TLS stack reads a peer's. */
   private static X509Certificate read(byte[] der) throws CertificateException {
     assertEquals(List.of("TLSv1.3"), TlsContexts.PROTOCOLS, "uses the class that installs it");
     return (X509Certificate)
@@ -120,8 +122,7 @@ class NamelessCertificateTest {
   }
 
   @Test
-  @DisplayName(
-      "a certificate without names of another kind of key is refused as the JDK refuses it")
+  @DisplayName("a certificate without names and with another kind of key is refused as by the JDK")
   void otherKey() throws Exception {
     KeyPair pair = KeyPairGenerator.getInstance("EC").generateKeyPair();
     byte[] der = TestPki.nameless(pair, "SHA256withECDSA");
@@ -132,7 +133,7 @@ class NamelessCertificateTest {
   }
 
   @Test
-  @DisplayName("a certificate with names is read by the JDK as before")
+  @DisplayName("the JDK still reads certificates with names")
   void others() throws Exception {
     X509Certificate ca = CertificateAuthority.create("Cluster CA").certificate();
 
@@ -143,13 +144,13 @@ class NamelessCertificateTest {
   }
 
   @Test
-  @DisplayName("a certificate that comes from a file or a record has names")
+  @DisplayName("a certificate from a file or a record must have names")
   void onlyFromPeers() {
     assertThrows(PkiException.class, () -> Pem.certificate(fromGo()));
   }
 
   @Test
-  @DisplayName("whatever bytes a peer shows are read or refused, and nothing else happens")
+  @DisplayName("any bytes from a peer are read or refused, without another effect")
   void anyBytes() {
     Random random = new Random(SEED);
     byte[] whole = fromGo();
@@ -169,10 +170,10 @@ class NamelessCertificateTest {
 
   @Test
   @Tag("attack")
-  @DisplayName("a certificate without names whose extensions are not what they say is refused")
+  @DisplayName("a certificate without names whose extensions have wrong content is refused")
   void falseExtensions() {
     String der = HexFormat.of().formatHex(fromGo());
-    // keyUsage with its bits, or with as many bytes of another kind; the same as basicConstraints.
+    // keyUsage with its bits, or with as many bytes of another type; the same for basicConstraints.
     String usage = "0603551d0f0101ff040403020780";
     assertTrue(der.contains(usage), der);
     for (String other : List.of("0603551d0f0101ff040404020780", "0603551d130101ff040404020780")) {
@@ -181,7 +182,7 @@ class NamelessCertificateTest {
     }
   }
 
-  /** Makes a certificate with as many empty names, of which each takes two bytes. */
+  /** Makes a certificate with so many empty names, each of which takes two bytes. */
   private static byte[] withNames(int names) throws Exception {
     KeyPair pair = Ed25519.generate();
     GeneralName[] all = new GeneralName[names];
@@ -219,7 +220,7 @@ class NamelessCertificateTest {
   }
 
   @Test
-  @DisplayName("certificates that stand one after the other are read one after the other")
+  @DisplayName("consecutive certificates are read one after the other")
   void several() throws Exception {
     byte[] first = withNames(700);
     byte[] second = withNames(600);
@@ -233,7 +234,7 @@ class NamelessCertificateTest {
     assertEquals(0, in.available());
   }
 
-  /** Asks everything that a TLS stack may ask, or a reader of ours. */
+  /** Calls every method that a TLS stack, or our readers, may call. */
   private static void touch(X509Certificate certificate) {
     certificate.getKeyUsage();
     certificate.getBasicConstraints();

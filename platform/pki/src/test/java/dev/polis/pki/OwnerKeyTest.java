@@ -11,7 +11,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 class OwnerKeyTest {
-  /** A key that Go's {@code crypto/ed25519} made, as Go wrote it in PKCS #8. */
+  /** A key that Go's {@code crypto/ed25519} made, in PKCS #8 as Go writes it. */
   private static final String PKCS8 =
       """
       -----BEGIN PRIVATE KEY-----
@@ -33,7 +33,7 @@ class OwnerKeyTest {
   }
 
   @Test
-  @DisplayName("an owner's key is read in both forms, and is the same key")
+  @DisplayName("an owner's key is the same when read in both forms")
   void reads() {
     assertEquals(OwnerKey.Form.PKCS8, OwnerKey.form(PKCS8));
     assertEquals(OwnerKey.Form.METROPOLIS, OwnerKey.form(METROPOLIS));
@@ -47,7 +47,7 @@ class OwnerKeyTest {
   }
 
   @Test
-  @DisplayName("an owner's key is written in both forms, byte for byte as others write it")
+  @DisplayName("an owner's key is written in both forms, byte for byte as other tools write it")
   void writes() {
     PrivateKey key = OwnerKey.read(PKCS8);
     assertEquals(PKCS8, OwnerKey.write(key, OwnerKey.Form.PKCS8));
@@ -55,7 +55,7 @@ class OwnerKeyTest {
   }
 
   @Test
-  @DisplayName("a text without a key, or with one in each form, is refused with what it holds")
+  @DisplayName("a text without a key, or with one in each form, is refused with its content named")
   void refusesOtherBlocks() {
     String certificate = Pem.encode("CERTIFICATE", new byte[] {1});
 
@@ -69,7 +69,7 @@ class OwnerKeyTest {
   }
 
   @Test
-  @DisplayName("a raw key that is cut off, or whose halves do not belong together, is refused")
+  @DisplayName("a raw key that is cut off, or whose halves do not match, is refused")
   void refusesDamage() {
     byte[] raw = Pem.only(METROPOLIS, OwnerKey.Form.METROPOLIS.label());
     String shorter = Pem.encode(OwnerKey.Form.METROPOLIS.label(), java.util.Arrays.copyOf(raw, 32));
@@ -85,7 +85,7 @@ class OwnerKeyTest {
   }
 
   @Test
-  @DisplayName("a fingerprint is read in the ways people give it, and nothing else is one")
+  @DisplayName("a fingerprint is read in all usual forms, and no other text is accepted")
   void fingerprints() {
     String hex = "b880eb6965017793c2f7505fda6d572359535ec92c1ebcac2af033ec1b908ed9";
     String openssl = hex.toUpperCase(java.util.Locale.ROOT).replaceAll("(..)(?!$)", "$1:");

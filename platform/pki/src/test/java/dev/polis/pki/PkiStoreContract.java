@@ -26,7 +26,7 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** What a store promises on any backend. */
+/** Tests the promises of a store on any backend. */
 abstract class PkiStoreContract {
   private static final CertificateTemplate CA = CertificateTemplate.authority("Test CA");
 
@@ -46,7 +46,7 @@ abstract class PkiStoreContract {
     return CertificateTemplate.server(name, List.of(name), List.of());
   }
 
-  /** Both threads have read before either writes: the race is certain, not likely. */
+  /** Lets both threads read before either writes, so that the race always occurs. */
   private final class MeetingBackend implements PkiBackend {
     private final CyclicBarrier meeting = new CyclicBarrier(2);
     private final ThreadLocal<Boolean> met = ThreadLocal.withInitial(() -> false);
@@ -101,7 +101,7 @@ abstract class PkiStoreContract {
   }
 
   @Test
-  @DisplayName("PKI-02 an external name keeps its bytes for its key and refuses another")
+  @DisplayName("PKI-02 an external name keeps its certificate for its key and refuses another key")
   void pki02_external() throws Exception {
     PkiAuthority ca = authority();
     KeyPair key = Ed25519.generate();
@@ -138,7 +138,7 @@ abstract class PkiStoreContract {
   }
 
   @Test
-  @DisplayName("PKI-03 what was never issued cannot be revoked")
+  @DisplayName("PKI-03 a certificate that was never issued cannot be revoked")
   void pki03_revokeUnknown() throws Exception {
     PkiAuthority ca = authority();
     assertThrows(PkiException.class, () -> ca.revoke("nobody"));
@@ -152,8 +152,7 @@ abstract class PkiStoreContract {
     BigInteger b = ca.ensureManaged("b", server("b")).certificate().getSerialNumber();
     var meeting = new PkiStore(new MeetingBackend(), clock);
 
-    // Reading an authority that is there commits nothing, so the threads first meet at the
-    // revocation.
+    // Reading an existing authority commits nothing, so the threads first meet at the revocation.
     var done =
         together(
             () -> meeting.ensureAuthority("ca", CA).revoke("a"),
@@ -164,7 +163,7 @@ abstract class PkiStoreContract {
   }
 
   @Test
-  @DisplayName("PKI-04 two that ensure at once get the one winner's bytes")
+  @DisplayName("PKI-04 two concurrent calls of ensure get the winner's bytes")
   void pki04_concurrentEnsures() throws Exception {
     PkiAuthority ca = authority();
     var meeting = new PkiStore(new MeetingBackend(), clock);
@@ -179,7 +178,7 @@ abstract class PkiStoreContract {
   }
 
   @Test
-  @DisplayName("PKI-04 two that create the authority at once get one authority")
+  @DisplayName("PKI-04 two callers that create the authority at once get one authority")
   void pki04_concurrentAuthorities() throws Exception {
     var meeting = new PkiStore(new MeetingBackend(), clock);
 
@@ -210,7 +209,7 @@ abstract class PkiStoreContract {
   }
 
   @Test
-  @DisplayName("D-38 bytes are stored once, whoever asks first")
+  @DisplayName("D-38 bytes are stored once, with any first caller")
   void d38_ensureBytes() throws Exception {
     var meeting = new PkiStore(new MeetingBackend(), clock);
 
@@ -223,7 +222,7 @@ abstract class PkiStoreContract {
   }
 
   @Test
-  @DisplayName("D-38 bytes that another stored after this one had looked are not overwritten")
+  @DisplayName("D-38 bytes that another caller stored after this one had read are not overwritten")
   void d38_overtaken() throws Exception {
     String key = "service-account-privkey.der";
     byte[] got =
@@ -248,7 +247,7 @@ abstract class PkiStoreContract {
   }
 
   @Test
-  @DisplayName("D-19 key, certificate and list of an authority come in one transaction")
+  @DisplayName("D-19 key, certificate and list of an authority are written in one transaction")
   void d19_atomicCreation() throws Exception {
     authority();
     long key = backend().get("keys/ca-privkey.bin").orElseThrow().revision();
@@ -257,7 +256,8 @@ abstract class PkiStoreContract {
   }
 
   @Test
-  @DisplayName("D-18 a certificate is renewed for the same key once a third of its life is left")
+  @DisplayName(
+      "D-18 a certificate is renewed for the same key once a third of its validity is left")
   void d18_renewal() throws Exception {
     PkiAuthority ca = authority();
     TlsIdentity first = ca.ensureManaged("x", server("x"));
@@ -273,7 +273,7 @@ abstract class PkiStoreContract {
   }
 
   @Test
-  @DisplayName("D-18 a revocation takes in former certificates that are still within their lives")
+  @DisplayName("D-18 a revocation includes former certificates that are still valid")
   void d18_revokesFormer() throws Exception {
     PkiAuthority ca = authority();
     List<X509Certificate> issued = new ArrayList<>();
@@ -284,8 +284,7 @@ abstract class PkiStoreContract {
 
     Crl list = ca.revoke("x");
 
-    // 1.4 lives have passed since the second was issued a life and 0.4 ago: only the third is
-    // alive.
+    // The second was issued 1.4 lifetimes ago, so only the third is valid.
     Set<BigInteger> alive =
         issued.stream()
             .filter(cert -> cert.getNotAfter().toInstant().isAfter(clock.instant()))
@@ -309,7 +308,7 @@ abstract class PkiStoreContract {
   }
 
   @Test
-  @DisplayName("a revoked name is refused until it is removed, then any key may have it")
+  @DisplayName("a revoked name is refused until it is removed; then any key may have it")
   void removal() throws Exception {
     PkiAuthority ca = authority();
     KeyPair key = Ed25519.generate();
@@ -327,7 +326,7 @@ abstract class PkiStoreContract {
   }
 
   @Test
-  @DisplayName("a certificate that says something else than asked is issued anew")
+  @DisplayName("a certificate that differs from the requested one is issued anew")
   void changedTemplate() throws Exception {
     PkiAuthority ca = authority();
     var one = InetAddress.ofLiteral("127.0.0.1");
@@ -347,7 +346,7 @@ abstract class PkiStoreContract {
   }
 
   @Test
-  @DisplayName("the authority itself is renewed for the same key, and what it signed stays good")
+  @DisplayName("the authority itself is renewed for the same key, and its signatures stay valid")
   void authorityRenewal() throws Exception {
     PkiAuthority before = authority();
     KeyPair key = Ed25519.generate();
@@ -365,7 +364,7 @@ abstract class PkiStoreContract {
   }
 
   @Test
-  @DisplayName("the list can be followed")
+  @DisplayName("the revocation list can be watched")
   void follow() throws Exception {
     PkiAuthority ca = authority();
     X509Certificate x = ca.ensureManaged("x", server("x")).certificate();
@@ -391,7 +390,7 @@ abstract class PkiStoreContract {
   }
 
   @Test
-  @DisplayName("names that would leave their place are refused")
+  @DisplayName("names that would leave their folder are refused")
   void names() throws Exception {
     PkiAuthority ca = authority();
     for (String name : List.of("", " ", "a/b", "ca")) {

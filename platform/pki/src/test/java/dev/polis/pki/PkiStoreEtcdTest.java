@@ -9,7 +9,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 
-/** The same promises on the real etcd. */
+/** Tests the same promises on the real etcd. */
 class PkiStoreEtcdTest extends PkiStoreContract {
   private static EtcdFixture etcd;
   private EtcdClient connection;

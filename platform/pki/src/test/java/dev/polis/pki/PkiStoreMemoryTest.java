@@ -18,7 +18,7 @@ class PkiStoreMemoryTest extends PkiStoreContract {
   }
 
   @Test
-  @DisplayName("keys are laid out as other tools expect them")
+  @DisplayName("keys have the layout that other tools expect")
   void layout() throws Exception {
     var ca =
         new PkiStore(memory, clock)
@@ -36,7 +36,7 @@ class PkiStoreMemoryTest extends PkiStoreContract {
   }
 
   @Test
-  @DisplayName("to ensure what is there writes nothing")
+  @DisplayName("ensuring an existing object writes nothing")
   void noWrite() throws Exception {
     var store = new PkiStore(memory, clock);
     var template = CertificateTemplate.server("s", List.of("s"), List.of());

@@ -16,7 +16,8 @@ import org.junit.jupiter.api.Test;
 
 class RecoveryKeyTest {
   @Test
-  @DisplayName("The public half is what the JDK computes of the private one and the base point")
+  @DisplayName(
+      "The public half equals the JDK's computation from the private half and the base point")
   void publicHalf() throws Exception {
     String pem = RecoveryKey.generate();
     KeyFactory keys = KeyFactory.getInstance("X25519");
@@ -33,7 +34,7 @@ class RecoveryKeyTest {
   }
 
   @Test
-  @DisplayName("What was made is read, whatever stands around it")
+  @DisplayName("A generated key is read, with any text around it")
   void generated() {
     String pem = RecoveryKey.generate();
 
@@ -42,7 +43,7 @@ class RecoveryKeyTest {
   }
 
   @Test
-  @DisplayName("A key of another kind is refused by name, and its text is not repeated")
+  @DisplayName("A key of another kind is refused with its kind, and its text is not repeated")
   void otherKinds() {
     String one = RecoveryKey.generate();
     String ed25519 = Pem.encode(Ed25519.generate().getPrivate());

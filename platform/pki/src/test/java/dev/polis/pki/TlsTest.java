@@ -47,10 +47,12 @@ class TlsTest {
     return TlsIdentity.of(pair.getPrivate(), ca.issueUser("owner", pair.getPublic()));
   }
 
-  /** What each side saw of the other. */
+  /** Holds each side's view of the other. */
   private record Handshake(X509Certificate ofServer, X509Certificate ofClient, String protocol) {}
 
-  /** One connection: handshake, a byte each way, so that TLS 1.3's late refusals come out. */
+  /**
+   * Makes one connection: a handshake and a byte each way, so that TLS 1.3's late refusals occur.
+   */
   private static Handshake connect(SSLContext server, SSLContext client) throws Exception {
     try (var threads = new TestThreads();
         var listener = listen(server)) {
@@ -101,7 +103,8 @@ class TlsTest {
 
   private void refused(SSLContext server, SSLContext client) {
     var failure = assertThrows(IOException.class, () -> connect(server, client));
-    assertFalse(failure instanceof SocketTimeoutException, "nobody refused, it hung");
+    assertFalse(
+        failure instanceof SocketTimeoutException, "neither side refused: the connection hangs");
   }
 
   @Test
@@ -116,14 +119,14 @@ class TlsTest {
   }
 
   @Test
-  @DisplayName("a node that is not the one that was dialled is refused")
+  @DisplayName("a node other than the dialled one is refused")
   void otherNode() {
     NodeId wanted = NodeId.of(node(ca).certificate().getPublicKey());
     refused(context(node, TlsTrust.member(source)), context(user, TlsTrust.node(source, wanted)));
   }
 
   @Test
-  @DisplayName("a user cannot pose as a node, nor a stranger as anyone")
+  @DisplayName("a user cannot pose as a node, nor a stranger as a member")
   void impostors() {
     refused(context(user, TlsTrust.member(source)), context(user, TlsTrust.anyNode(source)));
     var elsewhere = CertificateAuthority.create("Cluster CA");
@@ -136,7 +139,7 @@ class TlsTest {
   }
 
   @Test
-  @DisplayName("a self-signed key is admitted where any key is, and nowhere else")
+  @DisplayName("a self-signed key is admitted only where any key is")
   void selfSigned() throws Exception {
     KeyPair pair = Ed25519.generate();
     TlsIdentity own =
@@ -152,7 +155,7 @@ class TlsTest {
   }
 
   @Test
-  @DisplayName("a certificate without names is admitted where any key is, and nowhere else")
+  @DisplayName("a certificate without names is admitted only where any key is")
   void nameless() throws Exception {
     KeyPair pair = Ed25519.generate();
     TlsIdentity own = NamelessCertificateTest.identity(pair);
@@ -171,7 +174,7 @@ class TlsTest {
   }
 
   @Test
-  @DisplayName("a peer of an authority outside the node scheme is admitted by its signature")
+  @DisplayName("a peer of an authority without node names is admitted by its signature")
   void authority() throws Exception {
     KeyPair pair = Ed25519.generate();
     TlsIdentity etcd =
@@ -192,7 +195,8 @@ class TlsTest {
 
   @Test
   @Tag("attack")
-  @DisplayName("a server is admitted by its name, and not by another's, a client's or a peer's")
+  @DisplayName(
+      "a server is admitted by its own name, and not with another server's, a client's or a peer's certificate")
   void serverName() throws Exception {
     SSLContext client = context(user, TlsTrust.server(source, "api"));
 
@@ -211,7 +215,7 @@ class TlsTest {
   }
 
   @Test
-  @DisplayName("an expired certificate is refused, a fresh one of the same node is not")
+  @DisplayName("an expired certificate is refused, and a new one of the same node is accepted")
   void expiry() throws Exception {
     var later = new ManualClock();
     later.advance(Duration.between(later.instant(), InstantSource.system().instant()));
@@ -228,7 +232,7 @@ class TlsTest {
   }
 
   @Test
-  @DisplayName("a revocation takes effect with the next handshake, nothing is built anew")
+  @DisplayName("a revocation takes effect at the next handshake, with the same context")
   void revocation() throws Exception {
     var list = new AtomicReference<>(Optional.<Crl>empty());
     var followed = TlsTrust.Source.of(ca::certificate, list::get);
@@ -244,7 +248,7 @@ class TlsTest {
   }
 
   @Test
-  @DisplayName("a renewed identity is presented from the next handshake on, nothing is built anew")
+  @DisplayName("a renewed identity is presented from the next handshake on, with the same context")
   void rotation() throws Exception {
     var identity = new AtomicReference<>(Optional.of(node));
     SSLContext server = TlsContexts.context(new TlsKeys(identity::get), TlsTrust.member(source));
@@ -259,7 +263,7 @@ class TlsTest {
   }
 
   @Test
-  @DisplayName("a session is not resumed past a revocation: the same port checks afresh")
+  @DisplayName("a session is not resumed after a revocation: the same port checks again")
   void noResumption() throws Exception {
     var list = new AtomicReference<>(Optional.<Crl>empty());
     var followed = TlsTrust.Source.of(ca::certificate, list::get);
@@ -282,7 +286,7 @@ class TlsTest {
   }
 
   @Test
-  @DisplayName("key and chain of a handshake under way belong together across a rotation")
+  @DisplayName("key and chain of a handshake under way match across a rotation")
   void rotationUnderWay() {
     var identity = new AtomicReference<>(Optional.of(node));
     var keys = new TlsKeys(identity::get);
@@ -299,7 +303,7 @@ class TlsTest {
   }
 
   @Test
-  @DisplayName("while there is no identity a server refuses")
+  @DisplayName("a server without an identity refuses")
   void noIdentity() {
     refused(
         TlsContexts.context(new TlsKeys(Optional::empty), TlsTrust.member(source)),
@@ -310,7 +314,7 @@ class TlsTest {
   @DisplayName("RPC-02 two certificates or a key of another kind are refused")
   void rpc02_chain() throws Exception {
     var generator = KeyPairGenerator.getInstance("RSA");
-    // Weak, for its algorithm is what is refused, and quick to make.
+    // Weak and quick to make, since it is refused for its algorithm.
     generator.initialize(1024);
     var pair = generator.generateKeyPair();
     X509Certificate rsa = ca.issue(CertificateTemplate.user("owner"), pair.getPublic());

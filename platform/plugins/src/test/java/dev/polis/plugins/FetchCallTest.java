@@ -48,7 +48,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.osgi.framework.Version;
 import org.osgi.service.component.runtime.ServiceComponentRuntime;
 
-/** One node fetches files of another one, over TLS. */
+/** Fetches files of one node from another, over TLS. */
 class FetchCallTest {
   private static final CertificateAuthority CLUSTER = CertificateAuthority.create("test cluster");
 
@@ -114,7 +114,7 @@ class FetchCallTest {
   }
 
   @Test
-  @DisplayName("A node gets a staged file and a file of the store, from any offset on")
+  @DisplayName("A node gets a staged file and a file of the store, from any offset")
   void fetched() throws Exception {
     Digest staged = stage();
     for (int offset : List.of(0, 1, 262_144, 524_288, 799_999, 800_000)) {
@@ -131,7 +131,7 @@ class FetchCallTest {
   }
 
   @Test
-  @DisplayName("A file that is not here, a bad digest and a bad offset are refused in words")
+  @DisplayName("A missing file, a bad digest and a bad offset are refused with the reason")
   void refused() throws Exception {
     assertRefused(
         Status.Code.NOT_FOUND, "fetch it from another node", Digest.of(new byte[0]).hex(), 0);

@@ -35,7 +35,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.osgi.framework.Bundle;
 import org.osgi.service.component.runtime.ServiceComponentRuntime;
 
-/** Asks about the plugins of a real framework, before and after swaps. */
+/** Reports on the plugins of a real framework, before and after swaps. */
 class PluginReporterTest {
   @TempDir Path folder;
   private SwapFixture node;
@@ -70,7 +70,7 @@ class PluginReporterTest {
         () -> contracts);
   }
 
-  /** Vouches for all bundles of the fixture. */
+  /** Lists all bundles of the fixture as the distribution's. */
   private Set<Digest> distribution() throws Exception {
     Set<Digest> digests =
         Arrays.stream(node.context().getBundles())
@@ -102,7 +102,8 @@ class PluginReporterTest {
   }
 
   @Test
-  @DisplayName("a plugin that was never swapped runs, with who vouches for it and its generation")
+  @DisplayName(
+      "a plugin that was never swapped is reported as running, with its signer and its generation")
   void neverSwapped() throws Exception {
     PluginStatus base = explained("dev.polis.base");
 
@@ -113,7 +114,7 @@ class PluginReporterTest {
   }
 
   @Test
-  @DisplayName("a swap that was taken back is told with its cause, and that it is remembered")
+  @DisplayName("a reverted swap is reported with its cause, and as remembered")
   void failedHealthGate() throws Exception {
     node.engine =
         node.engine(
@@ -134,7 +135,7 @@ class PluginReporterTest {
   }
 
   @Test
-  @DisplayName("a swap that was applied ends the trouble of the one before, which stays remembered")
+  @DisplayName("an applied swap ends the fault of the one before, which stays remembered")
   void appliedAfterAFailure() throws Exception {
     node.run(SwapFixture.swap(node.base("2.0.0", "throws")));
     node.run(SwapFixture.swap(node.base("2.1.0", "well")));
@@ -149,7 +150,7 @@ class PluginReporterTest {
   }
 
   @Test
-  @DisplayName("a plugin that was refused and never came is reported with why")
+  @DisplayName("a plugin that was refused and never ran is reported with the reason")
   void refusedNewcomer() throws Exception {
     Path stranger = node.organ("stranger", "1.0.0", "well", "", "", "org.example.none");
     node.run(SwapFixture.swap(stranger));
@@ -164,7 +165,7 @@ class PluginReporterTest {
   }
 
   @Test
-  @DisplayName("a plugin that runs, and would be refused today, is reported with the refusal")
+  @DisplayName("a running plugin that would be refused now is reported with the refusal")
   void refusedToday() {
     List<PluginStatus> plugins =
         reporter(Set.of()).plugins().stream()
@@ -180,7 +181,7 @@ class PluginReporterTest {
   }
 
   @Test
-  @DisplayName("held calls are told of the plugin that is called, and of those that call")
+  @DisplayName("held calls are reported at the called plugin, and at the calling ones")
   void heldCalls() throws Exception {
     Bundle base =
         Arrays.stream(node.context().getBundles())
@@ -204,7 +205,7 @@ class PluginReporterTest {
   }
 
   @Test
-  @DisplayName("the graph says who uses a service, and who waits for one that nobody provides")
+  @DisplayName("the graph names the users of a service, and those that wait for a missing one")
   void graph() throws Exception {
     GraphCall call = new GraphCall(node.context(), node.service(ServiceComponentRuntime.class));
     ServiceUse bound = use(call.all());

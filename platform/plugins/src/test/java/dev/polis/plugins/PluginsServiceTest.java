@@ -41,7 +41,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.osgi.framework.Bundle;
 import org.osgi.service.component.runtime.ServiceComponentRuntime;
 
-/** Runs against a real framework with bundles that are nothing but a manifest. */
+/** Runs against a real framework, with bundles that only have a manifest. */
 class PluginsServiceTest {
   @TempDir Path folder;
   private SwapFixture node;
@@ -115,7 +115,7 @@ class PluginsServiceTest {
   }
 
   @Test
-  @DisplayName("The platform is not stopped, and the refusal says what may be")
+  @DisplayName("The platform is not stopped, and the refusal names the bundles that may be")
   void platformIsNotStopped() {
     for (String name : List.of("dev.polis.rpc", "org.apache.felix.framework")) {
       Status status = refused(stopRequest(name));
@@ -132,14 +132,14 @@ class PluginsServiceTest {
   }
 
   @Test
-  @DisplayName("An unknown and an empty name are refused in words")
+  @DisplayName("An unknown and an empty name are refused with the reason")
   void unknownNames() {
     assertEquals(Status.Code.NOT_FOUND, refused(stopRequest("dev.polis.stroage")).getCode());
     assertEquals(Status.Code.INVALID_ARGUMENT, refused(stopRequest(" ")).getCode());
   }
 
   @Test
-  @DisplayName("Of two versions the request has to name one")
+  @DisplayName("If two versions are installed, the request must name one")
   void twoVersions() throws Exception {
     install("dev.polis.storage", "2.0.0", List.of(new Provided.Organ("storage")));
 
@@ -155,7 +155,7 @@ class PluginsServiceTest {
   }
 
   @Test
-  @DisplayName("A plugin from outside is an organ by its manifest, whatever its name")
+  @DisplayName("An outside plugin is an organ by its manifest, with any name")
   void outsiderIsAnOrgan() throws Exception {
     install("org.example.backup", "1.0.0", List.of(new Provided.Role("NightlyBackup"))).start();
 
@@ -166,7 +166,8 @@ class PluginsServiceTest {
   }
 
   @Test
-  @DisplayName("A bundle of our name without a manifest is no organ, and the refusal says why")
+  @DisplayName(
+      "A bundle with a name like ours but without a manifest is no organ, and the refusal says why")
   void nameIsNoManifest() throws Exception {
     Bundle bundle = install("dev.polis.cluster", "1.0.0", List.of(new Provided.Organ("cluster")));
     Path jar = folder.resolve("dev.polis.cluster-1.0.0.jar");

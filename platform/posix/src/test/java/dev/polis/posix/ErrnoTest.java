@@ -33,7 +33,7 @@ class ErrnoTest {
         assertThrows(
             PosixException.class,
             () -> Mounts.mount("x", missing, "tmpfs", java.util.List.of("size=1m")));
-    // The kernel looks for the target before it asks who calls.
+    // The kernel searches for the target before it checks the caller's rights.
     assertEquals(Errno.ENOENT, refused.errno());
     assertEquals(
         "mount(x, %s, tmpfs, 0x0, size=1m): No such file or directory (ENOENT); make the missing file or directory first"

@@ -52,7 +52,7 @@ class LoopDevicesTest {
   }
 
   @Test
-  @DisplayName("a device that is detached while it is listed is left out")
+  @DisplayName("a device that is detached during the listing is left out")
   void detachedMeanwhile() throws Exception {
     assumeTrue(Files.isWritable(Path.of("/dev/loop-control")), "loop devices need root");
     Path file = Files.write(directory.resolve("image"), new byte[4096]);

@@ -19,7 +19,7 @@ class MachineTest {
   }
 
   @Test
-  @DisplayName("SEED-16 a host name set in a namespace is seen there and nowhere else")
+  @DisplayName("SEED-16 a host name set in a namespace is visible only there")
   void seed16_hostnameInNamespace() throws Exception {
     Namespaces.assumeRoot();
     String before = Machine.hostName();
@@ -36,12 +36,12 @@ class MachineTest {
     String before = Machine.hostName();
     PosixException refused =
         assertThrows(PosixException.class, () -> Machine.hostName("x".repeat(65)));
-    // An ordinary user is turned away before the kernel looks at the name.
+    // The kernel refuses an ordinary user before it checks the name.
     assertEquals(Machine.effectiveUser() == 0 ? Errno.EINVAL : Errno.EPERM, refused.errno());
     assertEquals(before, Machine.hostName());
   }
 
-  /** In a process namespace the kernel ends the first process, by a signal for each action. */
+  /** In a PID namespace the kernel ends the first process, with a signal for each action. */
   @ParameterizedTest(name = "{0} ends process 1 by signal {1}")
   @CsvSource({"POWER_OFF, 2", "RESTART, 1"})
   void rebootEndsTheMachineOfProcess1(String action, int signal) throws Exception {

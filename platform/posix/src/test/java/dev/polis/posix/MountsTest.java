@@ -42,7 +42,7 @@ class MountsTest {
 
   @Test
   @Tag("attack")
-  @DisplayName("a mount point that no path can name, which any user can make, hides no other")
+  @DisplayName("a mount point whose name is no valid path, which any user can make, hides no other")
   void strangeNames() {
     byte[] table =
         ("36 35 98:0 / /mnt1 rw - xfs /dev/loop3 rw\n"
@@ -61,7 +61,7 @@ class MountsTest {
 
   @Test
   @Tag("attack")
-  @DisplayName("a file system is mounted and unmounted beside one whose name is no text")
+  @DisplayName("a file system is mounted and unmounted beside one whose name is not valid text")
   void besideAStrangeName() throws Exception {
     Namespaces.assumeRoot();
     String script =

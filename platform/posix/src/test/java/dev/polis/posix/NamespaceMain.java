@@ -3,13 +3,13 @@ package dev.polis.posix;
 import java.nio.file.Path;
 import java.util.List;
 
-/** Does one thing that only a process with namespaces of its own may do, and prints what it saw. */
+/** Performs one action that needs namespaces of its own, and prints the result. */
 public final class NamespaceMain {
 
   private NamespaceMain() {}
 
   /**
-   * @param arguments what to do, and where
+   * @param arguments the action, and its target
    */
   public static void main(String[] arguments) throws Exception {
     switch (arguments[0]) {

@@ -11,7 +11,7 @@ import java.util.List;
 /** Runs {@link NamespaceMain} with namespaces of its own. */
 final class Namespaces {
 
-  /** What the process did. */
+  /** Holds the result of the process. */
   record Ended(int exit, List<String> lines) {}
 
   private Namespaces() {}

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 class ThreadPriorityTest {
-  /** Columns of /proc/thread-self/stat from behind the name to the niceness. */
+  /** The number of columns of /proc/thread-self/stat from the name to the niceness. */
   private static final int NICE = 17;
 
   private static int nice() throws Exception {
@@ -19,7 +19,7 @@ class ThreadPriorityTest {
   }
 
   @Test
-  @DisplayName("the priority of the calling thread is lowered, and that of no other one")
+  @DisplayName("only the calling thread's priority is lowered")
   void thisThreadAlone() throws Exception {
     int before = nice();
     FutureTask<Integer> lowered =

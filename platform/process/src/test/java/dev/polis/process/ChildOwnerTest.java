@@ -53,7 +53,7 @@ class ChildOwnerTest {
   }
 
   @Test
-  @DisplayName("each child has an account of its own, of those that nobody on a machine has")
+  @DisplayName("each child has an account of its own, in a range that machines do not use")
   void accounts() {
     List<Integer> numbers = Arrays.stream(Account.values()).map(Account::number).toList();
     assertEquals(numbers.size(), numbers.stream().distinct().count());
@@ -61,7 +61,7 @@ class ChildOwnerTest {
   }
 
   @Test
-  @DisplayName("a child that can be reached gets its account and the files that it reads")
+  @DisplayName("a child with reachable folders gets its account and the files that it reads")
   void ownFiles() throws Exception {
     Needs.root("giving a file to another account");
     FilePlacement old = folder.declareFile("old", Mode.SECRET);
@@ -87,7 +87,8 @@ class ChildOwnerTest {
 
   @Test
   @Tag("attack")
-  @DisplayName("of a directory neither what a link leads to nor what has another name is given")
+  @DisplayName(
+      "of a directory, neither a link's target nor a file with another hard link changes its owner")
   void onlyItsOwn() throws Exception {
     Needs.root("giving a file to another account");
     DirectoryPlacement inner = folder.declareDirectory("inner", Mode.PRIVATE_DIRECTORY);
@@ -113,7 +114,8 @@ class ChildOwnerTest {
   }
 
   @Test
-  @DisplayName("what an earlier version made as root in a child's directory becomes the child's")
+  @DisplayName(
+      "files that an earlier version made as root in a child's directory get the child's account")
   void rolledBack() throws Exception {
     Needs.root("giving a file to another account");
     DirectoryPlacement inner = folder.declareDirectory("inner", Mode.PRIVATE_DIRECTORY);
@@ -132,7 +134,7 @@ class ChildOwnerTest {
 
   @Test
   @Tag("attack")
-  @DisplayName("an account that lets all others write in its directory does not keep it so")
+  @DisplayName("a directory in which all other users may write is closed to them")
   void openDirectory() throws Exception {
     Needs.root("giving a file to another account");
     DirectoryPlacement inner = folder.declareDirectory("inner", Mode.PRIVATE_DIRECTORY);
@@ -145,7 +147,7 @@ class ChildOwnerTest {
   }
 
   @Test
-  @DisplayName("the first folder that lets no account pass is named, and root has the files again")
+  @DisplayName("the first folder that no account may pass is named, and root owns the files again")
   void unreachable() throws Exception {
     Needs.root("giving a file to another account");
     FilePlacement file = folder.declareFile("file", Mode.SECRET);
@@ -165,7 +167,7 @@ class ChildOwnerTest {
   }
 
   @Test
-  @DisplayName("an account listens at a port below 1024 with that one right, and gains no other")
+  @DisplayName("an account listens at a port below 1024 with one capability, and gains no other")
   void lowPort() throws Exception {
     Needs.root("running a process as another account");
     Commands.Result status =
@@ -175,7 +177,7 @@ class ChildOwnerTest {
                 owner()
                     .listeningCommand(List.of(PROGRAM.toString(), "-c", "cat /proc/self/status")));
 
-    // CAP_NET_BIND_SERVICE is the tenth.
+    // CAP_NET_BIND_SERVICE is capability number 10.
     for (String line : List.of("CapEff:\t0000000000000400", "CapPrm:\t0000000000000400")) {
       assertTrue(status.output().contains(line), status::output);
     }

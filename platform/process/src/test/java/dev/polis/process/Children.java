@@ -34,7 +34,7 @@ final class Children {
         .withEnvironment(Map.of(VARIABLE, mark, "PATH", "/usr/bin:/bin"));
   }
 
-  /** The names of the variables that a process was started with. */
+  /** Returns the names of the variables in the environment of a process. */
   static Set<String> variables(long pid) throws IOException {
     try (var environ = new FileInputStream("/proc/" + pid + "/environ")) {
       return Arrays.stream(new String(environ.readAllBytes(), StandardCharsets.UTF_8).split("\0"))
@@ -45,15 +45,15 @@ final class Children {
     }
   }
 
-  /** The live processes of this mark. */
+  /** Returns the live processes with this mark. */
   List<Long> alive() {
     return Proc.withVariable(variable(mark)).stream().map(Proc.Stat::pid).toList();
   }
 
-  /** Kills again and again: one that is in the midst of a fork or exec may be missed once. */
+  /** Kills repeatedly, since one during a fork or exec may be missed once. */
   void killAll() throws Exception {
     Await.until(
-        "all test children are gone",
+        "the end of all test children",
         () -> {
           for (long pid : alive()) {
             ProcessHandle.of(pid).ifPresent(ProcessHandle::destroyForcibly);

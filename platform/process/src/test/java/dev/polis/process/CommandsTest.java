@@ -12,13 +12,13 @@ import org.junit.jupiter.api.Test;
 
 class CommandsTest {
 
-  /** More than a pipe holds: the writer is still at it when the program closes its end. */
+  /** More than a pipe can hold, so that the writer is not done when the program closes its end. */
   private static final int INPUT = 1 << 20;
 
   @Test
-  @DisplayName("a program that refuses without reading its input is known by its own words")
+  @DisplayName("a program that refuses without reading its input is reported with its own output")
   void refusesUnread() throws Exception {
-    // It ends only when the pipe is broken, which would else be all that its caller hears.
+    // It ends only when the pipe is broken, which could hide the program's own message.
     List<String> command = List.of("sh", "-c", "exec <&-; sleep 0.5; echo not permitted; exit 3");
 
     Commands.Result result = new Commands().run(Duration.ofSeconds(60), command, new byte[INPUT]);
@@ -29,7 +29,7 @@ class CommandsTest {
   @Test
   @DisplayName("a program that reads nothing of a long input is killed after its time")
   void readsNothing() {
-    // The shell waits for its child, which holds the pipe too.
+    // The shell waits for its child, which has the pipe open, too.
     List<String> command = List.of("sh", "-c", "sleep 600; exit 3");
 
     String message =

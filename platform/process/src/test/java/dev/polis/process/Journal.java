@@ -6,7 +6,7 @@ import dev.polis.logtree.LogReader;
 import dev.polis.logtree.LogTree;
 import java.util.List;
 
-/** What a journal holds, as text. */
+/** Returns the entries of a journal as text. */
 final class Journal {
   private Journal() {}
 

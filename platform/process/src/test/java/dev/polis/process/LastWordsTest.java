@@ -30,7 +30,7 @@ class LastWordsTest {
   }
 
   @Test
-  @DisplayName("the line that says why a program ended is found among its last ones")
+  @DisplayName("the line with the reason of a program's end is found among its last ones")
   void lastError() throws Exception {
     assertEquals(
         "\"command failed\" err=\"failed to listen on 10.0.0.7:6443\"",
@@ -51,7 +51,7 @@ class LastWordsTest {
   }
 
   @Test
-  @DisplayName("of a crash the line that begins it is quoted, and none of its stack trace")
+  @DisplayName("of a crash only the first line is quoted, without the stack trace")
   void crash() throws Exception {
     String long_ = "\tmain.go:7 +0x1d4\n".repeat(5000);
     assertEquals(
@@ -75,7 +75,7 @@ class LastWordsTest {
   }
 
   @Test
-  @DisplayName("what an earlier run has logged is not the reason why this one ended")
+  @DisplayName("a line of an earlier run is not the reason of this one's end")
   void lastErrorOfThisRun() throws Exception {
     String earlier = "E1122 14:00:01.000000       7 run.go:72] an error of yesterday\n";
     assertEquals("no such file", words(earlier + "no such file\n", earlier.length()));

@@ -33,7 +33,7 @@ class LocalHttpTest {
 
   @TempDir private Path folder;
 
-  /** Answers the first connection with these bytes, and closes it. */
+  /** Answers the first connection with the bytes, and closes it. */
   private interface Asked {
     void at(SocketAddress program) throws Exception;
   }
@@ -113,7 +113,7 @@ class LocalHttpTest {
           HTTP/1.1 200 OK\\n                                                   | the connection was closed before an answer
           SSH-2.0-OpenSSH_9.2\\n\\n                                            | not HTTP: "SSH-2.0-OpenSSH_9.2"
           """)
-  @DisplayName("an answer that is cut off, or no HTTP, is refused in words")
+  @DisplayName("an answer that is cut off, or no HTTP, is refused with the reason")
   void broken(String answer, String words) throws Exception {
     answering(
         answer.replace("\\n", "\n"),
@@ -139,8 +139,7 @@ class LocalHttpTest {
   }
 
   @Test
-  @DisplayName(
-      "a program that accepts and says nothing is given up in time; one that is not there at once")
+  @DisplayName("a call of a silent program fails in time; one of an absent program fails at once")
   void silent() throws Exception {
     UnixDomainSocketAddress address = UnixDomainSocketAddress.of(folder.resolve("s"));
     try (ServerSocketChannel server = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {

@@ -55,13 +55,13 @@ class LogTailTest {
   }
 
   @Test
-  @DisplayName("a log that is not there yet is empty")
+  @DisplayName("a missing log counts as empty")
   void missing() throws Exception {
     assertEquals(0, tail(BIG).poll());
   }
 
   @Test
-  @DisplayName("a log that is silent is looked at less often, until it speaks again")
+  @DisplayName("a silent log is read less often, until it gets new lines")
   void pace() throws Exception {
     try (LogTail tail = tail(BIG)) {
       append("one\n");
@@ -80,7 +80,7 @@ class LogTailTest {
   }
 
   @Test
-  @DisplayName("complete lines are delivered once, a half line waits for its other half")
+  @DisplayName("complete lines are delivered once, and an incomplete one waits for its end")
   void lines() throws Exception {
     try (LogTail tail = tail(BIG)) {
       append("one\ntw");
@@ -94,7 +94,7 @@ class LogTailTest {
   }
 
   @Test
-  @DisplayName("the next reader goes on where the last stopped, half lines included")
+  @DisplayName("the next reader continues where the last one stopped, also within a line")
   void resumes() throws Exception {
     append("one\ntw");
     try (LogTail first = tail(BIG)) {
@@ -108,7 +108,7 @@ class LogTailTest {
   }
 
   @Test
-  @DisplayName("a reader that never closed loses no line")
+  @DisplayName("a reader that was never closed loses no line")
   void resumesAfterKill() throws Exception {
     append("one\n");
     tail(BIG).poll();
@@ -128,7 +128,7 @@ class LogTailTest {
   }
 
   @Test
-  @DisplayName("a damaged place means reading from the start, and says so")
+  @DisplayName("after a damaged place the log is read from the start, and this is reported")
   void damagedPlace() throws Exception {
     append("one\n");
     Files.writeString(directory.resolve("x.tail"), "{\"offset\":");
@@ -141,7 +141,7 @@ class LogTailTest {
   }
 
   @Test
-  @DisplayName("a full log is rotated when it is quiet, and nothing of it is lost")
+  @DisplayName("a full log is rotated when it is quiet, without a loss")
   void rotates() throws Exception {
     try (LogTail tail = tail(10)) {
       append("0123456789\nhalf");
@@ -168,11 +168,12 @@ class LogTailTest {
   }
 
   @Test
-  @DisplayName("a reader that died after the truncation starts at the start")
+  @DisplayName(
+      "after a death between truncation and saved place, the next reader begins at the start")
   void diedInRotation() throws Exception {
     append("0123456789\n");
     tail(BIG).poll();
-    // What is left when the truncation was done and the new place was not saved.
+    // The state after the truncation and before the new place is saved.
     Files.writeString(log, "new\n");
     tail(BIG).poll();
     assertEquals(List.of("0123456789", "new"), lines);
@@ -181,12 +182,12 @@ class LogTailTest {
   @Test
   @DisplayName("rotation while a child writes in bursts: every line arrives, the files stay small")
   void rotatesUnderChild() throws Exception {
-    // Each burst waits until the last one has been read and cut, so that no line can fall into the
-    // window.
+    // Each burst waits until the previous one has been read and cut, so that no line is written
+    // during the cut.
     int bursts = 20;
     int perBurst = 200;
     Path go = directory.resolve("go");
-    // One write for each burst: more than the limit, less than twice as much.
+    // Each burst is one write: more than the limit, less than twice as much.
     String script =
         """
         i=0; b=0
@@ -229,7 +230,7 @@ class LogTailTest {
   }
 
   @Test
-  @DisplayName("lines reach the journal in the converter's form, others as they are")
+  @DisplayName("lines reach the journal in the converter's form, unknown ones unchanged")
   void journal() throws Exception {
     LogTree logs = LogTree.create();
     try (var manager = ProcessManager.open(directory, logs)) {

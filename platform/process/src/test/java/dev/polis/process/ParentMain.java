@@ -3,7 +3,7 @@ package dev.polis.process;
 import dev.polis.logtree.LogTree;
 import java.nio.file.Path;
 
-/** A node that is killed with signal 9 at a given step of a start. */
+/** Plays a node that is killed with signal 9 at a given step of a start. */
 final class ParentMain {
   private ParentMain() {}
 
@@ -24,7 +24,7 @@ final class ParentMain {
     throw new AssertionError("survived step " + fatal);
   }
 
-  /** The kernel ends us: no hook, no finally, no flush. */
+  /** Lets the kernel end this process: without hooks, finally blocks or a flush. */
   private static void die() {
     try {
       new ProcessBuilder("kill", "-9", Long.toString(ProcessHandle.current().pid())).start();

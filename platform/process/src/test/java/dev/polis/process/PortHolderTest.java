@@ -16,7 +16,7 @@ class PortHolderTest {
       Optional.of("process " + ProcessHandle.current().pid() + " (java)");
 
   @Test
-  @DisplayName("the process that listens is named; nobody, for another address or a free port")
+  @DisplayName("the listening process is named; for another address or a free port there is none")
   void named() throws Exception {
     InetAddress here = InetAddress.ofLiteral("127.9.8.7");
     InetAddress there = InetAddress.ofLiteral("127.9.8.6");
@@ -32,7 +32,7 @@ class PortHolderTest {
   }
 
   @Test
-  @DisplayName("who listens on all addresses has the port on each")
+  @DisplayName("a process that listens on all addresses has the port on each")
   void wildcard() throws Exception {
     try (ServerSocket socket = new ServerSocket(0)) {
       assertEquals(us, holders.find(InetAddress.ofLiteral("127.9.8.7"), socket.getLocalPort()));

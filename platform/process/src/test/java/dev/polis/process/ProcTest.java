@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 class ProcTest {
 
   @Test
-  @DisplayName("a process whose first thread has ended lives as long as another of its threads")
+  @DisplayName("a process whose first thread has ended lives while another of its threads does")
   void firstThreadHasEnded() {
     assertFalse(new Proc.Stat(7, 'Z', 7, 2, 100).dead());
     assertTrue(new Proc.Stat(7, 'Z', 7, 1, 100).dead());
@@ -20,7 +20,7 @@ class ProcTest {
   @Test
   @DisplayName("the threads of a process are counted")
   void threads() {
-    // A JVM has some for its collector and compiler before any of the program's own.
+    // A JVM has threads for its collector and compiler before the program's own.
     assertTrue(Proc.stat(ProcessHandle.current().pid()).orElseThrow().threads() > 2);
   }
 }

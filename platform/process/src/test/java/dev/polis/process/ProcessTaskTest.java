@@ -42,7 +42,8 @@ class ProcessTaskTest {
   }
 
   @Test
-  @DisplayName("healthy once the probe passes, its log in the journal, left running when cancelled")
+  @DisplayName(
+      "a child is healthy once the probe passes, has its log in the journal, and keeps running when cancelled")
   void life() throws Exception {
     var ready = new AtomicBoolean();
     try (var manager = ProcessManager.open(directory, logs)) {
@@ -97,7 +98,7 @@ class ProcessTaskTest {
   }
 
   @Test
-  @DisplayName("a child ends with its role also if that comes while its log is read")
+  @DisplayName("a child ends with its role, also while its log is read")
   void endsWhileItsLogIsRead() throws Exception {
     var reading = new CountDownLatch(1);
     LineConverter untilInterrupted =
@@ -164,7 +165,7 @@ class ProcessTaskTest {
   }
 
   @Test
-  @DisplayName("a run that falls with its group leaves its child to its next run")
+  @DisplayName("a run that ends with its group leaves its child to the next run")
   void restartAdopts() throws Exception {
     var mayDie = new CountDownLatch(1);
     var deaths = new AtomicInteger();

@@ -82,7 +82,7 @@ class ProcessesTest {
   }
 
   @Test
-  @DisplayName("to ensure twice gives the same process")
+  @DisplayName("two calls of ensure give the same process")
   void ensureTwice() throws Exception {
     try (var manager = open()) {
       assertSame(manager.ensure(sleeper()), manager.ensure(sleeper()));
@@ -91,7 +91,7 @@ class ProcessesTest {
   }
 
   @Test
-  @DisplayName("many that ensure at once, through two managers, share one process")
+  @DisplayName("many concurrent calls of ensure, through two managers, share one process")
   void ensureConcurrently() throws Exception {
     try (var one = open();
         var two = open();
@@ -109,7 +109,7 @@ class ProcessesTest {
   }
 
   @Test
-  @DisplayName("another command replaces the process")
+  @DisplayName("a changed command replaces the process")
   void replaces() throws Exception {
     try (var manager = open()) {
       ManagedProcess old = manager.ensure(sleeper());
@@ -123,7 +123,7 @@ class ProcessesTest {
   }
 
   @Test
-  @DisplayName("the digest tells apart command, environment, directory and fingerprint")
+  @DisplayName("the digest depends on command, environment, directory and fingerprint")
   void digest() {
     var spec = ProcessSpec.of("a", "/bin/sh", "-c", "x").withEnvironment(Map.of("A", "B"));
 
@@ -137,7 +137,7 @@ class ProcessesTest {
   }
 
   @Test
-  @DisplayName("where the node is root, a process runs as the account it names, and is adopted")
+  @DisplayName("on a node that is root, a process runs as its account, and is adopted")
   void runsAsAnAccount() throws Exception {
     Needs.root("running a process as another account");
     ProcessSpec spec = sleeper().withAccount("nobody");
@@ -148,7 +148,7 @@ class ProcessesTest {
       Path process = Path.of("/proc/" + pid);
       Await.until(
           PATIENCE,
-          "the process to belong to nobody",
+          "the process to run as the user nobody",
           () -> Files.getOwner(process).getName().equals("nobody"));
     }
     try (var second = open()) {
@@ -161,7 +161,7 @@ class ProcessesTest {
   }
 
   @Test
-  @DisplayName("an account that the machine does not have is named, with what makes it")
+  @DisplayName("a missing account is named with the command that makes it")
   void unknownAccount() throws Exception {
     Needs.root("running a process as another account");
     try (var manager = open()) {
@@ -177,13 +177,13 @@ class ProcessesTest {
   }
 
   @Test
-  @DisplayName("a stop asks with the signal that the spec names")
+  @DisplayName("a stop sends the signal of the spec")
   void stopSignal() throws Exception {
     Path said = directory.resolve("said.txt");
     String script =
         "trap 'echo INT >%s; exit' INT; trap '' TERM; echo ready >%s; while :; do sleep 0.05; done"
             .formatted(said, said);
-    // A shell cannot trap a signal that was ignored when it began, as in the background of a shell.
+    // A shell cannot trap a signal that was ignored at its start, as in a shell's background job.
     ProcessSpec spec =
         children.shell("child", "exec env --default-signal=INT sh -c \"%s\"".formatted(script));
     try (var manager = open()) {
@@ -196,7 +196,7 @@ class ProcessesTest {
   }
 
   @Test
-  @DisplayName("a stranger that has the recorded pid is neither adopted nor touched")
+  @DisplayName("a foreign process with the recorded pid is neither adopted nor signalled")
   void pidReuse() throws Exception {
     try (var manager = open()) {
       long first = manager.ensure(sleeper()).pid();
@@ -218,7 +218,7 @@ class ProcessesTest {
     }
   }
 
-  /** A process that started in a later clock tick, as any that gets a used process id does. */
+  /** Starts a process in a later clock tick, like any process that gets a reused id. */
   private static Process laterThan(long pid) throws Exception {
     long ticks = Proc.stat(pid).orElseThrow().startTicks();
     while (true) {
@@ -230,7 +230,7 @@ class ProcessesTest {
     }
   }
 
-  /** As if the kernel had given the dead child's process id to the stranger. */
+  /** Acts as if the kernel had given the dead child's process id to the foreign process. */
   private void doctor(long from, long to) throws Exception {
     Path record = directory.resolve("child.json");
     String json = Files.readString(record);
@@ -239,7 +239,7 @@ class ProcessesTest {
   }
 
   @Test
-  @DisplayName("a record from before a reboot means nothing")
+  @DisplayName("a record from before a reboot has no effect")
   void reboot() throws Exception {
     try (var manager = open()) {
       long first = manager.ensure(sleeper()).pid();
@@ -268,7 +268,7 @@ class ProcessesTest {
   }
 
   @Test
-  @DisplayName("on a full disk nothing is started, in words; with room it is")
+  @DisplayName("on a full disk no process starts, and the refusal says why; with space it starts")
   void fullDisk() throws Exception {
     Needs.root("mounting a small disk");
     try (SmallDisk disk = SmallDisk.mounted(directory);
@@ -290,7 +290,8 @@ class ProcessesTest {
 
   @ParameterizedTest(name = "killed at {0}")
   @EnumSource(StartStep.class)
-  @DisplayName("after kill -9 of the node during a start there is one process, and it is known")
+  @DisplayName(
+      "after kill -9 of the node during a start there is one process, which the next manager adopts")
   void killedParent(StartStep step) throws Exception {
     killParentAt(step);
     List<Long> left = children.alive();
@@ -309,7 +310,7 @@ class ProcessesTest {
 
   @ParameterizedTest(name = "killed at {0}")
   @EnumSource(StartStep.class)
-  @DisplayName("after kill -9 of the node during a start everything can be swept away")
+  @DisplayName("after kill -9 of the node during a start all processes can be stopped")
   void killedParentSwept(StartStep step) throws Exception {
     killParentAt(step);
 
@@ -334,10 +335,10 @@ class ProcessesTest {
             .redirectErrorStream(true)
             .redirectOutput(directory.resolve("parent.out").toFile())
             .start();
-    // A JVM starts in half a second, or in half a minute where others take the processors.
+    // A JVM starts in half a second, or in half a minute on busy processors.
     assertTrue(parent.waitFor(1, TimeUnit.MINUTES), "parent did not end");
     assertEquals(137, parent.exitValue(), () -> read(directory.resolve("parent.out")));
-    // The kernel may take a moment from the death of the parent to the child's new program.
+    // There may be a moment between the death of the parent and the child's new program.
     if (step != StartStep.INTENT_WRITTEN) {
       Await.until("the child runs", () -> children.alive().size() == 1);
     }
@@ -365,7 +366,7 @@ class ProcessesTest {
   }
 
   @Test
-  @DisplayName("the end of an adopted process is seen, its exit code is not")
+  @DisplayName("the end of an adopted process is noticed, without an exit code")
   void adoptedExit() throws Exception {
     try (var first = open();
         var second = open()) {
@@ -378,7 +379,7 @@ class ProcessesTest {
   }
 
   @Test
-  @DisplayName("a process that ended is started again")
+  @DisplayName("an ended process is started again")
   void startsAgain() throws Exception {
     try (var manager = open()) {
       ManagedProcess first = manager.ensure(sleeper());
@@ -439,7 +440,7 @@ class ProcessesTest {
   }
 
   @Test
-  @DisplayName("a stop of a process alone leaves its descendants, a stop by name takes them")
+  @DisplayName("a stop of a single process leaves its descendants, a stop by name ends them")
   void stopScope() throws Exception {
     try (var manager = open()) {
       ManagedProcess process =
@@ -458,7 +459,7 @@ class ProcessesTest {
   }
 
   @Test
-  @DisplayName("a process that ignores SIGTERM is killed after its grace")
+  @DisplayName("a process that ignores SIGTERM is killed after its grace period")
   void stopEscalates() throws Exception {
     try (var manager = open()) {
       ManagedProcess deaf =
@@ -471,14 +472,14 @@ class ProcessesTest {
 
       deaf.stop();
 
-      assertTrue(System.nanoTime() - before >= 300_000_000, "it got its grace");
+      assertTrue(System.nanoTime() - before >= 300_000_000, "it got its grace period");
       assertEquals(List.of(), children.alive());
       assertInstanceOf(ProcessStatus.Stopped.class, end(deaf));
     }
   }
 
   @Test
-  @DisplayName("a process that heeds SIGTERM ends by itself")
+  @DisplayName("a process that handles SIGTERM ends by itself")
   void stopGraceful() throws Exception {
     try (var manager = open()) {
       ManagedProcess polite =
@@ -494,7 +495,7 @@ class ProcessesTest {
   }
 
   @Test
-  @DisplayName("a stale handle does not stop its successor")
+  @DisplayName("a handle of an ended process does not stop its successor")
   void staleStop() throws Exception {
     try (var manager = open()) {
       ManagedProcess old = manager.ensure(sleeper());
@@ -518,7 +519,7 @@ class ProcessesTest {
   }
 
   @Test
-  @DisplayName("a process gets its own session, the given environment and directory, and no more")
+  @DisplayName("a process gets a session of its own, and only the given environment and directory")
   void surroundings() throws Exception {
     try (var manager = open()) {
       ManagedProcess process = manager.ensure(sleeper().withDirectory(directory));
@@ -536,7 +537,7 @@ class ProcessesTest {
   }
 
   @Test
-  @DisplayName("a process is known by its token at each moment of an exec")
+  @DisplayName("a process is recognized by its token at each moment of an exec")
   void knownWhileItExecs() throws Exception {
     Path script = directory.resolve("again.sh");
     Files.writeString(script, "[ $1 = 0 ] && exec sleep 2000; exec sh " + script + " $(($1 - 1))");
@@ -552,7 +553,7 @@ class ProcessesTest {
   }
 
   @Test
-  @DisplayName("a missing program or directory is refused with words and leaves no record")
+  @DisplayName("a missing program or directory is refused with the reason and leaves no record")
   void cannotStart() throws Exception {
     try (var manager = open()) {
       var program =
@@ -580,7 +581,7 @@ class ProcessesTest {
   }
 
   @Test
-  @DisplayName("the records of a directory that is not there are none")
+  @DisplayName("a missing directory has no records")
   void noDirectory() throws Exception {
     Path nowhere = new File(directory.toFile(), "nowhere").toPath();
     assertEquals(List.of(), ProcessRecords.list(nowhere));

@@ -27,7 +27,7 @@ class SilenceTest {
   }
 
   @Test
-  @DisplayName("silence lasts since the last answer, and an answer ends it")
+  @DisplayName("silence begins at the last answer, and an answer ends it")
   void lasts() throws Exception {
     AtomicBoolean answers = new AtomicBoolean();
     Silence silence = new Silence(answers::get);
@@ -41,7 +41,7 @@ class SilenceTest {
   }
 
   @Test
-  @DisplayName("a child that a signal stopped is named with what the kernel says of it")
+  @DisplayName("a child that a signal stopped is named with the kernel's state")
   void stopped() throws Exception {
     try (ProcessManager.OpenManager manager = ProcessManager.open(folder, LogTree.create())) {
       ManagedProcess child = manager.ensure(children.shell("quiet", "kill -STOP $$; sleep 60"));
@@ -53,7 +53,7 @@ class SilenceTest {
       Await.until("the child stops", () -> text(child).equals(stopped));
       assertEquals(
           0, new ProcessBuilder("kill", "-CONT", Long.toString(child.pid())).start().waitFor());
-      Await.until("it goes on", () -> text(child).equals(said + ": it runs (state S)"));
+      Await.until("the child to continue", () -> text(child).equals(said + ": it runs (state S)"));
       child.stop();
       assertEquals(said + ": it has ended", text(child));
     }
@@ -67,7 +67,8 @@ class SilenceTest {
   }
 
   @Test
-  @DisplayName("one thread in uninterruptible sleep is enough to be named, with what it waits in")
+  @DisplayName(
+      "one thread in uninterruptible sleep is named with the kernel function in which it waits")
   void uninterruptible() throws Exception {
     Path process = Files.createDirectories(folder.resolve("7"));
     Files.writeString(process.resolve("stat"), stat(7, 'S'));

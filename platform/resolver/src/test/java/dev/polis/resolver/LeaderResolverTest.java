@@ -46,7 +46,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Three curators on three listeners of this process; a value says which one leads. */
+/** Runs three curators on three listeners of this process; a value chooses the leader. */
 @Timeout(60)
 class LeaderResolverTest {
   private final CertificateAuthority ca = CertificateAuthority.create("Test cluster CA");
@@ -212,7 +212,7 @@ class LeaderResolverTest {
 
   @Test
   @DisplayName(
-      "a curator that names no IP address as the leader's is left out, the others are asked")
+      "a curator that does not name an IP address for the leader is skipped, and the others are called")
   void leavesOutWhatIsNoAddress() throws Exception {
     curators.get(2).hostNamed = curators.get(0).id;
     RpcClients owner = owner();
@@ -239,7 +239,7 @@ class LeaderResolverTest {
   }
 
   @Test
-  @DisplayName("a resolver without a single address to begin with is refused in words")
+  @DisplayName("a resolver without a first address is refused with the reason")
   void needsASeed() {
     var refused =
         assertThrows(
@@ -249,7 +249,7 @@ class LeaderResolverTest {
   }
 
   @Test
-  @DisplayName("a client without a certificate finds the leader too, and learns of nobody else")
+  @DisplayName("a client without a certificate finds the leader, too, and learns no other address")
   void strangersFindTheLeader() {
     RpcClients stranger =
         RpcClients.ephemeral(Ed25519.generate(), RpcTrust.cluster(ca.certificate()));
@@ -268,7 +268,7 @@ class LeaderResolverTest {
   }
 
   @Test
-  @DisplayName("addresses are host or host:port; anything else is refused in words")
+  @DisplayName("addresses are host or host:port; other texts are refused with the reason")
   void addressesAreParsed() {
     assertEquals(7835, LeaderResolver.address("127.0.0.1").getPort());
     assertEquals(80, LeaderResolver.address("127.0.0.1:80").getPort());

@@ -44,15 +44,15 @@ import org.junit.jupiter.api.Test;
 
 /**
  * Calls every method of the wire format over TLS as every kind of caller, and compares the answers
- * with a table beside this test. A new method, or a changed rule, fails here until all its cells
- * are decided.
+ * with a table beside this test. A new method, or a changed rule, fails here until the table has
+ * all its cells.
  */
 class AuthorizationMatrixTest {
   private static final String TABLE = "authorization-matrix.txt";
 
   @Test
   @Tag("attack")
-  @DisplayName("every method decides about every kind of caller as the table says")
+  @DisplayName("every method treats every kind of caller as the table states")
   void everyMethodDecidesAboutEveryCaller() throws Exception {
     try (RpcFixture fixture = new RpcFixture()) {
       List<ServiceDescriptor> services = services();
@@ -93,7 +93,7 @@ class AuthorizationMatrixTest {
     return callers;
   }
 
-  /** Returns a node whose certificate was issued for a day, ten days ago. */
+  /** Returns a node whose certificate was issued ten days ago, for one day. */
   private static TlsIdentity expired(CertificateAuthority ca) {
     InstantSource then = InstantSource.fixed(Instant.now().minus(Duration.ofDays(10)));
     KeyPair pair = Ed25519.generate();
@@ -150,7 +150,7 @@ class AuthorizationMatrixTest {
     }
   }
 
-  /** All services of the wire format, found in its own archive so that none can be forgotten. */
+  /** Returns all services of the wire format, from its own archive, so that none is missing. */
   static List<ServiceDescriptor> services() throws IOException, URISyntaxException {
     URI location = CuratorGrpc.class.getProtectionDomain().getCodeSource().getLocation().toURI();
     Path archive = Path.of(location);

@@ -30,7 +30,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** Ends a stream while an unread answer is on the way. */
+/** Ends a stream with an unread answer on the way. */
 class BlockingStreamsTest {
 
   private static final Duration SOON = Duration.ofSeconds(10);
@@ -48,7 +48,7 @@ class BlockingStreamsTest {
   private Server server;
   private ManagedChannel channel;
 
-  /** Counts the messages that were read, after which gRPC releases their buffers. */
+  /** Counts the read messages, whose buffers gRPC then releases. */
   private record Bytes(AtomicInteger read) implements MethodDescriptor.Marshaller<byte[]> {
     @Override
     public InputStream stream(byte[] value) {
@@ -115,7 +115,7 @@ class BlockingStreamsTest {
             });
     BlockingClientCall<byte[], byte[]> call =
         ClientCalls.blockingV2ServerStreamingCall(channel, method, options, new byte[] {1});
-    // Who has read one answer has asked for the next one.
+    // A reader of one answer has requested the next one.
     assertEquals(1, call.read(SOON.toSeconds(), TimeUnit.SECONDS).length);
     Await.until(SOON, "the second answer to arrive", () -> arrived.get() == 2);
     assertEquals(1, released.get(), "gRPC reads on the thread that waits for an answer");
@@ -123,7 +123,7 @@ class BlockingStreamsTest {
   }
 
   @Test
-  @DisplayName("an answer that arrived and was not read is released when the stream is ended")
+  @DisplayName("an unread answer is released when the stream is ended")
   void releases() throws Exception {
     BlockingClientCall<byte[], byte[]> call = openedWithAnAnswer();
     BlockingStreams.end(call, "enough");

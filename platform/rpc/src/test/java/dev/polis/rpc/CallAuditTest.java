@@ -36,7 +36,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What calls over the network leave in the audit log. */
+/** Makes calls over the network, and reads their records in the audit log. */
 @Timeout(60)
 class CallAuditTest {
   private static final Pattern SUM =
@@ -90,7 +90,7 @@ class CallAuditTest {
   }
 
   @Test
-  @DisplayName("a change is on the disk before its caller is answered")
+  @DisplayName("the record of a change is on the disk before the caller gets its answer")
   void changeIsOnTheDiskBeforeTheAnswer() throws Exception {
     ManagedChannel owner = fixture.asOwner();
     for (int i = 1; i <= 20; i++) {
@@ -108,7 +108,7 @@ class CallAuditTest {
 
   @Test
   @Tag("attack")
-  @DisplayName("a change that an authenticated peer may not make is kept, and reaches no handler")
+  @DisplayName("a forbidden change of an authenticated peer is recorded, and reaches no handler")
   void deniedChangeIsKept() throws Exception {
     assertEquals(Status.Code.PERMISSION_DENIED, call(fixture.as(fixture.node())).getCode());
     assertEquals(1, records(AuditKind.CALL).size());
@@ -118,7 +118,7 @@ class CallAuditTest {
 
   @Test
   @Tag("attack")
-  @DisplayName("a flood of strangers leaves one line, beside which the changes stay")
+  @DisplayName("a flood of strangers leaves one line, and the records of changes stay")
   void floodOfStrangersLeavesOneLine() throws Exception {
     assertEquals(Status.Code.OK, call(fixture.asOwner()).getCode());
     ManagedChannel stranger = fixture.channel(RpcClients.anonymous(fixture.trust()));
@@ -130,7 +130,7 @@ class CallAuditTest {
     long seconds = Duration.ofNanos(System.nanoTime() - begin).toSeconds();
     assertEquals(1, records(AuditKind.BEGIN).size());
     List<String> sums = records(AuditKind.REFUSALS).stream().map(AuditRecord::text).toList();
-    // A sum is written ten seconds after the first call, and one at the end.
+    // The log gets a sum ten seconds after the first call, and one at the end.
     assertTrue(sums.size() <= 1 + seconds / 10, () -> "in " + seconds + " s: " + sums);
     int counted = 0;
     for (String sum : sums) {
@@ -143,7 +143,7 @@ class CallAuditTest {
 
   @Test
   @Tag("attack")
-  @DisplayName("when nothing can be written any more, a change is refused before its handler")
+  @DisplayName("when the log cannot be written, a change is refused before its handler")
   void fullLogRefusesChanges() throws Exception {
     log.release();
     for (int i = 0; i < AuditLog.HELD; i++) {
@@ -157,7 +157,7 @@ class CallAuditTest {
 
   @Test
   @Tag("attack")
-  @DisplayName("line ends and controls in the fields of a call begin no line in any log")
+  @DisplayName("line ends and control characters in the fields of a call begin no line in any log")
   void callersCannotForgeLines() throws Exception {
     String forged =
         "x\nFORGED 1\r\nFORGED 2\u0085FORGED 3\u2028FORGED 4\u2029FORGED 5\u001b[2J\u202e";
@@ -196,7 +196,7 @@ class CallAuditTest {
   }
 
   @Test
-  @DisplayName("of an IPv6 address only the site is counted, for a site has 2^64 of them")
+  @DisplayName("of an IPv6 address only the site counts, since a site has 2^64 addresses")
   void sourcesAreSites() {
     assertEquals(
         "2001:db8:1:2:0:0:0:0/64",

@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Decodes requests that are refused before there is a message. */
+/** Decodes requests that are refused before a message is made. */
 class CallDecodingTest {
   private static final Metadata.Key<String> TIMEOUT =
       Metadata.Key.of("grpc-timeout", Metadata.ASCII_STRING_MARSHALLER);
@@ -39,13 +39,13 @@ class CallDecodingTest {
   private final CallMethod method = CallMethod.of(ManagementGrpc.getApproveNodeMethod());
 
   @Test
-  @DisplayName("bytes that are no message are the caller's fault")
+  @DisplayName("bytes that are no message are reported as the caller's fault")
   void bytesThatAreNoMessage() {
     assertEquals(Status.Code.INVALID_ARGUMENT, malformed(new byte[] {0, 0}).code());
   }
 
   @Test
-  @DisplayName("bytes that cannot be decompressed are the caller's fault")
+  @DisplayName("bytes that cannot be decompressed are reported as the caller's fault")
   void garbledCompression() {
     InputStream garbled = failing(new ZipException("Not in GZIP format"));
     CallMethod.Malformed malformed = malformed(garbled);
@@ -53,7 +53,7 @@ class CallDecodingTest {
   }
 
   @Test
-  @DisplayName("what is too large only when it is decompressed is refused as too large")
+  @DisplayName("a message that is too large after decompression is refused as too large")
   void bomb() {
     InputStream bomb =
         new InputStream() {
@@ -91,9 +91,9 @@ class CallDecodingTest {
 
   @Test
   @Tag("attack")
-  @DisplayName("unknown fields are bounded together, however many messages they are spread over")
+  @DisplayName("unknown fields are bounded together, over any number of messages")
   void unknownFieldsOfManyMessages() {
-    // 250 labels, each with 60 unknown fields that are empty groups.
+    // There are 250 labels, each with 60 unknown fields that are empty groups.
     CallMethod.Malformed malformed = labels(("0a78" + "2324".repeat(60)).repeat(250));
     assertTrue(malformed.reason().startsWith("labels.pairs[1]."), malformed.reason());
   }
@@ -126,7 +126,7 @@ class CallDecodingTest {
   }
 
   @Test
-  @DisplayName("groups that end without a beginning, or never end, are no message")
+  @DisplayName("groups that end without a beginning, or never end, are refused as no message")
   void brokenGroups() {
     for (String bytes : List.of("24", "2323", "232323")) {
       CallMethod.Malformed malformed = malformed(HexFormat.of().parseHex(bytes));
@@ -154,7 +154,7 @@ class CallDecodingTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"", "abc", "100", "10x", "99999999999S", "S", "1.5S", " 1S"})
-  @DisplayName("a time that is none is refused with what was given, and never seen by gRPC")
+  @DisplayName("an invalid time is refused with the given value, and never reaches gRPC")
   void unreadableTimeout(String timeout) {
     Metadata headers = arrived(timeout);
     assertFalse(headers.containsKey(TIMEOUT));
@@ -166,7 +166,7 @@ class CallDecodingTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"1S", "0n", "-1S", "12345678H", "5m", "5M", "5u"})
-  @DisplayName("a time that gRPC reads is left to it")
+  @DisplayName("a time that gRPC can read is left to gRPC")
   void readableTimeout(String timeout) {
     Metadata headers = arrived(timeout);
     assertEquals(timeout, headers.get(TIMEOUT));

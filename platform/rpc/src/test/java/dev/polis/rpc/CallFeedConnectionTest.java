@@ -28,7 +28,7 @@ final class CallFeedConnectionTest {
   private static final int CONNECTIONS = 3;
   private static final int STREAMS = 20;
 
-  /** A connection's number and the thread that asked for a message of one of its streams. */
+  /** Holds a connection's number and the thread that requested a message of one of its streams. */
   private record Asked(String connection, String thread) {}
 
   private final CallStreams streams = new CallStreams();
@@ -39,7 +39,7 @@ final class CallFeedConnectionTest {
   private final AtomicInteger ended = new AtomicInteger();
   private final AtomicInteger failed = new AtomicInteger();
 
-  /** Sends as many events as it was given, the first one when its feed is opened. */
+  /** Sends as many events as are due, the first one when its feed opens. */
   private final class Source implements CallFeed.Source<WatchEvent> {
     private final String connection;
     private final AtomicInteger due = new AtomicInteger(1);
@@ -114,7 +114,7 @@ final class CallFeedConnectionTest {
 
   @Test
   @DisplayName(
-      "feeds that are woken together are, a connection at a time, by the thread that writes")
+      "feeds that are woken together are, one connection after the other, by the connection's writing thread")
   void together() throws Exception {
     try (RpcFixture fixture = new RpcFixture()) {
       open(fixture);
@@ -147,7 +147,7 @@ final class CallFeedConnectionTest {
   }
 
   @Test
-  @DisplayName("a feed that fails while it is ended keeps no other from being woken")
+  @DisplayName("a feed that fails at its end does not prevent the waking of others")
   void broken() throws Exception {
     try (RpcFixture fixture = new RpcFixture()) {
       open(fixture);
@@ -166,7 +166,7 @@ final class CallFeedConnectionTest {
   }
 
   @Test
-  @DisplayName("waking feeds returns when their host is closed")
+  @DisplayName("the waking of feeds returns when their host is closed")
   void closed() throws Exception {
     try (RpcFixture fixture = new RpcFixture()) {
       open(fixture);

@@ -27,7 +27,7 @@ class CallFeedTest {
   private final Queue<String> news = new ConcurrentLinkedQueue<>();
   private final AtomicInteger closedSources = new AtomicInteger();
 
-  /** A caller that reads when the test wants it to. */
+  /** Stands for a caller that reads when the test says so. */
   private static final class Caller extends ServerCallStreamObserver<String> {
     private final List<String> got = new ArrayList<>();
     private final Queue<Throwable> ends = new ArrayDeque<>();

@@ -40,7 +40,7 @@ class CallIdentityTest {
             });
   }
 
-  /** Reads a certificate without names, which the JDK, unlike others, does not keep. */
+  /** Reads a certificate without names, which the JDK does not cache, unlike others. */
   private static X509Certificate read(byte[] der) throws CertificateException {
     return (X509Certificate)
         CertificateFactory.getInstance("X.509").generateCertificate(new ByteArrayInputStream(der));
@@ -48,7 +48,8 @@ class CallIdentityTest {
 
   @Test
   @Tag("attack")
-  @DisplayName("no certificate of a stranger is kept longer than its connection, a member's is")
+  @DisplayName(
+      "a stranger's certificate is kept only during its connection, a member's is kept longer")
   void strangersAreForgotten() throws Exception {
     assertEquals(List.of("TLSv1.3"), TlsContexts.PROTOCOLS, "makes such certificates readable");
     identity.trust(ca.certificate());
@@ -59,7 +60,7 @@ class CallIdentityTest {
     for (int stranger = 0; stranger < STRANGERS; stranger++) {
       byte[] der = TestPki.nameless(Ed25519.generate(), "Ed25519");
       assertFalse(identity.member(showing(read(der))).isPresent());
-      der[der.length - 1] ^= 1; // of the signature
+      der[der.length - 1] ^= 1; // in the signature
       assertFalse(identity.member(showing(read(der))).isPresent());
     }
     Await.until(

@@ -57,7 +57,7 @@ class CallRouterTest {
     events.shutdownGracefully(0, 1, TimeUnit.SECONDS).sync();
   }
 
-  /** Keeps how it ended, and has no connection. */
+  /** Stands for a call without a connection, and keeps its end. */
   private final class Call extends ServerCall<Object, Object> {
     private final MethodDescriptor<Object, Object> method;
     private final Attributes attributes;
@@ -97,7 +97,7 @@ class CallRouterTest {
     }
   }
 
-  // The router knows no types of its methods.
+  // The router does not use its methods' types.
   @SuppressWarnings("unchecked")
   private void begin(ConnectionGate.Pass pass) throws Exception {
     ServerMethodDefinition<Object, Object> method =
@@ -122,7 +122,7 @@ class CallRouterTest {
 
   @Test
   @Tag("attack")
-  @DisplayName("nothing is kept of a stranger's call that is displaced before it is admitted")
+  @DisplayName("no memory is kept of a stranger's call that is displaced before it is admitted")
   void displacedBeforeItIsAdmitted() throws Exception {
     router.add(
         RpcFixture.reaching(ManagementGrpc.getServiceDescriptor()).bindService(), Set.of(), 0);

@@ -34,7 +34,7 @@ class ComputingThreadsTest {
     threads.close();
   }
 
-  /** Takes a processor until it is interrupted. */
+  /** Keeps a processor busy until it is interrupted. */
   private Void burn() throws InterruptedException {
     running.incrementAndGet();
     try {
@@ -47,7 +47,7 @@ class ComputingThreadsTest {
     }
   }
 
-  /** A call on a virtual thread, as the host makes them. */
+  /** Makes a call on a virtual thread, as the host does. */
   private record Call(Thread thread, FutureTask<Void> result) {
     Status.Code refusal() {
       ExecutionException failure = assertThrows(ExecutionException.class, result::get);
@@ -75,7 +75,7 @@ class ComputingThreadsTest {
 
   @Test
   @DisplayName(
-      "a virtual thread answers within a second while twice as many calls as processors compute")
+      "a virtual thread answers within a second while twice as many calls as there are processors compute")
   void virtualThreadsStayFree() throws Exception {
     List<Call> calls = calls(2 * Runtime.getRuntime().availableProcessors());
     awaitFull();
@@ -94,10 +94,10 @@ class ComputingThreadsTest {
   }
 
   @Test
-  @DisplayName("what is computed has a low priority")
+  @DisplayName("computations have a low priority")
   void lowPriority() throws Exception {
     String stat = threads.run(() -> stat());
-    // The 17th column behind the name is the niceness.
+    // The 17th column after the name is the niceness.
     assertEquals("10", stat.substring(stat.lastIndexOf(')') + 1).split(" ")[17]);
   }
 
@@ -110,7 +110,7 @@ class ComputingThreadsTest {
   }
 
   @Test
-  @DisplayName("a caller that leaves ends its computation, and the next one has its thread")
+  @DisplayName("a caller that leaves ends its computation, and the next one gets the thread")
   void leavingEndsTheWork() throws Exception {
     List<Call> calls = calls(ComputingThreads.THREADS);
     awaitFull();
@@ -121,7 +121,7 @@ class ComputingThreadsTest {
   }
 
   @Test
-  @DisplayName("a caller that leaves while it waits for a thread leaves no work behind")
+  @DisplayName("a caller that leaves while it waits for a thread causes no work")
   void leavingWhileWaiting() throws Exception {
     calls(ComputingThreads.THREADS);
     awaitFull();
@@ -135,7 +135,8 @@ class ComputingThreadsTest {
   }
 
   @Test
-  @DisplayName("calls beyond those that may wait are refused at once, with a time to call again")
+  @DisplayName(
+      "calls beyond the limit of waiting ones are refused at once, with a time to call again")
   void tooManyAreRefused() throws Exception {
     calls(ComputingThreads.THREADS);
     awaitFull();
@@ -160,7 +161,7 @@ class ComputingThreadsTest {
   }
 
   @Test
-  @DisplayName("closing ends what is computed and what waits, and refuses what comes")
+  @DisplayName("closing ends running and waiting computations, and refuses new ones")
   void closing() throws Exception {
     calls(ComputingThreads.THREADS);
     awaitFull();
@@ -176,7 +177,7 @@ class ComputingThreadsTest {
   }
 
   @Test
-  @DisplayName("a failure reaches the caller as it is, and the next call is served")
+  @DisplayName("a failure reaches the caller unchanged, and the next call is served")
   void failures() throws Exception {
     RpcException refusal = RpcException.invalid("no");
     CountDownLatch ran = new CountDownLatch(1);

@@ -48,7 +48,8 @@ class ConnectionGateTest {
   }
 
   @Test
-  @DisplayName("a source beyond its limit loses its oldest connection, first one without handshake")
+  @DisplayName(
+      "a source beyond its limit loses its oldest connection, one without a handshake first")
   void limitOfSource() {
     ConnectionGate gate = gate(8, 8, 2, 100);
     enter(gate, "192.0.2.1", "greeted").orElseThrow().greeted();
@@ -59,7 +60,7 @@ class ConnectionGateTest {
   }
 
   @Test
-  @DisplayName("strangers beyond their limit take the place of the source that has the most")
+  @DisplayName("a stranger beyond the limit displaces a connection of the source with the most")
   void greediestGivesWay() {
     ConnectionGate gate = gate(8, 4, 4, 100);
     enter(gate, "192.0.2.1", "quiet");
@@ -74,7 +75,8 @@ class ConnectionGateTest {
   }
 
   @Test
-  @DisplayName("members are never displaced, and beyond their room they are strangers")
+  @DisplayName(
+      "members are never displaced, and a member beyond the members' limit counts as a stranger")
   void membersHaveRoom() {
     ConnectionGate gate = gate(1, 1, 1, 100);
     enter(gate, "192.0.2.1", "member").orElseThrow().member(MEMBER);
@@ -89,7 +91,8 @@ class ConnectionGateTest {
   }
 
   @Test
-  @DisplayName("a source that opens too many in a second is refused, others and members are not")
+  @DisplayName(
+      "a source that opens too many connections in a second is refused; others and members are accepted")
   void rateOfSource() {
     ConnectionGate gate = gate(1000, 1000, 1000, 1);
     for (int i = 0; i < 100; i++) {
@@ -109,7 +112,7 @@ class ConnectionGateTest {
   }
 
   @Test
-  @DisplayName("all ports have one room: a flood of one port gives way to a newcomer at another")
+  @DisplayName("all ports share the places: a newcomer at one port displaces a flood at another")
   void portsShareTheRoom() {
     StrangerRoom room = room(8, 4, 4, 100);
     ConnectionGate flooded = new ConnectionGate(room);
@@ -127,7 +130,7 @@ class ConnectionGateTest {
   }
 
   @Test
-  @DisplayName("a share takes places of strangers at other ports, and has a size of its own")
+  @DisplayName("a share uses strangers' places of other ports, and has a size of its own")
   void shareHasASize() {
     StrangerRoom room = room(8, 3, 3, 100);
     StrangerRoom.Share share = room.share(2);
@@ -147,7 +150,7 @@ class ConnectionGateTest {
   }
 
   @Test
-  @DisplayName("addresses of one IPv6 network of 64 bits are one source")
+  @DisplayName("addresses of one IPv6 network with a 64-bit prefix are one source")
   void subscribersOfIpv6() {
     ConnectionGate gate = gate(8, 8, 1, 100);
     enter(gate, "2001:db8::1", "first");
@@ -157,7 +160,7 @@ class ConnectionGateTest {
   }
 
   @Test
-  @DisplayName("room is free again when connections have left, in whatever state they were")
+  @DisplayName("places are free again after connections have left, in any state")
   void roomIsFreed() {
     ConnectionGate gate = gate(4, 4, 2, 1000);
     for (int round = 0; round < 100; round++) {
@@ -175,7 +178,7 @@ class ConnectionGateTest {
   }
 
   @Test
-  @DisplayName("ten thousand sources take no more memory than the last four thousand")
+  @DisplayName("ten thousand sources take no more memory than four thousand")
   void sourcesAreBounded() {
     StrangerRoom room = room(8, 16, 4, 10);
     ConnectionGate gate = new ConnectionGate(room);
@@ -187,7 +190,7 @@ class ConnectionGateTest {
   }
 
   @Test
-  @DisplayName("a flood is named once, and is over after half a minute without it")
+  @DisplayName("a flood is reported once, and is over after half a minute without one")
   void floodBeginsAndEnds() {
     ConnectionGate gate = gate(8, 8, 1, 1);
     Log log = LogTree.create().log("test");

@@ -22,24 +22,24 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Takes all file descriptors of the process from under its listeners. */
+/** Takes all free file descriptors away from the process's listeners. */
 @Tag("alone")
 class DescriptorShortageTest {
 
   @Test
-  @DisplayName("a listener of RPC rests without descriptors and serves within 1 s of their return")
+  @DisplayName("a listener of RPC pauses without descriptors and serves within 1 s of their return")
   void rpc() throws Exception {
     try (RpcFixture fixture = new RpcFixture()) {
       fixture.host.serve(RpcHost.DEBUG, RpcFixture.reaching(DebugGrpc.getServiceDescriptor()));
       DescriptorShortage.checkListener(
           fixture.host.address(RpcHost.DEBUG),
-          // A server of HTTP/2 speaks first.
+          // A server of HTTP/2 sends first.
           connection -> assertTrue(connection.getInputStream().read() >= 0, "it was closed"));
     }
   }
 
   @Test
-  @DisplayName("a TLS listener rests without descriptors and serves within 1 s of their return")
+  @DisplayName("a TLS listener pauses without descriptors and serves within 1 s of their return")
   void tls() throws Exception {
     CertificateAuthority ca = CertificateAuthority.create("Test cluster");
     KeyPair pair = Ed25519.generate();

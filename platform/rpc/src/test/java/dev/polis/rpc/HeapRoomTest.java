@@ -21,10 +21,13 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 class HeapRoomTest {
-  /** What a test fills up; far more than the fixture's own work takes meanwhile. */
+  /** The free heap that a test fills, far more than the fixture itself uses meanwhile. */
   private static final int ROOM = 64 << 20;
 
-  /** Mebibytes that are filled between two looks: soon enough, and far from the JVM's own limit. */
+  /**
+   * The mebibytes that are filled between two checks: enough for a quick test, and far from the
+   * JVM's own limit.
+   */
   private static final int CHUNKS = 16;
 
   private static final class Answering extends CuratorGrpc.CuratorImplBase {
@@ -57,7 +60,7 @@ class HeapRoomTest {
                 .updateNodeStatus(UpdateNodeStatusRequest.getDefaultInstance()));
   }
 
-  /** Makes a heap that has {@link #ROOM} left until it counts as full. */
+  /** Makes a heap that counts as full after {@link #ROOM} more bytes. */
   private static HeapRoom withRoom() {
     System.gc();
     long used = ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed();
@@ -66,7 +69,7 @@ class HeapRoomTest {
 
   @Test
   @DisplayName(
-      "on a full heap new calls are refused with the figures, nodes' reports and this machine's questions are served, and all are again when there is room")
+      "on a full heap new calls are refused with the figures, nodes' reports and calls of this machine are served, and all calls are once there is room")
   void fullHeap() throws Exception {
     try (HeapRoom heap = withRoom();
         RpcFixture fixture = RpcFixture.on(heap)) {
@@ -78,7 +81,7 @@ class HeapRoomTest {
       assertTrue(ask(owner).isOk());
 
       List<byte[]> filled = new ArrayList<>();
-      // What earlier tests of this JVM held may be freed meanwhile, which makes the room larger.
+      // Memory of earlier tests may be freed meanwhile, which makes the room larger.
       Await.until(
           "the heap to be known as full",
           () -> {
@@ -88,7 +91,7 @@ class HeapRoomTest {
             System.gc();
             return heap.isFull();
           });
-      // Beyond the limit by more than what the JVM may still give back by itself.
+      // Exceeds the limit by more than the JVM may still free by itself.
       for (int i = 0; i < CHUNKS; i++) {
         filled.add(new byte[1 << 20]);
       }

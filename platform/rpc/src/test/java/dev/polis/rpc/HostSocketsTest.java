@@ -32,7 +32,7 @@ class HostSocketsTest {
   @Test
   @Tag("attack")
   @DisplayName(
-      "nothing is kept of connections that are displaced before a busy thread has taken them")
+      "no memory is kept of connections that are displaced before a busy thread has accepted them")
   void displacedBeforeTheyAreServed() throws Exception {
     ConnectionGate gate =
         new ConnectionGate(
@@ -87,7 +87,7 @@ class HostSocketsTest {
     }
   }
 
-  /** Does nothing with what is accepted. */
+  /** Ignores accepted connections. */
   @Sharable
   private static final class Nothing extends ChannelInboundHandlerAdapter {}
 }

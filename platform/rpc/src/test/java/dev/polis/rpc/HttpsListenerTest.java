@@ -98,13 +98,13 @@ class HttpsListenerTest {
     return socket;
   }
 
-  /** In TLS 1.3 a server refuses after the client thinks that all is well. */
+  /** In TLS 1.3 a server may refuse after the client has completed its handshake. */
   private static void endsInFailure(SSLSocket socket) {
     try {
       socket.getOutputStream().write(1);
       assertEquals(-1, socket.getInputStream().read());
     } catch (IOException refused) {
-      // As it should be.
+      // This is the expected end.
     }
   }
 
@@ -129,7 +129,7 @@ class HttpsListenerTest {
   }
 
   @Test
-  @DisplayName("a member is answered, and no line is logged for it")
+  @DisplayName("a member is answered without a log line")
   void member() throws Exception {
     try (HttpClient client =
         HttpClient.newBuilder()
@@ -153,7 +153,7 @@ class HttpsListenerTest {
   }
 
   @Test
-  @DisplayName("a refused certificate is one log line with the peer and the reason")
+  @DisplayName("a refused certificate gives one log line with the peer and the reason")
   void foreignCertificate() throws Exception {
     TlsIdentity foreign = userOf(CertificateAuthority.create("another cluster"));
     try (SSLSocket socket = tls(TlsContexts.context(TlsKeys.fixed(foreign), TlsTrust.anyKey()))) {
@@ -163,7 +163,7 @@ class HttpsListenerTest {
   }
 
   @Test
-  @DisplayName("a client without a certificate is one log line that says so")
+  @DisplayName("a client without a certificate gives one log line that says so")
   void noCertificate() throws Exception {
     try (SSLSocket socket = tls(TlsContexts.anonymous(TlsTrust.anyKey()))) {
       endsInFailure(socket);
@@ -172,7 +172,7 @@ class HttpsListenerTest {
   }
 
   @Test
-  @DisplayName("a client that does not trust the node is one log line that says so, 10 times")
+  @DisplayName("a client that does not trust the node gives one log line that says so, 10 times")
   void clientRefuses() throws Exception {
     for (int client = 0; client < 10; client++) {
       try (SSLSocket socket = tls(SSLContext.getDefault())) {
@@ -183,7 +183,7 @@ class HttpsListenerTest {
   }
 
   @Test
-  @DisplayName("bytes that are no TLS are one log line with the peer and the reason")
+  @DisplayName("bytes that are no TLS give one log line with the peer and the reason")
   void garbage() throws Exception {
     try (Socket socket = connect()) {
       socket.getOutputStream().write("GET / HTTP/1.1\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
@@ -192,7 +192,7 @@ class HttpsListenerTest {
   }
 
   @Test
-  @DisplayName("a peer that connects and goes without a byte is no log line")
+  @DisplayName("a peer that connects and leaves without a byte gives no log line")
   void knock() throws Exception {
     connect().close();
     try (Socket socket = connect()) {
@@ -241,7 +241,8 @@ class HttpsListenerTest {
   }
 
   @Test
-  @DisplayName("a second listener of an organ gets the requests of the first, and gives them back")
+  @DisplayName(
+      "a second listener of an organ takes over the requests of the first, and hands them back")
   void secondListener() throws Exception {
     InetSocketAddress here = listener.address();
     try (HttpClient client = client()) {
@@ -259,7 +260,7 @@ class HttpsListenerTest {
   }
 
   @Test
-  @DisplayName("the port of another organ is taken, in words")
+  @DisplayName("the port of another organ is refused with the reason")
   void portOfAnother() throws Exception {
     String refusal =
         assertThrows(IOException.class, () -> at(listener.address(), "dev.polis.other", "other"))
@@ -288,7 +289,7 @@ class HttpsListenerTest {
   }
 
   @Test
-  @DisplayName("a port that is kept open for nobody is closed when the time is up")
+  @DisplayName("a port that is kept open without a next listener closes after its time")
   void keptOpenForNobody() throws Exception {
     InetSocketAddress here = listener.address();
     listener.close(Duration.ofMillis(50));
@@ -306,7 +307,7 @@ class HttpsListenerTest {
   }
 
   @Test
-  @DisplayName("no request fails while one listener follows the other, 50 times")
+  @DisplayName("no request fails while listeners replace one another 50 times")
   void noRequestFails() throws Exception {
     InetSocketAddress here = listener.address();
     AtomicBoolean stopped = new AtomicBoolean();

@@ -19,7 +19,7 @@ class ListenerFileTest {
   @TempDir Path folder;
 
   @Test
-  @DisplayName("the file follows the listeners of the host and goes with them")
+  @DisplayName("the file follows the listeners of the host and is deleted with them")
   void followsTheHost() throws Exception {
     LogTree logs = LogTree.create();
     Path path = folder.resolve("listeners");
@@ -47,7 +47,7 @@ class ListenerFileTest {
           "the debug listener to be open in the file",
           () -> content(path).startsWith("debug 127.0.0.1:" + port + " open\n"));
       file.close();
-      assertEquals(List.of(), files(), "a file names listeners of a host that is gone");
+      assertEquals(List.of(), files(), "a file still names listeners of a closed host");
     }
   }
 

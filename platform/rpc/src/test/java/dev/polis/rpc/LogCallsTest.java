@@ -160,7 +160,7 @@ class LogCallsTest {
   }
 
   @Test
-  @DisplayName("LOG-15 the stream delivers what is logged later, and only what the filters pass")
+  @DisplayName("LOG-15 the stream delivers later entries, and only those that pass the filters")
   void log15_stream() throws Exception {
     fixture.logs.log("main").warning("before");
     Follower follower =
@@ -179,7 +179,7 @@ class LogCallsTest {
   }
 
   @Test
-  @DisplayName("responses are small, whatever the log holds, and lose nothing")
+  @DisplayName("responses are small for any content of the log, and lose no entry")
   void chunks() {
     IntStream.range(0, 4500).forEach(i -> fixture.logs.log("many").info("%d", i));
     String fat = "x".repeat(1000) + "\n";
@@ -202,7 +202,7 @@ class LogCallsTest {
   }
 
   @Test
-  @DisplayName("more readers than there is room for are refused, until one has ended")
+  @DisplayName("readers beyond the limit are refused until one has ended")
   void readersAreBounded() throws Exception {
     fixture.logs.log("main").info("line");
     List<Follower> followers = new ArrayList<>();
@@ -232,7 +232,7 @@ class LogCallsTest {
   }
 
   @Test
-  @DisplayName("LOG-17 D-23 a caller that reads slowly is told how many entries it missed, where")
+  @DisplayName("LOG-17 D-23 a slow caller gets the number and the place of missed entries")
   void log17_missedIsReported() throws Exception {
     Follower follower = follow(all("busy"));
     awaitFollowers(1);
@@ -253,7 +253,7 @@ class LogCallsTest {
   }
 
   @Test
-  @DisplayName("a stream of everything is not fed by its own entries")
+  @DisplayName("a stream of the whole log causes no entries itself")
   void noFeedback() throws Exception {
     fixture.logs.setVerbosity("rpc.curator", 9);
     Follower follower = follow(all("", CHILDREN));
@@ -271,7 +271,7 @@ class LogCallsTest {
   }
 
   @Test
-  @DisplayName("a caller that goes away leaves no reader and no thread behind")
+  @DisplayName("a caller that disconnects leaves no reader and no thread behind")
   void callersThatGoLeaveNothing() throws Exception {
     Follower follower = follow(all("main"));
     follower.request(1);
@@ -284,7 +284,7 @@ class LogCallsTest {
   }
 
   @Test
-  @DisplayName("closed streams end with UNAVAILABLE and a time to retry after, and new ones too")
+  @DisplayName("closed streams, and new ones, end with UNAVAILABLE and a time to retry after")
   void closedStreams() throws Exception {
     Follower follower = follow(all("main"));
     follower.request(1);
@@ -301,7 +301,7 @@ class LogCallsTest {
   }
 
   @Test
-  @DisplayName("a body that throws ends its own call with a reference, and nothing else")
+  @DisplayName("a stream whose code throws ends only its own call, with a reference")
   void throwingBodies() {
     fixture.host.serve(
         RpcHost.MANAGEMENT,
@@ -344,7 +344,7 @@ class LogCallsTest {
   }
 
   @Test
-  @DisplayName("unknown modes are INVALID_ARGUMENT naming the value, never silently off")
+  @DisplayName("unknown modes are INVALID_ARGUMENT with the value, and never count as off")
   void unknownModes() {
     assertInvalid("stream_mode is 7", all("a").setStreamModeValue(7));
     assertInvalid("backlog_mode is 0", all("a").setBacklogModeValue(0));
@@ -355,7 +355,7 @@ class LogCallsTest {
     assertInvalid("a..b", all("a..b"));
   }
 
-  /** A filter that only a newer client knows: field 99. */
+  /** Returns a filter of a newer client: field 99. */
   private static LogFilter ofALaterKind() {
     return LogFilter.newBuilder()
         .setUnknownFields(
@@ -366,7 +366,8 @@ class LogCallsTest {
   }
 
   @Test
-  @DisplayName("LOG-15 stream mode 0 and an empty filter are answered like a request without them")
+  @DisplayName(
+      "LOG-15 a request with stream mode 0 and an empty filter is answered like one without them")
   void zeroValuesAreAsIfNotGiven() {
     fixture.logs.log("main").info("first");
     fixture.logs.log("main.child").info("second");
@@ -378,7 +379,7 @@ class LogCallsTest {
   }
 
   @Test
-  @DisplayName("filters that are too many, unknown or contradict each other are INVALID_ARGUMENT")
+  @DisplayName("too many, unknown or contradictory filters are INVALID_ARGUMENT")
   void unusableFilters() {
     LogsRequest.Builder eleven = all("a");
     IntStream.range(0, 11).forEach(i -> eleven.addFilters(CHILDREN));
@@ -420,7 +421,7 @@ class LogCallsTest {
     return follower;
   }
 
-  /** Reads as many messages as the test asks for. */
+  /** Reads as many messages as the test requests. */
   private static final class Follower implements ClientResponseObserver<LogsRequest, LogsResponse> {
     private final List<LogEntry> backlog = new CopyOnWriteArrayList<>();
     private final List<LogEntry> stream = java.util.Collections.synchronizedList(new ArrayList<>());

@@ -36,7 +36,7 @@ class NettyTlsTest {
   }
 
   @Test
-  @DisplayName("A server takes clients that know only the curves of NIST")
+  @DisplayName("A server accepts clients that only support the curves of NIST")
   void serverTakesOtherCurves() {
     SSLEngine server = engine(NettyTls.server(keys));
 
@@ -44,7 +44,7 @@ class NettyTlsTest {
     assertTrue(groups.contains("secp256r1"), groups.toString());
     assertTrue(groups.contains("x25519"), groups.toString());
     assertEquals(List.of("TLSv1.3"), List.of(server.getEnabledProtocols()));
-    assertTrue(server.getWantClientAuth(), "clients are asked who they are");
-    assertFalse(server.getNeedClientAuth(), "and need not say");
+    assertTrue(server.getWantClientAuth(), "clients are asked for a certificate");
+    assertFalse(server.getNeedClientAuth(), "and need not send one");
   }
 }

@@ -46,7 +46,7 @@ class NonBlockingMethodsTest {
     }
   }
 
-  /** Says that no handler of it waits. */
+  /** Declares that its handlers never wait. */
   private static class Prompt extends Threads implements NonBlockingMethods {
     final List<String> changes = new ArrayList<>();
 
@@ -75,7 +75,7 @@ class NonBlockingMethodsTest {
   }
 
   @Test
-  @DisplayName("a handler that never waits runs where its request was read, another one does not")
+  @DisplayName("a handler that never waits runs on the thread that read its request, others do not")
   void whichThread() {
     try (RpcFixture fixture = new RpcFixture()) {
       var owner = fixture.asOwner();
@@ -88,7 +88,7 @@ class NonBlockingMethodsTest {
   }
 
   @Test
-  @DisplayName("a change runs on a thread of its own, whatever its handler says")
+  @DisplayName("a change runs on a thread of its own, with any declaration of its handler")
   void changes() {
     try (RpcFixture fixture = new RpcFixture()) {
       Prompt prompt = new Prompt();
@@ -101,7 +101,7 @@ class NonBlockingMethodsTest {
   }
 
   @Test
-  @DisplayName("who may not call is refused in the same words, and counted")
+  @DisplayName("a forbidden caller is refused with the same message, and counted")
   void refused() {
     try (RpcFixture fixture = new RpcFixture()) {
       fixture.host.serve(RpcHost.CURATOR, new Prompt());
@@ -120,7 +120,8 @@ class NonBlockingMethodsTest {
   }
 
   @Test
-  @DisplayName("what such a handler throws is its caller's alone, and the next call is answered")
+  @DisplayName(
+      "an exception of such a handler ends only its own call, and the next call is answered")
   void throwing() {
     try (RpcFixture fixture = new RpcFixture()) {
       AtomicBoolean broken = new AtomicBoolean(true);
@@ -146,7 +147,8 @@ class NonBlockingMethodsTest {
   }
 
   @Test
-  @DisplayName("calls go on while one that waits and one that does not take turns, none is lost")
+  @DisplayName(
+      "no call is lost while providers that wait and providers that do not replace one another")
   void replacedUnderLoad() throws Exception {
     try (RpcFixture fixture = new RpcFixture();
         ExecutorService callers = new TestThreads()) {
@@ -168,7 +170,7 @@ class NonBlockingMethodsTest {
       for (int swap = 0; swap < 20; swap++) {
         AtomicInteger next = swap % 2 == 0 ? here : elsewhere;
         int before = next.get();
-        // Away for a moment: calls are held, and the next one answers them.
+        // Without a provider for a moment: calls are held, and the next provider answers them.
         served.close();
         served = fixture.host.serve(RpcHost.CURATOR, swap % 2 == 0 ? new Prompt() : new Threads());
         Await.until("calls of the next provider", () -> next.get() > before + 10);

@@ -32,13 +32,13 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 class RedactionTest {
-  /** 32 bytes that would be seen in any way of printing them. */
+  /** A key of 32 bytes that is recognizable in any printed form. */
   private static final String TELLTALE = "TELLTALE-TELLTALE-TELLTALE-32-by";
 
   private static final ByteString SECRET = ByteString.copyFromUtf8(TELLTALE);
 
   @Test
-  @DisplayName("a secret field tells its size only, wherever in a message it is")
+  @DisplayName("a secret field shows only its size, at any place in a message")
   void secretsAreLeftOut() {
     assertAll(
         () ->
@@ -67,7 +67,8 @@ class RedactionTest {
   }
 
   @Test
-  @DisplayName("what is not secret is shown: short, on one line, bytes by their number")
+  @DisplayName(
+      "fields that are not secret are shown in short form, on one line, bytes by their number")
   void theRestIsShown() {
     String filter = "node.state == \"UP\"\nforged line" + "x".repeat(2000);
     String text = RedactedText.of(GetNodesRequest.newBuilder().setFilter(filter).build());
@@ -81,7 +82,7 @@ class RedactionTest {
   }
 
   @Test
-  @DisplayName("fields whose names speak of secrets are marked")
+  @DisplayName("fields with names of secrets are marked as secret")
   void secretsAreMarked() {
     List<Descriptor> messages =
         List.of(
@@ -110,7 +111,7 @@ class RedactionTest {
   }
 
   @Test
-  @DisplayName("RPC-05 D-05 keys and tickets of calls are in no log entry, at no verbosity")
+  @DisplayName("RPC-05 D-05 keys and tickets of calls are in no log entry at any verbosity")
   void rpc05_noSecretInAnyLog() {
     try (RpcFixture fixture = new RpcFixture()) {
       fixture.logs.setVerbosity("rpc.curator", 9);
@@ -165,7 +166,7 @@ class RedactionTest {
 
   @Test
   @DisplayName(
-      "deeds of people are audited with who, what, outcome and time; reads are not; a node's own reports stand apart")
+      "changes by people are audited with caller, call, outcome and time; reads are not; a node's own reports are separate")
   void deedsAreAudited() {
     try (RpcFixture fixture = new RpcFixture()) {
       fixture.host.serve(

@@ -19,8 +19,7 @@ class RequestRoomTest {
 
   @Test
   @Tag("attack")
-  @DisplayName(
-      "many requests of one caller end one of its own, not the larger one of another caller")
+  @DisplayName("many requests of one caller end one of that caller, not a larger one of another")
   void largestOfTheCallerWithTheMost() {
     RequestRoom.Requests honest = begin("honest", "honest");
     honest.arriving(40);
@@ -37,7 +36,7 @@ class RequestRoomTest {
   }
 
   @Test
-  @DisplayName("a call that has ended is not counted any more, whatever still comes of it")
+  @DisplayName("an ended call is no longer counted, with any later bytes of it")
   void endedIsNotCounted() {
     RequestRoom.Requests call = begin("caller", "call");
     call.arriving(50);
@@ -49,7 +48,8 @@ class RequestRoomTest {
   }
 
   @Test
-  @DisplayName("what a handler has taken is free again, and a limit that is lowered counts at once")
+  @DisplayName(
+      "memory that a handler has taken over is free again, and a lowered limit applies at once")
   void takenIsFree() {
     RequestRoom.Requests stream = begin("caller", "stream");
     for (int message = 0; message < 10; message++) {

@@ -56,10 +56,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 class RpcAuthorizationTest {
-  /** So often each stream is tried: a refusal that leaked something would add up. */
+  /** The number of attempts on each stream, with which a leak of a refusal adds up. */
   private static final int STREAM_ATTEMPTS = 20;
 
-  /** Streams that anybody may call; what they answer is the handler's affair. */
+  /** The streams that all callers may call, whose handlers decide the answer. */
   private static final Set<String> OPEN =
       Set.of(
           "metropolis.node.core.curator.proto.api.CuratorLocal/GetCurrentLeader",
@@ -100,7 +100,8 @@ class RpcAuthorizationTest {
   }
 
   @Test
-  @DisplayName("RPC-01 a manager is let in, a node only where it may, a self-signed caller nowhere")
+  @DisplayName(
+      "RPC-01 a manager is admitted, a node only where it may call, a self-signed caller nowhere")
   void rpc01_permissionsDecide() {
     ManagedChannel node = fixture.as(fixture.node());
     ManagedChannel stranger =
@@ -114,7 +115,7 @@ class RpcAuthorizationTest {
   }
 
   @Test
-  @DisplayName("a refusal says what is missing and who asked")
+  @DisplayName("a refusal names the missing permission and the caller")
   void refusalsAreWorded() {
     TlsIdentity node = fixture.node();
 
@@ -129,7 +130,7 @@ class RpcAuthorizationTest {
   }
 
   @Test
-  @DisplayName("RPC-02 a method without a rule is INTERNAL for everybody, never open")
+  @DisplayName("RPC-02 a method without a rule is INTERNAL for all callers, never open")
   void rpc02_missingRuleIsRefused() {
     MethodDescriptor<LogsRequest, LogsRequest> lawless =
         MethodDescriptor.<LogsRequest, LogsRequest>newBuilder()
@@ -199,7 +200,10 @@ class RpcAuthorizationTest {
                 .build(new JcaContentSignerBuilder("SHA256withRSA").build(pair.getPrivate())));
   }
 
-  /** A client as others may write it: any key, any chain, believing anybody. */
+  /**
+   * Makes a client as other projects may write it: with any key and chain, and without checks of
+   * the server.
+   */
   private ManagedChannel dial(PrivateKey key, X509Certificate... chain) throws Exception {
     InetSocketAddress address = fixture.host.address(RpcHost.CURATOR);
     SslContext tls =
@@ -213,7 +217,7 @@ class RpcAuthorizationTest {
   }
 
   @Test
-  @DisplayName("RPC-03 D-02 every streaming method refuses strangers, and the host serves on")
+  @DisplayName("RPC-03 D-02 every streaming method refuses strangers, and the host keeps serving")
   void rpc03_streamsRefuseStrangers() throws Exception {
     for (ServiceDescriptor service : AuthorizationMatrixTest.services()) {
       fixture.host.serve(RpcHost.MANAGEMENT, RpcFixture.reaching(service));
@@ -241,11 +245,13 @@ class RpcAuthorizationTest {
           AuthorizationMatrixTest.call(owner, method).getDescription(),
           method.getFullMethodName());
     }
-    assertTrue(refused >= 4 * STREAM_ATTEMPTS, "only " + refused + " refusals; what was called?");
+    assertTrue(
+        refused >= 4 * STREAM_ATTEMPTS,
+        "only " + refused + " refusals: too few methods were called");
     assertEquals("reached", ticket(fixture.asOwner()).getDescription());
   }
 
-  /** Every method of the wire format whose request or answer is a stream. */
+  /** Returns every method of the wire format whose request or answer is a stream. */
   private static List<MethodDescriptor<Message, Message>> streaming() throws Exception {
     return AuthorizationMatrixTest.services().stream()
         .flatMap(service -> service.getMethods().stream())
@@ -256,7 +262,7 @@ class RpcAuthorizationTest {
 
   @Test
   @DisplayName(
-      "a self-signed caller of an open method is known by its key, any other stranger is not")
+      "a self-signed caller of an open method is identified by its key, any other stranger is not")
   void strangersAreKnownByTheirKey() {
     AtomicReference<RpcPeer> seen = new AtomicReference<>();
     fixture.host.serve(
@@ -293,7 +299,7 @@ class RpcAuthorizationTest {
   @Test
   @Tag("attack")
   @DisplayName(
-      "the plain-text listener opens with its first service and takes each caller for a stranger")
+      "the plain-text listener opens with its first service and treats each caller as a stranger")
   void plainTextKnowsNobody() {
     assertFalse(open(RpcHost.DEBUG));
     fixture.host.serve(RpcHost.DEBUG, RpcFixture.reaching(CuratorLocalGrpc.getServiceDescriptor()));
@@ -313,7 +319,8 @@ class RpcAuthorizationTest {
 
   @Test
   @Tag("attack")
-  @DisplayName("the plain-text listener is reached at its address and at no other of the machine")
+  @DisplayName(
+      "the plain-text listener is reachable only at its address, not at the machine's others")
   void plainTextStaysAtItsAddress() throws Exception {
     fixture.host.serve(RpcHost.DEBUG, RpcFixture.reaching(CuratorLocalGrpc.getServiceDescriptor()));
     InetSocketAddress own = fixture.host.address(RpcHost.DEBUG);
@@ -325,7 +332,7 @@ class RpcAuthorizationTest {
             .collect(Collectors.toCollection(ArrayList::new));
     others.add(InetAddress.ofLiteral("127.0.0.2"));
     for (InetAddress other : others) {
-      // An interface of another test may vanish meanwhile, and its address has no route then.
+      // An interface of another test may disappear meanwhile, and then its address has no route.
       try (Socket socket = new Socket(Proxy.NO_PROXY)) {
         assertThrows(
             SocketException.class,
@@ -351,7 +358,7 @@ class RpcAuthorizationTest {
   }
 
   @Test
-  @DisplayName("a client that expects another node, or another cluster, does not talk to this one")
+  @DisplayName("a client that expects another node, or another cluster, refuses this one")
   void clientsKnowWhomTheyCall() {
     TlsIdentity owner = fixture.user("owner");
     CertificateAuthority foreign = CertificateAuthority.create("Another cluster");
@@ -382,7 +389,7 @@ class RpcAuthorizationTest {
   }
 
   @Test
-  @DisplayName("a peer's unauthenticated key is optional, and absent for the anonymous")
+  @DisplayName("a peer's unauthenticated key is optional, and absent for an anonymous peer")
   void keyIsOptional() {
     assertEquals(Optional.empty(), RpcPeer.Unauthenticated.anonymous().publicKey());
   }

@@ -44,7 +44,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 class RpcConnectionTest {
-  /** Answers one question, and holds streams open. */
+  /** Answers one call, and keeps streams open. */
   private static final class Answering extends CuratorGrpc.CuratorImplBase {
     final CountDownLatch cancelled = new CountDownLatch(1);
 
@@ -72,14 +72,14 @@ class RpcConnectionTest {
   @Test
   @Timeout(20)
   @Tag("attack")
-  @DisplayName("garbage on a TLS port ends that connection and nothing else")
+  @DisplayName("garbage on a TLS port ends only that connection")
   void garbageIsDropped() throws Exception {
     try (RpcFixture fixture = new RpcFixture()) {
       Answering service = new Answering();
       fixture.host.serve(RpcHost.CURATOR, service);
       ManagedChannel owner = fixture.asOwner();
       assertTrue(ask(owner).isOk());
-      // A channel dials again unseen; a stream ends with its connection.
+      // A channel would silently reconnect; a stream ends with its connection.
       CuratorGrpc.newBlockingStub(fixture.as(fixture.node()))
           .watch(WatchRequest.getDefaultInstance())
           .next();
@@ -100,8 +100,7 @@ class RpcConnectionTest {
   @Test
   @Timeout(20)
   @Tag("attack")
-  @DisplayName(
-      "a handshake that goes nowhere is cut off after its time, which is 10 s unless told otherwise")
+  @DisplayName("a handshake without progress is cut off after its time, which is 10 s by default")
   void slowHandshakeIsCutOff() throws Exception {
     assertEquals(Duration.ofSeconds(10), RpcSettings.Limits.DEFAULT.handshakeTime());
     Duration limit = Duration.ofMillis(700);
@@ -120,8 +119,7 @@ class RpcConnectionTest {
 
   @Test
   @Timeout(20)
-  @DisplayName(
-      "garbage on a port in plain text is not logged by gRPC, which would add a stack trace")
+  @DisplayName("garbage on a plain-text port is not logged by gRPC, which would add a stack trace")
   void garbageIsNotLogged() throws Exception {
     List<String> logged = new CopyOnWriteArrayList<>();
     Handler records =
@@ -139,7 +137,7 @@ class RpcConnectionTest {
         };
     Logger grpc = Logger.getLogger("io.grpc.netty");
     grpc.addHandler(records);
-    // Closing the fixture waits for its connections to end, which is when it would be logged.
+    // Closing the fixture waits for the end of its connections, at which gRPC would log.
     try (RpcFixture fixture = new RpcFixture()) {
       fixture.host.serve(RpcHost.DEBUG, new Answering());
       try (Socket socket = connect(fixture, RpcHost.DEBUG)) {
@@ -166,7 +164,7 @@ class RpcConnectionTest {
     InputStream in = socket.getInputStream();
     try {
       while (in.read() >= 0) {
-        // An alert may come before the end.
+        // An alert may precede the end.
       }
       return true;
     } catch (java.net.SocketTimeoutException open) {
@@ -179,7 +177,7 @@ class RpcConnectionTest {
   @Test
   @Timeout(20)
   @Tag("attack")
-  @DisplayName("strangers beyond their limit give way to newer ones, members stay")
+  @DisplayName("newer strangers displace older ones beyond the limit, and members stay")
   void connectionsAreBounded() throws Exception {
     ConnectionLimits two = new ConnectionLimits(8, 2, 2, 100);
     try (RpcFixture fixture =
@@ -206,7 +204,7 @@ class RpcConnectionTest {
 
   @Test
   @Timeout(30)
-  @DisplayName("a flood of connections is named by the listener's status")
+  @DisplayName("the listener's status names a flood of connections")
   void floodIsNamed() throws Exception {
     ConnectionLimits few = new ConnectionLimits(8, 2, 2, 1);
     try (RpcFixture fixture =
@@ -229,7 +227,7 @@ class RpcConnectionTest {
   }
 
   @Test
-  @DisplayName("renewed credentials are presented to new connections, old connections live on")
+  @DisplayName("renewed credentials are presented to new connections, and old connections continue")
   void credentialsRotate() {
     try (RpcFixture fixture = new RpcFixture()) {
       fixture.host.serve(RpcHost.CURATOR, new Answering());
@@ -281,7 +279,9 @@ class RpcConnectionTest {
       assertAll(
           () -> assertEquals(Status.Code.UNAUTHENTICATED, ended.getStatus().getCode()),
           () -> assertEquals(Status.Code.UNAUTHENTICATED, refused.getCode()),
-          () -> assertTrue(service.cancelled.await(5, TimeUnit.SECONDS), "handler not told"),
+          () ->
+              assertTrue(
+                  service.cancelled.await(5, TimeUnit.SECONDS), "the handler was not notified"),
           () -> assertTrue(ask(innocent).isOk()));
     }
   }
@@ -317,8 +317,7 @@ class RpcConnectionTest {
   }
 
   @Test
-  @DisplayName(
-      "a node that forgets its credentials closes its TLS listeners and can open them again")
+  @DisplayName("a node that drops its credentials closes its TLS listeners and can open them again")
   void forgottenCredentialsCloseListeners() {
     try (RpcFixture fixture = new RpcFixture()) {
       fixture.host.forget();

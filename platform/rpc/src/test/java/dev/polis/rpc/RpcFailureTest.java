@@ -55,7 +55,7 @@ class RpcFailureTest {
       observer.onCompleted();
     }
 
-    // Handlers written in other ways may throw what their signature does not say.
+    // Handlers may throw undeclared exceptions.
     @SuppressWarnings("unchecked")
     private static <E extends Throwable> void sneak(Throwable failure) throws E {
       throw (E) failure;
@@ -71,7 +71,7 @@ class RpcFailureTest {
 
   @Test
   @DisplayName(
-      "D-03 what a handler throws ends its call with the right code, and the host serves on")
+      "D-03 an exception of a handler ends its call with the right code, and the host keeps serving")
   void d03_exceptionsAreMapped() {
     Failing service = new Failing();
     fixture.host.serve(RpcHost.CURATOR, service);
@@ -103,7 +103,8 @@ class RpcFailureTest {
   }
 
   @Test
-  @DisplayName("a refusal that quotes a huge value is cut, and other calls of the connection live")
+  @DisplayName(
+      "a refusal that quotes a huge value is cut, and other calls of the connection continue")
   void longWordsAreCut() {
     Failing service = new Failing();
     fixture.host.serve(RpcHost.CURATOR, service);
@@ -126,7 +127,7 @@ class RpcFailureTest {
   }
 
   @Test
-  @DisplayName("an internal error is told by reference, under which the log has its stack")
+  @DisplayName("an internal error is reported with a reference, under which the log has its stack")
   void defectsAreLoggedByReference() {
     Failing service = new Failing();
     service.failure = Optional.of(new IllegalStateException("boom"));
@@ -147,7 +148,7 @@ class RpcFailureTest {
 
   @Test
   @DisplayName(
-      "requests that are no messages, too many or none at all are the caller's fault, never INTERNAL")
+      "requests that are invalid, too many or missing are the caller's fault, never INTERNAL")
   void badRequestsAreInvalid() throws Exception {
     fixture.host.serve(RpcHost.CURATOR, new Failing());
     ManagedChannel owner = fixture.asOwner();
@@ -157,14 +158,14 @@ class RpcFailureTest {
             assertEquals(
                 Status.Code.INVALID_ARGUMENT, raw(owner, new byte[] {(byte) 0xff}), "malformed"),
         () -> assertEquals(Status.Code.INVALID_ARGUMENT, raw(owner), "none"),
-        // gRPC itself resets a call of this kind that has two requests.
+        // gRPC itself resets a call of this kind with two requests.
         () -> assertEquals(Status.Code.CANCELLED, raw(owner, new byte[0], new byte[0]), "two"),
         () -> assertEquals(Status.Code.OK, raw(owner, new byte[0])),
         () -> assertTrue(configure(owner).isOk()));
   }
 
   @Test
-  @DisplayName("random bytes to every method of every service are never INTERNAL or UNKNOWN")
+  @DisplayName("random bytes to every method of every service never give INTERNAL or UNKNOWN")
   void fuzzedRequestsAreNeverInternal() throws Exception {
     for (ServiceDescriptor service : AuthorizationMatrixTest.services()) {
       fixture.host.serve(
@@ -214,7 +215,7 @@ class RpcFailureTest {
     return raw(channel, "metropolis.proto.api.Management/ConfigureCluster", requests);
   }
 
-  /** Sends bytes as they are, as many requests as given. */
+  /** Sends each of the byte arrays as one request, unchanged. */
   private static Status.Code raw(ManagedChannel channel, String method, byte[]... requests)
       throws Exception {
     CompletableFuture<Status> ended = new CompletableFuture<>();

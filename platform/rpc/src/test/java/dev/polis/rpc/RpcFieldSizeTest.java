@@ -31,7 +31,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What becomes of requests whose fields are larger than the rules at the fields say. */
+/** Sends requests whose fields are larger than their rules allow. */
 @Timeout(120)
 class RpcFieldSizeTest {
   private final RpcFixture fixture = new RpcFixture();
@@ -72,7 +72,7 @@ class RpcFieldSizeTest {
         .getInputType();
   }
 
-  /** Lists the ways from a request to each field of it and of the messages in it. */
+  /** Lists the paths from a request to each of its fields, also in nested messages. */
   private static List<List<FieldDescriptor>> paths(Descriptor type) {
     List<List<FieldDescriptor>> found = new ArrayList<>();
     collect(type, List.of(), found);
@@ -96,7 +96,8 @@ class RpcFieldSizeTest {
   }
 
   @Test
-  @DisplayName("every field of every request that has no size by its type states its largest size")
+  @DisplayName(
+      "every field of every request whose type does not limit its size states its largest size")
   void everyFieldHasARule() {
     List<String> missing = new ArrayList<>();
     for (ServiceDescriptor service : services) {
@@ -119,7 +120,7 @@ class RpcFieldSizeTest {
   @Test
   @Tag("attack")
   @DisplayName(
-      "each field of each method is taken at its largest size and refused beyond it, with name, size and limit")
+      "each field of each method is accepted at its largest size and refused beyond it, with name, size and limit")
   void everyFieldIsChecked() {
     ManagedChannel owner = fixture.asOwner();
     ManagedChannel node = fixture.as(fixture.node());
@@ -150,7 +151,7 @@ class RpcFieldSizeTest {
     assertTrue(checked > 100, "only " + checked + " rules were found");
   }
 
-  /** Is a number of bytes of one element, or of elements. */
+  /** Holds a size in bytes of one element, or in elements. */
   private record Size(int bytes, int items, int limit) {
     static Size bytes(int limit) {
       return new Size(limit, 1, limit);
@@ -230,9 +231,9 @@ class RpcFieldSizeTest {
   @Test
   @Tag("attack")
   @DisplayName(
-      "a small message that becomes too large when it is decompressed reaches no handler, and others are served")
+      "a small message that is too large after decompression reaches no handler, and others are served")
   void decompressedTooLarge() {
-    // Four times the limit of a message; compressed it is a thousandth of that.
+    // Four times the limit of a message; compressed it is a thousandth of this.
     GetNodesRequest bomb =
         GetNodesRequest.newBuilder()
             .setFilter("x".repeat(4 * RpcSettings.Limits.DEFAULT.messageBytes()))
@@ -259,7 +260,7 @@ class RpcFieldSizeTest {
   }
 
   @Test
-  @DisplayName("letters that are several bytes count as these")
+  @DisplayName("letters of several bytes count with all their bytes")
   void lettersOfSeveralBytes() {
     int limit =
         FieldRules.Rule.of(GetNodesRequest.getDescriptor().findFieldByName("filter")).bytes();
@@ -278,7 +279,7 @@ class RpcFieldSizeTest {
   }
 
   @Test
-  @DisplayName("fields that nobody knows are bounded together")
+  @DisplayName("unknown fields are bounded together")
   void unknownFields() {
     UnknownFieldSet large =
         UnknownFieldSet.newBuilder()

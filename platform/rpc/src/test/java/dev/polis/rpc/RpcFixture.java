@@ -33,7 +33,7 @@ import java.util.concurrent.Callable;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
 
-/** A host with a cluster of its own behind it, and callers of every kind. */
+/** Runs a host with a cluster of its own, and makes callers of every kind. */
 final class RpcFixture implements AutoCloseable {
   static final Duration PATIENCE = Duration.ofSeconds(10);
 
@@ -59,7 +59,7 @@ final class RpcFixture implements AutoCloseable {
     this(limits, logs -> AuditLog.discarding(logs.log("rpc.audit")));
   }
 
-  /** Makes a fixture whose audit log is the test's. */
+  /** Makes a fixture with the test's own audit log. */
   static RpcFixture audited(Function<LogTree, AuditLog> audit) {
     RpcFixture fixture = new RpcFixture(RpcSettings.Limits.DEFAULT, audit);
     fixture.host.identify(fixture.credentials);
@@ -148,7 +148,7 @@ final class RpcFixture implements AutoCloseable {
                 .toList()));
   }
 
-  /** Counts the connections of a listener. */
+  /** Returns the number of connections of a listener. */
   RpcStatistics.Port port(String name) {
     return host.statistics().ports().stream()
         .filter(port -> port.name().equals(name))
@@ -156,7 +156,7 @@ final class RpcFixture implements AutoCloseable {
         .orElseThrow();
   }
 
-  /** Every line of every journal, so that what must not be there can be looked for. */
+  /** Returns every line of every journal, so that a test can search for forbidden text. */
   List<String> log() {
     return log("");
   }
@@ -177,7 +177,7 @@ final class RpcFixture implements AutoCloseable {
         };
   }
 
-  /** Serves all methods of a service: unary and server-streaming ones by {@code answer}. */
+  /** Serves all methods of a service: unary and server-streaming ones with {@code answer}. */
   static BindableService serving(
       ServiceDescriptor service,
       Function<MethodDescriptor<Message, Message>, ServerCallHandler<Message, Message>> handler) {
@@ -191,7 +191,7 @@ final class RpcFixture implements AutoCloseable {
     };
   }
 
-  /** Serves all methods of a service by saying that the handler was reached. */
+  /** Serves all methods of a service with an error which shows that the handler was reached. */
   static BindableService reaching(ServiceDescriptor service) {
     return serving(
         service,
@@ -202,7 +202,7 @@ final class RpcFixture implements AutoCloseable {
             });
   }
 
-  // Descriptors of generated services carry messages.
+  // Descriptors of generated services contain the message types.
   @SuppressWarnings("unchecked")
   static MethodDescriptor<Message, Message> typed(MethodDescriptor<?, ?> method) {
     return (MethodDescriptor<Message, Message>) method;

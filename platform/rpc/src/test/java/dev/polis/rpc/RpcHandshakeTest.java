@@ -55,15 +55,21 @@ import org.junit.jupiter.api.Test;
 class RpcHandshakeTest {
   private static final Duration PATIENCE = Duration.ofSeconds(20);
 
-  /** Fit into a handshake, and read they take fifty times their bytes. */
+  /**
+   * The names of a certificate that fits into a handshake, and takes fifty times its bytes when
+   * read.
+   */
   private static final int NAMES = 3000;
 
-  /** A caller with so many certificates still gets the reason: only one is accepted. */
+  /**
+   * The longest chain whose caller still gets the reason of the refusal: only one certificate is
+   * accepted.
+   */
   private static final int LONGEST_CHAIN = 2;
 
   private static final String FAILED = "TLS handshake with ";
 
-  /** Answers, and keeps who asked. */
+  /** Answers, and keeps the caller. */
   private static final class Asked extends CuratorLocalGrpc.CuratorLocalImplBase {
     final AtomicReference<RpcPeer> caller = new AtomicReference<>();
 
@@ -77,7 +83,7 @@ class RpcHandshakeTest {
   }
 
   private static TlsIdentity nameless(KeyPair pair) throws Exception {
-    TlsContexts.clientParameters(); // the class makes such certificates readable
+    TlsContexts.clientParameters(); // this class makes such certificates readable
     X509Certificate certificate =
         (X509Certificate)
             CertificateFactory.getInstance("X.509")
@@ -85,7 +91,7 @@ class RpcHandshakeTest {
     return TlsIdentity.of(pair.getPrivate(), certificate);
   }
 
-  /** A channel that has nothing of ours but the key manager: gRPC's own defaults for TLS. */
+  /** Makes a channel with gRPC's own defaults for TLS, and only our key manager. */
   private static ManagedChannel foreign(RpcFixture fixture, KeyPair pair) throws Exception {
     return fixture.keep(
         NettyChannelBuilder.forAddress(fixture.host.address(RpcHost.CURATOR))
@@ -125,7 +131,7 @@ class RpcHandshakeTest {
 
   @Test
   @DisplayName(
-      "a caller whose certificate has no names is known by its key where strangers may call")
+      "a caller whose certificate has no names is identified by its key where strangers may call")
   void namelessCaller() throws Exception {
     try (RpcFixture fixture = new RpcFixture()) {
       Asked service = new Asked();
@@ -161,7 +167,7 @@ class RpcHandshakeTest {
 
   @Test
   @DisplayName(
-      "a handshake with bytes that are no TLS is one log line with the peer and the reason")
+      "a handshake with bytes that are no TLS gives one log line with the peer and the reason")
   void garbage() throws Exception {
     try (RpcFixture fixture = new RpcFixture();
         Socket socket = connect(fixture)) {
@@ -171,7 +177,7 @@ class RpcHandshakeTest {
   }
 
   @Test
-  @DisplayName("a chain of certificates that is too long is one log line with peer and reason")
+  @DisplayName("a chain of certificates that is too long gives one log line with peer and reason")
   void longChain() throws Exception {
     try (RpcFixture fixture = new RpcFixture()) {
       TlsIdentity user = fixture.user("owner");
@@ -188,7 +194,7 @@ class RpcHandshakeTest {
 
   @Test
   @Tag("attack")
-  @DisplayName("a certificate of very many names gets no handshake, and is one log line")
+  @DisplayName("a certificate with very many names gets no handshake, and gives one log line")
   void manyNames() throws Exception {
     KeyPair pair = Ed25519.generate();
     GeneralName[] names = new GeneralName[NAMES];
@@ -217,7 +223,7 @@ class RpcHandshakeTest {
   }
 
   @Test
-  @DisplayName("a client that does not trust the node is one log line that says so")
+  @DisplayName("a client that does not trust the node gives one log line that says so")
   void clientRefuses() throws Exception {
     try (RpcFixture fixture = new RpcFixture();
         SSLSocket socket = tls(fixture, SSLContext.getDefault())) {
@@ -227,7 +233,7 @@ class RpcHandshakeTest {
   }
 
   @Test
-  @DisplayName("a client that does not ask for HTTP/2 is one log line that says so")
+  @DisplayName("a client that does not request HTTP/2 gives one log line that says so")
   void otherProtocol() throws Exception {
     try (RpcFixture fixture = new RpcFixture();
         SSLSocket socket = tls(fixture, TlsContexts.anonymous(TlsTrust.anyKey()))) {
@@ -237,7 +243,7 @@ class RpcHandshakeTest {
   }
 
   @Test
-  @DisplayName("a handshake that takes too long is one log line that says how long")
+  @DisplayName("a handshake that takes too long gives one log line with the time")
   void tooSlow() throws Exception {
     try (RpcFixture fixture =
             new RpcFixture(
@@ -249,7 +255,7 @@ class RpcHandshakeTest {
   }
 
   @Test
-  @DisplayName("a peer that breaks off is one log line, one that only knocks is none")
+  @DisplayName("a peer that breaks off gives one log line, one that only connects gives none")
   void brokenOff() throws Exception {
     try (RpcFixture fixture = new RpcFixture()) {
       connect(fixture).close();
@@ -263,7 +269,7 @@ class RpcHandshakeTest {
 
   @Test
   @DisplayName(
-      "a flood of garbage is a few log lines, and the next one says how many were left out")
+      "a flood of garbage gives a few log lines, and the next one has the number of omitted ones")
   void flood() throws Exception {
     int flood = 200;
     try (RpcFixture fixture = new RpcFixture()) {
@@ -273,7 +279,7 @@ class RpcHandshakeTest {
           socket.shutdownOutput();
           socket.getInputStream().readAllBytes();
         } catch (IOException reset) {
-          // The other side was faster.
+          // The other side closed first.
         }
       }
       Await.until(
@@ -284,7 +290,7 @@ class RpcHandshakeTest {
               socket.getOutputStream().write("no TLS".getBytes(StandardCharsets.US_ASCII));
               socket.getInputStream().readAllBytes();
             } catch (IOException reset) {
-              // As above.
+              // The other side closed first.
             }
             return lines(fixture).stream().anyMatch(line -> line.contains(" more failed"));
           });
@@ -302,13 +308,13 @@ class RpcHandshakeTest {
     return socket;
   }
 
-  /** In TLS 1.3 a server refuses after the client thinks that all is well. */
+  /** In TLS 1.3 a server may refuse after the client has completed its handshake. */
   private static void endsInFailure(SSLSocket socket) {
     try {
       socket.getOutputStream().write(1);
       assertEquals(-1, socket.getInputStream().read());
     } catch (IOException refused) {
-      // As it should be.
+      // This is the expected end.
     }
   }
 }

@@ -71,7 +71,7 @@ class RpcHoldTest {
         .build();
   }
 
-  /** Answers when the test lets it. */
+  /** Answers when the test allows it. */
   private static final class Slow extends CuratorGrpc.CuratorImplBase {
     final CountDownLatch entered = new CountDownLatch(1);
     final CountDownLatch mayAnswer = new CountDownLatch(1);
@@ -104,8 +104,7 @@ class RpcHoldTest {
   }
 
   @Test
-  @DisplayName(
-      "calls made while the provider is away wait and go to its successor, all of them, once")
+  @DisplayName("calls during the absence of the provider wait, and each reaches its successor once")
   void callsWaitForTheSuccessor() throws Exception {
     try (RpcFixture fixture = new RpcFixture()) {
       ManagedChannel owner = fixture.asOwner();
@@ -139,7 +138,8 @@ class RpcHoldTest {
   }
 
   @Test
-  @DisplayName("a caller who is removed while its call waits is told, and its call waits no more")
+  @DisplayName(
+      "a caller that is removed while its call waits is refused at once, and its call ends")
   void removedWhileItWaits() throws Exception {
     try (RpcFixture fixture = new RpcFixture()) {
       TlsIdentity removed = fixture.user("owner");
@@ -165,7 +165,7 @@ class RpcHoldTest {
   }
 
   @Test
-  @DisplayName("a provider beside another takes the new calls; when either goes the other serves")
+  @DisplayName("a provider beside another gets the new calls; when either stops, the other serves")
   void sideBySide() {
     try (RpcFixture fixture = new RpcFixture()) {
       ManagedChannel owner = fixture.asOwner();
@@ -183,7 +183,8 @@ class RpcHoldTest {
   }
 
   @Test
-  @DisplayName("a call waits no longer than the host bears, and is told when to come back")
+  @DisplayName(
+      "a call waits at most for the host's limit, and is then refused with a time to call again")
   void waitIsBounded() {
     try (RpcFixture fixture = new RpcFixture(usual -> usual.withHold(10, Duration.ofMillis(300)))) {
       ManagedChannel owner = fixture.asOwner();
@@ -204,7 +205,7 @@ class RpcHoldTest {
   }
 
   @Test
-  @DisplayName("no more calls wait than the host bears; the others are told at once")
+  @DisplayName("at most the host's number of calls wait; the others are refused at once")
   void numberIsBounded() throws Exception {
     try (RpcFixture fixture = new RpcFixture(usual -> usual.withHold(2, Duration.ofSeconds(20)))) {
       ManagedChannel owner = fixture.asOwner();
@@ -224,8 +225,7 @@ class RpcHoldTest {
   }
 
   @Test
-  @DisplayName(
-      "a held call keeps its caller's deadline, and a caller that goes gives its place back")
+  @DisplayName("a held call keeps its caller's deadline, and a caller that leaves frees its place")
   void deadlineIsKept() throws Exception {
     try (RpcFixture fixture = new RpcFixture()) {
       ManagedChannel owner = fixture.asOwner();
@@ -245,7 +245,8 @@ class RpcHoldTest {
 
   @Test
   @Tag("attack")
-  @DisplayName("strangers are refused at once while a provider is away, and take no member's place")
+  @DisplayName(
+      "strangers are refused at once while a provider is absent, and take no member's place")
   void strangersAreNotHeld() throws Exception {
     try (RpcFixture fixture = new RpcFixture(usual -> usual.withHold(1, Duration.ofSeconds(20)))) {
       fixture.host.serve(RpcHost.CURATOR, new Named("first")).close();
@@ -267,7 +268,7 @@ class RpcHoldTest {
 
   @Test
   @Tag("attack")
-  @DisplayName("no place is held for strangers, also not for a method that they may call")
+  @DisplayName("no call of a stranger is held, also not of a method that it may call")
   void openMethodsAreNotHeld() throws Exception {
     try (RpcFixture fixture = new RpcFixture(usual -> usual.withHold(1, Duration.ofSeconds(20)))) {
       fixture.host.serve(RpcHost.CURATOR, new CuratorLocalGrpc.CuratorLocalImplBase() {}).close();
@@ -285,7 +286,8 @@ class RpcHoldTest {
   }
 
   @Test
-  @DisplayName("D-46 a provider that goes finishes its calls in flight, and is waited for")
+  @DisplayName(
+      "D-46 a provider that stops finishes its calls in flight, and the stop waits for them")
   void callsInFlightAreDrained() throws Exception {
     try (RpcFixture fixture = new RpcFixture()) {
       ManagedChannel owner = fixture.asOwner();
@@ -311,8 +313,7 @@ class RpcHoldTest {
   }
 
   @Test
-  @DisplayName(
-      "a call that is stuck is ended when draining takes too long, and its handler interrupted")
+  @DisplayName("a stuck call is ended when draining takes too long, and its handler is interrupted")
   void drainIsBounded() throws Exception {
     try (RpcFixture fixture = new RpcFixture(usual -> usual.withDrain(Duration.ofMillis(200)))) {
       ManagedChannel owner = fixture.asOwner();
@@ -329,9 +330,9 @@ class RpcHoldTest {
   }
 
   @Test
-  @DisplayName("a handler may take its own service away without waiting for itself")
+  @DisplayName("a handler may withdraw its own service without waiting for itself")
   void handlerMayRemoveItself() throws Exception {
-    // Longer than this test is given: waiting for itself would be seen.
+    // Longer than the limit of this test, so that a wait for itself would show.
     try (RpcFixture fixture = new RpcFixture(usual -> usual.withDrain(Duration.ofMinutes(1)))) {
       AtomicReference<RpcRegistration> own = new AtomicReference<>();
       own.set(
@@ -354,7 +355,7 @@ class RpcHoldTest {
 
   @Test
   @DisplayName(
-      "streams of a provider that goes end with UNAVAILABLE and a delay; new ones are refused the same way")
+      "streams of a provider that stops end with UNAVAILABLE and a delay; new ones are refused in the same way")
   void streamsEnd() throws Exception {
     try (RpcFixture fixture = new RpcFixture()) {
       CountDownLatch interrupted = new CountDownLatch(1);
@@ -393,7 +394,7 @@ class RpcHoldTest {
   }
 
   @Test
-  @DisplayName("a handler's thread is interrupted when its caller goes")
+  @DisplayName("a handler's thread is interrupted when its caller leaves")
   void callerGoneInterruptsHandler() throws Exception {
     try (RpcFixture fixture = new RpcFixture()) {
       Slow slow = new Slow();
@@ -411,7 +412,7 @@ class RpcHoldTest {
   }
 
   @Test
-  @DisplayName("the caller's deadline reaches the handler, and calls the handler makes itself")
+  @DisplayName("the caller's deadline reaches the handler, and the calls that the handler makes")
   void deadlineReachesTheHandler() {
     try (RpcFixture fixture = new RpcFixture()) {
       AtomicReference<Deadline> seen = new AtomicReference<>();
@@ -435,7 +436,7 @@ class RpcHoldTest {
   }
 
   @Test
-  @DisplayName("what nobody ever served is UNIMPLEMENTED, in words and at once")
+  @DisplayName("a method that was never served is UNIMPLEMENTED at once, with the reason")
   void unknownIsUnimplemented() {
     try (RpcFixture fixture = new RpcFixture()) {
       Status status = RpcFixture.statusOf(() -> ask(fixture.asOwner()));

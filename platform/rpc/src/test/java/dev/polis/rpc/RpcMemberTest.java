@@ -34,16 +34,19 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Members of the cluster that want harm, or were members. */
+/** Attacks a host as a hostile or a former member of the cluster. */
 @Timeout(60)
 class RpcMemberTest {
-  /** Of which requests may take a quarter; more than a JVM of tests has in use. */
+  /**
+   * The assumed heap, of which requests may take a quarter; larger than the heap in use by a JVM of
+   * tests.
+   */
   private static final long HEAP = 128 << 20;
 
   private static final int REQUEST = (4 << 20) - 1;
   private static final int REQUESTS = 20;
 
-  /** What gRPC sends of a request that is not whole: it keeps a part of up to 1 MiB. */
+  /** The bytes that gRPC sends of an incomplete request: it keeps back up to 1 MiB. */
   private static final int SENT = REQUEST - (1 << 20);
 
   private static Status ask(ManagedChannel channel) {
@@ -56,7 +59,7 @@ class RpcMemberTest {
                 GetClusterInfoRequest.getDefaultInstance()));
   }
 
-  /** Serves what says that it was reached when it has the whole request. */
+  /** Serves methods that report a whole request. */
   private static void serve(RpcFixture fixture) {
     fixture.host.serve(
         RpcHost.CURATOR,
@@ -76,8 +79,7 @@ class RpcMemberTest {
 
   @Test
   @Tag("attack")
-  @DisplayName(
-      "the connections of a certificate that is revoked close at once, those of others stay")
+  @DisplayName("the connections of a revoked certificate close at once, those of others stay")
   void revokedPeersAreDisconnected() throws Exception {
     try (RpcFixture fixture = new RpcFixture()) {
       serve(fixture);
@@ -104,7 +106,7 @@ class RpcMemberTest {
 
   @Test
   @Tag("attack")
-  @DisplayName("one member takes a third of the room of a port, whatever certificates it shows")
+  @DisplayName("one member takes at most a third of a port's places, with any certificates")
   void oneMemberTakesAThird() throws Exception {
     ConnectionLimits six = new ConnectionLimits(6, 64, 64, 100);
     try (RpcFixture fixture =
@@ -120,7 +122,7 @@ class RpcMemberTest {
     }
   }
 
-  /** Is a request of which all but the last byte is sent, until the test is over. */
+  /** Holds a request of which all but the last byte are sent until the test is over. */
   private static final class Unfinished extends InputStream implements Drainable, KnownLength {
     private final CountDownLatch over;
 
@@ -182,7 +184,7 @@ class RpcMemberTest {
   @Test
   @Tag("attack")
   @DisplayName(
-      "requests of a member that arrive together take a quarter of the heap, then the largest end, and others are served")
+      "a member's concurrent requests take at most a quarter of the heap, then the largest end, and others are served")
   void requestsAreBoundedInSum() throws Exception {
     try (RpcFixture fixture = RpcFixture.on(new HeapRoom(HEAP, LogTree.create().log("rpc")))) {
       serve(fixture);
@@ -190,7 +192,7 @@ class RpcMemberTest {
       Queue<Status> ends = new ConcurrentLinkedQueue<>();
       ManagedChannel greedy = fixture.as(fixture.user("greedy"));
       ManagedChannel other = fixture.asOwner();
-      // A channel that is not connected yet would send them one after the other.
+      // Connects first, since an unconnected channel would send them one after the other.
       assertEquals(Status.Code.ALREADY_EXISTS, ask(greedy).getCode());
       try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
         for (int each = 0; each < REQUESTS; each++) {
@@ -202,7 +204,7 @@ class RpcMemberTest {
           Await.until(
               "the requests beyond the room to be refused",
               () -> {
-                // gRPC sends an incomplete message only together with a complete one.
+                // gRPC only sends an incomplete message together with a complete one.
                 ask(greedy);
                 return ends.stream().filter(RpcMemberTest::isFull).count()
                     >= REQUESTS - HEAP / 4 / SENT;
@@ -215,7 +217,7 @@ class RpcMemberTest {
     }
   }
 
-  /** Keeps how a call ended, of which nothing was received. */
+  /** Keeps the end of a call without messages. */
   private static final class Ends extends ClientCall.Listener<byte[]> {
     private final Queue<Status> ends;
 

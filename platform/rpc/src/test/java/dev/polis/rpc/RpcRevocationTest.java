@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What a node accepts that starts with a revocation list from its disk, or without one. */
+/** Calls a node that starts with a revocation list from its disk, or without one. */
 @Timeout(60)
 class RpcRevocationTest {
   private static final RpcRevocations MISSING =
@@ -57,7 +57,7 @@ class RpcRevocationTest {
 
   @Test
   @Tag("attack")
-  @DisplayName("a certificate that the list on the disk names is refused from the first call on")
+  @DisplayName("a certificate in the list on the disk is refused from the first call on")
   void knownFromTheFirstCall() throws Exception {
     TlsIdentity revoked = fixture.user("owner");
     fixture.host.identify(fixture.credentials, new RpcRevocations.Known(list(1, revoked)));
@@ -69,7 +69,7 @@ class RpcRevocationTest {
   @Test
   @Tag("attack")
   @DisplayName(
-      "while the list is unknown no certificate is accepted, and callers are told why; the list of consensus ends that")
+      "while the list is unknown no certificate is accepted, and callers get the reason; the list of consensus ends that")
   void unknownRefusesAllMembers() throws Exception {
     TlsIdentity revoked = fixture.user("owner");
     fixture.host.identify(fixture.credentials, MISSING);
@@ -89,7 +89,7 @@ class RpcRevocationTest {
   }
 
   @Test
-  @DisplayName("while the list is unknown a stranger may still call what strangers may call")
+  @DisplayName("while the list is unknown a stranger may still call the methods for strangers")
   void unknownDoesNotConcernStrangers() throws Exception {
     fixture.host.identify(fixture.credentials, MISSING);
     ManagedChannel stranger =
@@ -102,7 +102,7 @@ class RpcRevocationTest {
 
   @Test
   @DisplayName(
-      "what the node learned while it runs is not replaced by an older or a missing list of the disk")
+      "a list that the running node has learned is not replaced by an older or missing one of the disk")
   void newerListStays() throws Exception {
     TlsIdentity revoked = fixture.user("owner");
     fixture.host.identify(fixture.credentials, new RpcRevocations.Known(list(1)));

@@ -36,7 +36,7 @@ class RpcSettingsTest {
 
   @Test
   @DisplayName(
-      "without configuration the well-known ports are used, and the plain one stays on this machine")
+      "without configuration the well-known ports are used, and the plain-text one is local to this machine")
   void defaults() {
     RpcSettings settings = settings(Map.of());
     assertEquals(
@@ -60,7 +60,7 @@ class RpcSettingsTest {
   }
 
   @Test
-  @DisplayName("an address that is none is refused by key and value")
+  @DisplayName("an invalid address is refused with key and value")
   void badAddress() {
     String message =
         assertThrows(
@@ -71,7 +71,7 @@ class RpcSettingsTest {
   }
 
   @Test
-  @DisplayName("a number out of its range is refused by key, value and range")
+  @DisplayName("a number outside of its range is refused with key, value and range")
   void badNumbers() {
     assertRefused("dev.polis.rpc.curator.port is \"70000\"", Map.of("curator_port", 70_000));
     assertRefused("dev.polis.rpc.hold.ms is \"-1\"", Map.of("hold_ms", -1L));

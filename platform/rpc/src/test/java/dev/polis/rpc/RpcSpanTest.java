@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 class RpcSpanTest {
   @Test
   @DisplayName(
-      "RPC-04 events carry the caller's file and one number per call, also from another thread; outside a call nothing happens")
+      "RPC-04 events have the caller's file and one number per call, also from another thread; outside of a call they have no effect")
   void rpc04_spans() {
     RpcSpan.current().event("outside of any call: %s", "silence");
     try (RpcFixture fixture = new RpcFixture()) {

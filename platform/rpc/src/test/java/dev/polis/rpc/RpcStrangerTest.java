@@ -38,7 +38,7 @@ class RpcStrangerTest {
   /** Longer than any test. */
   private static final Duration LONG = Duration.ofHours(1);
 
-  /** Serves what strangers may call, and keeps its streams open. */
+  /** Serves the methods for strangers, and keeps its streams open. */
   private static final class Local extends CuratorLocalGrpc.CuratorLocalImplBase {
     final AtomicInteger streams = new AtomicInteger();
 
@@ -57,7 +57,7 @@ class RpcStrangerTest {
     }
   }
 
-  /** Keeps how each call of one caller ended. */
+  /** Keeps the end of each call of one caller. */
   private static final class Ends<T> implements StreamObserver<T> {
     final Queue<T> messages = new ConcurrentLinkedQueue<>();
     final Queue<Status> ends = new ConcurrentLinkedQueue<>();
@@ -106,7 +106,8 @@ class RpcStrangerTest {
 
   @Test
   @Tag("attack")
-  @DisplayName("open calls of strangers are few, an excess one is told the limit, members have all")
+  @DisplayName(
+      "strangers may have few open calls, one more is refused with the limit, and members have no such limit")
   void callsOfStrangersAreFew() throws Exception {
     try (RpcFixture fixture = fixture(new StrangerCalls(4, 6, 100, 1 << 20, LONG))) {
       Local local = new Local();
@@ -146,7 +147,7 @@ class RpcStrangerTest {
 
   @Test
   @Tag("attack")
-  @DisplayName("a call of a stranger ends after its time, a member's goes on")
+  @DisplayName("a call of a stranger ends after its time, a member's continues")
   void callsOfStrangersHaveATime() throws Exception {
     try (RpcFixture fixture =
         fixture(new StrangerCalls(4, 6, 100, 1 << 20, Duration.ofMillis(300)))) {
@@ -164,7 +165,7 @@ class RpcStrangerTest {
 
   @Test
   @Tag("attack")
-  @DisplayName("a stream of a stranger that sends nothing has no handler until its first message")
+  @DisplayName("a stranger's silent stream has no handler until its first message")
   void silentStreamsHaveNoHandler() throws Exception {
     CountDownLatch begun = new CountDownLatch(1);
     try (RpcFixture fixture = new RpcFixture()) {
@@ -210,7 +211,8 @@ class RpcStrangerTest {
 
   @Test
   @Tag("attack")
-  @DisplayName("large requests of strangers end together, a small one beside them is answered")
+  @DisplayName(
+      "large concurrent requests of strangers are ended, and a small one beside them is answered")
   void requestsOfStrangersAreBounded() throws Exception {
     int most = 1 << 20;
     try (RpcFixture fixture = fixture(new StrangerCalls(64, 64, 100, most, LONG))) {
@@ -245,7 +247,8 @@ class RpcStrangerTest {
 
   @Test
   @Tag("attack")
-  @DisplayName("a stranger without a call is disconnected, a member and one with a call stay")
+  @DisplayName(
+      "a stranger without a call is disconnected; a member, and a stranger with a call, stay")
   void silentStrangersAreDisconnected() throws Exception {
     try (RpcFixture fixture =
         new RpcFixture(
@@ -265,14 +268,14 @@ class RpcStrangerTest {
                 .isOk());
       }
       assertEquals(2, curator(fixture).strangers());
-      Await.until("the silent one to be gone", () -> curator(fixture).strangers() == 1);
+      Await.until("the end of the silent one", () -> curator(fixture).strangers() == 1);
       assertEquals(1, curator(fixture).members());
       assertEquals(0, ends.ends.size());
     }
   }
 
   @Test
-  @DisplayName("a flood of calls is named by the listener's status")
+  @DisplayName("the listener's status names a flood of calls")
   void floodOfCallsIsNamed() throws Exception {
     try (RpcFixture fixture = fixture(new StrangerCalls(1, 6, 100, 1 << 20, LONG))) {
       fixture.host.serve(RpcHost.CURATOR, new Local());

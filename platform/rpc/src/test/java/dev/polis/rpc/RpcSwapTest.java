@@ -24,14 +24,14 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Replaces a service side by side, again and again, while it is called at full speed. */
+/** Replaces a service side by side repeatedly, while it is called at full speed. */
 @Timeout(240)
 final class RpcSwapTest {
   private static final int SWAPS = Integer.getInteger("polis.swaps", 200);
   private static final int CALLERS = 8;
   private static final int FOLLOWERS = 4;
 
-  /** How many calls are made before anything is measured. */
+  /** The number of calls before the measurement. */
   private static final int WARM = 1000;
 
   /** 2 ms, in nanoseconds, between two messages of a stream, and twice that between two swaps. */
@@ -41,7 +41,10 @@ final class RpcSwapTest {
   private final AtomicLong calls = new AtomicLong();
   private final AtomicLong slowest = new AtomicLong();
 
-  /** When a unary call was answered last, and the longest time between two answers since. */
+  /**
+   * The time of the latest answer to a unary call, followed by the longest time between two
+   * answers.
+   */
   private final AtomicLong answered = new AtomicLong();
 
   private final AtomicLong longest = new AtomicLong();
@@ -96,7 +99,7 @@ final class RpcSwapTest {
         ManagedChannel channel = fixture.asOwner();
         threads.add(Thread.startVirtualThread(() -> follow(channel)));
       }
-      // Connections are made, and code is compiled.
+      // Opens connections, and compiles the code.
       Await.until("the callers to be warm", () -> calls.get() > WARM || !troubles.isEmpty());
       slowest.set(0);
       Serving serving = new Serving(fixture, served, present);
@@ -122,12 +125,12 @@ final class RpcSwapTest {
           undisturbed.get(SWAPS * 99 / 100),
           slowestOfSwaps);
     } finally {
-      // After any failure, too, the callers stop calling a service that is gone.
+      // Also after a failure, the callers must not call a service that has stopped.
       over = true;
     }
   }
 
-  /** Holds the version that serves. */
+  /** Holds the serving version. */
   private static final class Serving {
     private final RpcFixture fixture;
     private RpcRegistration served;

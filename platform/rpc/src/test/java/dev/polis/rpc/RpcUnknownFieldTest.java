@@ -27,7 +27,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What becomes of requests with fields that this node's version does not know. */
+/** Sends requests with fields that this node's version does not know. */
 @Timeout(30)
 class RpcUnknownFieldTest {
   private final RpcFixture fixture = new RpcFixture();
@@ -45,7 +45,7 @@ class RpcUnknownFieldTest {
         .build();
   }
 
-  /** Counts the requests that come as far as the handler. */
+  /** Counts the requests that reach the handler. */
   private void serve(ServiceDescriptor service) {
     fixture.host.serve(
         RpcHost.CURATOR,
@@ -79,7 +79,7 @@ class RpcUnknownFieldTest {
 
   @Test
   @DisplayName(
-      "a change with a field that this node does not know is refused by number and message, and not begun")
+      "a change with an unknown field is refused with its number and message, and not begun")
   void unknownFieldOfAChange() {
     serve(ManagementGrpc.getServiceDescriptor());
 
@@ -119,7 +119,7 @@ class RpcUnknownFieldTest {
   }
 
   @Test
-  @DisplayName("a stranger's request is judged in the same way where strangers may call")
+  @DisplayName("a stranger's request is checked in the same way where strangers may call")
   void unknownFieldOfAStranger() {
     serve(AAAGrpc.getServiceDescriptor());
 
@@ -134,7 +134,7 @@ class RpcUnknownFieldTest {
   }
 
   @Test
-  @DisplayName("a question with an unknown field is answered")
+  @DisplayName("a read with an unknown field is answered")
   void unknownFieldOfAQuestion() {
     serve(ManagementGrpc.getServiceDescriptor());
 
@@ -148,7 +148,7 @@ class RpcUnknownFieldTest {
   }
 
   @Test
-  @DisplayName("the report of a node that is newer than the leader is taken")
+  @DisplayName("the report of a node that is newer than the leader is accepted")
   void unknownFieldOfAReport() {
     serve(CuratorGrpc.getServiceDescriptor());
 

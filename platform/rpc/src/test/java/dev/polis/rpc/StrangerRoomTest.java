@@ -72,7 +72,7 @@ class StrangerRoomTest {
   }
 
   @Test
-  @DisplayName("when all places are taken, the oldest call of the source with the most ends")
+  @DisplayName("when all places are taken, the oldest call of the source with the most calls ends")
   void greediestGivesWay() {
     Pass greedy = connect("192.0.2.1");
     begin(greedy, "greedy 1");
@@ -87,7 +87,7 @@ class StrangerRoomTest {
   }
 
   @Test
-  @DisplayName("where all callers have one address, neither source nor time is limited")
+  @DisplayName("where all callers have one address, neither the source nor the time is limited")
   void onOneMachine() {
     for (int connection = 0; connection < 2; connection++) {
       Pass local = connect("127.0.0.1");
@@ -118,7 +118,8 @@ class StrangerRoomTest {
   }
 
   @Test
-  @DisplayName("when requests take too much, the call with the most of them ends, others go on")
+  @DisplayName(
+      "when requests take too much memory, the call with the most ends, and others continue")
   void requestsAreBounded() {
     StrangerRoom.Call large = begin(connect("192.0.2.1"), "large");
     StrangerRoom.Call small = begin(connect("192.0.2.2"), "small");
@@ -141,7 +142,7 @@ class StrangerRoomTest {
   }
 
   @Test
-  @DisplayName("a stranger is quiet while it has no call, a member never is")
+  @DisplayName("a stranger counts as idle while it has no call, a member never does")
   void quiet() {
     Pass stranger = connect("192.0.2.1");
     stranger.greeted();

@@ -31,7 +31,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A protocol of one byte for a request and one for its answer. */
+/** Implements a protocol of one byte for a request and one for its answer. */
 @Timeout(60)
 class TlsListenerTest {
 
@@ -104,7 +104,7 @@ class TlsListenerTest {
   }
 
   @Test
-  @DisplayName("requests and connections wait while a port is kept for the next handler")
+  @DisplayName("requests and connections wait while a port is kept open for the next handler")
   void kept() throws Exception {
     try (SSLSocket open = connect()) {
       assertEquals('1', ask(open, 'a'));
@@ -139,9 +139,9 @@ class TlsListenerTest {
   }
 
   @Test
-  @DisplayName("a flood of connections at a port that is no listener of the host is named as well")
+  @DisplayName("a flood of connections at a port outside of the host's listeners is reported, too")
   void floodIsNamed() throws Exception {
-    // A source of its own, whose rate no other test needs.
+    // Uses a source address of its own, so that its rate affects no other test.
     InetAddress source = InetAddress.ofLiteral("127.0.0.77");
     for (int each = 0; each < 200; each++) {
       new Socket(here.getAddress(), here.getPort(), source, 0).close();
@@ -203,7 +203,7 @@ class TlsListenerTest {
   }
 
   @Test
-  @DisplayName("a handler's limit ends the connection of a peer that does nothing")
+  @DisplayName("a handler's limit ends the connection of an idle peer")
   void limits() throws Exception {
     try (TlsListener second =
             open(
@@ -220,7 +220,8 @@ class TlsListenerTest {
   }
 
   @Test
-  @DisplayName("a port that is kept is given to a listener of another protocol of the same organ")
+  @DisplayName(
+      "a port that is kept open may go to a listener of another protocol of the same organ")
   void anotherKind() throws Exception {
     first.close(KEEP);
     HttpsListener other =

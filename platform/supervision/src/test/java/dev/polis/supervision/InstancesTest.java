@@ -25,7 +25,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
 
-/** Two instances of an organ live side by side while one replaces the other. */
+/** Runs two instances of an organ side by side, while one replaces the other. */
 class InstancesTest {
 
   private static Task saying(String what) {
@@ -45,7 +45,8 @@ class InstancesTest {
   }
 
   @Test
-  @DisplayName("a second instance has a number in the tree and the log names of the first")
+  @DisplayName(
+      "a second instance has a number in the tree, and the same names in the log as the first")
   void secondInstance() throws Exception {
     try (Supervised world = new Supervised();
         LogReader follower = world.logs.read(LogQuery.of("root.storage").withChildren().follow())) {
@@ -64,7 +65,7 @@ class InstancesTest {
               "root.storage another instance of this organ is open; this one is root.storage~2",
               "root.storage.volume the second"),
           followed(follower, 3),
-          "who follows the first reads both");
+          "a follower of the first reads both");
       assertEquals(
           List.of("root.storage.volume the first", "root.storage.volume the second"),
           logged(world, "root.storage~2.volume"),
@@ -99,7 +100,7 @@ class InstancesTest {
   }
 
   @Test
-  @DisplayName("a failure of one instance is not one of the other")
+  @DisplayName("a failure of one instance does not affect the other")
   void failures() throws Exception {
     try (Supervised world = new Supervised()) {
       Subtree first = world.tree.organ("storage");
@@ -123,7 +124,8 @@ class InstancesTest {
   }
 
   @RepeatedTest(50)
-  @DisplayName("instances that come and go at once never share a name, and leave nothing")
+  @DisplayName(
+      "instances that start and stop at the same time never share a name, and leave nothing behind")
   void concurrentInstances() throws Exception {
     int instances = 8;
     Set<String> living = ConcurrentHashMap.newKeySet();
@@ -157,7 +159,7 @@ class InstancesTest {
   }
 
   @Test
-  @DisplayName("a subtree that is moved runs on, with its name, when its former parent is closed")
+  @DisplayName("a moved subtree keeps running, with its name, when its former parent is closed")
   void movedSubtree() throws Exception {
     try (Supervised world = new Supervised()) {
       Subtree first = world.tree.organ("roles");
@@ -190,7 +192,7 @@ class InstancesTest {
   }
 
   @Test
-  @DisplayName("a subtree is moved neither into itself nor into one that is closed")
+  @DisplayName("a subtree is moved neither into itself nor into a closed one")
   void movesThatAreRefused() throws Exception {
     try (Supervised world = new Supervised()) {
       Subtree organ = world.tree.organ("roles");

@@ -6,8 +6,7 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Gives a test a time that stands still until the test moves it. Alarms ring on the thread that
- * moves it.
+ * Tells a time that stands still until the test moves it. Alarms run on the thread that moves it.
  */
 final class ManualTimer implements Timer {
   private record Due(long nanos, long order) implements Comparable<Due> {

@@ -37,7 +37,7 @@ final class RestartDelayTest {
   }
 
   @Test
-  @DisplayName("a runnable that is healthy for a moment only cannot restart in a tight loop")
+  @DisplayName("a runnable that is only healthy for a moment cannot restart in a tight loop")
   void oneImmediateRestartEachSecond() {
     RestartDelay delay = new RestartDelay(() -> 0.5);
     delay.reset();

@@ -63,7 +63,7 @@ final class ScaleTest {
   }
 
   @Test
-  @DisplayName("the restart after a healthy run comes at once")
+  @DisplayName("the restart after a healthy run is immediate")
   void firstRestartIsImmediate() throws Exception {
     int rounds = 101;
     long[] latencies = new long[rounds];
@@ -94,7 +94,7 @@ final class ScaleTest {
     System.out.printf(
         "first restart: median %d us, worst of %d %d us%n",
         median / 1000, rounds, latencies[rounds - 1] / 1000);
-    // The median, since a busy machine may hold up any single one.
+    // Uses the median, since a busy machine may delay any single one.
     speed.assertWithin("the median restart came", Duration.ofMillis(5), Duration.ofNanos(median));
   }
 }

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Signals out of order, and who may give them. */
+/** Sends signals out of order, and from wrong threads. */
 @Timeout(60)
 final class SignalsTest {
 
@@ -41,7 +41,7 @@ final class SignalsTest {
   }
 
   @Test
-  @DisplayName("healthy twice kills that runnable alone")
+  @DisplayName("a second healthy() kills only that runnable")
   void healthyTwice() throws Exception {
     kills(
         context -> {
@@ -52,7 +52,7 @@ final class SignalsTest {
   }
 
   @Test
-  @DisplayName("of a runnable it is seen where its thread is, as long as it has one")
+  @DisplayName("the place of a runnable's thread in the code is visible while it has one")
   void stack() throws Exception {
     CountDownLatch go = new CountDownLatch(1);
     try (Supervised world = new Supervised()) {
@@ -84,7 +84,7 @@ final class SignalsTest {
   }
 
   @Test
-  @DisplayName("done twice kills that runnable alone")
+  @DisplayName("a second done() kills only that runnable")
   void doneTwice() throws Exception {
     kills(
         context -> {
@@ -96,7 +96,7 @@ final class SignalsTest {
   }
 
   @Test
-  @DisplayName("a child started while healthy kills that runnable alone")
+  @DisplayName("starting a child while healthy kills only that runnable")
   void childWhileHealthy() throws Exception {
     kills(
         context -> {
@@ -107,13 +107,13 @@ final class SignalsTest {
   }
 
   @Test
-  @DisplayName("an empty group kills that runnable alone")
+  @DisplayName("starting an empty group kills only that runnable")
   void emptyGroup() throws Exception {
     kills(context -> context.group(Map.of()), "a group under root.foo.wrong has no members");
   }
 
   @Test
-  @DisplayName("an interrupt that nobody asked for is a failure")
+  @DisplayName("an unrequested interrupt is a failure")
   void interruptWithoutCancellation() throws Exception {
     kills(
         context -> {
@@ -123,7 +123,7 @@ final class SignalsTest {
   }
 
   @Test
-  @DisplayName("a nesting without end is stopped at 64 levels")
+  @DisplayName("unlimited nesting is stopped at 64 levels")
   void endlessNesting() throws Exception {
     AtomicInteger deepest = new AtomicInteger();
     AtomicReference<Task> self = new AtomicReference<>();
@@ -152,7 +152,7 @@ final class SignalsTest {
   }
 
   @Test
-  @DisplayName("a context is of no use after its run, and a helper thread may use it during it")
+  @DisplayName("a context is invalid after its run, and a helper thread may use it during the run")
   void staleContext() throws Exception {
     MutableValue<Context> contexts = new MutableValue<>();
     try (Supervised world = new Supervised()) {
@@ -178,7 +178,8 @@ final class SignalsTest {
   }
 
   @Test
-  @DisplayName("signals of a cancelled run have no effect, and children are refused as cancelled")
+  @DisplayName(
+      "signals of a cancelled run have no effect, and new children are refused as cancelled")
   void signalsAfterCancellation() throws Exception {
     MutableValue<String> outcome = new MutableValue<>();
     try (Supervised world = new Supervised()) {

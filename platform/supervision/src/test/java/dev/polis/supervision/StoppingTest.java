@@ -79,12 +79,12 @@ final class StoppingTest {
 
   @ParameterizedTest
   @EnumSource(StopReason.class)
-  @DisplayName("a run that is stopped reads why, whatever it is below")
+  @DisplayName("a stopped run gets the stop reason, at any depth")
   void reasonIsRead(StopReason reason) throws Exception {
     Map<String, Optional<StopReason>> seen = new ConcurrentHashMap<>();
     Task remembering =
         context -> {
-          // Before it is healthy: from then on it may be stopped.
+          // Done before it is healthy, because from then on it may be stopped.
           assertEquals(Optional.empty(), context.stopReason());
           context.healthy();
           try {
@@ -108,7 +108,7 @@ final class StoppingTest {
   }
 
   @Test
-  @DisplayName("a run that is cancelled to be started again has no stop reason")
+  @DisplayName("a run that is cancelled for a restart has no stop reason")
   void restartHasNoReason() throws Exception {
     AtomicInteger deaths = new AtomicInteger();
     CountDownLatch mayDie = new CountDownLatch(1);
@@ -143,7 +143,7 @@ final class StoppingTest {
   }
 
   @Test
-  @DisplayName("a run that is stopped while it falls learns the reason before it returns")
+  @DisplayName("a run that is stopped while it fails gets the reason before it returns")
   void stopReachesWhatFalls() throws Exception {
     CountDownLatch falling = new CountDownLatch(1);
     AtomicReference<Optional<StopReason>> atFirst = new AtomicReference<>();
@@ -175,7 +175,8 @@ final class StoppingTest {
   }
 
   @Test
-  @DisplayName("what was started last ends first, children before their parent, a group together")
+  @DisplayName(
+      "runnables end in reverse order of their start, children before their parent, a group together")
   void stopsInOrder() throws Exception {
     List<String> ends = new CopyOnWriteArrayList<>();
     CountDownLatch together = new CountDownLatch(2);
@@ -222,7 +223,8 @@ final class StoppingTest {
   }
 
   @Test
-  @DisplayName("who does not return holds up those it depends on for half of the patience only")
+  @DisplayName(
+      "a runnable that does not return delays those that it depends on for only half of the patience")
   void refuserDoesNotHoldUpTheOrderForEver() throws Exception {
     CountDownLatch mayReturn = new CountDownLatch(1);
     CountDownLatch first = new CountDownLatch(1);
@@ -258,7 +260,7 @@ final class StoppingTest {
   }
 
   @Test
-  @DisplayName("what ends by itself while its turn has not come is neither FATAL nor restarted")
+  @DisplayName("a runnable that ends by itself before its turn is neither FATAL nor restarted")
   void endsBeforeItsTurn() throws Exception {
     AtomicInteger starts = new AtomicInteger();
     CountDownLatch lost = new CountDownLatch(1);
@@ -320,7 +322,7 @@ final class StoppingTest {
   }
 
   @Test
-  @DisplayName("what fails while it is stopped is a warning, neither FATAL nor restarted")
+  @DisplayName("a failure during a stop is a warning, neither FATAL nor restarted")
   void failureWhileStopping() throws Exception {
     AtomicInteger starts = new AtomicInteger();
     try (Supervised world = new Supervised()) {
@@ -350,7 +352,7 @@ final class StoppingTest {
   }
 
   @Test
-  @DisplayName("a cancellation in any wrapping is not a failure")
+  @DisplayName("a cancellation wrapped in any exception is no failure")
   void wrappedCancellation() throws Exception {
     try (Supervised world = new Supervised()) {
       Subtree organ = world.tree.organ("foo");
@@ -381,7 +383,7 @@ final class StoppingTest {
   }
 
   @Test
-  @DisplayName("a runnable in its delay is stopped at once and does not come back")
+  @DisplayName("a runnable in its delay is stopped at once and not restarted")
   void stopDuringDelay() throws Exception {
     ManualTimer timer = new ManualTimer();
     AtomicInteger starts = new AtomicInteger();
@@ -404,7 +406,7 @@ final class StoppingTest {
   }
 
   @Test
-  @DisplayName("a member in its delay does not rise while the group falls again")
+  @DisplayName("a member in its delay does not start while the group fails again")
   void delayedMemberWaitsForItsGroup() throws Exception {
     ManualTimer timer = new ManualTimer();
     CountDownLatch mayDie = new CountDownLatch(1);
@@ -460,7 +462,8 @@ final class StoppingTest {
   }
 
   @Test
-  @DisplayName("who ignores its cancellation is named every 5 s with its place, and hinders nobody")
+  @DisplayName(
+      "a runnable that ignores its cancellation is named every 5 s with its place in the code, and hinders no other")
   void overdueIsVisible() throws Exception {
     ManualTimer timer = new ManualTimer();
     CountDownLatch mayReturn = new CountDownLatch(1);
@@ -505,13 +508,13 @@ final class StoppingTest {
 
       mayReturn.countDown();
       assertEquals(List.of(), closing.get(10, SECONDS));
-      assertEquals(0, timer.pending(), "nobody is left to be reminded");
+      assertEquals(0, timer.pending(), "no reminder is left");
     }
   }
 
   @Test
   @DisplayName(
-      "closing names who refuses, frees the name, and keeps the refuser in sight until it returns")
+      "closing names a runnable that does not return, frees the name, and observes the runnable until it returns")
   void refuserIsNamed() throws Exception {
     CountDownLatch mayReturn = new CountDownLatch(1);
     try (Supervised world = new Supervised()) {
@@ -553,7 +556,7 @@ final class StoppingTest {
   }
 
   @Test
-  @DisplayName("an interrupted caller waits for what it closes and keeps its interrupt")
+  @DisplayName("an interrupted caller waits for the subtree that it closes and keeps its interrupt")
   void interruptedCloserStillWaits() throws Exception {
     try (Supervised world = new Supervised()) {
       Subtree organ = world.tree.organ("foo");
@@ -570,7 +573,7 @@ final class StoppingTest {
   }
 
   @Test
-  @DisplayName("a runnable cannot close the subtree it is in: it would wait for itself")
+  @DisplayName("a runnable cannot close its own subtree: it would wait for itself")
   void selfCloseIsRefused() throws Exception {
     try (Supervised world = new Supervised()) {
       Subtree organ = world.tree.organ("foo");
@@ -615,7 +618,7 @@ final class StoppingTest {
   }
 
   @Test
-  @DisplayName("a subtree falls with the run that opened it, and its handle says so")
+  @DisplayName("a subtree ends with the run that opened it, and its handle reports it")
   void subtreeFallsWithItsOwner() throws Exception {
     CountDownLatch mayDie = new CountDownLatch(1);
     AtomicInteger runs = new AtomicInteger();
@@ -654,7 +657,7 @@ final class StoppingTest {
   }
 
   @Test
-  @DisplayName("a wanted restart takes the group along, at once and without FATAL")
+  @DisplayName("a requested restart includes the group, at once and without FATAL")
   void wantedRestart() throws Exception {
     CountDownLatch changed = new CountDownLatch(1);
     AtomicInteger runs = new AtomicInteger();
@@ -692,7 +695,7 @@ final class StoppingTest {
   }
 
   @Test
-  @DisplayName("a closed tree starts nothing more")
+  @DisplayName("a closed tree starts no more runnables")
   void closedTree() throws Exception {
     Supervised world = new Supervised();
     Subtree organ = world.tree.organ("foo");

@@ -18,11 +18,11 @@ import java.util.concurrent.TimeoutException;
 import java.util.function.Predicate;
 
 /**
- * Opens a tree under test, with the questions that tests ask of it. Closing it fails if anything
+ * Opens a tree under test, and answers the tests' questions about it. Closing it fails if a thread
  * does not end.
  */
 final class Supervised implements AutoCloseable {
-  /** Far longer than anything here takes; only a hang reaches it. */
+  /** Far longer than any test here; only a hang reaches it. */
   static final Duration LONG = Duration.ofSeconds(10);
 
   final LogTree logs = LogTree.create();
@@ -35,13 +35,13 @@ final class Supervised implements AutoCloseable {
     tree.listen(history);
   }
 
-  /** A tree with given time, where chance always chooses the middle: delays are exact. */
+  /** Opens a tree with a given time and without randomness, so that delays are exact. */
   Supervised(Timer timer) {
     tree = SupervisionTree.open(logs, timer, () -> 0.5);
     tree.listen(history);
   }
 
-  /** Remembers the thread of a task, to see later that it ended. */
+  /** Remembers the thread of a task, so that its end can be checked later. */
   Task traced(Task task) {
     return context -> {
       threads.add(Thread.currentThread());
@@ -49,7 +49,7 @@ final class Supervised implements AutoCloseable {
     };
   }
 
-  /** A task that becomes healthy and runs until it is cancelled. */
+  /** Returns a task that becomes healthy and runs until it is cancelled. */
   Task steady() {
     return traced(
         context -> {
@@ -70,7 +70,7 @@ final class Supervised implements AutoCloseable {
     };
   }
 
-  /** Waits for the threads of traced tasks, also for those that their subtree left behind. */
+  /** Waits for the threads of traced tasks, also for those that outlived their subtree. */
   void joinThreads() throws InterruptedException {
     for (Thread thread : threads) {
       assertTrue(thread.join(LONG), () -> "thread " + thread.getName() + " does not end");
@@ -153,7 +153,7 @@ final class Supervised implements AutoCloseable {
 
           @Override
           public void removed(String removed) {
-            // Only reasons are of interest.
+            // Only reasons matter here.
           }
         });
     return seen;

@@ -40,7 +40,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(60)
 final class SupervisionVectorsTest {
 
-  /** Fails each time something is put into its queue, with that. */
+  /** Fails with each exception that is put into its queue. */
   private static Task failingOnDemand(BlockingQueue<Throwable> demand) {
     return context -> {
       context.healthy();
@@ -52,7 +52,10 @@ final class SupervisionVectorsTest {
     };
   }
 
-  /** A chain of groups of two, so many levels deep, that counts the starts of its last level. */
+  /**
+   * Returns a chain of groups of two with so many levels, which counts the starts of its last
+   * level.
+   */
   private static Task nested(Supervised world, int levels, AtomicInteger starts) {
     if (levels == 0) {
       return world.traced(
@@ -71,7 +74,7 @@ final class SupervisionVectorsTest {
   }
 
   @Test
-  @DisplayName("SUP-01 a parent that starts a group and is done leaves both running")
+  @DisplayName("SUP-01 a parent that starts a group and is done leaves both members running")
   void sup01_groupRunsUnderDoneParent() throws Exception {
     try (Supervised world = new Supervised()) {
       world
@@ -92,7 +95,7 @@ final class SupervisionVectorsTest {
   }
 
   @Test
-  @DisplayName("SUP-02 when one of a group fails, the other is cancelled and both run again")
+  @DisplayName("SUP-02 when one member of a group fails, the other is cancelled and both run again")
   void sup02_groupFallsTogether() throws Exception {
     BlockingQueue<Throwable> demand = new ArrayBlockingQueue<>(1);
     try (Supervised world = new Supervised()) {
@@ -118,7 +121,7 @@ final class SupervisionVectorsTest {
 
   @Test
   @DisplayName(
-      "SUP-02 a failure that was made to be told is told in one line, unless a defect is behind it")
+      "SUP-02 a failure with a message for operators is logged in one line, unless its cause is a defect")
   void sup02_toldInOneLine() throws Exception {
     BlockingQueue<Throwable> demand = new ArrayBlockingQueue<>(1);
     try (Supervised world = new Supervised()) {
@@ -231,7 +234,7 @@ final class SupervisionVectorsTest {
   }
 
   @Test
-  @DisplayName("SUP-05 two trees of four levels start without deadlock")
+  @DisplayName("SUP-05 two trees of four levels start without a deadlock")
   void sup05_deepTreesStart() throws Exception {
     AtomicInteger starts = new AtomicInteger();
     try (Supervised world = new Supervised()) {
@@ -246,7 +249,7 @@ final class SupervisionVectorsTest {
 
   @Test
   @DisplayName(
-      "SUP-06 delays grow while a runnable dies before it is healthy, and are reset by health")
+      "SUP-06 delays grow while a runnable dies before it is healthy, and health resets them")
   void sup06_backoff() throws Exception {
     ManualTimer timer = new ManualTimer();
     AtomicBoolean becomesHealthy = new AtomicBoolean();
@@ -301,7 +304,7 @@ final class SupervisionVectorsTest {
   }
 
   @Test
-  @DisplayName("SUP-07 an outer failure calls off the delay of an inner one, it does not add to it")
+  @DisplayName("SUP-07 an outer failure cancels the delay of an inner one, and does not add to it")
   void sup07_innerDelayIsCalledOff() throws Exception {
     ManualTimer timer = new ManualTimer();
     BlockingQueue<Throwable> demand = new ArrayBlockingQueue<>(1);
@@ -349,7 +352,7 @@ final class SupervisionVectorsTest {
   }
 
   @Test
-  @DisplayName("SUP-08 a child that signalled done is waited for until it has returned")
+  @DisplayName("SUP-08 the parent waits until a child that signalled done has returned")
   void sup08_doneButNotReturned() throws Exception {
     BlockingQueue<Throwable> demand = new ArrayBlockingQueue<>(1);
     CountDownLatch signalled = new CountDownLatch(1);
@@ -393,13 +396,13 @@ final class SupervisionVectorsTest {
     }
   }
 
-  /** Waits without caring for interrupts, like code that swallows them. */
+  /** Waits and ignores interrupts, like code that swallows them. */
   private static void awaitStubbornly(CountDownLatch latch) {
     Uninterrupted.await(latch, Duration.ofMinutes(1));
   }
 
   @Test
-  @DisplayName("SUP-09 what a done sibling started is cancelled, and runs again")
+  @DisplayName("SUP-09 the children of a done sibling are cancelled, and run again")
   void sup09_doneSiblingRestarts() throws Exception {
     BlockingQueue<Throwable> demand = new ArrayBlockingQueue<>(1);
     try (Supervised world = new Supervised()) {
@@ -432,7 +435,7 @@ final class SupervisionVectorsTest {
 
   @Test
   @DisplayName(
-      "SUP-10 a healthy pair beside offenders of every kind answers each time within a second")
+      "SUP-10 a healthy pair beside misbehaving runnables of every kind answers each time within a second")
   void sup10_offendersHarmNobody() throws Exception {
     AtomicReference<Context> foreign = new AtomicReference<>();
     AtomicBoolean spin = new AtomicBoolean(true);
@@ -504,7 +507,7 @@ final class SupervisionVectorsTest {
             world.status("root.foo.premature").lastError().contains("signals done in state NEW"));
         assertEquals(NEW, world.status("root.foo.victim").state(), "the victim is not touched");
         assertEquals(0, world.status("root.foo.victim").restarts());
-        assertTrue(breederEnded.await(20, SECONDS), "the breeder goes on");
+        assertTrue(breederEnded.await(20, SECONDS), "the runnable that starts children continues");
       } finally {
         spin.set(false);
       }
@@ -514,7 +517,7 @@ final class SupervisionVectorsTest {
   }
 
   @Test
-  @DisplayName("SUP-11 children and sub-logs share their names")
+  @DisplayName("SUP-11 children and their logs have the same names")
   void sup11_subLogsReserveNames() throws Exception {
     BlockingQueue<String> refusals = new ArrayBlockingQueue<>(2);
     try (Supervised world = new Supervised()) {
@@ -598,7 +601,7 @@ final class SupervisionVectorsTest {
   }
 
   @ParameterizedTest
-  @DisplayName("SUP-13 malformed names are refused, with the name")
+  @DisplayName("SUP-13 malformed names are refused with the name")
   @ValueSource(
       strings = {
         "a.b",
@@ -628,7 +631,7 @@ final class SupervisionVectorsTest {
   }
 
   @Test
-  @DisplayName("SUP-13 well-formed names are taken, and only once")
+  @DisplayName("SUP-13 well-formed names are accepted, each only once")
   void sup13_wellFormedNamesAreTaken() throws Exception {
     try (Supervised world = new Supervised()) {
       Subtree organ = world.tree.organ("foo");
@@ -643,7 +646,7 @@ final class SupervisionVectorsTest {
   }
 
   @Test
-  @DisplayName("SUP-14 a return without done is a death that names the state")
+  @DisplayName("SUP-14 a return without done is a failure that names the state")
   void sup14_returnWithoutDone() throws Exception {
     ManualTimer timer = new ManualTimer();
     try (Supervised world = new Supervised(timer)) {

@@ -19,12 +19,11 @@ final class ThreadTimerTest {
 
   @Test
   @DisplayName(
-      "alarms ring in order of their times, not of their making, and cancelled ones do not")
+      "alarms run in order of their times, not of their making, and cancelled ones do not run")
   void order() throws Exception {
     try (Timer timer = new ThreadTimer(failure -> rung.add("failure: " + failure.getMessage()))) {
-      // Holds the timer's thread until all is prepared, and times count from one start, however
-      // slow
-      // the machine is.
+      // Holds the timer's thread until all alarms exist, so that times count from one start, also
+      // on a slow machine.
       CountDownLatch prepared = new CountDownLatch(1);
       timer.schedule(0, () -> Uninterrupted.await(prepared, Duration.ofSeconds(10)));
       long start = timer.nanos();
@@ -48,7 +47,7 @@ final class ThreadTimerTest {
   }
 
   @Test
-  @DisplayName("closing ends the thread, also from an alarm; what was scheduled does not come")
+  @DisplayName("closing ends the thread, also from an alarm; scheduled alarms do not run")
   void close() throws Exception {
     Timer timer = new ThreadTimer(failure -> rung.add(failure.toString()));
     timer.schedule(

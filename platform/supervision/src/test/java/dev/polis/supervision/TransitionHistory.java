@@ -24,20 +24,20 @@ public final class TransitionHistory implements TransitionListener {
 
   @Override
   public void removed(String dn) {
-    // A history keeps what was.
+    // A history keeps all changes.
   }
 
   /**
    * Returns all changes, in order.
    *
-   * @return follows the history
+   * @return a watcher of the history
    */
   public Value<List<Transition>> transitions() {
     return Values.map(size, count -> copy());
   }
 
   /**
-   * Returns the states that one runnable entered so far, in order.
+   * Returns the states that one runnable has entered, in order.
    *
    * @param dn its distinguished name
    * @return oldest first

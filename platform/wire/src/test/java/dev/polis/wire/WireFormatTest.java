@@ -52,7 +52,7 @@ import org.junit.jupiter.api.Test;
 
 /**
  * Compares the wire format with a list of all names and numbers that other programs rely on. The
- * list is the contract; a line of it changes only when the contract does.
+ * list is the contract; its lines only change with the contract.
  */
 class WireFormatTest {
   private static final List<FileDescriptor> FILES =
@@ -88,7 +88,7 @@ class WireFormatTest {
           AuditOuterClass.getDescriptor());
 
   @Test
-  @DisplayName("every name and number is the one other programs rely on")
+  @DisplayName("every name and number is the one on which other programs rely")
   void namesAndNumbers() {
     assertEquals(String.join("\n", contract()), String.join("\n", describe()));
   }
@@ -208,15 +208,15 @@ class WireFormatTest {
   }
 
   @Test
-  @DisplayName("every method states who may call it")
+  @DisplayName("every method states its allowed callers")
   void everyMethodHasARule() {
     assertFalse(
         describe().stream().anyMatch(line -> line.endsWith("NO RULE")),
-        "a method without a rule can be called by nobody");
+        "no caller may call a method without a rule");
   }
 
   @Test
-  @DisplayName("every file of the wire format is looked at here")
+  @DisplayName("this test checks every file of the wire format")
   void nothingIsForgotten() throws IOException {
     try (Stream<Path> files = Files.walk(Path.of("src/main/proto"))) {
       List<String> written =

@@ -44,14 +44,14 @@ class VersionCheckTest {
   }
 
   @Test
-  @DisplayName("Packages that are as they were recorded need no other version")
+  @DisplayName("Packages that equal the recorded ones need no new version")
   void unchanged() throws Exception {
     assertEquals(List.of(), troubles(bundle("event")));
   }
 
   @Test
   @DisplayName(
-      "A method that is added needs a new minor version: the build fails with package, found, needed")
+      "An added method needs a new minor version: the build fails with package, found and needed version")
   void added() throws Exception {
     Path changed =
         copy(bundle("event"), "dev/polis/event/Values.class", ADDED, UnaryOperator.identity());
@@ -70,7 +70,7 @@ class VersionCheckTest {
   }
 
   @Test
-  @DisplayName("A method that is removed needs a new major version")
+  @DisplayName("A removed method needs a new major version")
   void removed() throws Exception {
     Path changed =
         copy(
@@ -88,7 +88,7 @@ class VersionCheckTest {
   }
 
   @Test
-  @DisplayName("A change of a message of dev.polis.wire is one too")
+  @DisplayName("A change of a message of dev.polis.wire counts as a change, too")
   void message() throws Exception {
     Path changed = copy(bundle("wire"), STATUS, ADDED, UnaryOperator.identity());
 
@@ -99,7 +99,7 @@ class VersionCheckTest {
   }
 
   @Test
-  @DisplayName("With the version that is needed the same change is accepted")
+  @DisplayName("The same change is accepted with the needed version")
   void raised() throws Exception {
     Path changed =
         copy(
@@ -114,7 +114,7 @@ class VersionCheckTest {
   }
 
   @Test
-  @DisplayName("A package that is gone is named")
+  @DisplayName("A removed package is named")
   void gone() throws Exception {
     assertEquals(
         List.of(
@@ -146,7 +146,7 @@ class VersionCheckTest {
     }
   }
 
-  /** Copies a bundle with one class and its exports changed. */
+  /** Copies a bundle, with one changed class and changed exports. */
   private Path copy(Path bundle, String type, ClassTransform change, UnaryOperator<String> exports)
       throws Exception {
     Path copy = folder.resolve("changed.jar");

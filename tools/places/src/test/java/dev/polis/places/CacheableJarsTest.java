@@ -26,7 +26,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Rewrites a jar that is signed and has a class file of Java 5. */
+/** Rewrites a signed jar with a class file of Java 5. */
 class CacheableJarsTest {
   private static final String OLD = "example/Old.class";
   private static final String SIGNATURE = "META-INF/KEY.SF";
@@ -63,7 +63,9 @@ class CacheableJarsTest {
     return text.getBytes(StandardCharsets.UTF_8);
   }
 
-  /** A static method larger(int, int), whose branch needs a stack map in newer class files. */
+  /**
+   * Makes a static method larger(int, int), whose branch needs a stack map in newer class files.
+   */
   private static byte[] old() {
     return ClassFile.of(ClassFile.StackMapsOption.DROP_STACK_MAPS)
         .build(

@@ -33,7 +33,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Rewrites a jar with a class that logs in each way there is, and runs it. */
+/** Rewrites a jar with a class that logs in every way, and runs it. */
 class JarRewriterTest {
   private static final String SAMPLE = "dev/polis/places/Sample.class";
   private static final byte[] RESOURCE = "text".getBytes(StandardCharsets.UTF_8);
@@ -56,7 +56,7 @@ class JarRewriterTest {
   }
 
   @Test
-  @DisplayName("Rewritten code says the same, at the same places, as code that walks up the stack")
+  @DisplayName("Rewritten code logs the same entries and places as code that walks the stack")
   void samePlaces() throws Exception {
     assertEquals(1, rewriter.rewrite(jar));
 
@@ -68,7 +68,7 @@ class JarRewriterTest {
   }
 
   @Test
-  @DisplayName("No call that logs is left, so that none walks")
+  @DisplayName("No unrewritten log call is left, so that none walks the stack")
   void noneIsLeft() throws Exception {
     rewriter.rewrite(jar);
     byte[] now = entry(SAMPLE);
@@ -79,7 +79,8 @@ class JarRewriterTest {
   }
 
   @Test
-  @DisplayName("The class that takes places is left as it is: it would call itself for ever")
+  @DisplayName(
+      "The class that takes places stays unchanged: otherwise it would call itself for ever")
   void notItself() throws Exception {
     try (InputStream in = LogPlaces.class.getResourceAsStream("LogPlaces.class")) {
       assertTrue(
@@ -88,7 +89,7 @@ class JarRewriterTest {
   }
 
   @Test
-  @DisplayName("What else is in a jar stays; a second time changes nothing, and the time is kept")
+  @DisplayName("Other entries of a jar stay; a second run changes nothing, and times are kept")
   void onlyOnce() throws Exception {
     FileTime time = FileTime.from(Instant.parse("2026-01-02T03:04:05Z"));
     Files.setLastModifiedTime(jar, time);

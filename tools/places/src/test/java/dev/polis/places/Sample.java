@@ -5,7 +5,7 @@ import dev.polis.logtree.Severity;
 import java.util.List;
 import java.util.function.Consumer;
 
-/** Logs in each way there is; the test runs it as compiled and as rewritten. */
+/** Logs in every way; the test runs it compiled and rewritten. */
 public final class Sample implements Consumer<Log> {
   @Override
   public void accept(Log log) {

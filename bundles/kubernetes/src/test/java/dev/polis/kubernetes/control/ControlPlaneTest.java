@@ -382,7 +382,7 @@ class ControlPlaneTest {
               .getAsString();
       Await.until(
           ControlHarness.PATIENCE,
-          "the refusal of what the account may not read",
+          "the refusal of a forbidden read",
           () -> status(http, proxy, token) == 403);
       api.create(
           "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",

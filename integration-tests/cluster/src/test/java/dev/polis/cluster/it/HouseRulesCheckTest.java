@@ -89,7 +89,7 @@ class HouseRulesCheckTest {
     String text = line.replace("~", "");
     List<String> broken = HouseRules.source(TEST, text);
     assertEquals(TEST + " " + problem + " near line 1", broken.getFirst().split(": ")[0]);
-    assertEquals(List.of(), HouseRules.source(SOURCE, text), "what runs may sleep");
+    assertEquals(List.of(), HouseRules.source(SOURCE, text), "main code may sleep");
   }
 
   @ParameterizedTest

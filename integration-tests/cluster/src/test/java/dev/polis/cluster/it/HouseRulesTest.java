@@ -172,8 +172,7 @@ class HouseRulesTest {
         broken.addAll(HouseRules.optionals(Files.readAllBytes(file)));
       }
     }
-    assertEquals(
-        List.of(), broken, "say what is absent with a type, or keep a checked null inside");
+    assertEquals(List.of(), broken, "represent absence by a type, or keep a checked null inside");
   }
 
   @Test

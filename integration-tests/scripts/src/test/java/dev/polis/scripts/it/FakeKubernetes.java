@@ -5,10 +5,10 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Writes programs that tell a version as Kubernetes' programs do, and nothing else. */
+/** Writes programs that only print a version, as Kubernetes' programs do. */
 final class FakeKubernetes {
 
-  /** Stands for Debian's tools, which take a network to fetch. */
+  /** Stands for Debian's tools, which need a network to fetch. */
   static final String TOOLS =
       """
       kubernetes_tools() {
@@ -23,7 +23,7 @@ final class FakeKubernetes {
 
   private FakeKubernetes() {}
 
-  /** All programs of one release of Kubernetes, with parts that fit it. */
+  /** Returns all programs of one release of Kubernetes, with other programs that fit it. */
   static FakeKubernetes of(String version) {
     FakeKubernetes fake = new FakeKubernetes();
     for (String program :
@@ -48,13 +48,13 @@ final class FakeKubernetes {
     return fake;
   }
 
-  /** Lets a program say something else. */
+  /** Lets a program print another version. */
   FakeKubernetes saying(String program, String text) {
     said.put(program, text);
     return this;
   }
 
-  /** Leaves a program out. */
+  /** Leaves out a program. */
   FakeKubernetes without(String program) {
     said.remove(program);
     return this;
@@ -88,8 +88,8 @@ final class FakeKubernetes {
   }
 
   /**
-   * Makes one of the programs large, of one character, so that an archive of it is small: a disk
-   * that has room for the archive is full when it is unpacked.
+   * Makes one of the programs large, of one repeated character, so that an archive of it is small:
+   * a disk with space for the archive becomes full when it is unpacked.
    */
   private static String padding(String program) {
     return program.equals("kube-apiserver") ? "#".repeat(4 << 20) : "";

@@ -31,20 +31,22 @@ import java.util.stream.Stream;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
 
-/** Serves files over HTTPS with the faults that a test asks for. Resumes as real servers do. */
+/**
+ * Serves files over HTTPS with the faults that a test sets. Resumes downloads as real servers do.
+ */
 final class FaultyDownloads implements AutoCloseable {
 
-  /** How a download goes wrong. */
+  /** Names the fault of a download. */
   enum Fault {
-    /** It does not. */
+    /** No fault. */
     NONE,
-    /** The connection is closed after half of what was asked for. */
+    /** The server closes the connection after half of the requested bytes. */
     CUT_OFF,
-    /** A byte comes now and then. */
+    /** The server rarely sends a byte. */
     SLOW,
-    /** There is no such file. */
+    /** The server has no such file. */
     MISSING,
-    /** A range is answered with the whole file, as by a server that knows no ranges. */
+    /** The server answers a range with the whole file, like one without support for ranges. */
     NO_RANGES
   }
 
@@ -65,7 +67,7 @@ final class FaultyDownloads implements AutoCloseable {
   /**
    * Starts to serve.
    *
-   * @param folder gets the certificate that clients must trust
+   * @param folder the folder for the certificate that clients must trust
    */
   FaultyDownloads(Path folder) throws IOException, GeneralSecurityException {
     TestPki pki = new TestPki();
@@ -99,12 +101,12 @@ final class FaultyDownloads implements AutoCloseable {
     return context;
   }
 
-  /** Serves a file under each path that ends with this name. */
+  /** Serves a file at each path that ends with this name. */
   void serve(String name, byte[] content) {
     files.put(name, content);
   }
 
-  /** Packs what a folder holds, serves it, and returns its SHA-256. */
+  /** Packs the content of a folder, serves the archive, and returns its SHA-256. */
   String pack(ScriptFolder scripts, String folder, String name) throws Exception {
     Path archive = scripts.path(name);
     Path packed = scripts.path(folder);
@@ -127,14 +129,14 @@ final class FaultyDownloads implements AutoCloseable {
     return files.get(name);
   }
 
-  /** Lets requests for one file go wrong, so many times. */
+  /** Lets the next requests for one file fail, so many times. */
   void fail(String name, Fault how, int times) {
     faultyFile = name;
     faults.set(times);
     fault = how;
   }
 
-  /** Serves all files as they are from now on. */
+  /** Serves all files without faults from now on. */
   void recover() {
     fault = Fault.NONE;
   }
@@ -143,12 +145,12 @@ final class FaultyDownloads implements AutoCloseable {
     return "https://" + NAME + ":" + server.getAddress().getPort();
   }
 
-  /** The file with the certificate that a client must trust. */
+  /** Returns the file with the certificate that a client must trust. */
   Path authority() {
     return authority;
   }
 
-  /** Names of the files asked for, each with its range if there was one. */
+  /** Returns the names of the requested files, each with its range if there was one. */
   List<String> requests() {
     return List.copyOf(requests);
   }

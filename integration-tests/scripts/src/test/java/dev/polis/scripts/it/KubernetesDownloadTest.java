@@ -22,12 +22,12 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Kubernetes' official downloads from a server that does not do what it should. */
+/** Downloads Kubernetes' official releases from a faulty server. */
 class KubernetesDownloadTest {
 
   private static final String RELEASE = "kubernetes-server-linux-amd64.tar.gz";
 
-  /** What makes the release large enough to be cut off: bytes that gzip cannot make fewer. */
+  /** Padding that makes the release large enough to be cut off: bytes that gzip cannot compress. */
   private static final int PADDING = 300_000;
 
   private static final int BROKEN_OFF = 1000;
@@ -83,7 +83,8 @@ class KubernetesDownloadTest {
   }
 
   @Test
-  @DisplayName("the releases are downloaded once, verified and checked, and what was packed goes")
+  @DisplayName(
+      "the releases are downloaded once, verified and checked, and the archives are deleted")
   void download() throws Exception {
     Finished run = provide("");
 
@@ -97,7 +98,8 @@ class KubernetesDownloadTest {
   }
 
   @Test
-  @DisplayName("a download with another digest is refused with both, and nothing is unpacked")
+  @DisplayName(
+      "a download with another digest is refused with both digests, and nothing is unpacked")
   void wrongDigest() throws Exception {
     String other = "0".repeat(128);
     Finished run = provide("KUBERNETES_DIGEST=" + other + "\n");
@@ -105,11 +107,11 @@ class KubernetesDownloadTest {
     refused(run, "has the SHA512 " + digest("SHA-512", server.content(RELEASE)));
     assertTrue(run.err().contains("and not " + other), run::all);
     assertTrue(run.err().contains("nothing was unpacked"), run::all);
-    assertFalse(Files.exists(part()), "what is wrong is not gone on with");
+    assertFalse(Files.exists(part()), "a wrong file is not kept");
   }
 
   @Test
-  @DisplayName("the digest of the first use is held to when the server changes it later")
+  @DisplayName("the digest of the first use stays required when the server changes it later")
   void changedRelease() throws Exception {
     String first = digest("SHA-512", server.content(RELEASE));
     provide("").requireSuccess("the first use");
@@ -124,7 +126,7 @@ class KubernetesDownloadTest {
   }
 
   @Test
-  @DisplayName("a release whose digest nobody has given is not fetched unless that is said")
+  @DisplayName("a release without a given digest is not fetched unless the operator allows it")
   void withoutDigest() throws Exception {
     Finished run = provide("unset POLIS_KUBERNETES_UNVERIFIED\n");
 
@@ -136,7 +138,7 @@ class KubernetesDownloadTest {
   }
 
   @Test
-  @DisplayName("a release is held to the digest that the operator gives")
+  @DisplayName("a release must have the digest that the operator gives")
   void operatorsDigest() throws Exception {
     String unset = "unset POLIS_KUBERNETES_UNVERIFIED\nPOLIS_KUBERNETES_SHA256=";
     refused(provide(unset + "0".repeat(64) + "\n"), "and not " + "0".repeat(64));
@@ -149,7 +151,7 @@ class KubernetesDownloadTest {
   }
 
   @Test
-  @DisplayName("a download that is cut off goes on where it was, within one call")
+  @DisplayName("a download that is cut off continues at the same place, within one call")
   void cutOff() throws Exception {
     server.fail(RELEASE, Fault.CUT_OFF, 3);
     Finished run = provide("");
@@ -162,7 +164,7 @@ class KubernetesDownloadTest {
   }
 
   @Test
-  @DisplayName("one that gets no further is given up, and the next call goes on")
+  @DisplayName("a download without progress is given up, and the next call continues it")
   void cutOffForEver() throws Exception {
     server.fail(RELEASE, Fault.CUT_OFF, Integer.MAX_VALUE);
     Finished run = provide("");
@@ -176,7 +178,7 @@ class KubernetesDownloadTest {
   }
 
   @Test
-  @DisplayName("what an earlier download left of another file is thrown away, and fetched anew")
+  @DisplayName("a partial download of another file is discarded, and the file is fetched anew")
   void remainderOfAnotherFile() throws Exception {
     Files.createDirectories(part().getParent());
     Files.write(part(), new byte[BROKEN_OFF]);
@@ -191,7 +193,7 @@ class KubernetesDownloadTest {
   }
 
   @Test
-  @DisplayName("a server that knows no ranges is asked for the whole file")
+  @DisplayName("from a server without support for ranges the whole file is requested")
   void noRanges() throws Exception {
     Files.createDirectories(part().getParent());
     Files.write(part(), new byte[BROKEN_OFF]);
@@ -201,7 +203,7 @@ class KubernetesDownloadTest {
   }
 
   @Test
-  @DisplayName("a download that was whole when its process was killed is not fetched again")
+  @DisplayName("a file that was complete when its process was killed is not fetched again")
   void wholeButNotNamed() throws Exception {
     Files.createDirectories(part().getParent());
     Files.write(part(), server.content(RELEASE));
@@ -211,7 +213,8 @@ class KubernetesDownloadTest {
   }
 
   @Test
-  @DisplayName("a server that is too slow is given up in words, and what it brought is kept")
+  @DisplayName(
+      "a download from a server that is too slow is given up with the reason, and its bytes are kept")
   void tooSlow() throws Exception {
     server.fail(RELEASE, Fault.SLOW, Integer.MAX_VALUE);
     Finished run = provide("FETCH_SLOW_SECONDS=1\nFETCH_TRIES=2\n");
@@ -221,7 +224,7 @@ class KubernetesDownloadTest {
   }
 
   @Test
-  @DisplayName("a release that is not there, and a server that nobody vouches for, are refused")
+  @DisplayName("a missing release, and a server without a trusted certificate, are refused")
   void missingAndUntrusted() throws Exception {
     server.fail(RELEASE, Fault.MISSING, Integer.MAX_VALUE);
     refused(provide(""), RELEASE + " is answered with 404");
@@ -233,7 +236,7 @@ class KubernetesDownloadTest {
   }
 
   @Test
-  @DisplayName("no room is said before anything is fetched, with what is needed and what is free")
+  @DisplayName("missing space is reported before a download, with the needed and the free space")
   void noRoom() throws Exception {
     Needs.root("mounting a small disk");
     try (SmallDisk disk = SmallDisk.mounted(scripts.path(".polis"))) {
@@ -247,14 +250,14 @@ class KubernetesDownloadTest {
 
   @Test
   @DisplayName(
-      "a disk that fills while downloading, then while unpacking, is said; with room it goes on")
+      "a disk that fills during the download, then during the unpacking, is reported; with space the next call continues")
   void diskFills() throws Exception {
     Needs.root("mounting a small disk");
     try (SmallDisk disk = SmallDisk.mounted(scripts.path(".polis"))) {
       disk.leave(PADDING / 2);
       refused(provide(""), "the disk of " + scripts.path(".polis"));
       long had = Files.size(part());
-      assertTrue(had > 0, "what fitted is kept");
+      assertTrue(had > 0, "the fetched part is kept");
 
       disk.leave(1 << 20);
       refused(provide(""), "the disk of " + scripts.path(".polis"));
@@ -268,7 +271,8 @@ class KubernetesDownloadTest {
   }
 
   @Test
-  @DisplayName("what a killed call left half unpacked is never run, and goes with the next call")
+  @DisplayName(
+      "the half unpacked programs of a killed call are never run, and the next call deletes them")
   void killedWhileUnpacking() throws Exception {
     Path left = scripts.path(".polis/kubernetes.abcdef.new");
     FakeKubernetes.of("1.36.3")

@@ -18,7 +18,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Kubernetes' programs in a folder that a person names, and in archives beside the checkout. */
+/**
+ * Finds Kubernetes' programs in a folder that a person names, and in archives beside the checkout.
+ */
 class KubernetesFolderTest {
 
   @TempDir Path directory;
@@ -31,7 +33,7 @@ class KubernetesFolderTest {
 
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
-  @DisplayName("a folder is taken that is flat, and one with bin and cni")
+  @DisplayName("a flat folder is accepted, and one with bin and cni")
   void folderThatIsNamed(boolean flat) throws Exception {
     FakeKubernetes fake = FakeKubernetes.of("1.35.2");
     if (flat) {
@@ -70,7 +72,7 @@ class KubernetesFolderTest {
   }
 
   @Test
-  @DisplayName("a folder that was provided is taken as it is, and says its own path")
+  @DisplayName("a provided folder is used unchanged, and its path is printed")
   void folderThatWasProvided() throws Exception {
     scripts.withKubernetes();
     Path provided = scripts.path(".polis/kubernetes-" + scripts.kubernetesVersion());
@@ -87,7 +89,7 @@ class KubernetesFolderTest {
   }
 
   @Test
-  @DisplayName("what a folder lacks is named, all of it, and nothing is left")
+  @DisplayName("all missing programs of a folder are named, and nothing is left behind")
   void missingPrograms() throws Exception {
     FakeKubernetes.of("1.36.3").without("kubelet").without("portmap").writeFlat(scripts, "given");
 
@@ -97,7 +99,8 @@ class KubernetesFolderTest {
   }
 
   @Test
-  @DisplayName("no folder, and a program that may not be run, are refused with the remedy")
+  @DisplayName(
+      "a missing folder, and a program that is not executable, are refused with the remedy")
   void notAFolder() throws Exception {
     refused(named(), "polis: kubernetes: %s is no folder".formatted(directory.resolve("given")));
 
@@ -199,7 +202,7 @@ class KubernetesFolderTest {
   }
 
   @Test
-  @DisplayName("a folder of archives that is named and holds none is refused")
+  @DisplayName("a named folder without archives is refused")
   void noArchives() throws Exception {
     Finished run =
         scripts.functions(
@@ -214,7 +217,7 @@ class KubernetesFolderTest {
         FakeKubernetes.TOOLS + "kubernetes_folder $POLIS_CACHE $POLIS_REPOSITORY/given");
   }
 
-  /** Nothing that could be taken for programs may be there after a refusal. */
+  /** Requires that a refusal leaves no files that look like programs. */
   private void refused(Finished run, String words) throws Exception {
     assertEquals(3, run.code(), run.all());
     assertTrue(run.err().contains(words), () -> "expected: " + words + "\n" + run.all());

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What is said where no JDK or Maven can be provided, on a machine made by namespaces. */
+/** Reads the messages where no JDK or Maven can be provided, on a machine made by namespaces. */
 class MissingNeedsTest {
 
   /** Plays a curl that reaches a server without the file. */
@@ -82,7 +82,7 @@ class MissingNeedsTest {
         run::all);
   }
 
-  /** Runs a command of {@code polis} after shell code that takes something away. */
+  /** Runs a command of {@code polis} after shell code that removes things from the machine. */
   private Finished hiding(String code, String command) throws Exception {
     ScriptFolder scripts = new ScriptFolder(directory);
     List<String> unshare = List.of("unshare", "--map-root-user", "--mount");

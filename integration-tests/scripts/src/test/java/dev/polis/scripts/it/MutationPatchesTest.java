@@ -16,8 +16,8 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 /**
- * Holds the patches of {@code integration-tests/mutations}, which its {@code run} tries, to the
- * sources. {@code -Dpolis.mutations.write=true} writes the table of docs/mutations.md anew.
+ * Compares the patches of {@code integration-tests/mutations}, which its {@code run} tries, with
+ * the sources. {@code -Dpolis.mutations.write=true} writes the table of docs/mutations.md anew.
  */
 class MutationPatchesTest {
 
@@ -26,10 +26,10 @@ class MutationPatchesTest {
   private static final String TABLE =
       "| mutation | the product then | noticed by |\n|---|---|---|\n";
 
-  /** A patch, by its name, with its whole text. */
+  /** Holds a patch: its name and its whole text. */
   private record Mutation(String name, String text) {
 
-    /** Returns what its head says. */
+    /** Returns the value of a field of its head. */
     String said(String key) {
       return text.substring(0, text.indexOf("\ndiff ") + 1)
           .lines()
@@ -75,7 +75,7 @@ class MutationPatchesTest {
 
   @Test
   @DisplayName(
-      "each mutation says what it breaks and which text shows it, and applies to code that ships")
+      "each mutation names its fault and the text that shows it, and applies to shipped code")
   void patchesApply() throws Exception {
     List<Mutation> mutations = mutations();
     assertTrue(mutations.size() > 10, mutations::toString);

@@ -20,8 +20,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * What {@code polis up} and {@code polis down} give to the node, with a Java that writes down its
- * arguments and its standard input.
+ * Runs {@code polis up} and {@code polis down} with a Java that records its arguments and its
+ * standard input.
  */
 class NodeCommandsTest {
 
@@ -43,7 +43,7 @@ class NodeCommandsTest {
     Files.createDirectories(scripts.path("jdk"));
     Files.writeString(scripts.path("jdk/release"), "JAVA_VERSION=\"25\"\n");
     scripts.executable("jdk/bin/javac", "");
-    // A node that is home lives on for a while, so that it is seen alive.
+    // A node that is HOME runs for a while, so that the script finds it alive.
     scripts.executable(
         "jdk/bin/java",
         """
@@ -86,7 +86,7 @@ class NodeCommandsTest {
 
   @Test
   @DisplayName(
-      "At a terminal, the recovery key of a detached node is asked for and not shown while it is pasted")
+      "At a terminal, up asks for the recovery key of a detached node, and does not show the pasted text")
   void recoveryKeyAtATerminal() throws Exception {
     Files.writeString(scripts.path("key.pem"), KEY);
     Files.createFile(scripts.path("screen"));
@@ -105,8 +105,7 @@ class NodeCommandsTest {
   }
 
   @Test
-  @DisplayName(
-      "The recovery key in the state directory is used by itself, as long as it lies there")
+  @DisplayName("The recovery key in the state directory is used automatically while it is there")
   void recoveryKeyBesideTheVolume() throws Exception {
     Path key = scripts.path("state/owner/recovery-key.pem");
     Files.createDirectories(key.getParent());
@@ -121,7 +120,7 @@ class NodeCommandsTest {
 
   @Test
   @DisplayName(
-      "Parameters are given to a node that is no member yet, and to a member only if named")
+      "A node that is no member yet gets parameters, and a member only those that are named")
   void parametersOfAMember() throws Exception {
     bash(up(false)).requireSuccess("polis up");
     String made = scripts.path("state/owner/parameters.json").toString();
@@ -138,7 +137,7 @@ class NodeCommandsTest {
   }
 
   @Test
-  @DisplayName("A node in the foreground whose JVM gave up is started again, once for each time")
+  @DisplayName("A node in the foreground is started again once each time its JVM crashes")
   void startedAgain() throws Exception {
     Files.createFile(scripts.path("crashes"));
     Finished run = bash(up(false, "--parameters", "mine.json", "--log", "=INFO"));
@@ -157,7 +156,7 @@ class NodeCommandsTest {
 
   @Test
   @DisplayName(
-      "A detached start that does not come home ends after its limit, with what is awaited; the node goes on")
+      "A detached start that does not reach HOME ends after its limit with the awaited condition; the node keeps running")
   void detachedWithinALimit() throws Exception {
     Files.createFile(scripts.path("hangs"));
     Finished run = bash("POLIS_DETACH_WITHIN=1 " + up(true));
@@ -186,7 +185,7 @@ class NodeCommandsTest {
 
   @ParameterizedTest
   @CsvSource({"up,--heap SIZE", "down,within two minutes"})
-  @DisplayName("up and down tell their own options")
+  @DisplayName("up and down list their own options")
   void help(String command, String words) throws Exception {
     Finished run = scripts.run("polis", command, "--help");
     run.requireSuccess("--help");
@@ -214,7 +213,7 @@ class NodeCommandsTest {
     scripts.withKubernetes();
     scripts.program(
         "id", "[[ \"$1\" == -u ]] && echo %s || exec /usr/bin/id \"$@\"".formatted(user));
-    // Root's node would have a volume, whose programs are fetched.
+    // A node of root would have an encrypted volume, whose programs would be fetched.
     Path owner = Files.createDirectories(scripts.path("state/owner"));
     Files.createFile(owner.resolve("owner-key.pem"));
     Finished run = bash(up(true, "--kubernetes"));
@@ -237,7 +236,8 @@ class NodeCommandsTest {
   }
 
   @Test
-  @DisplayName("A node whose owner's key lies elsewhere is told how its owner gives it the roles")
+  @DisplayName(
+      "For a node whose owner's key is elsewhere, up prints the owner's commands for the roles")
   void kubernetesWithoutTheOwnersKey() throws Exception {
     scripts.withKubernetes();
     Finished run = bash(up(true, "--kubernetes"));
@@ -292,7 +292,7 @@ class NodeCommandsTest {
 
   private void onlyTheNodeHasTheKey() throws Exception {
     assertEquals(KEY, Files.readString(scripts.path("node-input")));
-    assertEquals("", Files.readString(scripts.path("other-input")), "what params make was given");
+    assertEquals("", Files.readString(scripts.path("other-input")), "the arguments of params make");
     String calls = Files.readString(scripts.path("calls"));
     assertTrue(calls.contains(" --recovery-key -"), calls);
     assertFalse(calls.contains(SECRET), calls);

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** How large a heap a node gets. */
+/** Computes the size of a node's heap. */
 class NodeHeapTest {
 
   @TempDir Path directory;
@@ -65,7 +65,7 @@ class NodeHeapTest {
   }
 
   @Test
-  @DisplayName("The limit of a container counts, whose cgroup is the uppermost it sees")
+  @DisplayName("The limit of a container counts, whose cgroup is the topmost visible one")
   void container() throws Exception {
     write("proc/self/cgroup", "0::/\n");
     write("sys/fs/cgroup/memory.max", "536870912\n");
@@ -73,7 +73,7 @@ class NodeHeapTest {
   }
 
   @Test
-  @DisplayName("A limit of version 1 counts, also where the path is one of the machine outside")
+  @DisplayName("A limit of version 1 counts, also if the path is one of the host")
   void cgroup1() throws Exception {
     write("proc/self/cgroup", "12:cpu,cpuacct:/\n4:memory:/docker/f00\n");
     write("sys/fs/cgroup/memory/memory.limit_in_bytes", "268435456\n");

@@ -10,7 +10,7 @@ import java.security.MessageDigest;
 import java.util.HexFormat;
 import java.util.List;
 
-/** A source of Debian packages in a folder, the only one that apt knows in a test. */
+/** Makes a source of Debian packages in a folder, the only one that apt has in a test. */
 final class PackageSource {
 
   private final ScriptFolder scripts;
@@ -29,7 +29,7 @@ final class PackageSource {
     trust("[trusted=yes]");
   }
 
-  /** Makes a package of a folder. */
+  /** Makes a package from a folder. */
   void add(String content, String name, String needs) throws Exception {
     String control =
         """
@@ -56,12 +56,12 @@ final class PackageSource {
     writeIndex();
   }
 
-  /** Takes the index away: from now on nothing can be fetched. */
+  /** Removes the index: from now on nothing can be fetched. */
   void lose() throws IOException {
     Files.delete(folder.resolve("Packages"));
   }
 
-  /** Lets apt ask for a signature, which the source has not. */
+  /** Lets apt require a signature, which the source lacks. */
   void distrust() throws IOException {
     trust("");
   }

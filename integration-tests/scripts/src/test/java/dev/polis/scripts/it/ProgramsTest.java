@@ -12,10 +12,10 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** How a program that the machine lacks is provided, with a package source of the test's own. */
+/** Provides programs that the machine lacks, from a package source of the test's own. */
 class ProgramsTest {
 
-  /** Declares the programs of this test as {@code packages.sh} does its own. */
+  /** Declares the programs of this test, as {@code packages.sh} declares its own. */
   private static final String DECLARED =
       """
       PACKAGE_OF[polis-hello]=polis-hello-bin
@@ -30,7 +30,7 @@ class ProgramsTest {
   @BeforeEach
   void makePackages() throws Exception {
     scripts = ScriptFolder.in(directory);
-    // Everybody but root unpacks.
+    // All users but root unpack.
     scripts.program("id", "[[ \"$1\" == -u ]] && echo 1000 || exec /usr/bin/id \"$@\"");
     source = new PackageSource(scripts);
     String library = "usr/lib/x86_64-linux-gnu/libpolishello.txt";
@@ -65,7 +65,7 @@ class ProgramsTest {
   }
 
   @Test
-  @DisplayName("A program on the PATH is taken, and nothing is fetched")
+  @DisplayName("A program on the PATH is used, and nothing is fetched")
   void onThePath() throws Exception {
     scripts.program("polis-hello", "echo mine");
     Finished run =
@@ -77,8 +77,7 @@ class ProgramsTest {
   }
 
   @Test
-  @DisplayName(
-      "Packages that nobody has signed are not unpacked; one line says so and things go on")
+  @DisplayName("Unsigned packages are not unpacked; one line reports it, and the start continues")
   void unsigned() throws Exception {
     source.distrust();
     Finished run =
@@ -100,7 +99,8 @@ class ProgramsTest {
   }
 
   @Test
-  @DisplayName("What an ordinary user could not use is named with its package, and not fetched")
+  @DisplayName(
+      "A program that an ordinary user could not use is named with its package, and not fetched")
   void onlyForRoot() throws Exception {
     Finished run = scripts.functions(DECLARED + "provide_programs $POLIS_CACHE polis-mounter");
 
@@ -110,7 +110,7 @@ class ProgramsTest {
   }
 
   @Test
-  @DisplayName("What would start a service of the machine is unpacked for root too")
+  @DisplayName("A package that would start a service of the machine is unpacked for root, too")
   void unpackedForRootToo() throws Exception {
     scripts.program("id", "[[ \"$1\" == -u ]] && echo 0 || exec /usr/bin/id \"$@\"");
     Finished run =
@@ -126,7 +126,7 @@ class ProgramsTest {
   }
 
   @Test
-  @DisplayName("Root installs what is missing with apt-get, and says which packages")
+  @DisplayName("Root installs missing programs with apt-get, and the packages are named")
   void rootInstalls() throws Exception {
     scripts.program("id", "echo 0");
     scripts.program(
@@ -152,7 +152,7 @@ class ProgramsTest {
   }
 
   @Test
-  @DisplayName("A start provides what its data volume needs, and nothing for one in the clear")
+  @DisplayName("A start provides the programs of its data volume, and none for an unencrypted one")
   void programsOfVolumes() throws Exception {
     Path state = Files.createDirectories(directory.resolve("n"));
     assertEquals("", storagePrograms(state, "insecure"));
@@ -160,7 +160,7 @@ class ProgramsTest {
     assertTrue(storagePrograms(state, "ENCRYPTED").contains("cryptsetup"));
 
     Files.createDirectory(state.resolve("data"));
-    assertEquals("", storagePrograms(state, "encrypted"), "what is there counts");
+    assertEquals("", storagePrograms(state, "encrypted"), "present programs count");
     Files.createDirectory(state.resolve("volume.gocryptfs"));
     assertFalse(storagePrograms(state, "").isEmpty());
   }

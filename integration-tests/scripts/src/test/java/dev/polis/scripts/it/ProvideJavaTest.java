@@ -24,14 +24,14 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * How a missing JDK is provided, from a package source and a server of the test's own. The wanted
- * JDK is 99, which no machine has.
+ * Provides a missing JDK, from a package source and a server of the test's own. The wanted JDK is
+ * 99, which no machine has.
  */
 class ProvideJavaTest {
 
   private static final String ARCHIVE = "OpenJDK99U-jdk_x64_linux_hotspot_99.0.1_8.tar.gz";
 
-  /** Plays a java: gives itself the certificates of the machine as they are. */
+  /** Plays a java that uses the machine's certificates unchanged. */
   private static final String JAVA =
       """
       for argument; do
@@ -39,7 +39,7 @@ class ProvideJavaTest {
       done
       """;
 
-  /** What makes the archive large enough to be cut off: bytes that gzip cannot make fewer. */
+  /** Padding that makes the archive large enough to be cut off: bytes that gzip cannot compress. */
   private static final int PADDING = 300_000;
 
   private static final int BEGUN = 1000;
@@ -91,7 +91,7 @@ class ProvideJavaTest {
   }
 
   @Test
-  @DisplayName("Debian 12, whose C library is too old for the packages, gets the archive at once")
+  @DisplayName("Debian 12, whose C library is too old for the packages, gets the archive directly")
   void archive() throws Exception {
     addPackages();
     Finished run = provide("");
@@ -136,7 +136,7 @@ class ProvideJavaTest {
 
   @ParameterizedTest
   @CsvSource({"2.10, 2.10", "'', 0"})
-  @DisplayName("A C library that no JDK is made for is refused before anything is fetched")
+  @DisplayName("A C library without a JDK is refused before a download")
   void noLibrary(String have, String said) throws Exception {
     libraryOf(have);
     addPackages();
@@ -170,7 +170,7 @@ class ProvideJavaTest {
   }
 
   @Test
-  @DisplayName("What is no archive, and an archive without a JDK, is refused")
+  @DisplayName("A file that is no archive, and an archive without a JDK, are refused")
   void noArchive() throws Exception {
     server.serve(ARCHIVE, FaultyDownloads.bytes("<html>"));
     refused(provide(""), "jdk.tar.gz cannot be unpacked: ");
@@ -181,7 +181,7 @@ class ProvideJavaTest {
   }
 
   @Test
-  @DisplayName("Where the archive is not to be had, the refusal names what to install")
+  @DisplayName("Where the archive is not available, the refusal names the packages to install")
   void unreachable() throws Exception {
     Finished run = provide("POLIS_JDK_URL=http://127.0.0.1:1\n");
 
@@ -195,7 +195,8 @@ class ProvideJavaTest {
   }
 
   @Test
-  @DisplayName("A machine that trusts no server is told which package has the certificates")
+  @DisplayName(
+      "On a machine that trusts no server, the message names the package with the certificates")
   void noCertificates() throws Exception {
     scripts.program("update-ca-certificates", "");
     Finished run = provide("CERTIFICATES=(/none)\n");
@@ -214,7 +215,7 @@ class ProvideJavaTest {
   }
 
   @Test
-  @DisplayName("What a killed call left is never run, and goes with the next call")
+  @DisplayName("The remains of a killed call are never run, and the next call deletes them")
   void killed() throws Exception {
     byte[] begun = Arrays.copyOf(server.content(ARCHIVE), BEGUN);
     Files.createDirectories(scripts.path(".polis"));
@@ -240,7 +241,7 @@ class ProvideJavaTest {
   }
 
   @Test
-  @DisplayName("The list that the JDK is given holds each certificate that the machine trusts")
+  @DisplayName("The JDK's list holds each certificate that the machine trusts")
   void certificates() throws Exception {
     scripts
         .finish(
@@ -257,7 +258,7 @@ class ProvideJavaTest {
     assertTrue(trusted.isCertificateEntry("authority-0"));
   }
 
-  /** Calls {@code java_home}, after settings that let it see the test's sources alone. */
+  /** Calls {@code java_home}, with settings that let it see only the test's sources. */
   private Finished provide(String settings) throws Exception {
     return scripts.functions(
         """
@@ -283,7 +284,7 @@ class ProvideJavaTest {
     scripts.program("getconf", version.isEmpty() ? "exit 1" : "echo glibc " + version);
   }
 
-  /** Makes packages that are laid out as Debian's are. */
+  /** Makes packages with the layout of Debian's. */
   private void addPackages() throws Exception {
     Path home = scripts.path("jre/usr/lib/jvm/java-99-openjdk-amd64");
     if (!Files.exists(home)) {
@@ -327,7 +328,7 @@ class ProvideJavaTest {
     assertEquals(List.of("jdk-99.0.1", "jdk.lock"), left("jdk"));
   }
 
-  /** Returns what lies in the cache under such names. */
+  /** Returns the files in the cache with such names. */
   private List<String> left(String prefix) throws IOException {
     if (!Files.exists(scripts.path(".polis"))) {
       return List.of();

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** How a missing Maven is provided, from a server of the test's own. */
+/** Provides a missing Maven, from a server of the test's own. */
 class ProvideMavenTest {
 
   private static final String ARCHIVE = "apache-maven-9.9.9-bin.tar.gz";
@@ -51,7 +51,7 @@ class ProvideMavenTest {
         "polis: fetching Maven 9.9.9 from %s/org/apache/maven/apache-maven/9.9.9/%s\n"
             .formatted(server.url(), ARCHIVE),
         run.err());
-    assertFalse(Files.exists(scripts.path(MADE + ".tar.gz")), "the archive goes");
+    assertFalse(Files.exists(scripts.path(MADE + ".tar.gz")), "the archive is deleted");
 
     Finished again = provide("mvn");
     assertEquals("Maven of the wrapper\n", again.requireSuccess("Maven is there").out());
@@ -59,7 +59,7 @@ class ProvideMavenTest {
   }
 
   @Test
-  @DisplayName("A Maven on the PATH is taken, and nothing is fetched")
+  @DisplayName("A Maven on the PATH is used, and nothing is fetched")
   void onThePath() throws Exception {
     scripts.program("mvn", "echo mine");
     Finished run = scripts.functions("provide_maven; mvn");
@@ -70,7 +70,8 @@ class ProvideMavenTest {
   }
 
   @Test
-  @DisplayName("A wrong digest, what is no archive, and a Maven that is missing in it are refused")
+  @DisplayName(
+      "A wrong digest, a file that is no archive, and an archive without Maven are refused")
   void faulty() throws Exception {
     writeProperties("0".repeat(64));
     refused(provide(""), ", and not " + "0".repeat(64));
@@ -96,7 +97,7 @@ class ProvideMavenTest {
   }
 
   @Test
-  @DisplayName("Three calls at once fetch it once, and what a killed call left goes")
+  @DisplayName("Three calls at once fetch it once, and delete the remains of a killed call")
   void atOnce() throws Exception {
     scripts.executable(MADE + ".new/lib/half-unpacked", "");
     Finished run = provide("mvn", "(provide_maven && mvn) &\n(provide_maven && mvn) &\n");

@@ -13,12 +13,12 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/** A repository that holds the scripts and nothing to build, with programs of a test's own. */
+/** Makes a repository with the scripts and without modules, and with programs of a test's own. */
 record ScriptFolder(Path folder) {
 
   static final Path REPOSITORY = Path.of(System.getProperty("polis.repository"));
 
-  /** Kubernetes' programs, and those that run its containers and names. */
+  /** Kubernetes' programs, and those for its containers and its DNS. */
   static final List<String> KUBERNETES_PROGRAMS =
       List.of(
           "kube-apiserver",
@@ -34,7 +34,7 @@ record ScriptFolder(Path folder) {
           "coredns",
           "busybox");
 
-  /** The programs that connect Pods. */
+  /** The network plugins of Pods. */
   static final List<String> CNI_PROGRAMS = List.of("bridge", "host-local", "loopback", "portmap");
 
   private static final Pattern KUBERNETES_VERSION =
@@ -42,7 +42,7 @@ record ScriptFolder(Path folder) {
 
   private static final String COMPILED = "compiled-jdk";
 
-  /** They take seconds; machines that run tests are busy. */
+  /** Long, since commands take seconds, and machines that run tests are busy. */
   private static final Duration PATIENCE = Duration.ofSeconds(120);
 
   /** Copies the scripts. */
@@ -69,13 +69,13 @@ record ScriptFolder(Path folder) {
     return folder.resolve(name);
   }
 
-  /** Puts a program in front of those of the machine. */
+  /** Puts a program before the machine's own on the PATH. */
   ScriptFolder program(String name, String script) throws IOException {
     executable("programs/" + name, script);
     return this;
   }
 
-  /** Writes a shell script, with the folders it lies in. */
+  /** Writes a shell script, with its parent folders. */
   void executable(String name, String script) throws IOException {
     Path file = path(name);
     Files.createDirectories(file.getParent());
@@ -83,7 +83,7 @@ record ScriptFolder(Path folder) {
     Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rwxr-xr-x"));
   }
 
-  /** Gives the test an etcd, which is then not fetched. */
+  /** Gives the test an etcd, so that none is fetched. */
   ScriptFolder withEtcd() throws IOException {
     executable(".polis/etcd-3.5.16/etcd", "echo etcd Version: 3.5.16");
     executable(".polis/etcd-3.5.16/etcdctl", "");
@@ -91,8 +91,8 @@ record ScriptFolder(Path folder) {
   }
 
   /**
-   * Gives the test a JDK that runs the scripts' Java sources from classes: compiled anew at each
-   * start, they take longer than all else that a script does.
+   * Gives the test a JDK that runs the scripts' Java sources from classes: compiling them at each
+   * start takes longer than the rest of a script.
    */
   ScriptFolder withCompiled(Path classes) throws IOException {
     Path jdk = Path.of(System.getProperty("java.home"));
@@ -116,7 +116,7 @@ record ScriptFolder(Path folder) {
     return this;
   }
 
-  /** Gives the test Kubernetes' programs, which are then not provided. */
+  /** Gives the test Kubernetes' programs, so that none are provided. */
   ScriptFolder withKubernetes() throws IOException {
     String folder = ".polis/kubernetes-" + kubernetesVersion();
     for (String program : KUBERNETES_PROGRAMS) {
@@ -130,7 +130,7 @@ record ScriptFolder(Path folder) {
     return this;
   }
 
-  /** Returns the version that is provided where no folder is named. */
+  /** Returns the version that is provided if no folder is named. */
   String kubernetesVersion() throws IOException {
     Matcher version =
         KUBERNETES_VERSION.matcher(Files.readString(path("launcher/script/kubernetes.sh")));
@@ -147,7 +147,7 @@ record ScriptFolder(Path folder) {
     return finish(command);
   }
 
-  /** Runs shell code that knows the functions of the scripts. */
+  /** Runs shell code with the functions of the scripts. */
   Finished functions(String code) throws Exception {
     String known =
         """
@@ -168,7 +168,7 @@ record ScriptFolder(Path folder) {
 
   Map<String, String> environment() {
     return Map.of(
-        // What the machine that runs the tests has provided is not theirs.
+        // Removes the programs that the testing machine has provided, which are not the test's.
         "POLIS_KUBERNETES",
         "",
         "POLIS_KUBERNETES_ARCHIVES",

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What {@code polis test} says of a run, and how it ends. */
+/** Checks the output of {@code polis test} about a run, and its exit code. */
 class TestRunTest {
 
   private static final String PASSED = "<testcase name='works' classname='a.OneTest'/>";
@@ -57,7 +57,7 @@ class TestRunTest {
   private static final String DISABLED =
       "<testcase name='loops' classname='a.ThreeTest'><skipped message='System property [x] does not exist ==&gt; takes long'/></testcase>";
 
-  /** Every call of Maven in the quick tier has these. */
+  /** The options of every call of Maven in the quick tier. */
   private static final String QUICK =
       "-Dpolis.tier=quick -Dpolis.test.limit=5 m -Dsurefire.timeout=1500";
 
@@ -82,7 +82,7 @@ class TestRunTest {
   void copyScripts() throws Exception {
     scripts = ScriptFolder.in(directory).withEtcd().withKubernetes().withCompiled(classes);
     allow("always | ThreeTest | (mounting needs root|takes long)");
-    // On a machine that lacks one, each run would fetch it.
+    // On a machine that lacks a program, each run would fetch it.
     String programs = scripts.functions("echo ${!PACKAGE_OF[@]}").out();
     for (String program : programs.strip().split(" ")) {
       scripts.program(program, "");
@@ -90,7 +90,7 @@ class TestRunTest {
   }
 
   @Test
-  @DisplayName("The last line counts the tests; failed ones and reasons of skips stand before it")
+  @DisplayName("The last line counts the tests, after the failed ones and the reasons of skips")
   void countsAreTheLastLine() throws Exception {
     maven(1, PASSED, PASSED, FAILED, BROKEN, SKIPPED);
     Finished run = scripts.run("polis", "test");
@@ -113,7 +113,7 @@ class TestRunTest {
   }
 
   @Test
-  @DisplayName("A failed test's causes stand below its message, without the frames of the stack")
+  @DisplayName("A failed test's causes follow its message, without the frames of the stack")
   void causes() throws Exception {
     maven(1, CAUSED);
     assertTrue(
@@ -130,7 +130,8 @@ class TestRunTest {
   }
 
   @Test
-  @DisplayName("All modules are built first; then their tests run, each module's once, at once")
+  @DisplayName(
+      "All modules are built first; then their tests run at the same time, each module's once")
   void streams() throws Exception {
     maven(0, PASSED);
     for (String module : List.of("platform/one", "integration-tests/two")) {
@@ -183,11 +184,11 @@ class TestRunTest {
     }
     assertTrue(Files.isDirectory(repository.resolve("org/junit")));
     assertTrue(Files.isDirectory(repository.resolve("dev/cel")));
-    assertTrue(Files.isDirectory(former), "what Maven has fetched stays");
+    assertTrue(Files.isDirectory(former), "files that Maven has fetched stay");
   }
 
   @Test
-  @DisplayName("With a Maven that does not say where its repository is, modules are tested in turn")
+  @DisplayName("With a Maven that does not print its repository, modules are tested in turn")
   void oneAfterTheOther() throws Exception {
     maven(0, PASSED);
     Files.delete(scripts.path("fetched"));
@@ -225,7 +226,7 @@ class TestRunTest {
   }
 
   @Test
-  @DisplayName("A run in which all pass ends with 0, and each reason of skips is said once")
+  @DisplayName("A run without failures ends with 0, and prints each reason of skips once")
   void allPass() throws Exception {
     maven(0, PASSED, SKIPPED, DISABLED, SKIPPED);
     Finished run = scripts.run("polis", "test");
@@ -241,7 +242,7 @@ class TestRunTest {
   }
 
   @Test
-  @DisplayName("A run in which no test ran fails, though Maven is content")
+  @DisplayName("A run without tests fails, although Maven succeeds")
   void nothingRan() throws Exception {
     maven(0, SKIPPED);
     Finished run = scripts.run("polis", "test");
@@ -264,7 +265,8 @@ class TestRunTest {
   }
 
   @Test
-  @DisplayName("What fails besides tests is shown with Maven's words, its log and what was left")
+  @DisplayName(
+      "A failure outside of tests is shown with Maven's errors, its log and the untested modules")
   void compilerFails() throws Exception {
     scripts.program(
         "mvn",
@@ -313,7 +315,7 @@ class TestRunTest {
   }
 
   @Test
-  @DisplayName("On a terminal one line moves: module, class, counts, time")
+  @DisplayName("On a terminal one line is updated: module, class, counts, time")
   void oneLineMoves() throws Exception {
     maven(0, PASSED);
     Files.writeString(scripts.path("slow"), "");
@@ -332,8 +334,7 @@ class TestRunTest {
   }
 
   @Test
-  @DisplayName(
-      "Continuous integration runs polis test --full with the same arguments and nothing else")
+  @DisplayName("Continuous integration runs only polis test --full, with the same arguments")
   void continuousIntegration() throws Exception {
     maven(0, PASSED);
     Finished run = scripts.run(".ci/run", "-Dtest=One");
@@ -347,7 +348,7 @@ class TestRunTest {
   }
 
   @Test
-  @DisplayName("With -pl, what the module needs is built before, and Maven's options are kept")
+  @DisplayName("With -pl, the modules that it needs are built before, and Maven's options are kept")
   void oneModule() throws Exception {
     maven(0, PASSED);
     Finished run = scripts.run("polis", "test", "-pl", "platform/event", "-ff");
@@ -479,7 +480,7 @@ class TestRunTest {
   }
 
   @Test
-  @DisplayName("Tests that need the machine alone run at last, in one process")
+  @DisplayName("Tests that need the whole machine run last, in one process")
   void alone() throws Exception {
     maven(0, PASSED);
     source("platform/b/src/test/java/b/SpeedTest.java", "@Tag(\"alone\")\nclass SpeedTest {}");
@@ -494,7 +495,7 @@ class TestRunTest {
   }
 
   @Test
-  @DisplayName("The dearest classes are named, and the figures that a long run prints are kept")
+  @DisplayName("The slowest classes are named, and the figures that a long run prints are kept")
   void dearest() throws Exception {
     maven(
         0,
@@ -517,7 +518,7 @@ class TestRunTest {
   @DisplayName("A long run that was cut off continues with the classes that have not passed")
   void longRunContinues() throws Exception {
     maven(1, FAILED);
-    // Where sources lie: one that changes makes a long run begin anew.
+    // The folders of sources; a changed one makes a long run begin anew.
     for (String place :
         List.of(".mvn", "bundles", "tools/places", "integration-tests", "examples")) {
       Files.createDirectories(scripts.path(place));
@@ -548,7 +549,7 @@ class TestRunTest {
   }
 
   @Test
-  @DisplayName("The long form of one class of a module is run once, and nothing else")
+  @DisplayName("Only the long form of one class of a module is run, once")
   void longFormOfOneClass() throws Exception {
     maven(0, PASSED);
     Finished run = scripts.run("polis", "test", "--long", "-pl", "platform/event", "-Dtest=One");
@@ -577,7 +578,7 @@ class TestRunTest {
     Files.writeString(file, text);
   }
 
-  /** Plays a build of two modules whose tests end like this. */
+  /** Plays a build of two modules whose tests have these results. */
   private void maven(int code, String... tests) throws Exception {
     Files.createDirectories(scripts.path("fetched"));
     Files.writeString(

@@ -1,6 +1,5 @@
 /**
- * Tests of {@code polis} and {@code launcher/script}: what a person sees who types one of its
- * commands.
+ * Runs the commands of {@code polis} and {@code launcher/script}, and compares their output.
  *
  * <pre>
  *   ScriptFolder ── copy of polis, launcher/script, .ci ──▶ bash ──▶ mvn, apt-get, unshare

@@ -10,8 +10,8 @@ import org.osgi.framework.BundleContext;
 import org.osgi.framework.ServiceReference;
 
 /**
- * Stands in for an organ in tests of the launcher: the system property with its symbolic name sets
- * what it does. It prints a line when it starts and when it stops.
+ * Stands for an organ in tests of the launcher: the system property with its symbolic name sets its
+ * behaviour. It prints a line when it starts and when it stops.
  */
 public final class TestOrgan implements BundleActivator {
   @Override
@@ -40,13 +40,13 @@ public final class TestOrgan implements BundleActivator {
       }
       case "hog" -> {
         report.home("node-1 is HOME");
-        // Twice as many as there are processors, so that none is left for another.
+        // Twice as many threads as processors, so that no other thread can run.
         for (int number = 0; number < 2 * Runtime.getRuntime().availableProcessors(); number++) {
           Thread.ofVirtual().name("hog-" + number).start(TestOrgan::compute);
         }
       }
       default -> {
-        // Only there, or hangs in its stop.
+        // The organ does nothing, or hangs in its stop.
       }
     }
   }
@@ -70,7 +70,7 @@ public final class TestOrgan implements BundleActivator {
       case "hang" -> new CountDownLatch(1).await();
       case "hog" -> Thread.ofVirtual().name("waits for a processor").start(() -> {}).join();
       default -> {
-        // It stops at once.
+        // The organ stops at once.
       }
     }
     System.out.println(

@@ -81,7 +81,7 @@ class NodeLabelsTest {
   }
 
   @Test
-  @DisplayName("the domain of a cluster is a domain name of up to 80 characters")
+  @DisplayName("a cluster's domain is a domain name of at most 80 characters")
   void clusterDomains() {
     String longest = "a".repeat(63) + "." + "b".repeat(16);
     assertEquals(80, longest.length());

@@ -29,7 +29,7 @@ class RoleNameTest {
   @ParameterizedTest
   @ValueSource(
       strings = {"", "backup", "2Backups", "Night-Backup", "Night Backup", "Sauvegardé", "A\n"})
-  @DisplayName("a malformed name is refused with the grammar and an example")
+  @DisplayName("a malformed role name is refused with the grammar and an example")
   void malformed(String text) {
     String refusal =
         assertThrows(IllegalArgumentException.class, () -> new RoleName(text)).getMessage();
@@ -53,7 +53,7 @@ class RoleNameTest {
   }
 
   @Test
-  @DisplayName("a record names the roles with a field of their own and all others")
+  @DisplayName("a record lists roles with a field of their own and all others")
   void record() {
     NodeRoles record =
         RoleRecord.of(List.of(BACKUP, RoleName.KUBERNETES_WORKER, RoleName.CONSENSUS_MEMBER));
@@ -65,7 +65,7 @@ class RoleNameTest {
   }
 
   @Test
-  @DisplayName("malformed names of a record are told apart and do not hide the good ones")
+  @DisplayName("malformed names in a record are listed separately and do not hide the valid ones")
   void malformedInRecord() {
     NodeRoles record =
         RoleRecord.of(List.of(BACKUP)).toBuilder()
@@ -76,7 +76,7 @@ class RoleNameTest {
   }
 
   @Test
-  @DisplayName("a node that does not say what it runs is told from one that runs nothing")
+  @DisplayName("a node without a report of its roles is distinguished from one that runs none")
   void running() {
     assertEquals(Optional.empty(), RoleRecord.running(NodeStatus.getDefaultInstance()));
     assertEquals(

@@ -23,7 +23,7 @@ class UnlockKeysTest {
   }
 
   @Test
-  @DisplayName("STO-04 a half of a wrong length is refused")
+  @DisplayName("STO-04 a half with a wrong length is refused")
   void sto04_length() {
     Secret good = Secret.of(new byte[32]);
     for (int length : new int[] {0, 16, 31, 33, 64}) {

@@ -42,7 +42,8 @@ class RootTest {
   }
 
   @Test
-  @DisplayName("STO-01 no two declarations of the tree meet, and none leaves its directory")
+  @DisplayName(
+      "STO-01 no two declarations of the tree have the same path, and none leaves its directory")
   void sto01_wholeTreeValidates() throws ReflectiveOperationException {
     List<Path> paths = new ArrayList<>();
     collect(Root.at(directory), paths);
@@ -70,7 +71,7 @@ class RootTest {
   }
 
   @Test
-  @DisplayName("STO-01 declaring one name twice fails, and so does a name that is none")
+  @DisplayName("STO-01 declaring one name twice fails, and so does an invalid name")
   void sto01_declaringTwiceFails() {
     var refusal =
         assertThrows(IllegalArgumentException.class, () -> new Twice(directory, "a", "a"));
@@ -82,7 +83,7 @@ class RootTest {
   }
 
   @Test
-  @DisplayName("keys are readable by the node alone")
+  @DisplayName("only the node can read keys")
   void modes() {
     Root root = Root.at(directory);
     for (FilePlacement secret :
@@ -107,7 +108,8 @@ class RootTest {
   }
 
   @Test
-  @DisplayName("a folder that is there and open to others is closed; their way through stays")
+  @DisplayName(
+      "an existing folder that is open to other users is closed; they may still pass through it")
   void tightened() throws Exception {
     Root root = Root.at(directory);
     Path folder = root.ephemeral().create();

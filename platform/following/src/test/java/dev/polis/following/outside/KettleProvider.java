@@ -5,7 +5,7 @@ import java.util.Hashtable;
 import org.osgi.framework.BundleActivator;
 import org.osgi.framework.BundleContext;
 
-/** Provides a kettle as long as its bundle is active. */
+/** Provides a kettle while its bundle is active. */
 public final class KettleProvider implements BundleActivator {
 
   @Override
@@ -17,6 +17,6 @@ public final class KettleProvider implements BundleActivator {
 
   @Override
   public void stop(BundleContext context) {
-    // The framework takes the service back.
+    // The framework unregisters the service.
   }
 }

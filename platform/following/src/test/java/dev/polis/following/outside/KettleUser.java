@@ -8,9 +8,9 @@ import org.osgi.framework.BundleActivator;
 import org.osgi.framework.BundleContext;
 import org.osgi.framework.ServiceReference;
 
-/** Gives the kettle that it was bound to when its bundle was started. */
+/** Offers the kettle to which it was bound at its bundle's start. */
 public final class KettleUser implements BundleActivator {
-  /** The name of its service, a supplier. */
+  /** The name of its service, which is a supplier. */
   public static final String CUP = "cup";
 
   @Override
@@ -23,6 +23,6 @@ public final class KettleUser implements BundleActivator {
 
   @Override
   public void stop(BundleContext context) {
-    // The framework takes the service back.
+    // The framework unregisters the service.
   }
 }

@@ -42,8 +42,8 @@ import org.osgi.framework.ServiceReference;
 import org.osgi.service.component.runtime.ServiceComponentRuntime;
 
 /**
- * Organs in a real framework with real Declarative Services. Their components are classes of Java
- * itself, so that a bundle is nothing but its headers and descriptions.
+ * Runs organs in a real framework with real Declarative Services. Their components are classes of
+ * Java itself, so that a bundle only has headers and descriptions.
  */
 @Timeout(60)
 final class HealthComponentTest {
@@ -85,7 +85,7 @@ final class HealthComponentTest {
     health = new HealthComponent(context, tree, context.getService(runtime));
   }
 
-  /** Takes the manifests' place: what is said of a bundle does not come from its name. */
+  /** Stands for the manifests, since a bundle's name does not declare its organ. */
   private Map<Long, Provided> provided() {
     Map<Long, Provided> provided = new HashMap<>();
     for (Bundle bundle : framework.getBundleContext().getBundles()) {
@@ -105,13 +105,13 @@ final class HealthComponentTest {
     framework.waitForStop(0);
   }
 
-  /** A component that gives a service and needs others. */
+  /** Describes a component that provides a service and needs others. */
   private record Part(String implementation, String gives, List<String> needs, String more) {
     Part(String implementation, String gives, List<String> needs) {
       this(implementation, gives, needs, "");
     }
 
-    /** A component whose constructor takes the one service that it needs. */
+    /** Describes a component whose constructor takes the one service that it needs. */
     static Part taking(String need, String implementation, String gives) {
       return new Part(implementation, gives, List.of(need), "init=\"1\"");
     }
@@ -143,7 +143,7 @@ final class HealthComponentTest {
   private static final Part BROKEN =
       new Part("java.util.Optional", "java.lang.Runnable", List.of());
 
-  /** Its activation throws: a thread may not notify without the monitor. */
+  /** A component whose activation throws, since a thread may not notify without the monitor. */
   private static final Part FAILING =
       new Part("java.lang.Thread", "java.lang.Runnable", List.of(), "activate=\"notify\"");
 
@@ -151,7 +151,7 @@ final class HealthComponentTest {
       new Part("java.util.ArrayList", "java.util.List", List.of("java.lang.Runnable"));
   private static final Part ROLES = new Part("java.lang.Object", "", List.of("java.util.List"));
 
-  /** These take the very object of the service, as organs do. */
+  /** Components that get the object of the service, as organs do. */
   private static final Part TAKING_DISK =
       Part.taking("java.lang.Runnable", "java.lang.Thread", "java.util.concurrent.Callable");
 
@@ -204,7 +204,8 @@ final class HealthComponentTest {
   }
 
   @Test
-  @DisplayName("an organ that was started and stopped is DOWN, stopped by hand, with what to type")
+  @DisplayName(
+      "an organ that was started and stopped is DOWN, stopped by hand, with the command that starts it")
   void stoppedByHand() throws Exception {
     Bundle disk = install("dev.polis.storage", DISK);
     disk.start();
@@ -219,7 +220,7 @@ final class HealthComponentTest {
   }
 
   @Test
-  @DisplayName("an organ that opened its scope is no longer absent, and is again when it closes it")
+  @DisplayName("an organ is present from the opening of its scope until it closes the scope")
   void presentOrgan() throws Exception {
     install("dev.polis.storage", DISK).start();
     try (var scope = health.organ("storage", "")) {
@@ -231,7 +232,7 @@ final class HealthComponentTest {
 
   @Test
   @DisplayName(
-      "an organ without its service WAITS, and says who provides it and why that one does not")
+      "an organ without its service is WAITING, and names the provider and the reason of its absence")
   void missingService() throws Exception {
     Bundle disk = install("dev.polis.storage", DISK);
     disk.start();
@@ -249,7 +250,7 @@ final class HealthComponentTest {
   }
 
   @Test
-  @DisplayName("the root of a chain of organs is named once, at the end of it")
+  @DisplayName("the root cause of a chain of organs is named once, at its end")
   void chainOfMissingServices() throws Exception {
     install("dev.polis.storage", BROKEN).start();
     install("dev.polis.curator", TAKING_DISK).start();
@@ -271,7 +272,7 @@ final class HealthComponentTest {
   }
 
   @Test
-  @DisplayName("organs that need one whose activation failed name it, and why it failed")
+  @DisplayName("organs that need one whose activation failed name it with the reason")
   void activationFailed() throws Exception {
     install("dev.polis.storage", FAILING).start();
     install("dev.polis.curator", TAKING_DISK).start();
@@ -306,7 +307,7 @@ final class HealthComponentTest {
   }
 
   @Test
-  @DisplayName("what an organ is called is said by a manifest, and not by the name of a bundle")
+  @DisplayName("an organ's name comes from the manifest, not from the name of the bundle")
   void organsAreWhatManifestsSay() throws Exception {
     organs.put("org.example.plugin", "backup");
     install("org.example.plugin", DISK).start();
@@ -317,7 +318,7 @@ final class HealthComponentTest {
   }
 
   @Test
-  @DisplayName("a plugin of which nothing is reported is known by its manifest, with its trouble")
+  @DisplayName("a plugin without a report is known by its manifest, with its fault")
   void pluginsWithoutReports() throws Exception {
     install("dev.polis.storage", DISK).start();
     install("dev.polis.roles", ROLES).start();

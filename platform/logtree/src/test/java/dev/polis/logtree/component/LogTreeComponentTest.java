@@ -91,7 +91,7 @@ class LogTreeComponentTest {
   }
 
   @Test
-  @DisplayName("standard output and error are logged line by line, and still printed")
+  @DisplayName("standard output and error are logged line by line, and are still printed")
   void standardStreamsAreLogged() {
     LogTreeComponent component = activate();
     try {
@@ -109,7 +109,7 @@ class LogTreeComponentTest {
   }
 
   @Test
-  @DisplayName("the console prints what its rules admit, and does not log what it prints")
+  @DisplayName("the console prints the entries that its rules admit, and does not log its output")
   void consolePrints() {
     LogTreeComponent component =
         activate("=ERROR", "root.storage=INFO", "root.storage.noise=FATAL");
@@ -130,7 +130,7 @@ class LogTreeComponentTest {
   }
 
   @Test
-  @DisplayName("a console rule that is none is refused, quoting it, and nothing is left behind")
+  @DisplayName("an invalid console rule is refused with its text, and nothing is left behind")
   void badRulesAreRefused() {
     Handler[] handlers = Logger.getLogger("").getHandlers();
     for (String rule : List.of("root.storage", "root=LOUD", "a..b=INFO")) {
@@ -159,7 +159,7 @@ class LogTreeComponentTest {
   }
 
   @Test
-  @DisplayName("streams that somebody else replaced meanwhile are left to them")
+  @DisplayName("streams that other code replaced meanwhile are not restored")
   void foreignStreamsAreKept() {
     LogTreeComponent component = activate();
     PrintStream theirs = new PrintStream(new ByteArrayOutputStream(), true, StandardCharsets.UTF_8);

@@ -65,7 +65,8 @@ class ConvertersTest {
   }
 
   @Test
-  @DisplayName("LOG-13 kernel records: time from the monotonic offset, severity from the priority")
+  @DisplayName(
+      "LOG-13 kernel records get their time from the monotonic offset, and their severity from the priority")
   void log13_kernel() {
     Instant boot = Instant.EPOCH;
     LineConverter kernel = new KernelConverter(boot);
@@ -153,7 +154,7 @@ class ConvertersTest {
   }
 
   @Test
-  @DisplayName("the raw converter takes every line")
+  @DisplayName("the raw converter accepts every line")
   void rawTakesAll() {
     assertEquals(
         Optional.of(LogPayload.Raw.of(" a line ")), LineConverter.raw().convert(" a line "));

@@ -11,7 +11,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** Lines of containerd become entries with level, time and message. */
+/** Converts lines of containerd into entries with level, time and message. */
 class LogfmtConverterTest {
 
   private static final Instant NOW = Instant.parse("2026-03-04T05:06:07Z");
@@ -22,7 +22,7 @@ class LogfmtConverterTest {
   }
 
   @Test
-  @DisplayName("level, time and message have their places, other pairs follow the message")
+  @DisplayName("level, time and message go to their fields, and other pairs follow the message")
   void line() {
     LogPayload.Leveled entry =
         convert(
@@ -35,7 +35,7 @@ class LogfmtConverterTest {
   }
 
   @Test
-  @DisplayName("a line without a time gets the present one")
+  @DisplayName("a line without a time gets the current one")
   void noTime() {
     LogPayload.Leveled entry = convert("level=fatal msg=ended");
     assertEquals(NOW, entry.timestamp());
@@ -44,7 +44,7 @@ class LogfmtConverterTest {
   }
 
   @Test
-  @DisplayName("a value of many thousand characters is read, on the small stack of a task too")
+  @DisplayName("a value of many thousand characters is read, also on the small stack of a task")
   void longValue() throws Exception {
     String line = "level=info msg=\"" + "{\\\"key\\\":1}".repeat(5000) + "\" id=7";
     AtomicReference<String> message = new AtomicReference<>("");
@@ -54,13 +54,13 @@ class LogfmtConverterTest {
   }
 
   @Test
-  @DisplayName("a line that was cut off keeps what there is")
+  @DisplayName("a line that was cut off keeps its remaining text")
   void cutOff() {
     assertEquals("\"half a mess", convert("level=info msg=\"half a mess").message());
   }
 
   @Test
-  @DisplayName("a line of another form is left to the caller")
+  @DisplayName("a line in another format is left to the caller")
   void others() {
     assertEquals(Optional.empty(), converter.convert("panic: runtime error"));
     assertEquals(Optional.empty(), converter.convert("goroutine 1 [running]: level=x"));

@@ -33,7 +33,7 @@ class PluginPackerTest {
   }
 
   @Test
-  @DisplayName("what the bundle's capabilities and imports say is in the manifest")
+  @DisplayName("the manifest contains the bundle's capabilities and imports")
   void capabilities() throws Exception {
     Path bundle =
         bundle(
@@ -67,7 +67,7 @@ class PluginPackerTest {
 
   @Test
   @DisplayName(
-      "options say what a bundle does not say, and the platform is this one unless it is said")
+      "options add facts that a bundle does not declare, and the platform is this one by default")
   void options() throws Exception {
     PluginManifest manifest =
         PluginPacker.describe(bundle(Map.of()), PackOptions.of(List.of("backup"), List.of(), ""));
@@ -80,7 +80,7 @@ class PluginPackerTest {
   }
 
   @Test
-  @DisplayName("an option that contradicts the bundle is refused, and one that agrees is not")
+  @DisplayName("an option that contradicts the bundle is refused, and one that agrees is accepted")
   void contradiction() throws Exception {
     Path bundle = bundle(SAID);
 
@@ -97,7 +97,7 @@ class PluginPackerTest {
 
   @Test
   @DisplayName(
-      "the headers of an earlier version are refused, with the capability to write instead")
+      "the headers of an earlier version are refused with the capability that replaces them")
   void headersOfBefore() throws Exception {
     for (Map.Entry<String, String> each :
         Map.of(
@@ -130,7 +130,8 @@ class PluginPackerTest {
   }
 
   @Test
-  @DisplayName("a bundle that does not say what it provides is not packed, and told how to say it")
+  @DisplayName(
+      "a bundle that does not declare its organ or roles is not packed, and the refusal shows the declaration")
   void nothingProvided() throws Exception {
     Path bundle = bundle(Map.of());
 
@@ -144,7 +145,7 @@ class PluginPackerTest {
   }
 
   @Test
-  @DisplayName("what is no bundle, or says malformed things, is refused by name")
+  @DisplayName("a file that is no bundle, or has malformed declarations, is refused by name")
   void malformed() throws Exception {
     Path text = Files.writeString(folder.resolve("text.jar"), "text");
     Path missing = folder.resolve("missing.jar");

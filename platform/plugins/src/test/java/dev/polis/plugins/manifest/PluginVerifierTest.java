@@ -49,7 +49,7 @@ class PluginVerifierTest {
   }
 
   @Test
-  @DisplayName("a signed plugin of the right bundle is accepted, and what it says is read back")
+  @DisplayName("a signed plugin of the right bundle is accepted, and its content is read back")
   void accepted() throws Exception {
     Path file = Files.write(ManifestEnvelope.beside(bundle), signed(manifest));
 
@@ -61,7 +61,7 @@ class PluginVerifierTest {
   }
 
   @Test
-  @DisplayName("an unsigned manifest that the distribution lists is accepted, no other one is")
+  @DisplayName("only an unsigned manifest that the distribution lists is accepted")
   void distribution() throws Exception {
     DistributionManifest given = DistributionManifest.of(manifest);
     byte[] file = given.encode().toByteArray();
@@ -73,7 +73,7 @@ class PluginVerifierTest {
   }
 
   @Test
-  @DisplayName("a bundle without a manifest is refused, and told how to make one")
+  @DisplayName("a bundle without a manifest is refused with the command that makes one")
   void missingManifest() {
     PluginRefusedException refusal =
         assertThrows(
@@ -85,20 +85,20 @@ class PluginVerifierTest {
   }
 
   @Test
-  @DisplayName("a manifest that does not say who vouches for it is refused")
+  @DisplayName("a manifest without a signer is refused")
   void emptyManifest() {
     refused(RefusalReason.UNSIGNED, new byte[0]);
   }
 
   @Test
-  @DisplayName("bytes that are no manifest are refused, outside and inside of the envelope")
+  @DisplayName("bytes that are no manifest are refused, outside and inside the envelope")
   void unreadableManifest() {
     refused(RefusalReason.UNREADABLE_MANIFEST, new byte[] {-1, -1, -1});
     refused(RefusalReason.UNREADABLE_MANIFEST, signed(new byte[] {-1, -1, -1}));
   }
 
   @Test
-  @DisplayName("a key that the cluster does not trust is refused, and the trusted ones are named")
+  @DisplayName("a key that the cluster does not trust is refused with the trusted ones")
   void unknownKey() {
     byte[] file = SignedManifest.sign(manifest, STRANGER.getPrivate()).encode().toByteArray();
 
@@ -145,7 +145,7 @@ class PluginVerifierTest {
   }
 
   @Test
-  @DisplayName("fields this platform does not know are refused by number, in envelope and manifest")
+  @DisplayName("unknown fields are refused by number, in envelope and manifest")
   void unknownFields() throws Exception {
     byte[] inside =
         Manifest.parseFrom(manifest.encode()).toBuilder()
@@ -164,7 +164,7 @@ class PluginVerifierTest {
   }
 
   @Test
-  @DisplayName("a plugin that needs a newer platform is refused, and both versions are named")
+  @DisplayName("a plugin that needs a newer platform is refused with both versions")
   void platformTooOld() throws Exception {
     PluginManifest newer = PluginFixture.manifest(bundle, NAME, "1.0.0", "1.4.1");
 
@@ -176,7 +176,7 @@ class PluginVerifierTest {
 
   @Test
   @DisplayName(
-      "a bundle that says itself which platform it needs is left to the resolver; its manifest alone is refused")
+      "a bundle that declares its required platform is left to the resolver; a manifest without the declaration is refused")
   void platformSaidByTheBundle() throws Exception {
     Path said =
         PluginFixture.bundle(
@@ -195,7 +195,7 @@ class PluginVerifierTest {
 
   @Test
   @DisplayName(
-      "a plugin packed by an earlier release, whose manifest alone says what it is, is accepted")
+      "a plugin packed by an earlier release, with its organ and roles only in the manifest, is accepted")
   void packedByAnEarlierRelease() throws Exception {
     Path former =
         PluginFixture.bundle(
@@ -211,8 +211,7 @@ class PluginVerifierTest {
   }
 
   @Test
-  @DisplayName(
-      "a manifest that says something else than the capabilities of its bundle is refused, both are named")
+  @DisplayName("a manifest that differs from the capabilities of its bundle is refused with both")
   void otherCapabilities() throws Exception {
     for (Map<String, String> each :
         List.of(
@@ -229,7 +228,7 @@ class PluginVerifierTest {
   }
 
   @Test
-  @DisplayName("a bundle that was cut off is refused by its size")
+  @DisplayName("a bundle that is cut off is refused by its size")
   void wrongSize() throws Exception {
     byte[] whole = Files.readAllBytes(bundle);
     Files.write(bundle, Arrays.copyOf(whole, whole.length - 1));
@@ -249,7 +248,7 @@ class PluginVerifierTest {
   }
 
   @Test
-  @DisplayName("the manifest of another bundle is refused, whether its name or its version differs")
+  @DisplayName("the manifest of another bundle is refused, by its name or its version")
   void otherBundle() throws Exception {
     String name =
         refused(
@@ -260,7 +259,7 @@ class PluginVerifierTest {
   }
 
   @Test
-  @DisplayName("a signed file that is no bundle is refused; a missing one too")
+  @DisplayName("a signed file that is no bundle is refused, and so is a missing one")
   void unreadableBundle() throws Exception {
     Path noJar = Files.writeString(folder.resolve("text.jar"), "not a jar");
     byte[] file = signed(PluginFixture.manifest(noJar, NAME, "1.0.0"));
@@ -306,7 +305,7 @@ class PluginVerifierTest {
   }
 
   @Test
-  @DisplayName("a hostile name does not flood the message")
+  @DisplayName("a very long name is cut in the message")
   void longName() {
     String message =
         refused(RefusalReason.MALFORMED, changed(m -> m.setSymbolicName("a".repeat(100_000))));
@@ -315,7 +314,7 @@ class PluginVerifierTest {
   }
 
   @Test
-  @DisplayName("an oversize manifest is refused without being read, an oversize bundle by its word")
+  @DisplayName("an oversized manifest is refused unread, an oversized bundle by its declared size")
   void oversize() throws Exception {
     Path file =
         Files.write(ManifestEnvelope.beside(bundle), new byte[ManifestEnvelope.LARGEST + 1]);
@@ -328,7 +327,7 @@ class PluginVerifierTest {
   }
 
   @Test
-  @DisplayName("whatever bytes of a signed manifest change, it is refused or says the same")
+  @DisplayName("a signed manifest with any changed bytes is refused or has the same content")
   void fuzzedEnvelope() throws Exception {
     byte[] whole = signed(manifest);
     Random random = new Random(42);
@@ -343,7 +342,7 @@ class PluginVerifierTest {
   }
 
   @Test
-  @DisplayName("whatever a trusted key has signed, it is a manifest or refused")
+  @DisplayName("any bytes that a trusted key signed are a manifest or refused")
   void fuzzedManifest() throws Exception {
     byte[] whole = manifest.encode().toByteArray();
     Random random = new Random(43);
@@ -360,7 +359,7 @@ class PluginVerifierTest {
   }
 
   @Test
-  @DisplayName("whatever bytes of a bundle change, it is refused")
+  @DisplayName("a bundle with any changed bytes is refused")
   void fuzzedBundle() throws Exception {
     byte[] whole = Files.readAllBytes(bundle);
     byte[] file = signed(manifest);
@@ -391,7 +390,7 @@ class PluginVerifierTest {
   }
 
   @Test
-  @DisplayName("two trusted keys of one name, or one key under two names, are refused")
+  @DisplayName("two trusted keys with one name, or one key under two names, are refused")
   void doubleKeys() {
     TrustedKey key = new TrustedKey("a", TRUSTED.getPublic());
 

@@ -26,7 +26,7 @@ class BootPlanTest {
   private static final BundleManifest CURATOR = organ("curator", "Consensus", "Curator");
 
   @Test
-  @DisplayName("Independent branches share a level, a need is met one level before")
+  @DisplayName("Independent branches share a level, and a needed bundle is one level earlier")
   void levelsFollowNeeds() throws Exception {
     BootPlan plan =
         BootPlan.of(
@@ -39,7 +39,7 @@ class BootPlanTest {
 
   @Test
   @DisplayName(
-      "The follower starts before all that need a contract that says it is followed, and provides nothing itself")
+      "The follower starts before all users of followed contracts, and provides nothing itself")
   void followerStartsBeforeUsers() throws Exception {
     BundleManifest following =
         bundle("dev.polis.following", "osgi.extender;osgi.extender=polis.following", EXTENDER, "");
@@ -76,7 +76,7 @@ class BootPlanTest {
   }
 
   @Test
-  @DisplayName("The text names each need and who meets it")
+  @DisplayName("The text names each need and its provider")
   void textNamesNeeds() throws Exception {
     String text =
         BootPlan.of(List.of(CONSENSUS, NETWORK, STORAGE, SCR), List.of(Offer.service("Report")))
@@ -87,7 +87,7 @@ class BootPlanTest {
   }
 
   @Test
-  @DisplayName("The drawing has an arrow from each bundle to those it needs")
+  @DisplayName("The drawing has an arrow from each bundle to the bundles that it needs")
   void dotDrawsNeeds() throws Exception {
     String graph =
         BootPlan.of(List.of(CONSENSUS, NETWORK, STORAGE, SCR), List.of(Offer.service("Report")))
@@ -100,7 +100,7 @@ class BootPlanTest {
   }
 
   @Test
-  @DisplayName("A removed bundle is missed by name, with the service and who would have to change")
+  @DisplayName("A removed bundle is reported missing by name, with the service and its users")
   void removedBundleIsMissed() {
     BootPlanException refusal =
         assertThrows(
@@ -119,7 +119,7 @@ class BootPlanTest {
   }
 
   @Test
-  @DisplayName("A circle is refused with every bundle and service on it, and none beside it")
+  @DisplayName("A cycle is refused with every bundle and service in it, and no others")
   void circleIsRefused() {
     BundleManifest first = organ("first", "Third", "First");
     BundleManifest second = organ("second", "First", "Second");
@@ -150,18 +150,19 @@ class BootPlanTest {
   }
 
   @Test
-  @DisplayName("All that is wrong is told at once")
+  @DisplayName("All faults are reported at once")
   void allProblemsAreTold() {
     BootPlanException refusal =
         assertThrows(
             BootPlanException.class, () -> BootPlan.of(List.of(CONSENSUS, SCR), List.of()));
 
-    // The report of the boot, storage, network.
+    // The three faults are of the boot report, storage and network.
     assertEquals(3, refusal.problems().size(), refusal.getMessage());
   }
 
   @Test
-  @DisplayName("An optional need orders nothing and is not missed; a bundle meets its own needs")
+  @DisplayName(
+      "An optional need has no effect on the order and may be missing; a bundle meets its own needs")
   void optionalAndOwnNeeds() throws Exception {
     BundleManifest lenient =
         bundle(
@@ -190,7 +191,7 @@ class BootPlanTest {
   }
 
   @Test
-  @DisplayName("A filter on a property of the service counts, not only its interface")
+  @DisplayName("A filter on a property of the service counts, too, not only its interface")
   void propertiesCount() {
     BundleManifest tcp =
         bundle("tcp", "osgi.service;objectClass:List<String>=\"Dialer\";kind=tcp", "", "");

@@ -19,13 +19,13 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Kills a process that installs, and looks at what it left. */
+/** Kills an installing process, and checks the store that it leaves. */
 class PluginStoreKillTest {
   @TempDir Path folder;
 
   @ParameterizedTest(name = "killed at {0}")
   @EnumSource(StoreStep.class)
-  @DisplayName("Whatever step an installation is killed at, a whole generation is found")
+  @DisplayName("After a kill at any step of an installation a whole generation is found")
   void killedAtAnyStep(StoreStep step) throws Exception {
     Path root = folder.resolve("plugins");
     List<StoredPlugin> before = StoreFixture.plugins("1.0.0-before");
@@ -51,8 +51,8 @@ class PluginStoreKillTest {
     for (int cycle = 0; cycle < 200; cycle++) {
       Process child = start("random", root);
       awaitLine(child, "BEGIN");
-      // The child installs in a loop of a few milliseconds: where in it the kill falls is what is
-      // random here.
+      // The child installs in a loop of a few milliseconds, so that a kill hits a random place in
+      // it.
       child.waitFor(random.nextInt(30), TimeUnit.MILLISECONDS);
       child.destroyForcibly().waitFor();
       whole(root);

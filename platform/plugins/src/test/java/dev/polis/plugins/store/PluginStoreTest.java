@@ -54,7 +54,7 @@ class PluginStoreTest {
   }
 
   @Test
-  @DisplayName("A commit whose last force fails puts the former pointer back")
+  @DisplayName("A commit whose last force fails restores the former pointer")
   void failedCommitPointsBack() throws Exception {
     StoreFixture.install(store, folder, StoreFixture.plugins("1.0.0"));
     Path pointer = root.resolve("current");
@@ -85,7 +85,7 @@ class PluginStoreTest {
 
   @Test
   @DisplayName(
-      "A commit with a way back switches to both generations or to neither, wherever it ends")
+      "A commit with a fallback switches to both generations or to neither, with an end at any step")
   void bothOrNeither() throws Exception {
     boolean ended = false;
     for (int last = 0; !ended; last++) {
@@ -111,7 +111,7 @@ class PluginStoreTest {
     }
   }
 
-  /** Commits two generations; returns false if that was ended after some steps. */
+  /** Commits two generations; returns false if a limit of steps ended it. */
   private static boolean commitsWithWayBack(Path place, int steps) throws Exception {
     AtomicInteger left = new AtomicInteger(steps);
     PluginStore store =
@@ -139,7 +139,7 @@ class PluginStoreTest {
   }
 
   @Test
-  @DisplayName("Generations count up and keep what they share once")
+  @DisplayName("Generations are numbered upwards and share equal files")
   void generationsShareFiles() throws Exception {
     StoreFixture.install(store, folder, StoreFixture.plugins("1.0.0"));
     Generation second = StoreFixture.install(store, folder, StoreFixture.plugins("1.0.0"));
@@ -149,7 +149,7 @@ class PluginStoreTest {
   }
 
   @Test
-  @DisplayName("A file that is not what it should be does not enter, and leaves nothing behind")
+  @DisplayName("A file with another digest is not stored, and leaves nothing behind")
   void wrongFileIsRefused() throws Exception {
     StoredPlugin plugin = StoreFixture.plugin("dev.polis.storage", "1.0.0");
     Path wrong = Files.writeString(folder.resolve("wrong.jar"), "something else");
@@ -163,7 +163,7 @@ class PluginStoreTest {
   }
 
   @Test
-  @DisplayName("A set with a file that was never put is not committed")
+  @DisplayName("A set with a missing file is not committed")
   void missingFileIsNotCommitted() throws Exception {
     List<StoredPlugin> plugins = StoreFixture.plugins("1.0.0");
 
@@ -206,7 +206,7 @@ class PluginStoreTest {
   }
 
   @Test
-  @DisplayName("A note that is lost or garbled costs a digest, and is made again")
+  @DisplayName("A lost or garbled note costs one computation of a digest, and is made again")
   void notesAreNotTheTruth() throws Exception {
     Generation generation = StoreFixture.install(store, folder, StoreFixture.plugins("1.0.0"));
     StoredPlugin plugin = generation.plugins().getFirst();
@@ -223,7 +223,7 @@ class PluginStoreTest {
   }
 
   @Test
-  @DisplayName("Notes go with their files")
+  @DisplayName("Notes are deleted with their files")
   void notesGoWithTheirFiles() throws Exception {
     StoreFixture.install(store, folder, StoreFixture.plugins("1.0.0"));
     StoreFixture.install(store, folder, StoreFixture.plugins("2.0.0"));
@@ -235,7 +235,8 @@ class PluginStoreTest {
   }
 
   @Test
-  @DisplayName("Garbage in the pointer is refused in words, not taken for an empty store")
+  @DisplayName(
+      "Garbage in the pointer is refused with the reason, and not treated as an empty store")
   void garbledPointerIsRefused() throws Exception {
     StoreFixture.install(store, folder, StoreFixture.plugins("1.0.0"));
     for (String garbage : List.of("", "7", "x y", "1 2 3", "1 0000", "\u0000\u0000\u00ff")) {
@@ -283,7 +284,7 @@ class PluginStoreTest {
   }
 
   @Test
-  @DisplayName("A plugin manifest is kept beside its file, and goes with it")
+  @DisplayName("A plugin manifest is kept beside its file, and deleted with it")
   void manifestsGoWithTheirFiles() throws Exception {
     for (String version : List.of("1.0.0", "2.0.0", "3.0.0")) {
       StoreFixture.install(store, folder, StoreFixture.plugins(version));
@@ -300,7 +301,7 @@ class PluginStoreTest {
   }
 
   @Test
-  @DisplayName("A set that was written but never switched to is not mistaken for the one before")
+  @DisplayName("A set that was written but never made current is not mistaken for the previous one")
   void abandonedGenerationIsNotTheWayBack() throws Exception {
     StoreFixture.install(store, folder, StoreFixture.plugins("1.0.0"));
     Files.writeString(root.resolve("generations/2"), "left by a crash");

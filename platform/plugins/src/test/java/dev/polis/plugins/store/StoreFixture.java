@@ -7,7 +7,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** Sets of plugins whose "bundles" are a few bytes of text. */
+/** Makes sets of plugins whose "bundles" are a few bytes of text. */
 final class StoreFixture {
   static final Digest ORIGIN = Digest.of("a distribution".getBytes(StandardCharsets.UTF_8));
 

@@ -6,15 +6,15 @@ import java.util.List;
 import java.util.Random;
 
 /**
- * Installs generation after generation in a process of its own, until it is killed: at a named
- * step, or wherever it just is.
+ * Installs generation after generation in a process of its own, until it is killed, at a named step
+ * or at any moment.
  */
 public final class StoreKillMain {
   private StoreKillMain() {}
 
   /**
-   * @param arguments the store, the folder for sources, and the step to stop at, or "random" to go
-   *     on for ever
+   * @param arguments the store, the folder for sources, and the step to stop at, or "random" to
+   *     continue for ever
    */
   public static void main(String[] arguments) throws Exception {
     Path sources = Path.of(arguments[1]);
@@ -35,7 +35,7 @@ public final class StoreKillMain {
     }
     System.out.println(step);
     try {
-      // Blocks until the parent kills this process; its pipe is never written to.
+      // Blocks until the parent kills this process, since nothing is ever written to its pipe.
       System.in.read();
     } catch (IOException e) {
       throw new IllegalStateException(e);

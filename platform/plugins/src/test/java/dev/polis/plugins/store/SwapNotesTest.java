@@ -15,7 +15,7 @@ import org.junit.jupiter.api.io.TempDir;
 class SwapNotesTest {
 
   @Test
-  @DisplayName("a byte that is no text costs its line alone, in each of the notes")
+  @DisplayName("an invalid byte costs only its own line, in each of the notes")
   void noText(@TempDir Path folder) throws Exception {
     PluginStore store = PluginStore.open(folder);
     SwapNotes notes = SwapNotes.of(store);

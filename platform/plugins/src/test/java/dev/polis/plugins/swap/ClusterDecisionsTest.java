@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Swaps by hand and by the cluster's will, on a real framework. */
+/** Swaps by hand and by the cluster's decision, on a real framework. */
 @Timeout(120)
 class ClusterDecisionsTest {
   private static final SwapOptions HAND = SwapOptions.by("ann");
@@ -44,7 +44,8 @@ class ClusterDecisionsTest {
   }
 
   @Test
-  @DisplayName("A swap by hand to another version than the cluster wants is refused in words")
+  @DisplayName(
+      "A manual swap to a version that the cluster does not want is refused with the reason")
   void byHandIsRefused() throws Exception {
     want(node.base("2.0.0", "well"));
 
@@ -59,7 +60,8 @@ class ClusterDecisionsTest {
   }
 
   @Test
-  @DisplayName("What the cluster wants may be swapped in by hand, and other plugins may, too")
+  @DisplayName(
+      "A version that the cluster wants may be swapped in by hand, and so may other plugins")
   void asWantedByHand() throws Exception {
     Path wanted = node.base("2.0.0", "well");
     want(wanted);
@@ -72,7 +74,7 @@ class ClusterDecisionsTest {
   }
 
   @Test
-  @DisplayName("A forced swap by hand overrules the cluster, and says what it overruled")
+  @DisplayName("A forced manual swap overrules the cluster, and reports the overruled decision")
   void forced() throws Exception {
     Path wanted = node.base("2.0.0", "well");
     want(wanted);
@@ -84,7 +86,7 @@ class ClusterDecisionsTest {
 
   @Test
   @DisplayName(
-      "A rollback that would undo what the cluster wants is refused; one that does not is not")
+      "A rollback is refused if it would undo a version that the cluster wants, and else runs")
   void rollback() throws Exception {
     Path wanted = node.base("2.0.0", "well");
     assertApplied(node.run(swap(wanted), SwapOptions.byCluster(false)));
@@ -100,7 +102,7 @@ class ClusterDecisionsTest {
   }
 
   @Test
-  @DisplayName("What the cluster brought is told from what somebody swapped in")
+  @DisplayName("Plugins of the cluster are distinguished from those that were swapped in by hand")
   void origins() throws Exception {
     assertApplied(node.run(swap(node.base("2.0.0", "well")), SwapOptions.byCluster(false)));
     assertApplied(node.run(swap(node.above("2.0.0", "well")), HAND));
@@ -110,7 +112,7 @@ class ClusterDecisionsTest {
   }
 
   @Test
-  @DisplayName("A plugin that somebody takes away against the cluster's will stays away")
+  @DisplayName("A plugin that is removed by force, although the cluster wants it, stays removed")
   void takenAway() throws Exception {
     Path wanted = node.organ("more", "1.0.0", "well", "", "", "");
     assertApplied(node.run(swap(wanted), SwapOptions.byCluster(false)));
@@ -122,7 +124,8 @@ class ClusterDecisionsTest {
   }
 
   @Test
-  @DisplayName("Adopting runs the distribution's versions, one or all, and keeps plugins of others")
+  @DisplayName(
+      "Adopting runs the distribution's version of one or all plugins, and keeps outside plugins")
   void adopt() throws Exception {
     assertApplied(node.run(swap(node.base("2.0.0", "well")), HAND));
     assertApplied(node.run(swap(node.above("2.0.0", "well")), HAND));
@@ -141,7 +144,8 @@ class ClusterDecisionsTest {
   }
 
   @Test
-  @DisplayName("Adopting what the distribution does not have is refused, with the nearest name")
+  @DisplayName(
+      "Adopting a plugin that the distribution does not have is refused with the nearest name")
   void adoptUnknown() throws Exception {
     SwapStatus refused = node.run(new SwapOrder.Adopt(Set.of("dev.polis.bsae")), HAND);
 
@@ -152,7 +156,7 @@ class ClusterDecisionsTest {
 
   @Test
   @DisplayName(
-      "The store keeps files of the distribution and of what the cluster wants, and no others")
+      "The store keeps only files of the distribution and of plugins that the cluster wants")
   void collect() throws Exception {
     Path second = node.base("2.0.0", "well");
     want(second);

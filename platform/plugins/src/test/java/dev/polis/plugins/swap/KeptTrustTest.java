@@ -35,7 +35,7 @@ class KeptTrustTest {
   }
 
   @Test
-  @DisplayName("The trusted keys are there after a start without a cluster")
+  @DisplayName("The trusted keys are available after a start without a cluster")
   void kept() {
     assertEquals(TrustRoots.NONE, trust().roots());
 
@@ -47,8 +47,7 @@ class KeptTrustTest {
   }
 
   @Test
-  @DisplayName(
-      "A key that the cluster trusts no more is gone from the copy once the node hears of it")
+  @DisplayName("A key that the cluster no longer trusts leaves the copy once the node learns of it")
   void revoked() {
     trust().update(ROOTS);
     TrustRoots fewer = new TrustRoots(ROOTS.keys().subList(0, 1));
@@ -60,7 +59,8 @@ class KeptTrustTest {
 
   @Test
   @Tag("attack")
-  @DisplayName("A removed key whose removal could not be written is gone once it can be written")
+  @DisplayName(
+      "A removed key whose removal could not be written leaves the copy once it can be written")
   void removalIsWrittenLater() throws Exception {
     KeptTrust trust = trust();
     trust.update(ROOTS);
@@ -83,7 +83,7 @@ class KeptTrustTest {
   }
 
   @Test
-  @DisplayName("A copy that could not be read is written anew, also when no key is trusted")
+  @DisplayName("A copy that could not be read is written anew, also without trusted keys")
   void unreadIsWritten() throws Exception {
     trust().update(ROOTS);
     Path copy = store.folder().resolve("trusted-keys");

@@ -45,7 +45,7 @@ class RemovalCheckTest {
 
   @Test
   @DisplayName(
-      "a plugin whose role the node has is not removed, and the refusal says what to do; without"
+      "a plugin whose role the node has is not removed, and the refusal names the remedy; without"
           + " the role it is")
   void roleFirst() throws Exception {
     try (HealthScope _ = node.health().role(ROLE, "")) {

@@ -39,9 +39,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.osgi.framework.Bundle;
 
-/**
- * Swaps bundles of a real framework while what takes part in a swap fails, hangs, or comes between.
- */
+/** Swaps bundles of a real framework while participants of the swap fail, hang, or interfere. */
 @Timeout(120)
 class SwapEngineFaultTest {
   @TempDir Path folder;
@@ -60,9 +58,9 @@ class SwapEngineFaultTest {
 
   @Test
   @DisplayName(
-      "A second swap is refused and says which one is under way; cancelled it ends where it was")
+      "A second swap is refused with the name of the one under way, which a cancellation ends in the former state")
   void oneAtATime() throws Exception {
-    // A start that was cancelled is waited for until its limit.
+    // The swap waits for a cancelled start until its limit.
     node.engine =
         node.engine(
             SwapFixture.settings(
@@ -91,7 +89,7 @@ class SwapEngineFaultTest {
     assertTrue(words(end).contains("cancelled by bob"), () -> words(end));
     assertEquals(BEFORE, node.organs());
 
-    // A swap that was cancelled did not fail.
+    // A cancelled swap is no failure.
     SwapStatus next = node.run(swap(node.base("3.0.0", "well")));
     assertInstanceOf(SwapOutcome.Applied.class, outcome(next), () -> words(next));
   }
@@ -109,7 +107,7 @@ class SwapEngineFaultTest {
         "switched",
         "gated"
       })
-  @DisplayName("A swap that is cancelled at a stage ends where it was")
+  @DisplayName("A swap that is cancelled at a stage ends in the former state")
   void cancelledAtEachStage(String stage) throws Exception {
     List<String> refusals = cancelAt(stage);
 
@@ -126,7 +124,7 @@ class SwapEngineFaultTest {
 
   @ParameterizedTest(name = "at {0}")
   @ValueSource(strings = {"committed", "retired"})
-  @DisplayName("A swap that is committed is not cancelled, and the refusal names the way back")
+  @DisplayName("A committed swap is not cancelled, and the refusal names the rollback")
   void tooLateToCancel(String stage) throws Exception {
     List<String> refusals = cancelAt(stage);
 
@@ -144,7 +142,8 @@ class SwapEngineFaultTest {
     "installed, error", "installed, exception", "started, error", "proved, exception",
     "switched, error", "gated, exception"
   })
-  @DisplayName("An error or exception at a stage ends the swap where it was; the next one works")
+  @DisplayName(
+      "An error or exception at a stage ends the swap in the former state; the next one works")
   void thrownAtEachStage(String stage, String what) throws Exception {
     throwAt(stage, what);
 
@@ -161,7 +160,7 @@ class SwapEngineFaultTest {
 
   @ParameterizedTest(name = "{1} at {0}")
   @CsvSource({"committed, error", "retired, exception"})
-  @DisplayName("An error or exception after the commit is said, and the new version stays")
+  @DisplayName("An error or exception after the commit is reported, and the new version stays")
   void thrownAfterTheCommit(String stage, String what) throws Exception {
     throwAt(stage, what);
 
@@ -174,7 +173,7 @@ class SwapEngineFaultTest {
   }
 
   @Test
-  @DisplayName("An error while a swap is taken back is said, and the old version is back")
+  @DisplayName("An error while a swap is reverted is reported, and the old version is back")
   void thrownWhileItIsTakenBack() throws Exception {
     throwAt("reverting", "error");
 
@@ -187,7 +186,7 @@ class SwapEngineFaultTest {
   }
 
   @Test
-  @DisplayName("A listener that fails with an error keeps no other from being told")
+  @DisplayName("A listener that fails with an error does not prevent calls of the others")
   void aListenerThrows() throws Exception {
     List<Boolean> ended = new ArrayList<>();
     node.listeners.add(
@@ -218,7 +217,7 @@ class SwapEngineFaultTest {
 
   @Test
   @DisplayName(
-      "What could not be taken back stands in no later swap's way, and is removed when it ends")
+      "A part that could not be reverted does not hinder later swaps, and is removed when it ends")
   void leftoversAreRemoved() throws Exception {
     node.engine =
         node.engine(
@@ -237,7 +236,7 @@ class SwapEngineFaultTest {
   @ParameterizedTest(name = "one that {0}")
   @ValueSource(strings = {"hangs", "throws"})
   @DisplayName(
-      "A predecessor that does not end costs nothing: the swap goes forward, health says it")
+      "A predecessor that does not end does no harm: the swap succeeds, and health reports it")
   void thePredecessorDoesNotEnd(String how) throws Exception {
     node.run(swap(node.base("1.5.0", "end-" + how)));
 
@@ -251,7 +250,7 @@ class SwapEngineFaultTest {
       assertEquals(List.of(), stuck());
       return;
     }
-    assertEquals(1, stuck().size(), "said in the health");
+    assertEquals(1, stuck().size(), "reported in the health");
     assertTrue(
         stuck().getFirst().contains("dev.polis.base did not stop"), () -> stuck().toString());
 
@@ -265,9 +264,9 @@ class SwapEngineFaultTest {
   @ParameterizedTest(name = "{0}")
   @ValueSource(strings = {"cancelled", "a generation that cannot be written"})
   @DisplayName(
-      "A swap whose predecessor does not come back keeps the successor, which serves until a restart")
+      "A swap whose predecessor cannot be restarted keeps the successor, which serves until a restart")
   void theSuccessorIsKept(String how) throws Exception {
-    // A start of what hangs is waited for until its limit.
+    // The swap waits for the start of a hanging organ until its limit.
     node.engine =
         node.engine(
             SwapFixture.settings(
@@ -291,7 +290,8 @@ class SwapEngineFaultTest {
     assertEquals(List.of("dev.polis.base true"), ended, "listeners");
     assertEquals(1, stuck().size(), () -> stuck().toString());
 
-    // What is kept is replaced like another version, and what hangs goes when it has ended.
+    // The kept version can be replaced like any other, and the hanging one disappears when it has
+    // ended.
     Files.deleteIfExists(folder.resolve("plugins/generations/3/in-the-way"));
     Files.deleteIfExists(folder.resolve("plugins/generations/3"));
     node.onStage = stage -> {};
@@ -326,7 +326,7 @@ class SwapEngineFaultTest {
     requireNextWorks();
   }
 
-  /** Notes of each swap that ends which organs were replaced, and whether the successors stay. */
+  /** Records the replaced organs of each swap at its end, and whether the successors stay. */
   private List<String> listenToEnds() {
     List<String> ended = new ArrayList<>();
     node.listeners.add(
@@ -339,7 +339,7 @@ class SwapEngineFaultTest {
     return ended;
   }
 
-  /** Lets what hangs end; that removes it. */
+  /** Lets the hanging organ end, which removes it. */
   private void endAndAwaitRemoval(String version, List<String> left) throws Exception {
     assertTrue(
         node.organs().contains("base " + version + " state " + Bundle.STOPPING),
@@ -347,19 +347,19 @@ class SwapEngineFaultTest {
     System.setProperty(TestOrgan.END_LOOPS, "true");
     Await.until(
         SwapFixture.PATIENCE,
-        "what hung to be removed when it has ended",
+        "the removal of the organ that hung",
         () -> node.organs().equals(left) && stuck().isEmpty());
   }
 
   @Test
-  @DisplayName("A version that leaks is named as held, by what; one that does not is not")
+  @DisplayName("A version that leaks is named with the objects that hold it; others are not named")
   void heldVersions() throws Exception {
     node.run(swap(node.base("2.0.0", "thread")));
     node.run(swap(node.base("3.0.0", "well")));
     node.run(swap(node.base("4.0.0", "well")));
 
     Await.until(SwapFixture.PATIENCE, "the leak to be noticed", () -> !held().isEmpty());
-    // The others have had as long, and a collection.
+    // The other versions had the same time, and a collection.
     Await.until(
         SwapFixture.PATIENCE,
         "the leak to be the only one",
@@ -403,7 +403,7 @@ class SwapEngineFaultTest {
     assertEquals("3.0.0", node.served());
   }
 
-  /** Lets the thread that swaps throw when it has passed a stage. */
+  /** Lets the swapping thread throw after a stage. */
   private void throwAt(String stage, String what) {
     node.onStage =
         passed -> {
@@ -419,7 +419,7 @@ class SwapEngineFaultTest {
 
   @ParameterizedTest(name = "at {0}")
   @ValueSource(strings = {"installed", "started", "switched", "retired"})
-  @DisplayName("A bundle that is stopped in the middle of a swap stops when the swap has ended")
+  @DisplayName("A stop of a bundle during a swap takes effect when the swap has ended")
   void stoppedInTheMiddle(String stage) throws Exception {
     Bundle above = bundle("dev.polis.above");
     CompletableFuture<Optional<String>> stop = new CompletableFuture<>();
@@ -441,7 +441,7 @@ class SwapEngineFaultTest {
   }
 
   @Test
-  @DisplayName("A bundle that is replaced before its turn to stop comes is named in a refusal")
+  @DisplayName("A stop of a bundle that a swap replaces first is refused with the bundle's name")
   void replacedBeforeItsTurn() throws Exception {
     Bundle base = bundle("dev.polis.base");
     CompletableFuture<Optional<String>> stop = new CompletableFuture<>();
@@ -460,7 +460,7 @@ class SwapEngineFaultTest {
   }
 
   @Test
-  @DisplayName("A bundle that hangs while it is stopped has a deadline, and the next swap goes on")
+  @DisplayName("A bundle that hangs in its stop has a deadline, and the next swap runs")
   void aStopHasADeadline() throws Exception {
     node.run(swap(node.organ("aside", "1.0.0", "end-hangs", "", "", "")));
 
@@ -473,7 +473,7 @@ class SwapEngineFaultTest {
 
   @Test
   @Tag("attack")
-  @DisplayName("A stopped bundle whose key was removed since is not started")
+  @DisplayName("A stopped bundle whose key was removed meanwhile is not started")
   void startOfAnUntrustedBundle() throws Exception {
     Bundle above = bundle("dev.polis.above");
     node.engine.stop(above, "the test");
@@ -502,7 +502,7 @@ class SwapEngineFaultTest {
         .orElseThrow();
   }
 
-  /** Cancels the next swap when it has passed a stage; returns what refused that. */
+  /** Cancels the next swap after a stage; returns the refusal, if any. */
   private List<String> cancelAt(String stage) {
     List<String> refusals = new ArrayList<>();
     node.onStage =
@@ -546,7 +546,7 @@ class SwapEngineFaultTest {
   }
 
   @Test
-  @DisplayName("A history that cannot be written is said, and the swap counts")
+  @DisplayName("A history that cannot be written is reported, and the swap counts")
   void historyCannotBeWritten() throws Exception {
     block("history");
 
@@ -557,7 +557,7 @@ class SwapEngineFaultTest {
     assertEquals("2.0.0", node.served());
   }
 
-  /** Makes a file of the store one that cannot be replaced, as a full disk does. */
+  /** Makes a file of the store impossible to replace, as on a full disk. */
   private void block(String name) throws Exception {
     Files.createDirectories(folder.resolve("plugins").resolve(name).resolve("in-the-way"));
   }

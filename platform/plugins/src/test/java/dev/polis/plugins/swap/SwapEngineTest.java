@@ -50,8 +50,7 @@ class SwapEngineTest {
   }
 
   @Test
-  @DisplayName(
-      "A newer version takes the place of the one that runs, and the generation is committed")
+  @DisplayName("A newer version replaces the running one, and the generation is committed")
   void swapIsApplied() throws Exception {
     SwapStatus end = node.run(swap(node.base("2.0.0", "well")));
 
@@ -80,7 +79,7 @@ class SwapEngineTest {
   }
 
   @Test
-  @DisplayName("The same version again is nothing to do")
+  @DisplayName("A swap to the same version does nothing")
   void sameIsNothing() throws Exception {
     Path jar = node.base("2.0.0", "well");
     node.run(swap(jar));
@@ -91,7 +90,7 @@ class SwapEngineTest {
   }
 
   @Test
-  @DisplayName("An older version is refused unless it is asked for")
+  @DisplayName("An older version is refused unless the request allows it")
   void olderIsRefused() throws Exception {
     Path older = node.base("0.9.0", "well");
 
@@ -105,7 +104,7 @@ class SwapEngineTest {
   }
 
   @Test
-  @DisplayName("A dry run says what would stop and why, and changes nothing")
+  @DisplayName("A dry run lists the bundles that would stop, with the reasons, and changes nothing")
   void dryRun() throws Exception {
     SwapStatus end = node.run(swap(node.base("2.0.0", "well")), SwapOptions.by("the test").dry());
 
@@ -138,7 +137,7 @@ class SwapEngineTest {
     "sleeps, it took longer than 2.0 s",
     "loops, does not end when interrupted",
   })
-  @DisplayName("A broken version is reverted with the cause, while the old one serves")
+  @DisplayName("A broken version is reverted with the cause, while the old one keeps serving")
   void brokenIsReverted(String behaviour, String cause) throws Exception {
     node.engine = node.engine(limits(behaviour));
     SwapStatus end = node.run(swap(node.base("2.0.0", behaviour)));
@@ -153,12 +152,15 @@ class SwapEngineTest {
     assertEquals("reverted", node.engine.history().getLast().outcome());
   }
 
-  /** Returns a short limit where a broken version has to reach it, and long ones elsewhere. */
+  /**
+   * Returns settings with a short limit where a broken version must reach it, and long ones
+   * elsewhere.
+   */
   private static SwapSettings limits(String behaviour) {
     Duration deadline = Duration.ofMillis(1500);
     return switch (behaviour) {
       case "unhealthy" -> SwapFixture.settings(SwapFixture.GATE, deadline, SwapFixture.LONG);
-      // The gate beside the predecessor has to last until it is unhealthy.
+      // The gate beside the predecessor must last until the version is unhealthy.
       case "then-unhealthy" ->
           SwapFixture.settings(Duration.ofSeconds(3), deadline, SwapFixture.LONG);
       case "sleeps", "loops" ->
@@ -175,9 +177,9 @@ class SwapEngineTest {
   })
   @DisplayName("A version that takes too much memory or too many threads is reverted, with figures")
   void greedyIsReverted(String behaviour, String cause) throws Exception {
-    // What the test before took would count as used before the swap until it is collected.
+    // Memory of the previous test would count as used before the swap until it is collected.
     System.gc();
-    // What it takes counts after a collection, which has to come before the gates end.
+    // The version's memory counts after a collection, which must happen before the gates end.
     node.engine =
         node.engine(SwapFixture.settings(SwapFixture.LONG, SwapFixture.LONG, SwapFixture.LONG));
     SwapStatus end = node.run(swap(node.base("2.0.0", behaviour)));
@@ -204,7 +206,7 @@ class SwapEngineTest {
 
   @Test
   @DisplayName(
-      "A version that cannot read what was configured since is refused, and its dry run says so")
+      "A version that cannot read a later configuration is refused, and its dry run reports it")
   void olderThanItsConfiguration() throws Exception {
     node.run(swap(node.base("2.0.0", "wide")));
     node.run(configure("dev.polis.base.depth", "5"));
@@ -221,7 +223,7 @@ class SwapEngineTest {
   }
 
   @Test
-  @DisplayName("A rollback to a version that cannot read the command line says so beforehand")
+  @DisplayName("A rollback to a version that cannot read the command line reports it beforehand")
   void olderThanTheCommandLine() throws Exception {
     node.run(swap(node.base("2.0.0", "wide")));
     node.engine =
@@ -240,7 +242,7 @@ class SwapEngineTest {
 
   @Test
   @DisplayName(
-      "A bundle that needs a newer platform is refused by the resolver's answer: what it needs, what runs, what helps")
+      "A bundle that needs a newer platform is refused with the resolver's answer: required version, running version, remedy")
   void newerPlatformInWords() throws Exception {
     SwapStatus newer =
         node.run(
@@ -265,7 +267,7 @@ class SwapEngineTest {
 
   @Test
   @DisplayName(
-      "An organ or a role that a bundle requires and no bundle brings is named, and what there is")
+      "An organ or a role that a bundle requires and no bundle provides is named with the existing ones")
   void missingOrganInWords() throws Exception {
     SwapStatus organ =
         node.run(
@@ -290,7 +292,7 @@ class SwapEngineTest {
   }
 
   @Test
-  @DisplayName("What a bundle imports and nobody exports is named with the versions that are there")
+  @DisplayName("An imported package that no bundle exports is named with the available versions")
   void missingImportInWords() throws Exception {
     String supplier = "java.util.function.Supplier";
     SwapStatus none =
@@ -314,7 +316,7 @@ class SwapEngineTest {
   }
 
   @Test
-  @DisplayName("A bundle that needs a service nobody provides is refused before it is installed")
+  @DisplayName("A bundle that needs a service without a provider is refused before it is installed")
   void missingService() throws Exception {
     SwapStatus end =
         node.run(swap(node.organ("base", "2.0.0", "well", "", "java.lang.Runnable", "")));
@@ -325,7 +327,7 @@ class SwapEngineTest {
   }
 
   @Test
-  @DisplayName("A generation that failed is refused, until it is forced")
+  @DisplayName("A failed generation is refused unless it is forced")
   void failedIsRemembered() throws Exception {
     Path broken = node.base("2.0.0", "throws");
     node.run(swap(broken));
@@ -343,7 +345,7 @@ class SwapEngineTest {
   }
 
   @Test
-  @DisplayName("What was broken before is not counted against the swap")
+  @DisplayName("Faults from before the swap do not count against it")
   void brokenBefore() throws Exception {
     node.health()
         .organ("elsewhere", "")
@@ -355,7 +357,7 @@ class SwapEngineTest {
   }
 
   @Test
-  @DisplayName("An organ that works only alone is judged when its predecessor has stopped")
+  @DisplayName("An organ that only works alone is judged after its predecessor has stopped")
   void aloneIsJudgedLater() throws Exception {
     SwapStatus added = node.run(swap(node.organ("alone", "1.0.0", "alone", "", "", "")));
     assertInstanceOf(SwapOutcome.Applied.class, outcome(added), () -> words(added));
@@ -367,11 +369,11 @@ class SwapEngineTest {
   }
 
   @Test
-  @DisplayName("One that fails after its predecessor stopped gives way to it again")
+  @DisplayName("A version that fails after its predecessor stopped is replaced by it again")
   void revertAfterTheSwitch() throws Exception {
     node.run(swap(node.organ("alone", "1.0.0", "alone", "", "", "")));
 
-    // Long enough for the predecessor to come back, which has the same deadline.
+    // Long enough for the restart of the predecessor, which has the same deadline.
     node.engine =
         node.engine(
             SwapFixture.settings(SwapFixture.GATE, Duration.ofSeconds(5), SwapFixture.LONG));
@@ -384,7 +386,7 @@ class SwapEngineTest {
   }
 
   @Test
-  @DisplayName("A rollback runs the generation before, as a new one")
+  @DisplayName("A rollback runs the previous generation, as a new one")
   void rollback() throws Exception {
     node.run(swap(node.base("2.0.0", "well")));
 
@@ -398,7 +400,8 @@ class SwapEngineTest {
 
   @Test
   @Tag("attack")
-  @DisplayName("A rollback to a plugin whose key was removed since is refused, and nothing changes")
+  @DisplayName(
+      "A rollback to a plugin whose key was removed meanwhile is refused, and nothing changes")
   void rollbackToAnUntrustedPlugin() throws Exception {
     node.untrusted = node.digest("base");
     node.run(swap(node.base("2.0.0", "well")));
@@ -411,7 +414,7 @@ class SwapEngineTest {
   }
 
   @Test
-  @DisplayName("The first generation has no way back, and says so")
+  @DisplayName("A rollback of the first generation is refused with the reason")
   void noWayBack() throws Exception {
     SwapStatus end = node.run(new SwapOrder.Rollback());
 
@@ -420,7 +423,7 @@ class SwapEngineTest {
   }
 
   @Test
-  @DisplayName("A plugin is removed, and one that is not there or that others need is not")
+  @DisplayName("A plugin is removed; one that is missing, or that others need, is refused")
   void removal() throws Exception {
     SwapStatus nobody = node.run(new SwapOrder.Remove("dev.polis.nobody"));
     assertInstanceOf(SwapOutcome.Refused.class, outcome(nobody), () -> words(nobody));
@@ -471,8 +474,7 @@ class SwapEngineTest {
   }
 
   @Test
-  @DisplayName(
-      "A configuration is changed by a second instance, which takes the place of the first")
+  @DisplayName("A change of a configuration starts a second instance, which replaces the first")
   void aConfigurationIsASwap() throws Exception {
     List<Replacement> heard = new ArrayList<>();
     node.listeners.add(
@@ -496,7 +498,8 @@ class SwapEngineTest {
       assertEquals(List.of(String.valueOf(port)), ports());
       assertEquals(port, port());
     }
-    assertEquals(List.of("99", "null", "98", "99", "97", "98"), beside, "what both have read");
+    assertEquals(
+        List.of("99", "null", "98", "99", "97", "98"), beside, "the values that both have read");
 
     assertEquals(3, heard.size(), heard::toString);
     assertTrue(
@@ -513,7 +516,7 @@ class SwapEngineTest {
 
   @Test
   @DisplayName(
-      "A bundle that comes with a configuration starts with it, and the old one keeps its own")
+      "A bundle that is swapped in with a configuration starts with it, and the old one keeps its own")
   void configurationWithABundle() throws Exception {
     wayBackTo("2.0.0", "well", "99");
     List<String> beside = new ArrayList<>();
@@ -527,14 +530,14 @@ class SwapEngineTest {
     SwapStatus end = node.run(new SwapOrder.Rollback());
 
     assertInstanceOf(SwapOutcome.Applied.class, outcome(end), () -> words(end));
-    assertEquals(List.of("99", "null"), beside, "what both have read");
+    assertEquals(List.of("99", "null"), beside, "the values that both have read");
     assertEquals(List.of("99"), ports());
     assertEquals("2.0.0", node.served());
   }
 
   @Test
   @DisplayName(
-      "A bundle that fails with the configuration it came with is reverted to the one before it")
+      "A bundle that fails with its own configuration is reverted to the previous one")
   void failsWithItsConfiguration() throws Exception {
     SwapStatus set = node.run(configure("dev.polis.base.port", "98"));
     assertInstanceOf(SwapOutcome.Applied.class, outcome(set), () -> words(set));
@@ -551,7 +554,7 @@ class SwapEngineTest {
     assertEquals(generation, node.store.current().orElseThrow().number());
   }
 
-  /** Leaves a version of base with a port as the generation that a rollback goes to. */
+  /** Makes a version of base with a port the generation that a rollback restores. */
   private void wayBackTo(String version, String behaviour, String port) throws Exception {
     Generation now = node.store.current().orElseThrow();
     Path jar = node.base(version, behaviour);
@@ -565,7 +568,7 @@ class SwapEngineTest {
     node.store.commit(now.origin(), now.plugins(), now.configuration());
   }
 
-  /** The ports that the components of base have read, sorted. */
+  /** Returns the ports that the components of base have read, sorted. */
   private List<String> ports() {
     var runtime = node.service(ServiceComponentRuntime.class);
     return runtime.getComponentDescriptionDTOs().stream()
@@ -590,7 +593,8 @@ class SwapEngineTest {
   }
 
   @Test
-  @DisplayName("A configuration the organ cannot live with is reverted, while the organ serves")
+  @DisplayName(
+      "A configuration with which the organ fails is reverted, while the organ keeps serving")
   void badConfiguration() throws Exception {
     SwapStatus end = node.run(configure("dev.polis.base.port", "13"));
 
@@ -605,7 +609,8 @@ class SwapEngineTest {
   }
 
   @Test
-  @DisplayName("An unknown key and a value of another type are refused with what was meant")
+  @DisplayName(
+      "An unknown key and a value of another type are refused with the nearest key and the right type")
   void unknownKeys() throws Exception {
     SwapStatus key = node.run(configure("dev.polis.base.prot", "99"));
     assertInstanceOf(SwapOutcome.Refused.class, outcome(key), () -> words(key));

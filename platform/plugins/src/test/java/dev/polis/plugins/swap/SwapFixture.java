@@ -58,22 +58,22 @@ import org.osgi.service.component.runtime.ServiceComponentRuntime;
 public final class SwapFixture {
   public static final Duration PATIENCE = Duration.ofSeconds(60);
 
-  /** For how long everything has to be well, which each swap that succeeds waits for twice. */
+  /** The time for which health must stay good, which each successful swap waits for twice. */
   public static final Duration GATE = Duration.ofMillis(250);
 
-  /** What an organ may take to stop; a node gives it 30 s. */
+  /** The time in which an organ must stop; in a node it is 30 s. */
   static final Duration STOP = Duration.ofSeconds(4);
 
-  /** How long Declarative Services wait for a component that hangs; in a node it is 5 s. */
+  /** The time for which Declarative Services wait for a hanging component; in a node it is 5 s. */
   private static final Duration LOCK = Duration.ofSeconds(1);
 
-  /** Soon, so that a test need not wait. */
+  /** Short, so that a test need not wait. */
   private static final Duration UNLOADED = Duration.ofSeconds(1);
 
-  /** A limit that only a defect reaches, however busy the machine is. */
+  /** A limit that only a defect reaches, also on a busy machine. */
   public static final Duration LONG = Duration.ofSeconds(10);
 
-  /** The organs that run at first. */
+  /** The organs that run at the beginning. */
   static final List<String> BEFORE = List.of("above 1.0.0", "base 1.0.0");
 
   private static final long MIB = 1024 * 1024;
@@ -88,13 +88,13 @@ public final class SwapFixture {
   public final List<SwapListener> listeners = new CopyOnWriteArrayList<>();
   public SwapEngine engine;
 
-  /** A part of the path of bundles that no signer vouches for any more. */
+  /** A part of the path of bundles whose signer is no longer trusted. */
   volatile String untrusted = "no bundle";
 
-  /** Makes the threads that swap. */
+  /** Makes the swapping threads. */
   volatile ThreadFactory threads = Thread.ofPlatform().name("swap-", 1).daemon().factory();
 
-  /** Receives the name of each stage, on the thread that swaps. */
+  /** Receives the name of each stage, on the swapping thread. */
   volatile Consumer<String> onStage = stage -> {};
 
   private SwapFixture(Path folder) throws Exception {
@@ -133,7 +133,7 @@ public final class SwapFixture {
     engine = engine(SETTINGS);
   }
 
-  /** Returns settings with other times, for successors that have to run into one of them. */
+  /** Returns settings with other times, for successors that must exceed one of them. */
   public static SwapSettings settings(Duration healthy, Duration deadline, Duration start) {
     return new SwapSettings(
         healthy,
@@ -152,7 +152,7 @@ public final class SwapFixture {
     return fixture;
   }
 
-  /** Starts the node again with the generation that counts. */
+  /** Starts the node again with the current generation. */
   static SwapFixture resume(Path folder) throws Exception {
     SwapFixture fixture = new SwapFixture(folder);
     for (StoredPlugin plugin : fixture.store.current().orElseThrow().plugins()) {
@@ -307,7 +307,7 @@ public final class SwapFixture {
         .formatted(name, name, TestOrgan.class.getName(), behaviour, service, reference);
   }
 
-  /** The wide one has a key more than the others. */
+  /** Returns the metatype, which has an additional key for the behaviour "wide". */
   private static String metatype(String name, String behaviour) {
     String depth =
         behaviour.equals("wide")
@@ -362,7 +362,7 @@ public final class SwapFixture {
         .toList();
   }
 
-  /** Returns what is configured for a PID. */
+  /** Returns the configuration of a PID. */
   Dictionary<String, Object> configuration(String pid) throws Exception {
     return service(ConfigurationAdmin.class).getConfiguration(pid, null).getProperties();
   }
@@ -373,7 +373,7 @@ public final class SwapFixture {
     return found == null ? List.of() : Arrays.stream(found).map(Configuration::getPid).toList();
   }
 
-  /** Returns the version that the service of base comes from. */
+  /** Returns the version that provides the service of base. */
   String served() {
     ServiceReference<?> reference = context().getServiceReference(Supplier.class.getName());
     Object found = context().getService(reference);
@@ -381,14 +381,14 @@ public final class SwapFixture {
     return ((Supplier<?>) found).get().toString();
   }
 
-  /** Returns the versions of the generation that counts. */
+  /** Returns the versions of the current generation. */
   List<String> generation() throws Exception {
     return store.current().orElseThrow().plugins().stream()
         .map(plugin -> plugin.symbolicName().replace("dev.polis.", "") + " " + plugin.version())
         .toList();
   }
 
-  /** Returns the digest of an organ of the generation that counts; each jar made has its own. */
+  /** Returns the digest of an organ of the current generation; each made jar has its own. */
   String digest(String organ) throws Exception {
     return store.current().orElseThrow().plugins().stream()
         .filter(plugin -> plugin.symbolicName().equals("dev.polis." + organ))

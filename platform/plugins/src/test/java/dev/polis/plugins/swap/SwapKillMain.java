@@ -6,7 +6,7 @@ import java.nio.file.Path;
 
 /** Swaps in a process of its own until it is killed: at a named stage, or at any moment. */
 public final class SwapKillMain {
-  /** What is printed when a swap begins that is to be killed at any moment. */
+  /** The line that is printed at the begin of a swap that will be killed at any moment. */
   static final String BEGIN = "BEGIN";
 
   private SwapKillMain() {}
@@ -49,7 +49,7 @@ public final class SwapKillMain {
 
   private static void awaitKill() {
     try {
-      // Blocks until the parent kills this process; its pipe is never written to.
+      // Blocks until the parent kills this process, since nothing is ever written to its pipe.
       System.in.read();
     } catch (IOException e) {
       throw new IllegalStateException(e);

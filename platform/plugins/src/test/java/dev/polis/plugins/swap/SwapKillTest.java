@@ -30,12 +30,12 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Kills a process that swaps, and looks at what the next start of it would find. */
+/** Kills a swapping process, and checks the state that its next start would find. */
 @Timeout(120)
 class SwapKillTest {
   private static final int KILLS = Integer.getInteger("polis.kills", 100);
 
-  /** After each of these a kill comes within {@link #LATER}, which is random. */
+  /** The stages after which a kill follows at a random moment within {@link #LATER}. */
   private static final List<String> MOMENTS =
       List.of(
           SwapKillMain.BEGIN,
@@ -48,12 +48,12 @@ class SwapKillTest {
           "gated",
           "committed");
 
-  /** Longer than most stages take, the gates excepted, which last a quarter of a second. */
+  /** Longer than most stages, except the gates, which last a quarter of a second. */
   private static final Duration LATER = Duration.ofMillis(150);
 
   @TempDir Path folder;
 
-  /** Each stage, or one before the switch, at it and behind the commit. */
+  /** Returns each stage, or one each before the switch, at it and after the commit. */
   private static List<String> stages() {
     return Tier.current() == Tier.QUICK
         ? List.of("installed", "switched", "committed")
@@ -62,7 +62,7 @@ class SwapKillTest {
 
   @ParameterizedTest(name = "killed at {0}")
   @MethodSource("stages")
-  @DisplayName("Whatever stage a swap is killed at, the old or the new generation is there whole")
+  @DisplayName("After a kill at any stage of a swap, the old or the new generation is whole")
   void killedAtAnyStage(String stage) throws Exception {
     killAt(stage);
 
@@ -82,7 +82,7 @@ class SwapKillTest {
   @DisplayName("100 kills at random moments of swaps leave the old or the new generation whole")
   @Tag("long")
   void killedAtRandomMoments() throws Exception {
-    // Of the first node nothing is needed but its generation.
+    // Only the first node's generation is needed.
     SwapFixture.start(folder).close();
     long seed = System.nanoTime();
     Random random = new Random(seed);
@@ -106,7 +106,7 @@ class SwapKillTest {
       if (open.isPresent()) {
         boolean wanted = open.get().target().equals(found.fingerprint());
         assertEquals(found.number() > before.number(), wanted, expected);
-        // What the launcher does when the next process starts.
+        // Does the same as the launcher at the next start.
         SwapNotes.of(store).ended(open.get().as(wanted ? "applied" : SwapRecord.CUT_OFF, ""));
         store.collect();
         undone += wanted ? 0 : 1;

@@ -32,7 +32,7 @@ import org.junit.jupiter.api.io.TempDir;
 class AuditDiskFullTest {
   private static final Duration PATIENCE = Duration.ofSeconds(20);
 
-  /** A page of a file in memory, which is what ENOSPC comes in. */
+  /** A page of a file in memory, which is the unit of ENOSPC. */
   private static final int PAGE = 4096;
 
   @TempDir static Path directory;
@@ -63,7 +63,7 @@ class AuditDiskFullTest {
     return volume.resolve("ballast");
   }
 
-  /** Takes the room that is left, but for some pages. */
+  /** Takes the remaining space, except for some pages. */
   private void fill(int left) throws IOException {
     long free = Files.getFileStore(volume).getUsableSpace();
     try (var out =
@@ -96,7 +96,10 @@ class AuditDiskFullTest {
     return new AuditFolder(folder()).verify(Long.MAX_VALUE, Optional.empty()).faults();
   }
 
-  /** Writes until the disk has refused a record; returns what was written, that one as the last. */
+  /**
+   * Writes until the disk has refused a record; returns the written records, with the refused one
+   * as the last.
+   */
   private static List<String> untilRefused(AuditLog log, Watcher<AuditStatus> status)
       throws Exception {
     List<String> written = new ArrayList<>();
@@ -113,17 +116,18 @@ class AuditDiskFullTest {
     return written;
   }
 
-  /** Makes room and waits until everything is written. */
+  /** Makes space, and waits until all records are written. */
   private void makeRoom(List<String> expected) throws Exception {
     Files.delete(ballast());
-    Await.until(PATIENCE, "what was held to be written", () -> texts().size() >= expected.size());
+    Await.until(
+        PATIENCE, "the held records to be written", () -> texts().size() >= expected.size());
     assertEquals(expected, texts());
   }
 
   @Test
   @Tag("attack")
   @DisplayName(
-      "on a full disk records are held and then changes refused; with room again none is lost or torn")
+      "on a full disk records are held, and then changes refused; with space again no record is lost or torn")
   void fullDiskLosesNothing() throws Exception {
     List<String> expected = new ArrayList<>();
     try (AuditLog log = new AuditLog(AuditSettings.DEFAULT, logs.log("audit-test"));
@@ -159,7 +163,7 @@ class AuditDiskFullTest {
 
   @Test
   @DisplayName(
-      "a disk that is full as a file is to be begun keeps the chain, and the file is begun")
+      "a disk that is full at the begin of a new file keeps the chain, and later the file is begun")
   void fullDiskAtTheBeginningOfAFile() throws Exception {
     List<String> expected = new ArrayList<>();
     try (AuditLog log = new AuditLog(new AuditSettings(PAGE, 64), logs.log("audit-test"));
@@ -179,7 +183,8 @@ class AuditDiskFullTest {
   }
 
   @Test
-  @DisplayName("what a process leaves on a full disk is whole or cut off by the next one")
+  @DisplayName(
+      "records that a process leaves on a full disk are whole, or cut off by the next process")
   void nextProcessAfterAFullDisk() throws Exception {
     List<String> confirmed = new ArrayList<>();
     try (AuditLog log = new AuditLog(AuditSettings.DEFAULT, logs.log("audit-test"));
@@ -189,7 +194,7 @@ class AuditDiskFullTest {
       confirmed.add("first");
       fill(2);
       confirmed.addAll(untilRefused(log, status));
-      // The last one was held for a disk that never took it.
+      // The last record was held for a disk that never accepted it.
       confirmed.removeLast();
     }
     assertFalse(confirmed.isEmpty());

@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The audit log on a real directory. */
+/** Runs the audit log on a real directory. */
 @Timeout(60)
 class AuditLogTest {
   private static final Duration PATIENCE = Duration.ofSeconds(10);
@@ -84,7 +84,7 @@ class AuditLogTest {
   }
 
   @Test
-  @DisplayName("a record that was waited for is in the file, and each names the one before")
+  @DisplayName("a confirmed record is in the file, and each record names the one before")
   void awaitedRecordIsInTheFile() throws Exception {
     try (AuditLog log = open()) {
       for (int i = 0; i < 5; i++) {
@@ -99,7 +99,7 @@ class AuditLogTest {
   }
 
   @Test
-  @DisplayName("calls that wait at the same time share an fsync, and none is lost")
+  @DisplayName("records that wait at the same time share an fsync, and none is lost")
   void concurrentRecordsAreAllKept() throws Exception {
     int callers = 64;
     int each = 50;
@@ -126,7 +126,8 @@ class AuditLogTest {
   }
 
   @Test
-  @DisplayName("a full file is followed by another one, the chain goes on, the oldest is deleted")
+  @DisplayName(
+      "a full file is followed by a new one, the chain continues, and the oldest file is deleted")
   void filesAreRotated() throws Exception {
     try (AuditLog log = open(new AuditSettings(4096, 3))) {
       for (int i = 0; i < 200; i++) {
@@ -141,7 +142,7 @@ class AuditLogTest {
   }
 
   @Test
-  @DisplayName("the next process goes on with the chain of the one before")
+  @DisplayName("the next process continues the chain of the previous one")
   void nextProcessContinuesTheChain() throws Exception {
     try (AuditLog log = open()) {
       write(log, "first");
@@ -155,7 +156,7 @@ class AuditLogTest {
   }
 
   @Test
-  @DisplayName("a torn last record is cut off at the next start, and a record says so")
+  @DisplayName("a torn last record is cut off at the next start, and a record reports it")
   void tornRecordIsRepaired() throws Exception {
     try (AuditLog log = open()) {
       write(log, "kept");
@@ -180,7 +181,7 @@ class AuditLogTest {
   }
 
   @Test
-  @DisplayName("a file that lost power as it was begun is begun again")
+  @DisplayName("a file whose begin was interrupted by a loss of power is begun again")
   void emptyNewestFileIsBegunAgain() throws Exception {
     try (AuditLog log = open()) {
       write(log, "kept");
@@ -195,7 +196,8 @@ class AuditLogTest {
 
   @Test
   @Tag("attack")
-  @DisplayName("a record that was changed, removed or put in is found, and the rest stays readable")
+  @DisplayName(
+      "a record that was changed, removed or inserted is found, and the rest stays readable")
   void changedRecordIsFound() throws Exception {
     try (AuditLog log = open()) {
       for (int i = 0; i < 20; i++) {
@@ -226,7 +228,7 @@ class AuditLogTest {
 
   @Test
   @Tag("attack")
-  @DisplayName("what was changed in the middle is not cut off: another file is begun")
+  @DisplayName("records after a changed one in the middle are not cut off: a new file is begun")
   void damagedFileIsKept() throws Exception {
     try (AuditLog log = open()) {
       for (int i = 0; i < 20; i++) {
@@ -247,7 +249,7 @@ class AuditLogTest {
 
   @Test
   @Tag("attack")
-  @DisplayName("a file that was removed and a log that was cut short are found")
+  @DisplayName("a removed file and a shortened log are found")
   void missingFilesAreFound() throws Exception {
     try (AuditLog log = open(new AuditSettings(4096, 16))) {
       for (int i = 0; i < 100; i++) {
@@ -281,7 +283,7 @@ class AuditLogTest {
   }
 
   @Test
-  @DisplayName("when too many records are held, changes are refused and nothing grows")
+  @DisplayName("when too many records are held, changes are refused and memory does not grow")
   void fullMemoryRefusesChanges() throws Exception {
     try (AuditLog log = new AuditLog(AuditSettings.DEFAULT, logs.log("audit-test"))) {
       for (int i = 0; i < AuditLog.HELD; i++) {
@@ -298,7 +300,7 @@ class AuditLogTest {
   }
 
   @Test
-  @DisplayName("a disk that refuses is said, records are held, and written when it does no longer")
+  @DisplayName("a failing disk is reported, and records are held and written once it works again")
   void fullDiskIsSaidAndRecoveredFrom() throws Exception {
     Path elsewhere = directory.resolve("not/there");
     try (AuditLog log = new AuditLog(AuditSettings.DEFAULT, logs.log("audit-test"));
@@ -321,7 +323,7 @@ class AuditLogTest {
   }
 
   @Test
-  @DisplayName("what was written but not confirmed is cut off before it is written again")
+  @DisplayName("a record that was written but not confirmed is cut off before it is written again")
   void unconfirmedRecordsAreNotDoubled() throws Exception {
     try (AuditLog log = open()) {
       write(log, "confirmed");
@@ -337,7 +339,7 @@ class AuditLogTest {
   }
 
   @Test
-  @DisplayName("a flood of refused strangers costs one line, and pushes no change out")
+  @DisplayName("a flood of refused strangers takes one line, and displaces no change")
   void refusalsAreCounted() throws Exception {
     try (AuditLog log = open()) {
       write(log, "a change");
@@ -353,7 +355,7 @@ class AuditLogTest {
   }
 
   @Test
-  @DisplayName("sums of a long flood come more and more rarely, at most one an hour")
+  @DisplayName("sums of a long flood become ever rarer, down to one an hour")
   void tallyBacksOff() {
     long[] now = {0};
     AuditTally tally =
@@ -380,7 +382,7 @@ class AuditLogTest {
   }
 
   @Test
-  @DisplayName("releasing writes what is held and closes the file; opening again goes on")
+  @DisplayName("releasing writes the held records and closes the file; opening it again continues")
   void releaseAndOpenAgain() throws Exception {
     try (AuditLog log = open()) {
       write(log, "before");
@@ -397,7 +399,7 @@ class AuditLogTest {
   }
 
   @Test
-  @DisplayName("a reader gets each record once, across files, and one that was changed is marked")
+  @DisplayName("a reader gets each record once, across files, and a changed one is marked")
   void cursorReadsAcrossFiles() throws Exception {
     try (AuditLog log = open(new AuditSettings(4096, 16))) {
       for (int i = 0; i < 100; i++) {

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Timeout;
 final class SupervisionComponentTest {
 
   @Test
-  @DisplayName("the component runs organs while it is active and nothing afterwards")
+  @DisplayName("the component runs organs only while it is active")
   void lifecycle() throws Exception {
     SupervisionComponent component =
         new SupervisionComponent(new SilentBoot(StopReason.POWER_OFF), LogTree.create());

@@ -2,5 +2,5 @@ package dev.polis.following.outside.contract;
 
 import java.util.function.Supplier;
 
-/** A contract that bundles from outside bring; it answers with the version of its provider. */
+/** Answers with the version of its provider; outside bundles contain this contract. */
 public interface Kettle extends Supplier<String> {}

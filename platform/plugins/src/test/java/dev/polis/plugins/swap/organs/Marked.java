@@ -1,8 +1,8 @@
 package dev.polis.plugins.swap.organs;
 
-/** Says by a system property that its static part has run. */
+/** Sets a system property when its static initializer runs. */
 public final class Marked {
-  /** Is set when this class is initialized. */
+  /** The property that is set when this class is initialized. */
   public static final String PROPERTY = "dev.polis.plugins.swap.organs.initialized";
 
   static {

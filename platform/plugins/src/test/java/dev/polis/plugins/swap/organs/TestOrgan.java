@@ -15,8 +15,8 @@ import org.osgi.framework.BundleContext;
 import org.osgi.framework.ServiceReference;
 
 /**
- * Stands in for an organ in tests of swaps: the property "behaviour" of its component says how well
- * it does. It gives its version as a service.
+ * Stands for an organ in tests of swaps: the property "behaviour" of its component sets its
+ * behaviour. It offers its version as a service.
  */
 public final class TestOrgan implements Supplier<String> {
   /** Ends components that loop, after the test that needs one. */
@@ -28,7 +28,7 @@ public final class TestOrgan implements Supplier<String> {
   private volatile boolean ended;
   private String behaviour = "";
 
-  /** Null while it is not active, or publishes no health. */
+  /** Null while the organ is not active, or publishes no health. */
   private HealthScope scope;
 
   /** Called by Declarative Services. */
@@ -49,7 +49,7 @@ public final class TestOrgan implements Supplier<String> {
       }
       case "eats-at-once" -> eat();
       default -> {
-        // It does its work at once.
+        // These behaviours work at once.
       }
     }
     ServiceReference<HealthRegistry> health = context.getServiceReference(HealthRegistry.class);
@@ -73,8 +73,8 @@ public final class TestOrgan implements Supplier<String> {
   }
 
   /**
-   * Holds more and more memory, up to ten times what a test allows. Most of it at once: what is
-   * held counts after a collection, and the first comes when the JVM's new objects fill their pool.
+   * Keeps growing memory, up to ten times a test's limit, most of it at once: memory counts after a
+   * collection, and the first one happens when new objects fill their pool.
    */
   private void eat() {
     for (int megabyte = 0; megabyte < 320 && !ended; megabyte++) {
@@ -100,7 +100,7 @@ public final class TestOrgan implements Supplier<String> {
     }
   }
 
-  /** Is down as long as another instance of it is there. */
+  /** Is DOWN while another instance of it exists. */
   private void wait(BundleContext context, ServiceReference<HealthRegistry> health, String name) {
     HealthScope mine = scope;
     Thread.ofVirtual()
