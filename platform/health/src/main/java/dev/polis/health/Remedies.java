@@ -3,6 +3,7 @@ package dev.polis.health;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
@@ -53,14 +54,26 @@ final class Remedies {
         "bring back what is missing from a copy of this disk: ls -l shows what is there");
   }
 
+  /** A clause behind what is wrong that tells a person to do something. */
+  private static final Pattern SAID =
+      Pattern.compile(
+          "[;:.] ((?:restore|bring|end|free|mount|move|give|remove|rename|set|raise|install|delete|name|choose) [^;]+)");
+
   private Remedies() {}
 
   private static void know(String words, String remedy) {
     KNOWN.put(Pattern.compile(words, Pattern.CASE_INSENSITIVE), remedy);
   }
 
-  /** Returns what to do about a reason, if it contains anything known. */
+  /**
+   * Returns what to do about a reason: what the reason says itself, or else what is known of it.
+   */
   static Optional<String> of(String reason) {
+    Matcher said = SAID.matcher(reason);
+    return said.find() ? Optional.of(said.group(1).strip()) : known(reason);
+  }
+
+  private static Optional<String> known(String reason) {
     return KNOWN.entrySet().stream()
         .filter(known -> known.getKey().matcher(reason).find())
         .map(Map.Entry::getValue)
