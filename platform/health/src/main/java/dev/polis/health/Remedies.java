@@ -16,6 +16,9 @@ final class Remedies {
 
   static {
     know(
+        "the program \\S+ is not installed",
+        "install that program: on Debian, apt-get install and the package of its name");
+    know(
         "no space left on device|disk quota exceeded|file system of \\S+ is full|disk is full",
         "free some space: df -h shows which file system is full");
     know(
@@ -39,6 +42,7 @@ final class Remedies {
     know(
         "not a directory|is no directory|NotDirectoryException|FileAlreadyExistsException|something else is there",
         "move aside what is there, where a folder must be: ls -ld shows what it is");
+    know("transport endpoint is not connected", "restart the node to mount it again");
     know("input/output error", "replace the disk: dmesg shows what failed");
     know(
         "etcdserver: permission denied",
@@ -57,7 +61,7 @@ final class Remedies {
   /** A clause behind what is wrong that tells a person to do something. */
   private static final Pattern SAID =
       Pattern.compile(
-          "[;:.] ((?:restore|bring|end|free|mount|move|give|remove|rename|set|raise|install|delete|name|choose) [^;]+)");
+          "[;:.] ((?:restore|bring|end|free|mount|move|give|remove|rename|set|raise|install|delete|name|choose|run|start) [^;]+)");
 
   private Remedies() {}
 

@@ -75,7 +75,7 @@ final class SupervisedHealth {
 
   /** Returns the known remedy against a failure; if there is none, the advice to read the log. */
   static String remedy(RunnableStatus runnable) {
-    return Remedies.of(runnable.lastError())
+    return Remedies.of(error(runnable))
         .orElse("see its log: polisctl debug logs --dn " + runnable.dn());
   }
 
