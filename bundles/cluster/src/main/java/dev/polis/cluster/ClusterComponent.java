@@ -92,6 +92,19 @@ public final class ClusterComponent implements ClusterManager {
             health,
             ClusterHealth.certificates(
                 storage.root().data().node().credentials(), InstantSource.system())));
+    subtree.run(
+        "credentials",
+        SelfCheck.task(
+            health,
+            () ->
+                service
+                    .status()
+                    .peek()
+                    .flatMap(ClusterStatus::credentials)
+                    .flatMap(
+                        inUse ->
+                            ClusterHealth.credentials(
+                                storage.root().data().node().credentials(), inUse))));
     subtree.run("trust", StatusHealth.task(rpc.revocations(), health, ClusterHealth::of));
   }
 

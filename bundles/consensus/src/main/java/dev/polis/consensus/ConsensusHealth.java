@@ -4,6 +4,7 @@ import dev.polis.api.consensus.ConsensusException;
 import dev.polis.api.consensus.ConsensusStatus;
 import dev.polis.etcd.EtcdAlarm;
 import dev.polis.health.CertificateCheck;
+import dev.polis.health.FolderCheck;
 import dev.polis.health.HealthCondition;
 import java.io.IOException;
 import java.time.InstantSource;
@@ -54,6 +55,15 @@ final class ConsensusHealth {
                   "etcd does not start: " + reason + "; it is started again by itself",
                   ""));
     };
+  }
+
+  /** Looks whether etcd's data are where the next start of etcd looks for them. */
+  static FolderCheck folders(ConsensusFiles files) {
+    return new FolderCheck(
+        "consensus",
+        () -> List.of(files.etcd().data().path()),
+        "save what etcd has before anything ends it, with etcdctl snapshot save FILE (polisctl etcd status prints the"
+            + " options of etcdctl)");
   }
 
   /** Looks at the certificates by which etcd and its clients know each other. */

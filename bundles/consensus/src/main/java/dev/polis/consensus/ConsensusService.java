@@ -107,6 +107,7 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
         "certificates",
         SelfCheck.task(
             health, ConsensusHealth.certificates(this.parts.files(), this.parts.clock())));
+    subtree.run("folders", SelfCheck.task(health, ConsensusHealth.folders(this.parts.files())));
   }
 
   /** Starts an instance, which continues from the one before it if there is one. */

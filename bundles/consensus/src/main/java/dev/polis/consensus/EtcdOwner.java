@@ -1,9 +1,14 @@
 package dev.polis.consensus;
 
 import dev.polis.files.FileException;
+import dev.polis.files.FilePlacement;
 import dev.polis.health.HealthCondition;
 import dev.polis.process.Account;
 import dev.polis.process.ChildOwner;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Collectors;
 
 /** Finds out whose etcd is where the node is root, and gives it its files and directories. */
 final class EtcdOwner {
@@ -21,18 +26,10 @@ final class EtcdOwner {
     files.data().create();
     parts.files().sockets().create();
     ChildOwner owner = ChildOwner.of(Account.ETCD, binary.path(), files.path(), true);
+    tellForeign(parts, owner);
     owner.give(files.peerPki().ca());
     owner.give(files.peerPki().certificate());
     owner.give(files.peerPki().key());
-    if (owner.files() >= 0 && !files.data().list().isEmpty() && !files.data().isOf(owner.files())) {
-      parts
-          .health()
-          .set(
-              HealthCondition.up(
-                  GIVEN_BACK,
-                  "files in %s belonged to another account than etcd's (number %d); they were given to it at this start"
-                      .formatted(files.data().path(), owner.files())));
-    }
     owner.give(files.data(), parts.processes(), EtcdProcess.NAME);
     owner.give(parts.files().sockets(), parts.processes(), EtcdProcess.NAME);
     if (owner.isHeldBack()) {
@@ -41,5 +38,34 @@ final class EtcdOwner {
       parts.health().clear(AS_ROOT);
     }
     return owner;
+  }
+
+  /** Says which files belonged to another account: a start that gives them back works as ever. */
+  private static void tellForeign(MemberParts parts, ChildOwner owner) throws FileException {
+    if (owner.files() < 0) {
+      return; // a node that is not root gives nothing
+    }
+    EtcdFiles files = parts.files().etcd();
+    List<Path> foreign = new ArrayList<>();
+    if (!files.data().list().isEmpty() && !files.data().isOf(owner.files())) {
+      foreign.add(files.data().path());
+    }
+    for (FilePlacement each :
+        List.of(files.peerPki().ca(), files.peerPki().certificate(), files.peerPki().key())) {
+      if (each.exists() && !each.isOf(owner.files())) {
+        foreign.add(each.path());
+      }
+    }
+    if (!foreign.isEmpty()) {
+      parts
+          .health()
+          .set(
+              HealthCondition.up(
+                  GIVEN_BACK,
+                  "this belonged to another account than etcd's (number %d) and was given to it at this start: %s"
+                      .formatted(
+                          owner.files(),
+                          foreign.stream().map(Path::toString).collect(Collectors.joining(", ")))));
+    }
   }
 }

@@ -123,8 +123,12 @@ class EtcdOwnerTest {
     assertEquals(List.of(), reasons(mine));
     assertEquals(
         List.of(
-            "files in %s belonged to another account than etcd's (number 60902); they were given to it at this start"
-                .formatted(harness.files().etcd().data().path())),
+            "this belonged to another account than etcd's (number 60902) and was given to it at this start: %s, %s, %s, %s"
+                .formatted(
+                    harness.files().etcd().data().path(),
+                    harness.files().etcd().peerPki().ca().path(),
+                    harness.files().etcd().peerPki().certificate().path(),
+                    harness.files().etcd().peerPki().key().path())),
         reasons(mine, "etcd-files-given-back"));
     assertEquals("bar", get(mine, "/foo"));
     put(mine, "/more");

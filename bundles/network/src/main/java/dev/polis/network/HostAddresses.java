@@ -85,11 +85,12 @@ final class HostAddresses {
       return probed(wanted);
     }
     return new NetworkStatus.Waiting(
-        "address %s is not assigned to any interface that is up (those have %s)"
+        "address %1$s is not assigned to any interface that is up (those have %2$s); give it to one (ip addr add %1$s dev NAME), or start the node with another --address"
             .formatted(
                 configured,
                 assigned.stream()
-                    .map(InetAddress::getHostAddress)
+                    .filter(address -> !address.isLinkLocalAddress())
+                    .map(address -> address.getHostAddress().replaceFirst("%.*", ""))
                     .collect(Collectors.joining(", "))));
   }
 

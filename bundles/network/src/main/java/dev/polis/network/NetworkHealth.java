@@ -2,7 +2,6 @@ package dev.polis.network;
 
 import dev.polis.api.network.NetworkStatus;
 import dev.polis.health.HealthCondition;
-import dev.polis.health.HealthLevel;
 import java.util.Optional;
 
 /** Says what a status of the network means for the health of this organ. */
@@ -14,13 +13,7 @@ final class NetworkHealth {
     return switch (status) {
       case NetworkStatus.Up up -> Optional.empty();
       case NetworkStatus.Waiting(String reason) ->
-          Optional.of(
-              new HealthCondition(
-                  HealthLevel.WAITING,
-                  "no-address",
-                  "this node has no address: " + reason,
-                  "give that address to an interface that is up (ip addr add ADDRESS dev NAME), or start the node with"
-                      + " another --address; ip -br addr shows those of this machine"));
+          Optional.of(HealthCondition.waiting("no-address", "this node has no address: " + reason));
     };
   }
 }

@@ -17,6 +17,7 @@ import dev.polis.event.Value;
 import dev.polis.files.FileException;
 import dev.polis.files.layout.Root;
 import dev.polis.handover.HandOvers;
+import dev.polis.health.FolderCheck;
 import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthScope;
 import dev.polis.health.SelfCheck;
@@ -28,6 +29,9 @@ import dev.polis.rpc.RpcHost;
 import dev.polis.rpc.audit.AuditLog;
 import dev.polis.supervision.Subtree;
 import dev.polis.supervision.Supervisor;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
@@ -92,9 +96,24 @@ public final class StorageComponent implements Storage {
     subtree.run("daemons", new DaemonHealth(processes, health)::run);
     ClockCheck clock = ClockCheck.of(service.root());
     subtree.run("clock", SelfCheck.task(health, clock::look));
+    subtree.run(
+        "folders",
+        SelfCheck.task(health, new FolderCheck("storage", this::folders, "restart the node")));
+    subtree.run("room", SelfCheck.task(health, RoomCheck.of(service.root())::look));
     this.audit = rpc.audit();
     subtree.run("audit", new AuditVolume(service, audit, clock)::run);
     subtree.run("audit-health", StatusHealth.task(audit.status(), health, AuditVolume::judge));
+  }
+
+  /** Returns the folders that are to be there while the volume is as it is now. */
+  private List<Path> folders() {
+    Root root = service.root();
+    List<Path> folders =
+        new ArrayList<>(List.of(root.esp().path(), root.ephemeral().launcher().path()));
+    if (service.data().peek().orElseThrow() instanceof DataStatus.Mounted) {
+      folders.addAll(List.of(root.data().node().path(), AuditVolume.folder(root).path()));
+    }
+    return folders;
   }
 
   /** Stops watching; unmounts only if the work of this node ends. */

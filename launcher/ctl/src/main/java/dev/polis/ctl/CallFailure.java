@@ -9,8 +9,11 @@ import io.netty.channel.ConnectTimeoutException;
 import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.ssl.NotSslRecordException;
 import java.net.ConnectException;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.NetworkInterface;
 import java.net.NoRouteToHostException;
+import java.net.SocketException;
 import java.nio.channels.ClosedChannelException;
 import java.security.cert.CertificateException;
 import java.util.EnumSet;
@@ -60,7 +63,32 @@ record CallFailure(
 
   /** Returns what the operator reads. */
   CtlException explain() {
-    return saidByNode() ? refusal() : connection();
+    return saidByNode() ? refusal() : elsewhere().orElseGet(this::connection);
+  }
+
+  /**
+   * Says that the node on this machine listens at an address that the machine no longer has:
+   * whatever answers there is another one.
+   */
+  private Optional<CtlException> elsewhere() {
+    InetAddress where = address.getAddress();
+    if (where == null || target.listenersNow().all().isEmpty() || isHere(where)) {
+      return Optional.empty();
+    }
+    return Optional.of(
+        unreachable(
+            "the node on %s listens at %s, which is no address of this machine now: give it back to an interface that is up (ip addr add ADDRESS dev NAME), and the node goes on by itself"
+                .formatted(CtlName.quoted(target.name()), where())));
+  }
+
+  private static boolean isHere(InetAddress where) {
+    try {
+      return where.isAnyLocalAddress()
+          || where.isLoopbackAddress()
+          || NetworkInterface.getByInetAddress(where) != null;
+    } catch (SocketException unknown) {
+      return true; // nothing is said that may be wrong
+    }
   }
 
   /** Tells whether the call cannot have reached a node: there was no connection to send it on. */
@@ -169,16 +197,17 @@ record CallFailure(
     CtlListeners now = target.listenersNow();
     if (now.nodeIsDown()) {
       String state = CtlName.quoted(now.state());
+      if (target.isRunning() && target.lacksFilesOfRun()) {
+        return "the folder ephemeral of %1$s is gone while the node's process runs, which can neither be asked nor start its programs without it; './polis down --state %1$s' and './polis up --state %1$s' make it anew"
+            .formatted(state);
+      }
       if (target.isRunning()) {
         return "the node's process on %1$s has opened no listener: it is starting or ending, or hangs; './polis up --state %1$s' says what it does"
             .formatted(state);
       }
       return target
           .lastCrash()
-          .map(
-              why ->
-                  "no node runs on %1$s: its last run ended with: %2$s; mend that, then './polis up --state %1$s' starts it"
-                      .formatted(state, why))
+          .map(why -> ended(now.state(), why))
           .orElseGet(
               () -> "no node runs on %1$s; './polis up --state %1$s' starts it".formatted(state));
     }
@@ -188,6 +217,12 @@ record CallFailure(
           .formatted(listener.get().name(), listener.get().detail(), CtlName.called());
     }
     return "is the node up, and is it a member of its cluster already? './polis up' starts one here";
+  }
+
+  /** Says of a node that does not run why it ended, and what starts it. */
+  static String ended(String state, String why) {
+    return "no node runs on %1$s: its last run ended with: %2$s; mend that, then './polis up --state %1$s' starts it"
+        .formatted(CtlName.quoted(state), why);
   }
 
   private Optional<CtlException> tls() {

@@ -1,6 +1,7 @@
 package dev.polis.ctl;
 
 import com.google.protobuf.InvalidProtocolBufferException;
+import dev.polis.files.DiskTrouble;
 import dev.polis.files.FilePlacement;
 import dev.polis.files.layout.Root;
 import dev.polis.wire.common.ClusterDirectory;
@@ -47,7 +48,10 @@ record CtlTarget(
     return new CtlTarget(
         state.toString(),
         layout.owner().path(),
-        listeners.named("curator").map(CtlTarget::host).orElseGet(() -> addressOf(layout)),
+        listeners
+            .named("curator")
+            .map(CtlTarget::host)
+            .orElseGet(() -> addressOf(layout, listeners)),
         layout.data().node().credentials().clusterCa().path(),
         layout.path(),
         listeners);
@@ -81,7 +85,13 @@ record CtlTarget(
         : listener.address().getAddress().getHostAddress();
   }
 
-  private static String addressOf(Root layout) {
+  /**
+   * Returns where the node was last.
+   *
+   * @throws CtlException if the file that says so cannot be read; it tells why the node ended
+   *     instead if it did, since that file may be the reason
+   */
+  private static String addressOf(Root layout, CtlListeners listeners) {
     Path file = layout.esp().clusterDirectory().path();
     try {
       ClusterDirectory directory = ClusterDirectory.parseFrom(Files.readAllBytes(file));
@@ -90,12 +100,17 @@ record CtlTarget(
           : directory.getNodes(0).getAddresses(0).getHost();
     } catch (NoSuchFileException e) {
       return LOOPBACK;
-    } catch (InvalidProtocolBufferException e) {
-      throw new CtlException(
-          ExitCode.FAILED, file + " is damaged: " + e.getMessage() + "; give --endpoint HOST", e);
     } catch (IOException e) {
-      throw new CtlException(
-          ExitCode.FAILED, file + " cannot be read: " + e + "; give --endpoint HOST", e);
+      Optional<String> crash = listeners.nodeIsDown() ? lastCrash(layout) : Optional.empty();
+      if (crash.isPresent()) {
+        throw new CtlException(
+            ExitCode.UNREACHABLE, CallFailure.ended(listeners.state(), crash.get()), e);
+      }
+      String why =
+          e instanceof InvalidProtocolBufferException
+              ? "is damaged"
+              : "cannot be read: " + DiskTrouble.words(e);
+      throw new CtlException(ExitCode.FAILED, file + " " + why + "; give --endpoint HOST", e);
     }
   }
 
@@ -134,19 +149,26 @@ record CtlTarget(
         .orElse(false);
   }
 
+  /** Tells whether the folder is gone that a node makes before anything else. */
+  boolean lacksFilesOfRun() {
+    return state()
+        .filter(directory -> !Files.isDirectory(Root.at(directory).ephemeral().path()))
+        .isPresent();
+  }
+
   /** Returns why the last start of the node on this machine was refused, or its run crashed. */
   Optional<String> lastCrash() {
-    return state()
-        .map(Root::at)
-        .flatMap(
-            layout ->
-                Stream.of(
-                        layout.ephemeral().launcher().refused(),
-                        layout.esp().crash(),
-                        layout.ephemeral().launcher().crash())
-                    .map(FilePlacement::path)
-                    .filter(Files::isReadable)
-                    .findFirst())
+    return state().map(Root::at).flatMap(CtlTarget::lastCrash);
+  }
+
+  private static Optional<String> lastCrash(Root layout) {
+    return Stream.of(
+            layout.ephemeral().launcher().refused(),
+            layout.esp().crash(),
+            layout.ephemeral().launcher().crash())
+        .map(FilePlacement::path)
+        .filter(Files::isReadable)
+        .findFirst()
         .flatMap(CtlTarget::firstLine);
   }
 

@@ -83,7 +83,35 @@ record HealthReport(List<NodeHealth> nodes, String note) {
     for (Node node : NodeRows.fetch(session, "", PATIENCE)) {
       nodes.add(ofNode(session, node));
     }
-    return new HealthReport(nodes, "");
+    return nodes.stream().anyMatch(NodeHealth::asked)
+        ? new HealthReport(nodes, "")
+        : withOwn(nodes, session);
+  }
+
+  /**
+   * Adds what the node says of itself that answers for its cluster, if the cluster names none that
+   * could be asked: its records may be what is damaged.
+   */
+  private static HealthReport withOwn(List<NodeHealth> nodes, Session session)
+      throws InterruptedException {
+    String why =
+        nodes.isEmpty()
+            ? "the cluster lists no node"
+            : "the cluster lists no node whose organs could be asked";
+    try {
+      nodes.add(
+          new NodeHealth(
+              "this node",
+              "UNKNOWN",
+              !nodes.isEmpty(),
+              "not in the list of the cluster",
+              session.ownHealth(),
+              true));
+      return new HealthReport(
+          nodes, why + ". This is what the node says of itself that answers for it.");
+    } catch (CtlException unanswered) {
+      return new HealthReport(nodes, why + ": " + unanswered.getMessage());
+    }
   }
 
   private static NodeHealth ofNode(Session session, Node node) throws InterruptedException {

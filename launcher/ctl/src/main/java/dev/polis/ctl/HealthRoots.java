@@ -69,16 +69,25 @@ record HealthRoots(List<Status> statuses) {
     return statuses.stream().filter(status -> names.contains(status.getName())).toList();
   }
 
-  /** Returns the roots that do not work, their victims, the other roots, and the rest by name. */
+  /**
+   * Returns the roots that do not work or that others suffer from, their victims, the other roots,
+   * and the rest by name.
+   */
   List<Status> ordered() {
+    Set<String> blamed = new TreeSet<>();
+    statuses.stream()
+        .filter(HealthRoots::isVictim)
+        .forEach(victim -> blamed.addAll(because(victim)));
     return statuses.stream()
-        .sorted(Comparator.comparingInt(HealthRoots::place).thenComparing(worstFirst()))
+        .sorted(
+            Comparator.comparingInt((Status status) -> place(status, blamed))
+                .thenComparing(worstFirst()))
         .toList();
   }
 
-  private static int place(Status status) {
+  private static int place(Status status, Set<String> blamed) {
     if (isRoot(status)) {
-      return works(status) ? 2 : 0;
+      return works(status) && !blamed.contains(status.getName()) ? 2 : 0;
     }
     return isVictim(status) ? 1 : 3;
   }

@@ -9,7 +9,9 @@ import dev.polis.wire.health.Level;
 import dev.polis.wire.health.Status;
 import java.io.PrintWriter;
 import java.time.Instant;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 
 /** Shows a health report to people: the nodes, then the organs and roles of each. */
 final class HealthTables {
@@ -106,8 +108,11 @@ final class HealthTables {
 
   private void remedies(List<Status> statuses) {
     for (Status status : statuses) {
+      Set<String> said = new HashSet<>();
       for (Condition condition : status.getConditionsList()) {
-        if (condition.getBecauseCount() == 0 && !condition.getRemedy().isEmpty()) {
+        if (condition.getBecauseCount() == 0
+            && !condition.getRemedy().isEmpty()
+            && said.add(condition.getRemedy())) {
           out.printf(
               "to do, %s %s: %s%n", status.getName(), condition.getCode(), condition.getRemedy());
         }

@@ -23,6 +23,7 @@ import io.grpc.Status;
 import io.grpc.StatusException;
 import io.grpc.stub.StreamObserver;
 import java.io.IOException;
+import java.net.ConnectException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
@@ -41,6 +42,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
+import javax.net.ssl.SSLException;
 import javax.net.ssl.SSLServerSocket;
 import javax.net.ssl.SSLServerSocketFactory;
 import org.junit.jupiter.api.AfterEach;
@@ -105,6 +107,45 @@ class CallFailureTest {
     for (AutoCloseable peer : peers) {
       peer.close();
     }
+  }
+
+  @Test
+  @DisplayName("what answers at an address that this machine has lost is not taken for its node")
+  void addressThatIsGone() throws Exception {
+    Files.createDirectories(state.resolve("ephemeral"));
+    Files.writeString(state.resolve("ephemeral/listeners"), "curator 203.0.113.9:7835 open\n");
+    CtlException told =
+        new CallFailure(
+                new StatusException(
+                    Status.UNAVAILABLE.withCause(new SSLException("peer presents 2 certificates"))),
+                new InetSocketAddress("203.0.113.9", 7835),
+                false,
+                CtlTarget.ofState(state),
+                1,
+                "")
+            .explain();
+    assertEquals(ExitCode.UNREACHABLE, told.exitCode());
+    assertTrue(
+        told.getMessage().contains("203.0.113.9:7835, which is no address of this machine now"),
+        told.getMessage());
+  }
+
+  @Test
+  @DisplayName(
+      "a node that runs without its folder for the run is told so, and how to make it anew")
+  void folderOfTheRunIsGone() throws Exception {
+    Files.writeString(state.resolve("node.lock"), ProcessHandle.current().pid() + "\n");
+    CtlException told =
+        new CallFailure(
+                new StatusException(Status.UNAVAILABLE.withCause(new ConnectException("not open"))),
+                new InetSocketAddress(ADDRESS, 7835),
+                false,
+                CtlTarget.ofState(state),
+                1,
+                "")
+            .explain();
+    assertTrue(told.getMessage().contains("the folder ephemeral of"), told.getMessage());
+    assertTrue(told.getMessage().contains("polis down"), told.getMessage());
   }
 
   /** Handles each connection as a peer. */

@@ -628,6 +628,23 @@ class CtlSessionTest {
     assertTrue(run.err().contains("no leader"), run.err());
   }
 
+  @Test
+  @DisplayName(
+      "where the cluster names no node that can be asked, the node at hand tells of itself")
+  void health_ofAClusterWithADamagedRecord() {
+    NODE.set(Node.newBuilder().setId("metropolis-1").build());
+    ORGANS.set(
+        GetHealthResponse.newBuilder()
+            .addStatuses(
+                organ("curator", Level.LEVEL_DEGRADED, "a record is damaged", "mend the record"))
+            .build());
+    CtlRun run = run(ADDRESS, "health");
+    assertEquals(ExitCode.NOT_MET.code(), run.code(), run.err());
+    assertTrue(run.err().contains("lists no node whose organs could be asked"), run.err());
+    assertTrue(run.out().contains("a record is damaged"), run.out());
+    assertTrue(run.out().contains("to do, curator some-code: mend the record"), run.out());
+  }
+
   private static dev.polis.wire.health.Status organ(
       String name, Level level, String reason, String remedy, String... because) {
     dev.polis.wire.health.Status.Builder status =
@@ -658,6 +675,22 @@ class CtlSessionTest {
         .addStatuses(organ("metrics", Level.LEVEL_DEGRADED, "no exporter", "install it"))
         .addStatuses(organ("storage", Level.LEVEL_DOWN, "the disk is full", "free some space"))
         .build();
+  }
+
+  @Test
+  @DisplayName("a root that works goes before what suffers from it, and a remedy is said once")
+  void workingRootFirst() {
+    dev.polis.wire.health.Status root =
+        organ("metrics", Level.LEVEL_DEGRADED, "too few descriptors", "raise the limit");
+    ORGANS.set(
+        GetHealthResponse.newBuilder()
+            .addStatuses(organ("consensus", Level.LEVEL_DOWN, "no descriptor", "", "metrics"))
+            .addStatuses(root.toBuilder().addConditions(root.getConditions(0)))
+            .build());
+    CtlRun run = run(ADDRESS, "health");
+    assertTrue(
+        run.out().matches("(?s).*metrics +organ +DEGRADED.*consensus +organ +DOWN.*"), run.out());
+    assertEquals(1, run.out().lines().filter(line -> line.startsWith("to do")).count(), run.out());
   }
 
   @Test

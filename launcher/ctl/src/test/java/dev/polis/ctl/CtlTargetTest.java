@@ -8,6 +8,7 @@ import dev.polis.wire.common.ClusterDirectory;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -86,6 +87,18 @@ class CtlTargetTest {
     assertEquals(ExitCode.FAILED, refused.exitCode());
     assertTrue(refused.getMessage().contains("cluster_directory.pb"), refused.getMessage());
     assertTrue(refused.getMessage().contains("--endpoint"), refused.getMessage());
+  }
+
+  @Test
+  @DisplayName("where the node ended for a damaged file, the reason for its end is told")
+  void whyTheNodeEndedGoesBeforeTheFile() throws Exception {
+    directory(new byte[] {(byte) 0xff, 1, 2});
+    Files.writeString(state.resolve("esp/crash.txt"), "storage failed: the disk is gone\nmore");
+    CtlException refused = assertThrows(CtlException.class, () -> CtlTarget.ofState(state));
+    assertEquals(ExitCode.UNREACHABLE, refused.exitCode());
+    assertTrue(
+        refused.getMessage().contains("ended with: storage failed: the disk is gone;"),
+        refused.getMessage());
   }
 
   @Test

@@ -131,6 +131,19 @@ public final class FilePlacement {
     }
   }
 
+  /**
+   * Returns whether it belongs to an account of the machine.
+   *
+   * @param account its number
+   */
+  public boolean isOf(int account) throws FileException {
+    try {
+      return Ownership.isOf(path, account);
+    } catch (IOException e) {
+      throw DiskTrouble.failed("look at the owner of", path, 0, e);
+    }
+  }
+
   private void rename(Path temporary) throws IOException {
     if (account >= 0) {
       Ownership.give(temporary, account);

@@ -117,7 +117,8 @@ final class Ownership {
         });
   }
 
-  private static boolean isOf(Path path, int account) throws IOException {
+  /** Returns whether a file or directory belongs to an account, and the group of that number. */
+  static boolean isOf(Path path, int account) throws IOException {
     return attribute(path, "unix:uid") == account && attribute(path, "unix:gid") == account;
   }
 

@@ -68,7 +68,10 @@ public sealed interface Stored<T> {
     return switch (this) {
       case Present<T>(Path path, T value) -> value;
       case None<T>(Path path) ->
-          throw new FileException(Problem.ABSENT, path + " does not exist", "nothing was changed");
+          throw new FileException(
+              Problem.ABSENT,
+              path + " does not exist",
+              "bring it back from a copy of this disk; nothing was changed");
       case Corrupted<T>(Path path, String reason) ->
           throw new FileException(
               Problem.CORRUPTED,

@@ -29,7 +29,7 @@
  * and a person with a broken node must be able to look at them.
  */
 @Export
-@Version("1.4.0")
+@Version("1.5.0")
 package dev.polis.files;
 
 import org.osgi.annotation.bundle.Export;

@@ -65,6 +65,7 @@ class FilePlacementTest {
   void absentIsNotUnreadable() throws Exception {
     assertInstanceOf(Stored.None.class, file.read());
     FileException absent = assertThrows(FileException.class, () -> file.read().orThrow());
+    assertTrue(absent.remedy().startsWith("bring it back"), absent.remedy());
     assertEquals(Problem.ABSENT, absent.problem());
     Files.createDirectories(file.path()); // a directory in place of the file cannot be read
     assertInstanceOf(Stored.Unreadable.class, file.read());

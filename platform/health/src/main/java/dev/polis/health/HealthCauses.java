@@ -12,6 +12,7 @@ import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.function.Function;
+import java.util.regex.Pattern;
 
 /**
  * Tells roots from victims at one moment. A trouble, which is a condition worse than UP, is blamed
@@ -27,6 +28,15 @@ public final class HealthCauses {
           .reversed()
           .thenComparing(HealthStatus::since)
           .thenComparing(HealthStatus::name);
+
+  /** What the process or the disk runs out of, by the code of the condition that says so. */
+  private static final Map<String, Pattern> USED_UP =
+      Map.of(
+          "descriptors-short", Pattern.compile("too many open files", Pattern.CASE_INSENSITIVE),
+          "little-room",
+              Pattern.compile(
+                  "no space left on device|disk quota exceeded|file system of \\S+ is full",
+                  Pattern.CASE_INSENSITIVE));
 
   private final Map<String, HealthStatus> byName = new LinkedHashMap<>();
   private final Function<String, Set<String>> needs;
@@ -129,7 +139,10 @@ public final class HealthCauses {
 
   /** Returns what a trouble is blamed on, one step below. */
   private Set<HealthStatus> blamed(HealthStatus status, HealthCondition trouble) {
-    Set<HealthStatus> blamed = new LinkedHashSet<>();
+    Set<HealthStatus> blamed = usedUp(status, trouble);
+    if (!blamed.isEmpty()) {
+      return blamed;
+    }
     if (!trouble.dueTo().isEmpty()) {
       for (String name : trouble.dueTo()) {
         HealthStatus other = byName.get(name);
@@ -146,6 +159,20 @@ public final class HealthCauses {
       }
     }
     return blamed;
+  }
+
+  /** Returns what says that something is used up which a trouble names as its reason. */
+  private Set<HealthStatus> usedUp(HealthStatus status, HealthCondition trouble) {
+    Set<HealthStatus> found = new LinkedHashSet<>();
+    for (HealthStatus other : byName.values()) {
+      for (HealthCondition condition : troubles(other)) {
+        Pattern words = USED_UP.get(condition.code());
+        if (other != status && words != null && words.matcher(trouble.reason()).find()) {
+          found.add(other);
+        }
+      }
+    }
+    return found;
   }
 
   private Set<String> needed(HealthStatus status) {

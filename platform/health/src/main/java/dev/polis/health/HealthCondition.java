@@ -23,6 +23,7 @@ public record HealthCondition(
   public HealthCondition {
     Objects.requireNonNull(level, "level");
     Objects.requireNonNull(remedy, "remedy");
+    reason = PlainWords.oneLine(reason);
     dueTo = Set.copyOf(dueTo);
     if (!KEBAB_CASE.matcher(code).matches()) {
       throw new IllegalArgumentException(

@@ -25,6 +25,10 @@ final class PlainWords {
           alone("DirectoryNotEmptyException"), "$1 is not empty",
           alone("UnknownHostException"), "no address is known for the name $1");
 
+  /** How the JDK says that a program is not there, error 2 being ENOENT. */
+  private static final Pattern NO_PROGRAM =
+      Pattern.compile("Cannot run program \"([^\"]+)\"[^;]*?error(?:=|: )2\\b[^;]*");
+
   /** The interface behind an IPv6 address, which is its own affair. */
   private static final Pattern SCOPE = Pattern.compile("(?<=[0-9a-f:])%[\\w.-]+");
 
@@ -34,6 +38,20 @@ final class PlainWords {
           "\\s*(?:\\[id: 0x[^\\]]*\\]|\\b\\w+@[0-9a-f]{4,}\\b|\\b[A-Z]\\w*Context\\([^()]*\\))");
 
   private PlainWords() {}
+
+  /** What the JDK guesses at length of a program that could not be started. */
+  private static final Pattern GUESSES =
+      Pattern.compile("\\s*Possible reasons:.*?launchMechanism=FORK", Pattern.DOTALL);
+
+  /** Returns a text as one line, without what the JDK guesses. */
+  static String oneLine(String text) {
+    return GUESSES
+        .matcher(text)
+        .replaceAll("")
+        .strip()
+        .replaceAll("\\s*\\R\\s*", " ")
+        .replace(" ;", ";");
+  }
 
   private static Pattern alone(String type) {
     return Pattern.compile("(?<![\\w$])(?:[a-z]\\w*\\.)*" + type + ": (\\S+)$");
@@ -62,7 +80,7 @@ final class PlainWords {
   }
 
   private static String byType(String part) {
-    String words = part;
+    String words = NO_PROGRAM.matcher(part).replaceAll("the program $1 is not installed");
     for (Map.Entry<Pattern, String> each : BY_TYPE.entrySet()) {
       words = each.getKey().matcher(words).replaceAll(each.getValue());
     }

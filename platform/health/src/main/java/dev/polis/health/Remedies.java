@@ -3,6 +3,7 @@ package dev.polis.health;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
@@ -14,6 +15,9 @@ final class Remedies {
   private static final Map<Pattern, String> KNOWN = new LinkedHashMap<>();
 
   static {
+    know(
+        "the program \\S+ is not installed",
+        "install that program: on Debian, apt-get install and the package of its name");
     know(
         "no space left on device|disk quota exceeded|file system of \\S+ is full|disk is full",
         "free some space: df -h shows which file system is full");
@@ -38,6 +42,7 @@ final class Remedies {
     know(
         "not a directory|is no directory|NotDirectoryException|FileAlreadyExistsException|something else is there",
         "move aside what is there, where a folder must be: ls -ld shows what it is");
+    know("transport endpoint is not connected", "restart the node to mount it again");
     know("input/output error", "replace the disk: dmesg shows what failed");
     know(
         "etcdserver: permission denied",
@@ -53,14 +58,26 @@ final class Remedies {
         "bring back what is missing from a copy of this disk: ls -l shows what is there");
   }
 
+  /** A clause behind what is wrong that tells a person to do something. */
+  private static final Pattern SAID =
+      Pattern.compile(
+          "[;:.] ((?:restore|bring|end|free|mount|move|give|remove|rename|set|raise|install|delete|name|choose|run|start) [^;]+)");
+
   private Remedies() {}
 
   private static void know(String words, String remedy) {
     KNOWN.put(Pattern.compile(words, Pattern.CASE_INSENSITIVE), remedy);
   }
 
-  /** Returns what to do about a reason, if it contains anything known. */
+  /**
+   * Returns what to do about a reason: what the reason says itself, or else what is known of it.
+   */
   static Optional<String> of(String reason) {
+    Matcher said = SAID.matcher(reason);
+    return said.find() ? Optional.of(said.group(1).strip()) : known(reason);
+  }
+
+  private static Optional<String> known(String reason) {
     return KNOWN.entrySet().stream()
         .filter(known -> known.getKey().matcher(reason).find())
         .map(Map.Entry::getValue)

@@ -77,7 +77,7 @@ final class SupervisedHealth {
 
   /** Returns the known remedy against a failure; if there is none, the advice to read the log. */
   static String remedy(RunnableStatus runnable) {
-    return Remedies.of(runnable.lastError()).orElseGet(() -> readTheLog(runnable.dn()));
+    return Remedies.of(error(runnable)).orElseGet(() -> readTheLog(runnable.dn()));
   }
 
   /** Returns the advice where nothing is known of a failure. */

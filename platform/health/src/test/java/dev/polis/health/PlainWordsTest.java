@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -22,6 +23,8 @@ class PlainWordsTest {
         "IOException: outer; caused by java.nio.file.NoSuchFileException: /x|outer: /x is not there",
         "AccessDeniedException: /x: read|/x: read",
         "java.net.UnknownHostException: mirror|no address is known for the name mirror",
+        "IOException: nft cannot be run: Cannot run program \"nft\": Exec failed, error: 2 (No such file or directory)|nft cannot be run: the program nft is not installed",
+        "IOException: Cannot run program \"x\" (in directory \"/y\"): error=2, No such file|the program x is not installed",
         "NullPointerException|a defect of the program (NullPointerException)",
       })
   @DisplayName("a failure is described without exception types, internals of libraries and scopes")
@@ -36,6 +39,11 @@ class PlainWordsTest {
         "write: No space left on device|free some space",
         "/x is on a read-only file system|mount the file system writable",
         "cannot make directory /x: something else is there: /x|move aside what is there",
+        "the data is gone: /x holds no log. It is not made twice; restore it from a snapshot; it is started again|restore it from a snapshot",
+        "port 1 is taken by process 5 (x): end it, or set client.port; its log says: address already in use|end it, or set client.port",
+        "cannot write /x: permission denied; give that user access; nothing was changed|give that user access",
+        "no programs; run \"polis provision kubernetes\" and start it again|run \"polis provision",
+        "nft cannot be run: the program nft is not installed|install that program",
         "/x/audit is no directory|move aside what is there",
         "open /x: no such file or directory|bring back what is missing",
         "/x is not there|bring back what is missing",
@@ -50,5 +58,23 @@ class PlainWordsTest {
   @DisplayName("a message of the system leads to a remedy")
   void remedy(String reason, String begin) {
     assertTrue(Remedies.of(reason).orElse("nothing").startsWith(begin), reason);
+  }
+
+  @Test
+  @DisplayName("the reason of a condition is one line, without what the JDK guesses")
+  void oneLine() {
+    assertEquals(
+        "Cannot run x: error: 24; it is started again",
+        HealthCondition.down(
+                "x",
+                """
+                Cannot run x: error: 24
+                Possible reasons:
+                  - Spawn helper was terminated
+                Possible solutions:
+                  - Switch to -Djdk.lang.Process.launchMechanism=FORK
+                ; it is started again""",
+                "")
+            .reason());
   }
 }

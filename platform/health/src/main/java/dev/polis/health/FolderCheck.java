@@ -1,0 +1,60 @@
+package dev.polis.health;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+
+/**
+ * Notices that a folder of an organ is gone while the organ works. A program that has its files
+ * open works on without a fault, and what it writes is not where the next start looks for it.
+ */
+public final class FolderCheck implements SelfCheck.Look {
+  private static final String GONE = "folder-gone";
+
+  private final String organ;
+  private final Supplier<List<Path>> folders;
+  private final String ifDeleted;
+
+  /** Those that were there at an earlier look. */
+  private final Set<Path> seen = new LinkedHashSet<>();
+
+  /**
+   * Makes a check.
+   *
+   * @param organ whose folders they are; it alone is to blame for them
+   * @param folders which are to be there now, once they were made
+   * @param ifDeleted what to do about one that was deleted, as an imperative clause
+   */
+  public FolderCheck(String organ, Supplier<List<Path>> folders, String ifDeleted) {
+    this.organ = organ;
+    this.folders = folders;
+    this.ifDeleted = ifDeleted;
+  }
+
+  @Override
+  public Optional<HealthCondition> look() {
+    List<Path> now = folders.get();
+    seen.retainAll(now);
+    now.stream().filter(Files::isDirectory).forEach(seen::add);
+    String gone =
+        seen.stream()
+            .filter(folder -> !Files.isDirectory(folder))
+            .map(Path::toString)
+            .collect(Collectors.joining(", "));
+    return gone.isEmpty()
+        ? Optional.empty()
+        : Optional.of(
+            HealthCondition.degraded(
+                    GONE,
+                    "gone while the node runs: %s; what has files there open writes on, and the next start does not find them"
+                        .formatted(gone),
+                    "rename it back if it was renamed: nothing is lost yet; if it was deleted: "
+                        + ifDeleted)
+                .dueTo(organ));
+  }
+}
