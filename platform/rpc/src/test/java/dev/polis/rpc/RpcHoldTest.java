@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.RecordCopy;
 import dev.polis.fixtures.TestThreads;
 import dev.polis.pki.TlsIdentity;
 import dev.polis.wire.curator.CuratorGrpc;
@@ -185,7 +186,7 @@ class RpcHoldTest {
   @Test
   @DisplayName("a call waits no longer than the host bears, and is told when to come back")
   void waitIsBounded() {
-    try (RpcFixture fixture = new RpcFixture(usual -> usual.withHold(10, Duration.ofMillis(300)))) {
+    try (RpcFixture fixture = holding(10, Duration.ofMillis(300))) {
       ManagedChannel owner = fixture.asOwner();
       fixture.host.serve(RpcHost.CURATOR, new Named("first")).close();
 
@@ -206,7 +207,7 @@ class RpcHoldTest {
   @Test
   @DisplayName("no more calls wait than the host bears; the others are told at once")
   void numberIsBounded() throws Exception {
-    try (RpcFixture fixture = new RpcFixture(usual -> usual.withHold(2, Duration.ofSeconds(20)))) {
+    try (RpcFixture fixture = holding(2, Duration.ofSeconds(20))) {
       ManagedChannel owner = fixture.asOwner();
       fixture.host.serve(RpcHost.CURATOR, new Named("first")).close();
       Future<String> one = callers.submit(() -> ask(owner));
@@ -247,7 +248,7 @@ class RpcHoldTest {
   @Tag("attack")
   @DisplayName("strangers are refused at once while a provider is away, and take no member's place")
   void strangersAreNotHeld() throws Exception {
-    try (RpcFixture fixture = new RpcFixture(usual -> usual.withHold(1, Duration.ofSeconds(20)))) {
+    try (RpcFixture fixture = holding(1, Duration.ofSeconds(20))) {
       fixture.host.serve(RpcHost.CURATOR, new Named("first")).close();
       ManagedChannel stranger = fixture.channel(RpcClients.anonymous(fixture.trust()));
       ManagedChannel owner = fixture.asOwner();
@@ -269,7 +270,7 @@ class RpcHoldTest {
   @Tag("attack")
   @DisplayName("no place is held for strangers, also not for a method that they may call")
   void openMethodsAreNotHeld() throws Exception {
-    try (RpcFixture fixture = new RpcFixture(usual -> usual.withHold(1, Duration.ofSeconds(20)))) {
+    try (RpcFixture fixture = holding(1, Duration.ofSeconds(20))) {
       fixture.host.serve(RpcHost.CURATOR, new CuratorLocalGrpc.CuratorLocalImplBase() {}).close();
       Status refused =
           RpcFixture.statusOf(
@@ -314,7 +315,8 @@ class RpcHoldTest {
   @DisplayName(
       "a call that is stuck is ended when draining takes too long, and its handler interrupted")
   void drainIsBounded() throws Exception {
-    try (RpcFixture fixture = new RpcFixture(usual -> usual.withDrain(Duration.ofMillis(200)))) {
+    try (RpcFixture fixture =
+        new RpcFixture(usual -> RecordCopy.with(usual, "drainTime", Duration.ofMillis(200)))) {
       ManagedChannel owner = fixture.asOwner();
       Slow slow = new Slow();
       RpcRegistration registration = fixture.host.serve(RpcHost.CURATOR, slow);
@@ -332,7 +334,8 @@ class RpcHoldTest {
   @DisplayName("a handler may take its own service away without waiting for itself")
   void handlerMayRemoveItself() throws Exception {
     // Longer than this test is given: waiting for itself would be seen.
-    try (RpcFixture fixture = new RpcFixture(usual -> usual.withDrain(Duration.ofMinutes(1)))) {
+    try (RpcFixture fixture =
+        new RpcFixture(usual -> RecordCopy.with(usual, "drainTime", Duration.ofMinutes(1)))) {
       AtomicReference<RpcRegistration> own = new AtomicReference<>();
       own.set(
           fixture.host.serve(
@@ -442,5 +445,10 @@ class RpcHoldTest {
       assertEquals(Status.Code.UNIMPLEMENTED, status.getCode());
       assertTrue(status.getDescription().contains("listener 'curator'"), status.toString());
     }
+  }
+
+  private static RpcFixture holding(int calls, Duration time) {
+    return new RpcFixture(
+        usual -> RecordCopy.with(RecordCopy.with(usual, "heldCalls", calls), "holdTime", time));
   }
 }
