@@ -111,9 +111,7 @@ final class EtcdProcess implements ChildProgram {
 
   @Override
   public String hint(ManagedProcess etcd) throws IOException {
-    return etcd.running()
-        ? "; " + problem + EtcdExitDiagnosis.cutOff(data())
-        : takenPorts();
+    return etcd.running() ? "; " + problem + EtcdExitDiagnosis.cutOff(data()) : takenPorts();
   }
 
   private Path data() {

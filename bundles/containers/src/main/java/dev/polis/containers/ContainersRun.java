@@ -130,12 +130,7 @@ final class ContainersRun implements Task {
     Path root =
         holder.map(process -> Path.of("/proc", "" + process.pid(), "root")).orElse(Path.of("/"));
     return RuntimeProcess.start(
-        parts.processes(),
-        command,
-        root,
-        programs.digest() + "\n" + configuration,
-        state,
-        running);
+        parts.processes(), command, root, programs.digest() + "\n" + configuration, state, running);
   }
 
   /** Waits until containerd or the keeper of the namespaces ends. */
