@@ -48,16 +48,6 @@ final class ClusterService implements ClusterManager, OrganInstance {
   private boolean gave; // guarded by charge
   private CredentialRenewal renewal; // null until this node is a member; guarded by charge
 
-  ClusterService(
-      EnrolmentOrgans organs,
-      EnrolmentMachine machine,
-      NodeParametersLoader parameters,
-      BootstrapFlow bootstrap,
-      JoinFlow join,
-      EnrolmentSteps steps) {
-    this(organs, machine, parameters, bootstrap, join, steps, OrganState.NONE);
-  }
-
   /** Continues from another instance, if that gave something. */
   ClusterService(
       EnrolmentOrgans organs,

@@ -22,7 +22,6 @@ import dev.polis.boot.StopReason;
 import dev.polis.cluster.NodeParameterSource.Form;
 import dev.polis.etcd.EtcdAccess;
 import dev.polis.event.MutableValue;
-import dev.polis.event.Values;
 import dev.polis.event.Watcher;
 import dev.polis.files.FileException;
 import dev.polis.files.FileException.Problem;
@@ -159,7 +158,8 @@ class ClusterServiceTest {
             List.of(new NodeParameterSource("command line", parameters, Form.BINARY, true)), log),
         new BootstrapFlow(organs, steps, new SecureRandom(), InstantSource.system()),
         new JoinFlow(organs, steps, recoveryKey, clock),
-        steps);
+        steps,
+        OrganState.NONE);
   }
 
   /** Makes a second instance, which continues from the state that a first one handed over. */
@@ -193,7 +193,7 @@ class ClusterServiceTest {
     assertEquals(ClusterState.HOME, second.awaitHome().state());
     run(second);
     recording.curatorStatus.set(new CuratorStatus.Campaigning("no quorum"));
-    Values.await(
+    Await.value(
         second.status(), now -> now.state() == ClusterState.SPLIT, SOON, "the second to be SPLIT");
     assertEquals(ClusterState.HOME, first.status().peek().orElseThrow().state(), "it stays");
     assertEquals(asked, recording.calls);
@@ -201,7 +201,7 @@ class ClusterServiceTest {
     first.resume(second.give());
     assertEquals(ClusterState.SPLIT, first.status().peek().orElseThrow().state());
     recording.curatorStatus.set(new CuratorStatus.Leading(1));
-    Values.await(
+    Await.value(
         first.status(), now -> now.state() == ClusterState.HOME, SOON, "the first to be HOME");
     assertEquals(ClusterState.SPLIT, second.status().peek().orElseThrow().state(), "it stays");
     assertEquals(asked, recording.calls);
@@ -249,7 +249,7 @@ class ClusterServiceTest {
     ClusterService service = start(recording);
     assertEquals(ClusterState.HOME, awaitHome(service).state());
     assertEquals(BOOTSTRAP, recording.calls);
-    Values.await(
+    Await.value(
         recording.homeSummary,
         summary -> summary.contains("is HOME"),
         SOON,
@@ -658,13 +658,13 @@ class ClusterServiceTest {
     ClusterService service = start(recording);
     awaitHome(service);
     recording.curatorStatus.set(new CuratorStatus.Campaigning("no quorum"));
-    Values.await(
+    Await.value(
         service.status(),
         now -> now.state() == ClusterState.SPLIT && now.credentials().isPresent(),
         SOON,
         "SPLIT after consensus was lost");
     recording.curatorStatus.set(new CuratorStatus.Leading(8));
-    Values.await(
+    Await.value(
         service.status(), now -> now.state() == ClusterState.HOME, SOON, "HOME after it returned");
   }
 

@@ -5,7 +5,6 @@ import dev.polis.api.network.Network;
 import dev.polis.api.roles.LocalRoleServer;
 import dev.polis.boot.BootReport;
 import dev.polis.health.HealthRegistry;
-import dev.polis.logtree.LogTree;
 import dev.polis.plugins.local.LocalPlugins;
 import dev.polis.supervision.Supervisor;
 import org.osgi.service.component.annotations.Activate;
@@ -30,7 +29,6 @@ public final class ConvergenceComponent {
   public ConvergenceComponent(
       ConvergenceConfig config,
       @Reference BootReport boot,
-      @Reference LogTree logs,
       @Reference Supervisor supervisor,
       @Reference HealthRegistry health,
       @Reference LocalPlugins plugins,
@@ -41,8 +39,7 @@ public final class ConvergenceComponent {
     this.service =
         new ConvergenceService(
             ConvergenceSettings.of(config),
-            new ConvergenceService.Parts(
-                logs, supervisor, health, plugins, network, cluster, roles));
+            new ConvergenceService.Parts(supervisor, health, plugins, network, cluster, roles));
   }
 
   @Deactivate

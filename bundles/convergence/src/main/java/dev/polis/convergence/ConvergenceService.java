@@ -2,20 +2,19 @@ package dev.polis.convergence;
 
 import dev.polis.api.cluster.ClusterManager;
 import dev.polis.api.network.Network;
-import dev.polis.api.network.NetworkStatus;
 import dev.polis.api.roles.LocalRoleServer;
 import dev.polis.boot.StopReason;
 import dev.polis.event.MutableValue;
-import dev.polis.event.Watcher;
 import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthScope;
-import dev.polis.logtree.LogTree;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.plugins.local.LocalPlugins;
+import dev.polis.resolver.LeaderConnection;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.Subtree;
 import dev.polis.supervision.Supervisor;
-import java.net.InetAddress;
+import dev.polis.wire.cluster.PluginSetGrpc;
+import dev.polis.wire.cluster.WatchPluginSetRequest;
 import java.net.InetSocketAddress;
 
 /**
@@ -26,7 +25,6 @@ final class ConvergenceService {
 
   /** Holds what the organ works with. */
   record Parts(
-      LogTree logs,
       Supervisor supervisor,
       HealthRegistry health,
       LocalPlugins plugins,
@@ -50,12 +48,13 @@ final class ConvergenceService {
 
   private void serve(Context context) throws InterruptedException {
     parts.cluster().awaitHome();
-    InetSocketAddress seed = new InetSocketAddress(awaitAddress(), settings.curatorPort());
-    try (ClusterConnection connection =
-        new ClusterConnection(this::credentials, seed, context.subLog("resolver"))) {
+    InetSocketAddress seed =
+        new InetSocketAddress(parts.network().awaitAddress(), settings.curatorPort());
+    try (LeaderConnection connection =
+        new LeaderConnection(this::credentials, seed, context.subLog("resolver"))) {
       MutableValue<WantedSet> wanted = new MutableValue<>();
       MutableValue<Progress> progress = new MutableValue<>(Progress.NONE);
-      context.run("wanted-set", new WantedSetWatch(connection, wanted)::run);
+      context.run("wanted-set", child -> follow(child, connection, wanted));
       context.run(
           "converger",
           new Converger(
@@ -75,14 +74,26 @@ final class ConvergenceService {
     }
   }
 
-  private NodeCredentials credentials() {
-    return parts.cluster().status().peek().orElseThrow().credentials().orElseThrow();
+  /** Follows what the cluster wants; while the leader is away, what it said last counts. */
+  private static void follow(
+      Context context, LeaderConnection leader, MutableValue<WantedSet> wanted)
+      throws InterruptedException {
+    leader.follow(
+        context,
+        "the watch of the wanted plugins",
+        channel ->
+            PluginSetGrpc.newBlockingV2Stub(channel)
+                .withWaitForReady()
+                .watchPluginSet(WatchPluginSetRequest.getDefaultInstance()),
+        () ->
+            now -> {
+              context.log().v(1).info("the cluster wants %d plugins", now.getWantedCount());
+              wanted.set(new WantedSet(now.getWantedList(), now.getHoldersList()));
+            });
   }
 
-  private InetAddress awaitAddress() throws InterruptedException {
-    try (Watcher<NetworkStatus> watcher = parts.network().status().watch()) {
-      return ((NetworkStatus.Up) watcher.get(NetworkStatus.Up.class::isInstance)).externalAddress();
-    }
+  private NodeCredentials credentials() {
+    return parts.cluster().status().peek().orElseThrow().credentials().orElseThrow();
   }
 
   /** Ends all runnables. A swap that was ordered continues. */

@@ -24,6 +24,7 @@ import dev.polis.plugins.swap.SwapOrder;
 import dev.polis.plugins.swap.SwapOutcome;
 import dev.polis.plugins.swap.SwapRefusedException;
 import dev.polis.plugins.swap.SwapStatus;
+import dev.polis.supervision.AnyChange;
 import dev.polis.supervision.Context;
 import dev.polis.wire.cluster.PluginHolder;
 import dev.polis.wire.cluster.WantedPlugin;
@@ -123,7 +124,7 @@ final class Converger {
             parts.plugins().inventory(),
             "swaps",
             parts.plugins().newest());
-    sources.forEach((name, source) -> context.run(name, child -> follow(child, source, changes)));
+    AnyChange.follow(context, sources, () -> changes.update(count -> count.orElse(0L) + 1));
     context.healthy();
     try (Watcher<Long> watcher = changes.watch()) {
       while (true) {
@@ -131,17 +132,6 @@ final class Converger {
           continue;
         }
         pause(watcher);
-      }
-    }
-  }
-
-  private static void follow(Context context, Value<?> source, MutableValue<Long> changes)
-      throws InterruptedException {
-    context.healthy();
-    try (Watcher<?> watcher = source.watch()) {
-      while (true) {
-        watcher.get();
-        changes.update(count -> count.orElse(0L) + 1);
       }
     }
   }

@@ -288,10 +288,6 @@ final class PluginFetch {
 
   /** Reads the address of a management listener, with or without a port. */
   static InetSocketAddress address(String text) {
-    InetSocketAddress address = LeaderResolver.address(text);
-    String port = ":" + address.getPort();
-    return text.endsWith(port)
-        ? address
-        : new InetSocketAddress(address.getAddress(), MANAGEMENT_PORT);
+    return LeaderResolver.address(text, MANAGEMENT_PORT);
   }
 }

@@ -13,7 +13,6 @@ import dev.polis.api.roles.RoleName;
 import dev.polis.boot.StopReason;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Value;
-import dev.polis.event.Values;
 import dev.polis.fixtures.Await;
 import dev.polis.health.HealthCondition;
 import dev.polis.health.HealthTable;
@@ -76,7 +75,7 @@ class ConvergenceServiceTest {
         new ConvergenceService(
             new ConvergenceSettings(cluster.address().getPort(), Duration.ofMillis(200)),
             new ConvergenceService.Parts(
-                cluster.logs, tree, health, plugins, network(), cluster.manager(), roleServer()));
+                tree, health, plugins, network(), cluster.manager(), roleServer()));
   }
 
   @AfterEach
@@ -91,7 +90,7 @@ class ConvergenceServiceTest {
     return new Network() {
       @Override
       public Value<NetworkStatus> status() {
-        return Values.constant(new NetworkStatus.Up(InetAddress.ofLiteral("127.0.0.1")));
+        return new MutableValue<>(new NetworkStatus.Up(InetAddress.ofLiteral("127.0.0.1")));
       }
 
       @Override
@@ -115,7 +114,7 @@ class ConvergenceServiceTest {
 
       @Override
       public Value<SortedSet<RoleName>> running() {
-        return Values.constant(new TreeSet<>());
+        return new MutableValue<>(new TreeSet<>());
       }
     };
   }
@@ -151,22 +150,19 @@ class ConvergenceServiceTest {
 
   private void awaitRunning(String... expected) throws Exception {
     List<String> all = Stream.of(expected).sorted().toList();
-    try {
-      Await.until("the node to run " + all, () -> plugins.running().equals(all));
-    } catch (AssertionError e) {
-      throw new AssertionError(
-          "it runs %s; orders %s".formatted(plugins.running(), plugins.orders), e);
-    }
+    Await.until(
+        "the node to run " + all,
+        () -> plugins.running().equals(all),
+        () -> "it runs %s; orders %s".formatted(plugins.running(), plugins.orders));
   }
 
   /** Waits until the cluster has the expected report of a plugin, and returns it. */
   private ReportedPlugin awaitReport(String name, Predicate<ReportedPlugin> expected)
       throws Exception {
-    try {
-      Await.until("the report of " + name, () -> reported(name).filter(expected).isPresent());
-    } catch (AssertionError e) {
-      throw new AssertionError("the cluster knows " + reported(name), e);
-    }
+    Await.until(
+        "the report of " + name,
+        () -> reported(name).filter(expected).isPresent(),
+        () -> "the cluster knows " + reported(name));
     return reported(name).orElseThrow();
   }
 

@@ -7,7 +7,6 @@ import dev.polis.api.cluster.ConsensusUser;
 import dev.polis.etcd.EtcdAccess;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Value;
-import dev.polis.event.Values;
 import dev.polis.logtree.LogTree;
 import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.Ed25519;
@@ -131,7 +130,7 @@ final class TestCluster implements AutoCloseable {
 
       @Override
       public Value<ClusterStatus> status() {
-        return Values.constant(home);
+        return new MutableValue<>(home);
       }
 
       @Override

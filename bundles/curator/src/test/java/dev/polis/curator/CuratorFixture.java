@@ -17,7 +17,6 @@ import dev.polis.etcd.EtcdAccess;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.etcd.SteppedLeases;
 import dev.polis.event.MutableValue;
-import dev.polis.event.Values;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.EtcdFixture;
 import dev.polis.fixtures.MachineSpeed;
@@ -213,7 +212,7 @@ public final class CuratorFixture implements AutoCloseable {
     bootstrap();
     host.identify(credentials);
     curator.serve(credentials);
-    Values.await(
+    Await.value(
         curator.status(),
         CuratorStatus.Leading.class::isInstance,
         SOON,
@@ -223,7 +222,7 @@ public final class CuratorFixture implements AutoCloseable {
   /** Joins a cluster whose curator leads, and waits until this one follows. */
   void follow(CuratorFixture leader) throws Exception {
     join(leader);
-    Values.await(
+    Await.value(
         curator.status(),
         CuratorStatus.Following.class::isInstance,
         SOON,

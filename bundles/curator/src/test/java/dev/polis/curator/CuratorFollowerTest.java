@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.polis.api.curator.CuratorStatus;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.etcd.Lease;
-import dev.polis.event.Values;
+import dev.polis.fixtures.Await;
 import dev.polis.health.HealthCondition;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.resolver.LeaderResolver;
@@ -120,7 +120,7 @@ class CuratorFollowerTest {
       leader.resign();
 
       second.join(leader);
-      Values.await(
+      Await.value(
           second.curator.status(),
           status -> status.describe().contains(garbage),
           CuratorFixture.SOON,
@@ -130,7 +130,7 @@ class CuratorFollowerTest {
       assertTrue(condition.reason().contains(garbage), condition.reason());
       assertTrue(condition.reason().contains("delete it"), condition.reason());
       lease.close();
-      Values.await(
+      Await.value(
           second.curator.status(),
           CuratorStatus.Leading.class::isInstance,
           CuratorFixture.SOON,
@@ -150,7 +150,7 @@ class CuratorFollowerTest {
 
       records.kv().put(lock, new byte[] {(byte) 0xff});
 
-      Values.await(
+      Await.value(
           follower.curator.status(),
           status ->
               status instanceof CuratorStatus.Following following

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import com.google.protobuf.ByteString;
 import dev.polis.api.curator.CuratorStatus;
 import dev.polis.etcd.EtcdClient;
-import dev.polis.event.Values;
+import dev.polis.fixtures.Await;
 import dev.polis.fixtures.TestThreads;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeId;
@@ -56,7 +56,7 @@ class NodeRegistrationTest {
       assertEquals(first, ticket(leader.management()));
 
       leader.resign();
-      Values.await(
+      Await.value(
           successor.curator.status(),
           CuratorStatus.Leading.class::isInstance,
           CuratorFixture.SOON,

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.ByteString;
-import dev.polis.event.Values;
+import dev.polis.fixtures.Await;
 import dev.polis.fixtures.TestThreads;
 import dev.polis.pki.Ed25519;
 import dev.polis.plugins.manifest.KeyId;
@@ -106,19 +106,19 @@ class PluginTrustTest {
   @Test
   @DisplayName("the node starts without a key, and gets each change")
   void changesReachTheNode() throws Exception {
-    Values.await(
+    Await.value(
         fixture.trusted,
         roots -> roots.keys().isEmpty(),
         CuratorFixture.SOON,
         "the node to hear that no key is trusted");
     trust(owner).addTrustedKey(add("release", FIRST));
-    Values.await(
+    Await.value(
         fixture.trusted,
         roots -> roots.find(KeyId.of(FIRST.getPublic())).isPresent(),
         CuratorFixture.SOON,
         "the node to hear of the key");
     remove("release", true);
-    Values.await(
+    Await.value(
         fixture.trusted,
         roots -> roots.keys().isEmpty(),
         CuratorFixture.SOON,

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.polis.boot.StopReason;
-import dev.polis.event.Values;
+import dev.polis.fixtures.Await;
 import dev.polis.logtree.LogTree;
 import dev.polis.supervision.RunState;
 import dev.polis.supervision.Subtree;
@@ -53,7 +53,7 @@ class ShellServerTest {
     Path shell = folder.resolve("shell");
     socket = shell.resolve("shell.7.sock");
     organ.run("shell", new ShellServer(shell, framework(), logs.log("audit"), line -> {})::run);
-    Values.await(
+    Await.value(
         tree.runnables(),
         all ->
             all.stream()

@@ -11,7 +11,6 @@ import dev.polis.api.network.NetworkStatus;
 import dev.polis.boot.StopReason;
 import dev.polis.config.SettingException;
 import dev.polis.event.MutableValue;
-import dev.polis.event.Values;
 import dev.polis.files.FileException;
 import dev.polis.files.FolderPlacement;
 import dev.polis.files.OrganFolder;
@@ -331,11 +330,11 @@ class KubernetesControllerServiceTest {
     assertTrue(role.remedy().contains("node role remove NODE KubernetesController"), role.remedy());
 
     subtree.close(StopReason.ROLE_REMOVED);
-    Values.await(health.all(), all -> all.size() == 1, SOON, "the health of the role to go");
+    Await.value(health.all(), all -> all.size() == 1, SOON, "the health of the role to go");
   }
 
   private HealthStatus status(String name) throws Exception {
-    return Values.await(
+    return Await.value(
             health.all(),
             all -> all.stream().anyMatch(each -> each.name().equals(name)),
             SOON,

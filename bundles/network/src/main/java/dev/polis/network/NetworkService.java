@@ -18,6 +18,8 @@ import dev.polis.health.StatusHealth;
 import dev.polis.logtree.Log;
 import dev.polis.logtree.LogTree;
 import dev.polis.pki.NodeId;
+import dev.polis.posix.Machine;
+import dev.polis.posix.PosixException;
 import dev.polis.process.Commands;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.Subtree;
@@ -55,16 +57,11 @@ final class NetworkService implements Network, OrganInstance {
   private boolean gave; // guarded by this
 
   /**
-   * Configures the network as an earlier start was told to, and polls the address once, so that a
-   * status is there from the start.
+   * Configures the network as an earlier start was told to, unless another instance has done so and
+   * gave its state, and polls the address once, so that a status is there from the start.
    *
    * @throws NetworkConfigException if a configuration is stored that cannot be applied
    */
-  NetworkService(NetworkSettings settings, Parts parts) throws IOException, InterruptedException {
-    this(settings, parts, OrganState.NONE);
-  }
-
-  /** Goes on from another instance, which has configured the network, or begins. */
   NetworkService(NetworkSettings settings, Parts parts, OrganState taken)
       throws IOException, InterruptedException {
     this.settings = settings;
@@ -231,7 +228,19 @@ final class NetworkService implements Network, OrganInstance {
   @Override
   public void publishLocalName(NodeId node) throws IOException {
     names.local(node);
-    HostName.set(node, log);
+    if (Machine.isFirstProcess()) {
+      nameMachine(node);
+    }
+  }
+
+  private void nameMachine(NodeId node) {
+    try {
+      Machine.hostName(node.text());
+    } catch (PosixException e) {
+      // A container may have been given no such right; nothing of ours asks the kernel for the
+      // name.
+      log.warning("The host name stays as it is: %s", e.getMessage());
+    }
   }
 
   /** Ends polling. Interfaces and files stay as they are. */

@@ -3,6 +3,7 @@ package dev.polis.network;
 import com.google.protobuf.TextFormat;
 import dev.polis.boot.StopReason;
 import dev.polis.files.layout.Root;
+import dev.polis.handover.OrganState;
 import dev.polis.health.HealthTable;
 import dev.polis.logtree.LogTree;
 import dev.polis.supervision.SupervisionTree;
@@ -31,7 +32,9 @@ final class ConfigureMain {
     try (SupervisionTree tree = SupervisionTree.open(logs)) {
       NetworkService service =
           new NetworkService(
-              settings, new NetworkService.Parts(root, tree, HealthTable.open(tree), logs));
+              settings,
+              new NetworkService.Parts(root, tree, HealthTable.open(tree), logs),
+              OrganState.NONE);
       if (arguments.length > 4) {
         Net.Builder net = Net.newBuilder();
         TextFormat.merge(Files.readString(Path.of(arguments[4])), net);

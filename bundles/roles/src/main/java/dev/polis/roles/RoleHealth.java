@@ -8,6 +8,7 @@ import dev.polis.health.HealthCondition;
 import dev.polis.health.HealthLevel;
 import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthScope;
+import dev.polis.supervision.AnyChange;
 import dev.polis.supervision.Context;
 import java.util.Collections;
 import java.util.HashMap;

@@ -2,19 +2,15 @@ package dev.polis.roles;
 
 import dev.polis.api.roles.LocalRoles;
 import dev.polis.api.roles.RoleRecord;
-import dev.polis.backoff.Backoff;
 import dev.polis.event.MutableValue;
 import dev.polis.logtree.Log;
 import dev.polis.resolver.LeaderConnection;
-import dev.polis.rpc.BlockingStreams;
 import dev.polis.supervision.Context;
 import dev.polis.wire.common.NodeRoles;
 import dev.polis.wire.curator.CuratorGrpc;
 import dev.polis.wire.curator.Node;
 import dev.polis.wire.curator.WatchEvent;
 import dev.polis.wire.curator.WatchRequest;
-import io.grpc.StatusException;
-import io.grpc.stub.BlockingClientCall;
 import java.util.Optional;
 
 /** Watches this node's record in the cluster, and publishes and remembers its roles. */
@@ -24,11 +20,6 @@ final class RoleRecordWatcher {
   private final RememberedRoles remembered;
   private final MutableValue<LocalRoles> roles;
   private final Charge charge;
-
-  RoleRecordWatcher(
-      LeaderConnection connection, RememberedRoles remembered, MutableValue<LocalRoles> roles) {
-    this(connection, remembered, roles, new Charge());
-  }
 
   /** Publishes and remembers only while this instance is in charge. */
   RoleRecordWatcher(
@@ -43,35 +34,16 @@ final class RoleRecordWatcher {
   }
 
   void run(Context context) throws InterruptedException {
-    context.healthy();
-    Backoff backoff = connection.backoff();
-    while (true) {
-      try {
-        follow(context.log(), backoff);
-      } catch (StatusException e) {
-        context.log().warning("the watch of this node's record ended: %s", e.getMessage());
-      }
-      backoff.pause();
-    }
-  }
-
-  private void follow(Log log, Backoff backoff) throws InterruptedException, StatusException {
-    BlockingClientCall<?, WatchEvent> call =
-        CuratorGrpc.newBlockingV2Stub(connection.channel())
-            .withWaitForReady()
-            .watch(
-                WatchRequest.newBuilder()
-                    .setNodeInCluster(
-                        WatchRequest.NodeInCluster.newBuilder().setNodeId(connection.self().text()))
-                    .build());
-    try {
-      for (WatchEvent event = call.read(); event != null; event = call.read()) {
-        backoff.reset();
-        accept(event, log);
-      }
-    } finally {
-      BlockingStreams.end(call, "this watch is over");
-    }
+    WatchRequest self =
+        WatchRequest.newBuilder()
+            .setNodeInCluster(
+                WatchRequest.NodeInCluster.newBuilder().setNodeId(connection.self().text()))
+            .build();
+    connection.follow(
+        context,
+        "the watch of this node's record",
+        leader -> CuratorGrpc.newBlockingV2Stub(leader).withWaitForReady().watch(self),
+        () -> event -> accept(event, context.log()));
   }
 
   private void accept(WatchEvent event, Log log) {

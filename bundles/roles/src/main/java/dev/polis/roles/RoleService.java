@@ -4,7 +4,6 @@ import dev.polis.api.cluster.ClusterManager;
 import dev.polis.api.consensus.Consensus;
 import dev.polis.api.curator.Curator;
 import dev.polis.api.network.Network;
-import dev.polis.api.network.NetworkStatus;
 import dev.polis.api.roles.LocalRoleServer;
 import dev.polis.api.roles.LocalRoles;
 import dev.polis.api.roles.RoleName;
@@ -27,7 +26,6 @@ import dev.polis.resolver.LeaderConnection;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.Subtree;
 import dev.polis.supervision.Supervisor;
-import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.Collections;
 import java.util.Map;
@@ -73,12 +71,10 @@ final class RoleService implements LocalRoleServer, OrganInstance {
   private final MutableValue<LocalRoles> roles = new MutableValue<>();
   private final Charge charge = new Charge();
 
-  /** Starts all runnables of the organ; roles run once they are known and their plugin is there. */
-  RoleService(RoleSettings settings, Parts parts) {
-    this(settings, parts, OrganState.NONE);
-  }
-
-  /** Continues from another instance: its runs keep running. */
+  /**
+   * Starts all runnables of the organ; roles run once they are known and their plugin is there.
+   * Runs of another instance, whose state was taken, keep running.
+   */
   RoleService(RoleSettings settings, Parts parts, OrganState taken) {
     this.settings = settings;
     this.parts = parts;
@@ -214,7 +210,8 @@ final class RoleService implements LocalRoleServer, OrganInstance {
 
   private void serve(Context context) throws InterruptedException {
     parts.cluster().awaitHome();
-    InetSocketAddress seed = new InetSocketAddress(awaitAddress(), settings.curatorPort());
+    InetSocketAddress seed =
+        new InetSocketAddress(parts.network().awaitAddress(), settings.curatorPort());
     try (LeaderConnection connection =
         new LeaderConnection(this::credentials, seed, context.subLog("resolver"))) {
       RoleRecordWatcher record = new RoleRecordWatcher(connection, remembered(), roles, charge);
@@ -236,12 +233,6 @@ final class RoleService implements LocalRoleServer, OrganInstance {
 
   private NodeCredentials credentials() {
     return parts.cluster().status().peek().orElseThrow().credentials().orElseThrow();
-  }
-
-  private InetAddress awaitAddress() throws InterruptedException {
-    try (Watcher<NetworkStatus> watcher = parts.network().status().watch()) {
-      return ((NetworkStatus.Up) watcher.get(NetworkStatus.Up.class::isInstance)).externalAddress();
-    }
   }
 
   /**

@@ -4,31 +4,27 @@ import dev.polis.api.curator.CuratorStatus;
 import dev.polis.api.network.NetworkStatus;
 import dev.polis.api.roles.RoleName;
 import dev.polis.api.roles.RoleRecord;
-import dev.polis.backoff.Backoff;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Value;
-import dev.polis.event.Watcher;
 import dev.polis.health.HealthCondition;
 import dev.polis.health.HealthScope;
 import dev.polis.resolver.LeaderConnection;
+import dev.polis.supervision.AnyChange;
 import dev.polis.supervision.Context;
 import dev.polis.wire.common.NodeStatus;
 import dev.polis.wire.curator.CuratorGrpc;
 import dev.polis.wire.curator.UpdateNodeStatusRequest;
+import io.grpc.Channel;
 import io.grpc.StatusException;
 import java.net.InetAddress;
 import java.util.Map;
 import java.util.Optional;
 import java.util.SortedSet;
-import java.util.concurrent.TimeUnit;
 
 /**
  * Reports this node's address, version, services and running roles to the cluster on each change.
  */
 final class RoleStatusPush {
-
-  /** A call without an answer for this long is made again. */
-  private static final long CALL_SECONDS = 10;
 
   private final LeaderConnection connection;
   private final Value<NetworkStatus> network;
@@ -66,40 +62,24 @@ final class RoleStatusPush {
         context,
         Map.of("network", network, "curator", curator, "roles", running),
         () -> status().ifPresent(wanted::set));
-    context.healthy();
-    Backoff backoff = connection.backoff();
-    try (Watcher<NodeStatus> changes = wanted.watch()) {
-      NodeStatus pushed = NodeStatus.getDefaultInstance();
-      while (true) {
-        NodeStatus before = pushed;
-        NodeStatus now = changes.get(status -> !status.equals(before));
-        while (!push(now, context, backoff)) {
-          now = changes.poll().orElse(now);
-        }
-        pushed = now;
-      }
-    }
+    connection.push(
+        context, "the status of this node", wanted, NodeStatus.getDefaultInstance(), this::report);
   }
 
-  private boolean push(NodeStatus status, Context context, Backoff backoff)
-      throws InterruptedException {
+  private void report(Channel leader, NodeStatus status) throws StatusException {
     try {
-      CuratorGrpc.newBlockingV2Stub(connection.channel())
+      CuratorGrpc.newBlockingV2Stub(leader)
           .withWaitForReady()
-          .withDeadlineAfter(CALL_SECONDS, TimeUnit.SECONDS)
+          .withDeadlineAfter(LeaderConnection.REPORT)
           .updateNodeStatus(
               UpdateNodeStatusRequest.newBuilder()
                   .setNodeId(connection.self().text())
                   .setStatus(status)
                   .build());
-      backoff.reset();
       contact.answered();
-      return true;
     } catch (StatusException e) {
-      context.log().warning("the status of this node could not be reported: %s", e.getMessage());
       contact.failed(e.getMessage());
-      backoff.pause();
-      return false;
+      throw e;
     }
   }
 

@@ -7,6 +7,7 @@ import dev.polis.event.Value;
 import dev.polis.health.HealthKind;
 import dev.polis.health.HealthLevel;
 import dev.polis.health.HealthStatus;
+import dev.polis.supervision.AnyChange;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.RunState;
 import dev.polis.supervision.RunnableStatus;
@@ -33,18 +34,11 @@ final class RunningRoles {
   private final MutableValue<SortedSet<RoleName>> running;
 
   /**
+   * Begins with what another instance has published.
+   *
    * @param started the subtrees of the roles whose plugins were started
    * @param health of organs and roles; a plugin that does not do all of its work says so there
    */
-  RunningRoles(
-      Value<SortedMap<RoleName, String>> started,
-      Value<List<RunnableStatus>> runnables,
-      Value<List<HealthStatus>> health,
-      Value<ConsensusStatus> consensus) {
-    this(started, runnables, health, consensus, Collections.emptySortedSet());
-  }
-
-  /** Begins with what another instance has published. */
   RunningRoles(
       Value<SortedMap<RoleName, String>> started,
       Value<List<RunnableStatus>> runnables,

@@ -1,5 +1,6 @@
 package dev.polis.roles;
 
+import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Proxy;
 import java.util.Map;
 import java.util.concurrent.Callable;
@@ -29,6 +30,9 @@ final class Fake {
             new Class<?>[] {contract},
             (self, method, arguments) -> {
               Callable<?> answer = answers.get(method.getName());
+              if (answer == null && method.isDefault()) {
+                return InvocationHandler.invokeDefault(self, method, arguments);
+              }
               if (answer == null) {
                 throw new AssertionError("%s is not to be asked".formatted(method));
               }

@@ -10,7 +10,6 @@ import dev.polis.api.roles.RoleName;
 import dev.polis.api.roles.RolePlugin;
 import dev.polis.boot.StopReason;
 import dev.polis.event.MutableValue;
-import dev.polis.event.Values;
 import dev.polis.fixtures.Await;
 import dev.polis.handover.OrganState;
 import dev.polis.health.HealthCondition;
@@ -30,6 +29,7 @@ import dev.polis.supervision.RunnableStatus;
 import dev.polis.supervision.Subtree;
 import dev.polis.supervision.SupervisionTree;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -58,7 +58,12 @@ class RolePluginsTest {
       new RolePlugins(
           organ, logs.log("root.roles"), () -> codeGoes.peek().orElseThrow(), OrganState.NONE);
   private final RunningRoles running =
-      new RunningRoles(plugins.subtrees(), tree.runnables(), health.all(), consensus);
+      new RunningRoles(
+          plugins.subtrees(),
+          tree.runnables(),
+          health.all(),
+          consensus,
+          Collections.emptySortedSet());
 
   /** The actions of the test's plugins, oldest first. */
   private final List<String> events = new CopyOnWriteArrayList<>();
@@ -120,7 +125,7 @@ class RolePluginsTest {
   }
 
   private void awaitRunning(RoleName... roles) throws Exception {
-    Values.await(
+    Await.value(
         running.value(), now -> now.equals(Set.of(roles)), SOON, "running: " + List.of(roles));
   }
 

@@ -25,7 +25,6 @@ import dev.polis.boot.BootReport;
 import dev.polis.boot.StopReason;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Value;
-import dev.polis.event.Values;
 import dev.polis.files.FilePlacement;
 import dev.polis.files.layout.Root;
 import dev.polis.fixtures.Await;
@@ -215,9 +214,10 @@ class RoleServiceTest {
     RememberedRoles remembered = new RememberedRoles(root.data().node().roles(), scope);
     MutableValue<LocalRoles> roles = new MutableValue<>();
     try (LeaderConnection connection = curator.connect()) {
-      subtree.run("record", new RoleRecordWatcher(connection, remembered, roles)::run);
+      subtree.run(
+          "record", new RoleRecordWatcher(connection, remembered, roles, new Charge())::run);
       curator.roles.set(RoleRecord.of(List.of(RoleName.KUBERNETES_WORKER, BACKUP)));
-      Values.await(
+      Await.value(
           roles,
           now ->
               now.fromCluster() && now.roles().equals(Set.of(RoleName.KUBERNETES_WORKER, BACKUP)),
@@ -296,13 +296,14 @@ class RoleServiceTest {
           new RoleRecordWatcher(
                   connection,
                   new RememberedRoles(Root.at(directory).data().node().roles(), scope),
-                  roles)
+                  roles,
+                  new Charge())
               ::run);
       curator.roles.set(
           RoleRecord.of(List.of(BACKUP)).toBuilder()
               .addOthers(Role.newBuilder().setName("from/the future"))
               .build());
-      Values.await(roles, now -> now.roles().equals(Set.of(BACKUP)), SOON, "the good role");
+      Await.value(roles, now -> now.roles().equals(Set.of(BACKUP)), SOON, "the good role");
     }
     assertTrue(
         logged(Severity.WARNING)
@@ -397,7 +398,7 @@ class RoleServiceTest {
   }
 
   private static void awaitRunning(RoleService service, RoleName... roles) throws Exception {
-    Values.await(
+    Await.value(
         service.running(), now -> now.equals(Set.of(roles)), SOON, "running: " + List.of(roles));
   }
 

@@ -61,20 +61,11 @@ final class StorageService implements Storage, OrganInstance {
   }
 
   /**
-   * Prepares the state directory and adopts what a former instance left mounted.
+   * Prepares the state directory and adopts what a former instance left mounted. It continues from
+   * the instance before if there is one: what that one has mounted must be found mounted.
    *
    * @throws FileException if the directory cannot be used, or this machine cannot give the security
    *     that is asked for
-   */
-  static StorageService open(
-      StorageSettings settings, Sealer sealer, VolumeDaemons daemons, Log log)
-      throws FileException, InterruptedException {
-    return prepare(settings, sealer, daemons, log).adopted(OrganState.NONE);
-  }
-
-  /**
-   * Does the same, and continues from the instance before if there is one: what that one has
-   * mounted must be found mounted.
    */
   static StorageService open(
       StorageSettings settings,
@@ -84,18 +75,12 @@ final class StorageService implements Storage, OrganInstance {
       HandOvers.Predecessor predecessor)
       throws FileException, InterruptedException {
     // All that may be refused comes before the other instance is asked for its work.
-    StorageService service = prepare(settings, sealer, daemons, log);
-    return service.adopted(predecessor.take());
-  }
-
-  private static StorageService prepare(
-      StorageSettings settings, Sealer sealer, VolumeDaemons daemons, Log log)
-      throws FileException {
     Root root = StateDirectory.prepare(settings.root());
     VolumeTools tools = new VolumeTools(new Commands(), VolumeTools.isRoot());
     VolumeCatalog catalog =
         VolumeCatalog.of(root, settings.volumeBytes(), settings.device(), tools, daemons);
-    return new StorageService(root, catalog, settings.security(), sealer, log);
+    return new StorageService(root, catalog, settings.security(), sealer, log)
+        .adopted(predecessor.take());
   }
 
   private StorageService adopted(OrganState taken) throws FileException, InterruptedException {

@@ -91,19 +91,19 @@ final class CuratorBenchmark {
 
   private void reads() throws Exception {
     KeyValues kv = etcd.sub(CURATOR).kv();
-    String first = kv.range(KeyRange.prefix("/nodes/")).keys().getFirst().key();
+    KeyValue first = kv.range(KeyRange.prefix("/nodes/")).keys().getFirst();
     Map<String, Load.Call> ways = new LinkedHashMap<>();
     ways.put(CURATOR, read(access));
     ways.put(
         POLIS,
         caller ->
             kv.txn()
-                .when(Compare.present(first))
+                .when(Compare.unchanged(first))
                 .then(Op.get(KeyRange.prefix("/nodes/")))
                 .commit());
     KV client = jetcd.getKVClient();
     ByteSequence prefix = bytes("namespaced:curator//nodes/");
-    ByteSequence present = bytes("namespaced:curator/" + first);
+    ByteSequence present = bytes("namespaced:curator/" + first.key());
     ways.put(
         JETCD,
         caller ->

@@ -1,5 +1,6 @@
 package dev.polis.ctl;
 
+import dev.polis.rpc.HostPort;
 import dev.polis.rpc.RpcException;
 import io.grpc.Context;
 import io.grpc.Metadata;
@@ -162,13 +163,14 @@ record CallFailure(
   private CtlException refusal() {
     String why = description();
     return switch (code()) {
-      case UNAVAILABLE -> unreachable("%s cannot answer now: %s".formatted(where(), why));
+      case UNAVAILABLE ->
+          unreachable("%s cannot answer now: %s".formatted(HostPort.of(address), why));
       case NOT_FOUND -> new CtlException(ExitCode.NOT_FOUND, why, failure);
       case UNAUTHENTICATED ->
           new CtlException(
               ExitCode.FAILED,
               "%s does not accept the certificate in %s: %s; take ownership again: %s"
-                  .formatted(where(), target.folder(), why, takeOwnership),
+                  .formatted(HostPort.of(address), target.folder(), why, takeOwnership),
               failure);
       default -> new CtlException(ExitCode.FAILED, code() + ": " + why, failure);
     };
@@ -178,16 +180,17 @@ record CallFailure(
     if (code() == Status.Code.DEADLINE_EXCEEDED || has(ConnectTimeoutException.class)) {
       return unreachable(
           "%s has not answered within %d s: the address may be wrong, a firewall may be in the way, or the node is busy; --timeout waits longer"
-              .formatted(where(), timeout));
+              .formatted(HostPort.of(address), timeout));
     }
     if (has(NoRouteToHostException.class) || says("Network is unreachable")) {
       return unreachable(
           "there is no way to %s from this machine: check the address and the network"
-              .formatted(where()));
+              .formatted(HostPort.of(address)));
     }
     if (has(ConnectException.class)) {
       return unreachable(
-          "%s does not answer: nothing listens there; %s".formatted(where(), absence()));
+          "%s does not answer: nothing listens there; %s"
+              .formatted(HostPort.of(address), absence()));
     }
     return tls().orElseGet(this::stranger);
   }
@@ -234,13 +237,13 @@ record CallFailure(
       return Optional.of(
           unreachable(
               "what listens at %s does not speak TLS, so it is no node of a cluster: check the address"
-                  .formatted(where())));
+                  .formatted(HostPort.of(address))));
     }
     if (wasClosedInHandshake()) {
       return Optional.of(
           unreachable(
               "%s closed the connection during the TLS handshake: the node may be stopping, or be no node of this cluster; check the address, and try again"
-                  .formatted(where())));
+                  .formatted(HostPort.of(address))));
     }
     return find(SSLException.class).map(_ -> broken());
   }
@@ -249,7 +252,7 @@ record CallFailure(
     return new CtlException(
         ExitCode.FAILED,
         "%s is there, but it and the files in %s do not trust each other: %s; if it is the right"
-                .formatted(where(), target.folder(), why)
+                .formatted(HostPort.of(address), target.folder(), why)
             + " cluster, remove ca.pem there and take ownership again: "
             + takeOwnership,
         failure);
@@ -269,11 +272,11 @@ record CallFailure(
             .map(
                 alert ->
                     "%s refused the TLS handshake with the alert %s: is it a node of a cluster? check the address"
-                        .formatted(where(), alert))
+                        .formatted(HostPort.of(address), alert))
             .orElseGet(
                 () ->
                     "the TLS connection to %s broke: the node may be stopping, or something between changes what is sent; try again"
-                        .formatted(where())));
+                        .formatted(HostPort.of(address))));
   }
 
   private CtlException stranger() {
@@ -281,27 +284,21 @@ record CallFailure(
     if (http || has(Http2Exception.class)) {
       return unreachable(
           "what listens at %s does not speak the protocol of a node (gRPC): check the address"
-              .formatted(where()));
+              .formatted(HostPort.of(address)));
     }
     if (code() == Status.Code.UNIMPLEMENTED || code() == Status.Code.INTERNAL) {
       return new CtlException(
           ExitCode.FAILED,
-          "%s ended the call with %s and did not say why".formatted(where(), code()),
+          "%s ended the call with %s and did not say why".formatted(HostPort.of(address), code()),
           failure);
     }
     return unreachable(
         "%s closed the connection before it answered: the node may be stopping, or bear no more connections; try again"
-            .formatted(where()));
+            .formatted(HostPort.of(address)));
   }
 
   private CtlException unreachable(String sentence) {
     return new CtlException(ExitCode.UNREACHABLE, sentence, failure);
-  }
-
-  private String where() {
-    String host =
-        address.isUnresolved() ? address.getHostString() : address.getAddress().getHostAddress();
-    return (host.contains(":") ? "[" + host + "]" : host) + ":" + address.getPort();
   }
 
   private boolean has(Class<? extends Throwable> type) {

@@ -26,8 +26,6 @@ final class GenerationAtStart {
   /** Once may be a power cut; a plugin that fills the heap ends the process each time. */
   static final int CUT_OFFS = 2;
 
-  private static final String LAUNCHER = "the launcher";
-
   private final PluginStore store;
   private final SwapNotes notes;
   private final Consumer<String> screen;
@@ -119,15 +117,8 @@ final class GenerationAtStart {
         "the node did not come up in %d starts with generation %d, so generation %d with the content of %d runs"
             .formatted(failed, current.number(), next.number(), before.number());
     SwapRecord record =
-        new SwapRecord(
-            clock.instant(),
-            LAUNCHER,
-            "start of the process",
-            current.number(),
-            current.fingerprint(),
-            SwapRecord.FELL_BACK,
-            reason,
-            difference(current, before));
+        SwapRecord.ofStart(
+            clock.instant(), current, SwapRecord.FELL_BACK, reason, difference(current, before));
     notes.failed(record);
     notes.ended(record);
     notes.start(next.number());

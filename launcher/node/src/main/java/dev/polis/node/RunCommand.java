@@ -113,10 +113,8 @@ final class RunCommand implements Callable<Integer> {
       recoveryKeyOrNull = key;
     }
     Ending ending;
-    try (StateLock _ = StateLock.take(directory)) {
+    try (StateLock _ = lock(directory)) {
       ending = startOrNote(directory, terminal);
-    } catch (BundleException | IOException e) {
-      throw new DiskRefusal(directory).of(e);
     }
     if (ending instanceof Ending.Restart) {
       ProcessRestart.replace(Optional.ofNullable(starterOrNull));
@@ -124,16 +122,25 @@ final class RunCommand implements Callable<Integer> {
     return Exit.OK;
   }
 
+  private static StateLock lock(NodeDirectory directory) throws Exception {
+    try {
+      return StateLock.take(directory);
+    } catch (IOException e) {
+      throw new DiskRefusal(directory).of(e);
+    }
+  }
+
   /** Starts, and notes for polisctl why a start was refused that made no crash record. */
   private Ending startOrNote(NodeDirectory directory, Terminal terminal) throws Exception {
     try {
       return start(directory, terminal);
     } catch (Refusal | BundleException | IOException e) {
+      Exception refusal = new DiskRefusal(directory).of(e);
       if (!recorded) {
-        String why = RootCause.of(new DiskRefusal(directory).of(e));
+        String why = RootCause.of(refusal);
         attempt(() -> Node.noteRefusal(directory, Instant.now() + " " + why), terminal);
       }
-      throw e;
+      throw refusal;
     }
   }
 

@@ -30,7 +30,6 @@ import java.util.stream.Stream;
  * verified when it came says nothing of the keys that were removed since.
  */
 final class TrustAtStart {
-  private static final String LAUNCHER = "the launcher";
 
   private final PluginStore store;
   private final Distribution distribution;
@@ -161,12 +160,9 @@ final class TrustAtStart {
             .collect(Collectors.joining("; "));
     SwapNotes notes = SwapNotes.of(store);
     notes.ended(
-        new SwapRecord(
+        SwapRecord.ofStart(
             clock.instant(),
-            LAUNCHER,
-            "start of the process",
-            current.number(),
-            current.fingerprint(),
+            current,
             SwapRecord.NOT_TRUSTED,
             reason,
             refused.keySet().stream().map(StoredPlugin::symbolicName).collect(Collectors.toSet())));

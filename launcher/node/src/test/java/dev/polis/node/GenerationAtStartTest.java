@@ -17,6 +17,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -147,7 +148,7 @@ class GenerationAtStartTest {
   }
 
   private static SwapRecord swap(Digest target, String stage) {
-    return new SwapRecord(Instant.now(), "ann", "swap of x.jar", 1, target, stage, "");
+    return new SwapRecord(Instant.now(), "ann", "swap of x.jar", 1, target, stage, "", Set.of());
   }
 
   private Generation commit(String version) throws Exception {

@@ -11,17 +11,14 @@ import io.etcd.jetcd.api.AuthRoleDeleteRequest;
 import io.etcd.jetcd.api.AuthRoleGetRequest;
 import io.etcd.jetcd.api.AuthRoleGrantPermissionRequest;
 import io.etcd.jetcd.api.AuthRoleListRequest;
-import io.etcd.jetcd.api.AuthRoleRevokePermissionRequest;
 import io.etcd.jetcd.api.AuthUserAddRequest;
 import io.etcd.jetcd.api.AuthUserDeleteRequest;
 import io.etcd.jetcd.api.AuthUserGetRequest;
 import io.etcd.jetcd.api.AuthUserGrantRoleRequest;
 import io.etcd.jetcd.api.AuthUserListRequest;
-import io.etcd.jetcd.api.AuthUserRevokeRoleRequest;
 import io.etcd.jetcd.api.ClusterGrpc;
 import io.etcd.jetcd.api.CompactionRequest;
 import io.etcd.jetcd.api.DefragmentRequest;
-import io.etcd.jetcd.api.HashKVRequest;
 import io.etcd.jetcd.api.KVGrpc;
 import io.etcd.jetcd.api.MaintenanceGrpc;
 import io.etcd.jetcd.api.Member;
@@ -32,23 +29,13 @@ import io.etcd.jetcd.api.MemberRemoveRequest;
 import io.etcd.jetcd.api.MemberUpdateRequest;
 import io.etcd.jetcd.api.MoveLeaderRequest;
 import io.etcd.jetcd.api.Permission;
-import io.etcd.jetcd.api.SnapshotRequest;
-import io.etcd.jetcd.api.SnapshotResponse;
 import io.etcd.jetcd.api.StatusRequest;
 import io.etcd.jetcd.api.StatusResponse;
-import io.grpc.CallOptions;
 import io.grpc.MethodDescriptor;
 import io.grpc.Status;
-import io.grpc.StatusException;
 import io.grpc.StatusRuntimeException;
-import io.grpc.stub.BlockingClientCall;
-import io.grpc.stub.ClientCalls;
-import java.io.IOException;
-import java.io.OutputStream;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 
 /**
  * Administers an etcd cluster: membership, users and roles, maintenance. Only a client of the root
@@ -66,7 +53,6 @@ public final class EtcdAdmin {
   private static final int ALARM_CORRUPT = 2;
   // A database of several GiB on a slow disk.
   private static final Duration DEFRAGMENT = Duration.ofMinutes(2);
-  private static final Duration SNAPSHOT_SILENCE = Duration.ofSeconds(30);
 
   private final EtcdConnection connection;
   private final Duration deadline;
@@ -206,17 +192,6 @@ public final class EtcdAdmin {
         DEFRAGMENT);
   }
 
-  /** Returns a hash of a member's history up to a revision (0: the newest), to compare members. */
-  public int hash(EtcdEndpoint endpoint, long revision) throws InterruptedException {
-    return at(
-            endpoint,
-            MaintenanceGrpc.getHashKVMethod(),
-            HashKVRequest.newBuilder().setRevision(revision).build(),
-            "hash",
-            deadline)
-        .getHash();
-  }
-
   /** Makes another voting member the leader; only the present leader's endpoint accepts this. */
   public void moveLeader(EtcdEndpoint leader, long toMemberId) throws InterruptedException {
     at(
@@ -253,55 +228,6 @@ public final class EtcdAdmin {
             .setAlarmValue(kind)
             .build(),
         "disarm " + alarm);
-  }
-
-  /**
-   * Writes a snapshot of a member's database, as {@code etcdutl snapshot restore} takes it. There
-   * is no limit on the whole time, only on silence.
-   *
-   * @return number of bytes written; on any exception what was written must be thrown away
-   * @throws IOException if the stream cannot be written to
-   */
-  public long snapshot(EtcdEndpoint endpoint, OutputStream to)
-      throws IOException, InterruptedException {
-    EtcdChannels.Member member = memberAt(endpoint);
-    BlockingClientCall<SnapshotRequest, SnapshotResponse> call =
-        ClientCalls.blockingV2ServerStreamingCall(
-            member.channel(),
-            MaintenanceGrpc.getSnapshotMethod(),
-            CallOptions.DEFAULT,
-            SnapshotRequest.getDefaultInstance());
-    boolean whole = false;
-    try {
-      long written = copy(call, to);
-      whole = true;
-      return written;
-    } catch (TimeoutException silent) {
-      throw new EtcdUnavailableException(
-          "etcd at " + endpoint + ": the snapshot stopped for " + SNAPSHOT_SILENCE + "; try again",
-          silent);
-    } catch (StatusException failure) {
-      throw EtcdFailure.of(failure.getStatus(), false)
-          .exception("take a snapshot", endpoint, failure.getStatus(), failure);
-    } finally {
-      if (!whole) {
-        call.cancel("the snapshot was given up", null);
-      }
-    }
-  }
-
-  private static long copy(
-      BlockingClientCall<SnapshotRequest, SnapshotResponse> call, OutputStream to)
-      throws IOException, InterruptedException, TimeoutException, StatusException {
-    long written = 0;
-    while (true) {
-      SnapshotResponse part = call.read(SNAPSHOT_SILENCE.toMillis(), TimeUnit.MILLISECONDS);
-      if (part == null) {
-        return written;
-      }
-      part.getBlob().writeTo(to);
-      written += part.getBlob().size();
-    }
   }
 
   // Users and roles
@@ -359,14 +285,6 @@ public final class EtcdAdmin {
         "grant role " + role + " to user " + user);
   }
 
-  /** Takes a role from a user. */
-  public void revokeRole(String user, String role) throws InterruptedException {
-    write(
-        AuthGrpc.getUserRevokeRoleMethod(),
-        AuthUserRevokeRoleRequest.newBuilder().setName(user).setRole(role).build(),
-        "revoke role " + role + " of user " + user);
-  }
-
   /** Adds a role without permissions. */
   public void addRole(String role) throws InterruptedException {
     write(
@@ -396,28 +314,6 @@ public final class EtcdAdmin {
         AuthGrpc.getRoleGrantPermissionMethod(),
         AuthRoleGrantPermissionRequest.newBuilder().setName(role).setPerm(wire(permission)).build(),
         "grant " + permission + " to role " + role);
-  }
-
-  /** Takes a part of the key space from a role. */
-  public void revoke(String role, KeyRange range) throws InterruptedException {
-    Wire.Bounds bounds = Wire.of(EtcdNamespace.ROOT).bounds(range);
-    write(
-        AuthGrpc.getRoleRevokePermissionMethod(),
-        AuthRoleRevokePermissionRequest.newBuilder()
-            .setRole(role)
-            .setKey(bounds.key())
-            .setRangeEnd(bounds.end())
-            .build(),
-        "revoke " + range + " of role " + role);
-  }
-
-  /** Returns how many permissions a role has. */
-  public int permissionsOf(String role) throws InterruptedException {
-    return read(
-            AuthGrpc.getRoleGetMethod(),
-            AuthRoleGetRequest.newBuilder().setRole(role).build(),
-            "look up role " + role)
-        .getPermCount();
   }
 
   /**

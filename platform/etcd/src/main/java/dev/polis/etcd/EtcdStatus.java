@@ -41,8 +41,4 @@ public record EtcdStatus(
   public boolean isLeader() {
     return memberId == leaderId;
   }
-
-  public boolean hasLeader() {
-    return leaderId != 0;
-  }
 }

@@ -3,7 +3,6 @@ package dev.polis.etcd;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
-import java.util.Optional;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
@@ -88,20 +87,6 @@ public final class EtcdWatch implements AutoCloseable {
         left = arrived.awaitNanos(left);
       }
       return take();
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  /** Returns the next update if it is there already. */
-  public Optional<WatchUpdate> poll() {
-    lock.lock();
-    try {
-      if (queue.isEmpty()) {
-        requireOpen();
-        return Optional.empty();
-      }
-      return Optional.of(take());
     } finally {
       lock.unlock();
     }

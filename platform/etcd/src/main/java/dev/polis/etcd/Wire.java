@@ -79,7 +79,6 @@ record Wire(ByteString prefix) {
         .setLimit(options.limit())
         .setRevision(options.revision())
         .setKeysOnly(options.keysOnly())
-        .setSerializable(options.serializable())
         .build();
   }
 
@@ -120,35 +119,21 @@ record Wire(ByteString prefix) {
   }
 
   io.etcd.jetcd.api.Compare compare(Compare compare) {
-    io.etcd.jetcd.api.Compare.Builder built = io.etcd.jetcd.api.Compare.newBuilder();
-    return switch (compare) {
-      case Compare.Value(String key, Compare.Relation relation, byte[] value) ->
+    io.etcd.jetcd.api.Compare.Builder built =
+        io.etcd.jetcd.api.Compare.newBuilder()
+            .setKey(key(compare.key()))
+            .setResult(io.etcd.jetcd.api.Compare.CompareResult.EQUAL);
+    return switch (compare.target()) {
+      case CREATE_REVISION ->
           built
-              .setKey(key(key))
-              .setResult(relation(relation))
-              .setTarget(io.etcd.jetcd.api.Compare.CompareTarget.VALUE)
-              .setValue(UnsafeByteOperations.unsafeWrap(value))
+              .setTarget(io.etcd.jetcd.api.Compare.CompareTarget.CREATE)
+              .setCreateRevision(compare.number())
               .build();
-      case Compare.Number(String key, Compare.Target target, Compare.Relation relation, long n) -> {
-        built.setKey(key(key)).setResult(relation(relation));
-        yield switch (target) {
-          case CREATE_REVISION ->
-              built
-                  .setTarget(io.etcd.jetcd.api.Compare.CompareTarget.CREATE)
-                  .setCreateRevision(n)
-                  .build();
-          case MOD_REVISION ->
-              built
-                  .setTarget(io.etcd.jetcd.api.Compare.CompareTarget.MOD)
-                  .setModRevision(n)
-                  .build();
-          case VERSION ->
-              built
-                  .setTarget(io.etcd.jetcd.api.Compare.CompareTarget.VERSION)
-                  .setVersion(n)
-                  .build();
-        };
-      }
+      case MOD_REVISION ->
+          built
+              .setTarget(io.etcd.jetcd.api.Compare.CompareTarget.MOD)
+              .setModRevision(compare.number())
+              .build();
     };
   }
 
@@ -159,14 +144,5 @@ record Wire(ByteString prefix) {
         .setTarget(io.etcd.jetcd.api.Compare.CompareTarget.CREATE)
         .setCreateRevision(fence.createRevision())
         .build();
-  }
-
-  private static io.etcd.jetcd.api.Compare.CompareResult relation(Compare.Relation relation) {
-    return switch (relation) {
-      case EQUAL -> io.etcd.jetcd.api.Compare.CompareResult.EQUAL;
-      case NOT_EQUAL -> io.etcd.jetcd.api.Compare.CompareResult.NOT_EQUAL;
-      case GREATER -> io.etcd.jetcd.api.Compare.CompareResult.GREATER;
-      case LESS -> io.etcd.jetcd.api.Compare.CompareResult.LESS;
-    };
   }
 }

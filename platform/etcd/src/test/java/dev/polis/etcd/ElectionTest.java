@@ -8,7 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.event.Value;
-import dev.polis.event.Values;
 import dev.polis.event.Watcher;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.EtcdFixture;
@@ -97,7 +96,7 @@ class ElectionTest {
 
   private static ElectionState await(
       Election election, Predicate<ElectionState> wanted, String what) throws Exception {
-    return Values.await(election.state(), wanted, SOON, what);
+    return Await.value(election.state(), wanted, SOON, what);
   }
 
   @Test

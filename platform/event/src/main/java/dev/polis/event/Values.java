@@ -7,7 +7,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
 import java.util.function.Predicate;
 
-/** Creates, maps, awaits and follows values. */
+/** Maps and follows values. */
 public final class Values {
 
   private Values() {}
@@ -29,17 +29,6 @@ public final class Values {
   }
 
   /**
-   * Returns a value that never changes.
-   *
-   * @param value what it holds
-   * @param <T> what it holds
-   * @return the value
-   */
-  public static <T> Value<T> constant(T value) {
-    return new MutableValue<>(value);
-  }
-
-  /**
    * Shows a value in another form. The function is called for each get and peek, by the thread that
    * asks, so work is only done for what is read; it should be cheap and must not depend on being
    * called once.
@@ -52,33 +41,6 @@ public final class Values {
    */
   public static <S, T> Value<T> map(Value<S> source, Function<? super S, ? extends T> function) {
     return new Mapped<>(source, function);
-  }
-
-  /**
-   * Waits until a value is as wanted. The present value counts.
-   *
-   * @param value what to watch
-   * @param wanted says when the wait is over
-   * @param within how long to wait at most
-   * @param what what is awaited, in words that complete "waited for …"
-   * @param <T> what the value holds
-   * @return the first wanted state seen
-   * @throws InterruptedException if the thread is interrupted
-   * @throws TimeoutException if the time is over; names what was awaited and the last state seen
-   */
-  public static <T> T await(
-      Value<T> value, Predicate<? super T> wanted, Duration within, String what)
-      throws InterruptedException, TimeoutException {
-    LastSeen<T> seen = new LastSeen<>(wanted);
-    try (Watcher<T> watcher = value.watch()) {
-      return watcher.get(seen, within);
-    } catch (TimeoutException timeout) {
-      TimeoutException named =
-          new TimeoutException(
-              "waited %s for %s; last seen: %s".formatted(seconds(within), what, seen));
-      named.initCause(timeout);
-      throw named;
-    }
   }
 
   /**
@@ -97,31 +59,6 @@ public final class Values {
       while (true) {
         follower.accept(watcher.get());
       }
-    }
-  }
-
-  private static String seconds(Duration time) {
-    return time.toMillis() / 1000.0 + " s";
-  }
-
-  /** A predicate that remembers what it was asked about. */
-  private static final class LastSeen<T> implements Predicate<T> {
-    private final Predicate<? super T> wanted;
-    private String last = "no value was ever set";
-
-    LastSeen(Predicate<? super T> wanted) {
-      this.wanted = wanted;
-    }
-
-    @Override
-    public boolean test(T value) {
-      last = String.valueOf(value);
-      return wanted.test(value);
-    }
-
-    @Override
-    public String toString() {
-      return last;
     }
   }
 

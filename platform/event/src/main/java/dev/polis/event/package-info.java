@@ -37,7 +37,7 @@
  * remote place; the contract of {@link dev.polis.event.Watcher} says what they have to keep.
  */
 @Export
-@Version("1.0.0")
+@Version("2.0.0")
 package dev.polis.event;
 
 import org.osgi.annotation.bundle.Export;

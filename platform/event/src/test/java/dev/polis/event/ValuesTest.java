@@ -2,65 +2,17 @@ package dev.polis.event;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 final class ValuesTest {
   private static final Duration LONG = Duration.ofSeconds(10);
-
-  @Test
-  @DisplayName("an await that is not fulfilled names the awaited condition and the last state seen")
-  void awaitNamesWhatItWaitedFor() {
-    MutableValue<String> state = new MutableValue<>("FOREIGN");
-
-    TimeoutException timeout =
-        assertThrows(
-            TimeoutException.class,
-            () ->
-                Values.await(
-                    state, "HOME"::equals, Duration.ofMillis(5), "the cluster to be home"));
-
-    assertEquals(
-        "waited 0.005 s for the cluster to be home; last seen: FOREIGN", timeout.getMessage());
-  }
-
-  @Test
-  @DisplayName("an await on a value that was never set reports it")
-  void awaitOnNothing() {
-    TimeoutException timeout =
-        assertThrows(
-            TimeoutException.class,
-            () -> Values.await(new MutableValue<>(), v -> true, Duration.ZERO, "an address"));
-
-    assertTrue(timeout.getMessage().contains("no value was ever set"), timeout.getMessage());
-  }
-
-  @Test
-  @DisplayName("an await returns the state that fulfils it, the present one included")
-  void awaitReturnsTheState() throws Exception {
-    MutableValue<Integer> state = new MutableValue<>(1);
-    assertEquals(1, Values.await(state, v -> v == 1, LONG, "one"));
-
-    Thread setter =
-        Thread.startVirtualThread(
-            () -> {
-              for (int i = 2; i <= 50; i++) {
-                state.set(i);
-              }
-            });
-
-    assertEquals(50, Values.await(state, v -> v == 50, LONG, "fifty"));
-    assertTrue(setter.join(LONG));
-    assertEquals(0, state.waiting());
-  }
 
   @Test
   @DisplayName("a mapped value maps once for each get and closes its source's watcher")
@@ -116,7 +68,7 @@ final class ValuesTest {
   @Test
   @DisplayName("a constant is available at once and only once")
   void constant() throws Exception {
-    try (Watcher<String> watcher = Values.constant("fixed").watch()) {
+    try (Watcher<String> watcher = new MutableValue<>("fixed").watch()) {
       assertEquals("fixed", watcher.get());
       assertEquals(Optional.empty(), watcher.poll());
     }

@@ -271,11 +271,6 @@ final class CallGate {
     change(new GivenAway(latest, why), latest);
   }
 
-  /** Makes calls wait; watchers stay with the provider they have. */
-  void hold(String why) {
-    change(new Held(why), latest);
-  }
-
   /** Makes calls and watchers wait for the next provider. */
   void holdWithout(String why) {
     change(new Held(why), null);

@@ -2,7 +2,6 @@ package dev.polis.following;
 
 import dev.polis.event.Value;
 import java.util.List;
-import java.util.Optional;
 import org.osgi.annotation.versioning.ProviderType;
 import org.osgi.framework.Bundle;
 
@@ -14,33 +13,16 @@ public interface FollowedServices {
   Value<List<FollowedService>> all();
 
   /**
-   * Announces that a bundle is about to be replaced. From now on the proxies of the contracts that
-   * it provides stay, also while no bundle provides them: calls wait then, for a limited time.
-   * Nothing else changes until the swap says so.
+   * Announces that a bundle is about to be replaced by another one, which is not started yet. From
+   * now on the proxies of the contracts that it provides stay, also while no bundle provides them:
+   * calls wait then, for a limited time. Calls go to the successor as soon as its component is
+   * active; if it cannot be activated or goes again, they go to the predecessor.
    *
    * @param predecessor the bundle; if it provides no contract that is followed, the swap does
    *     nothing
-   * @return the swap, which the caller closes
-   * @throws IllegalStateException if a swap of the bundle is under way
-   */
-  ServiceSwap begin(Bundle predecessor);
-
-  /**
-   * Announces that a bundle is about to be replaced by another one, which is not started yet. Calls
-   * go to the successor as soon as its component is active; if it cannot be activated or goes
-   * again, they go to the predecessor.
-   *
-   * @param predecessor the bundle
-   * @param successor the bundle that comes
+   * @param successor the bundle that comes; may be the predecessor, which then provides anew
    * @return the swap, which the caller closes
    * @throws IllegalStateException if a swap of the bundle is under way
    */
   ServiceSwap begin(Bundle predecessor, Bundle successor);
-
-  /**
-   * Finds the swap of a bundle that was announced and not closed.
-   *
-   * @param predecessor the bundle that is replaced
-   */
-  Optional<ServiceSwap> swapOf(Bundle predecessor);
 }

@@ -10,7 +10,6 @@ import dev.polis.plugins.swap.Replacement;
 import dev.polis.plugins.swap.SwapListener;
 import java.time.InstantSource;
 import java.util.List;
-import java.util.Optional;
 import org.osgi.annotation.bundle.Capability;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleContext;
@@ -59,18 +58,8 @@ public final class FollowingComponent
   }
 
   @Override
-  public ServiceSwap begin(Bundle predecessor) {
-    return services.begin(predecessor);
-  }
-
-  @Override
   public ServiceSwap begin(Bundle predecessor, Bundle successor) {
     return services.begin(predecessor, successor);
-  }
-
-  @Override
-  public Optional<ServiceSwap> swapOf(Bundle predecessor) {
-    return services.swapOf(predecessor);
   }
 
   @Override

@@ -4,14 +4,12 @@ import dev.polis.event.MutableValue;
 import dev.polis.event.Value;
 import dev.polis.logtree.Log;
 import dev.polis.plugins.plan.Offer;
-import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Hashtable;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -150,17 +148,7 @@ final class LocalFollowedServices
   }
 
   @Override
-  public ServiceSwap begin(Bundle predecessor) {
-    return announce(predecessor, null);
-  }
-
-  @Override
   public ServiceSwap begin(Bundle predecessor, Bundle successor) {
-    return announce(predecessor, Objects.requireNonNull(successor, "successor"));
-  }
-
-  /** Announces a swap; the successor is null if it is named later. */
-  private AnnouncedSwap announce(Bundle predecessor, Bundle successor) {
     AnnouncedSwap swap = new AnnouncedSwap(predecessor);
     if (swaps.putIfAbsent(predecessor, swap) != null) {
       throw new IllegalStateException(
@@ -176,11 +164,6 @@ final class LocalFollowedServices
       swap.close();
       throw e;
     }
-  }
-
-  @Override
-  public Optional<ServiceSwap> swapOf(Bundle predecessor) {
-    return Optional.ofNullable(swaps.get(predecessor));
   }
 
   /** Makes calls wait whose provider gives its state to the one that is being activated. */
@@ -222,28 +205,9 @@ final class LocalFollowedServices
     }
 
     @Override
-    public boolean hold(Duration drain) {
-      boolean ended = true;
-      for (ServiceFollower.Swap part : parts) {
-        ended &= part.hold(drain);
-      }
-      if (!ended) {
-        log.warning(
-            "calls of %s are under way after %d ms, and go on while it is replaced",
-            ServiceProvider.of(predecessor), drain.toMillis());
-      }
-      return ended;
-    }
-
-    @Override
-    public void switchTo(Bundle successor) {
-      parts.forEach(part -> part.require(successor));
-      parts.forEach(part -> part.switchTo(successor));
-    }
-
-    @Override
-    public void revert() {
-      parts.forEach(ServiceFollower.Swap::revert);
+    public void switchTo(Bundle next) {
+      parts.forEach(part -> part.require(next));
+      parts.forEach(part -> part.switchTo(next));
     }
 
     @Override

@@ -3,7 +3,6 @@ package dev.polis.following;
 import dev.polis.logtree.Log;
 import dev.polis.plugins.graph.FollowedContractSource;
 import java.lang.reflect.Proxy;
-import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
@@ -55,7 +54,6 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
   private final List<ServiceReference<Object>> providers = new ArrayList<>();
   private ServiceRegistration<?> registration; // null while the proxy is not registered
   private Swap swap; // null while none is announced
-  private boolean held; // by the swap
   private HandOver handOver; // null while no provider has given its state away
 
   /** What hand-overs of the providers are called, once one was seen; written under the lock. */
@@ -115,7 +113,6 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
     lock.lock();
     try {
       swap = null;
-      held = false;
       providers.clear();
       tracker.close();
     } finally {
@@ -169,7 +166,6 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
   /** Whether calls should go to a provider as soon as it is active. The caller has the lock. */
   private boolean wanted(ServiceReference<Object> provider) {
     return registration != null
-        && !held
         && !provider.equals(present)
         && providers.contains(provider)
         && (present == null || swap != null && provider.getBundle().equals(swap.successor));
@@ -253,8 +249,7 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
   private void replace(ServiceReference<Object> going) {
     ProviderCalls before = gate.latest();
     present = null;
-    Optional<ServiceReference<Object>> next =
-        held ? Optional.empty() : providers.stream().max(Comparator.naturalOrder());
+    Optional<ServiceReference<Object>> next = providers.stream().max(Comparator.naturalOrder());
     if (next.isPresent() && hasGiven(next.get())) {
       // It gets its state back when the one that goes is deactivated, which is next.
       next = Optional.empty();
@@ -418,10 +413,8 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
       }
       handOver = new HandOver(present);
       ServiceProvider giver = ServiceProvider.of(present.getBundle());
-      if (!held) {
-        gate.giveAway(giver + " gives its state to its successor");
-        publish(new FollowedService.Held(giver));
-      }
+      gate.giveAway(giver + " gives its state to its successor");
+      publish(new FollowedService.Held(giver));
     } finally {
       lock.unlock();
     }
@@ -443,9 +436,6 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
       }
       ServiceReference<Object> giver = handOver.giver();
       handOver = null;
-      if (held) {
-        return;
-      }
       if (present == null && providers.contains(giver)) {
         takeOver(giver);
       } else if (giver.equals(present)) {
@@ -461,7 +451,7 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
   /**
    * Announces a swap if a bundle provides the contract now.
    *
-   * @param successor gets the calls as soon as it is active; null if that is said later
+   * @param successor gets the calls as soon as it is active
    */
   Optional<Swap> begin(Bundle predecessor, Bundle successor) {
     if (!provides(predecessor)) {
@@ -470,7 +460,6 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
     }
     lock.lock();
     try {
-      ServiceReference<Object> provider = present;
       if (!provides(predecessor)) {
         return Optional.empty();
       }
@@ -479,7 +468,7 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
             "%s of %s is being replaced already: wait for that swap, or cancel it"
                 .formatted(contract.getSimpleName(), ServiceProvider.of(predecessor)));
       }
-      swap = new Swap(provider, successor);
+      swap = new Swap(ServiceProvider.of(predecessor), successor);
       return Optional.of(swap);
     } finally {
       lock.unlock();
@@ -493,34 +482,16 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
 
   /** Replaces the provider of this contract. */
   final class Swap {
-    private final ServiceReference<Object> predecessor;
     private final ServiceProvider name;
-    private final Bundle successor; // null if it is named later
+    private final Bundle successor;
 
-    private Swap(ServiceReference<Object> predecessor, Bundle successor) {
-      this.predecessor = predecessor;
+    private Swap(ServiceProvider name, Bundle successor) {
+      this.name = name;
       this.successor = successor;
-      this.name = ServiceProvider.of(predecessor.getBundle());
     }
 
     String contract() {
       return contract.getName();
-    }
-
-    /** Makes calls wait; returns whether those under way have ended. */
-    boolean hold(Duration drain) {
-      ProviderCalls before;
-      lock.lock();
-      try {
-        requireAnnounced();
-        before = gate.latest();
-        held = true;
-        gate.hold(name + " is being replaced");
-        publish(new FollowedService.Held(name));
-      } finally {
-        lock.unlock();
-      }
-      return before == null || gate.drain(before, drain);
     }
 
     /** Checks that a bundle can take over, and activates its component. */
@@ -542,28 +513,14 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
         requireAnnounced();
         ServiceReference<Object> provider = of(next);
         ProviderCalls before = gate.latest();
-        boolean wasHeld = held;
-        held = false;
-        // Who has given its state away gets the calls together with the state.
+        // A provider that has given its state away gets the calls together with the state.
         if (!provider.equals(present) && !hasGiven(provider)) {
           former = takeOver(provider) ? before : null;
-        } else if (wasHeld && present != null && !hasGiven(present)) {
-          reopen();
         }
       } finally {
         lock.unlock();
       }
       retire(former);
-    }
-
-    /** Sends calls to the predecessor. */
-    void revert() {
-      Bundle bundle = predecessor.getBundle();
-      if (bundle == null) {
-        throw new IllegalStateException(
-            "%s no longer provides %s: it was stopped".formatted(name, contract.getName()));
-      }
-      switchTo(bundle);
     }
 
     void close() {
@@ -609,11 +566,10 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
 
   /** Cleans up after a swap: calls go to a provider, or the proxy goes if there is none. */
   private void settle() {
-    boolean wasHeld = held || present != null && hasGiven(present);
-    held = false;
+    boolean waiting = present != null && hasGiven(present);
     handOver = null;
     if (present != null) {
-      if (wasHeld) {
+      if (waiting) {
         reopen();
       }
     } else if (providers.stream().sorted(Comparator.reverseOrder()).noneMatch(this::takeOver)) {

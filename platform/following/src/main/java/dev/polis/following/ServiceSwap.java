@@ -1,6 +1,5 @@
 package dev.polis.following;
 
-import java.time.Duration;
 import java.util.Set;
 import org.osgi.annotation.versioning.ProviderType;
 import org.osgi.framework.Bundle;
@@ -19,31 +18,15 @@ public interface ServiceSwap extends AutoCloseable {
   boolean providedBy(Bundle bundle);
 
   /**
-   * Makes new calls wait, and waits for those under way. Each call waits for a limited time, 30 s,
-   * and fails then with a {@link ServiceAwayException}. Watchers of values stay with the
-   * predecessor for the time being.
+   * Sends calls to a bundle from now on, the successor or the predecessor: those that wait, new
+   * ones, and watchers. Then waits for the calls under way on the other one, 5 s at most, so that
+   * it can be retired.
    *
-   * @param drain how long to wait for calls under way at most
-   * @return whether all calls under way have ended
-   */
-  boolean hold(Duration drain);
-
-  /**
-   * Sends calls to a successor from now on: those that wait, new ones, and watchers. Then waits for
-   * the calls under way on the predecessor, 5 s at most, so that it can be retired.
-   *
-   * @param successor a bundle that provides the same contracts
+   * @param next a bundle that provides the same contracts
    * @throws IllegalStateException if it does not provide one of them, or the component that does
    *     cannot be activated; nothing was changed then
    */
-  void switchTo(Bundle successor);
-
-  /**
-   * Sends calls to the predecessor again.
-   *
-   * @throws IllegalStateException if it does not provide them any more
-   */
-  void revert();
+  void switchTo(Bundle next);
 
   /**
    * Ends the swap: calls no longer wait. A contract without a provider now loses its proxy, and its

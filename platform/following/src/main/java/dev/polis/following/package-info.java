@@ -63,7 +63,7 @@
  * damping), but know no values to follow, and no end of waiting but a time-out.
  */
 @Export
-@Version("1.0.1")
+@Version("2.0.0")
 package dev.polis.following;
 
 import org.osgi.annotation.bundle.Export;

@@ -22,6 +22,7 @@ import java.util.Hashtable;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
@@ -302,7 +303,7 @@ final class FollowedServicesTest {
       FutureTask<Set<String>> announced =
           new FutureTask<>(
               () -> {
-                try (ServiceSwap swap = two.services().begin(boxes)) {
+                try (ServiceSwap swap = two.services().begin(boxes, boxes)) {
                   two.handOvers().gives("boxes");
                   two.handOvers().resumes("boxes");
                   return swap.contracts();
@@ -390,23 +391,26 @@ final class FollowedServicesTest {
     Shelf shelf = framework.shelf();
     Future<String> underWay = run(shelf::await);
     a.entered.await();
-    try (ServiceSwap swap = framework.services().begin(first)) {
+    try (ServiceSwap swap = framework.services().begin(first, second)) {
       assertEquals(Set.of(Shelf.class.getName()), swap.contracts());
-      assertFalse(swap.hold(Duration.ofMillis(1)), "a call is under way");
-      Future<String> held = run(() -> shelf.read("x"));
-      Await.until("the call to wait", () -> framework.status().waitingCalls() == 1);
-      assertInstanceOf(FollowedService.Held.class, framework.status().provision());
-      TestFramework.provide(second, new TestShelf("b"));
-      Future<Boolean> switched =
+      CompletableFuture<Future<String>> held = new CompletableFuture<>();
+      Future<?> switched =
           run(
-              () -> {
-                swap.switchTo(second);
-                return true;
-              });
-      assertEquals("b:x", held.get());
+              () ->
+                  TestFramework.activate(
+                      second,
+                      () -> {
+                        framework.handOvers().gives("shelves");
+                        held.complete(run(() -> shelf.read("x")));
+                        awaitOneWaiting();
+                        assertInstanceOf(
+                            FollowedService.Held.class, framework.status().provision());
+                        return new TestShelf("b");
+                      }));
+      assertEquals("b:x", held.get().get());
       assertFalse(switched.isDone(), "a call is under way on the first");
       a.released.countDown();
-      assertTrue(switched.get());
+      switched.get();
       assertEquals("a", underWay.get());
       one.unregister();
     }
@@ -421,7 +425,7 @@ final class FollowedServicesTest {
     ServiceRegistration<Shelf> one = TestFramework.provide(first, new TestShelf("a"));
     Shelf shelf = framework.shelf();
     List<String> events = events();
-    try (ServiceSwap swap = framework.services().begin(first)) {
+    try (ServiceSwap swap = framework.services().begin(first, second)) {
       assertFalse(swap.contracts().isEmpty());
       one.unregister();
       Future<String> held = run(() -> shelf.read("x"));
@@ -453,7 +457,7 @@ final class FollowedServicesTest {
     two.unregister();
     swaps.ends(replacements, false);
     assertEquals("a:x", shelf.read("x"));
-    assertEquals(Optional.empty(), framework.services().swapOf(first));
+    framework.services().begin(first, second).close();
   }
 
   @Test
@@ -461,7 +465,7 @@ final class FollowedServicesTest {
   void aSwapEndsWithoutAProvider() throws Exception {
     ServiceRegistration<Shelf> one = TestFramework.provide(first, new TestShelf("a"));
     Shelf shelf = framework.shelf();
-    ServiceSwap swap = framework.services().begin(first);
+    ServiceSwap swap = framework.services().begin(first, second);
     one.unregister();
     Future<String> held = run(() -> shelf.read("x"));
     Await.until("the call to wait", () -> framework.status().waitingCalls() == 1);
@@ -477,27 +481,24 @@ final class FollowedServicesTest {
     TestFramework.provide(first, new TestShelf("a"));
     Shelf shelf = framework.shelf();
     ServiceRegistration<Shelf> two = TestFramework.provide(second, new TestShelf("b"));
-    try (ServiceSwap swap = framework.services().begin(first)) {
-      swap.hold(Duration.ofSeconds(1));
+    try (ServiceSwap swap = framework.services().begin(first, second)) {
       swap.switchTo(second);
       assertEquals("b:x", shelf.read("x"));
-      swap.revert();
+      swap.switchTo(first);
       assertEquals("a:x", shelf.read("x"));
       swap.switchTo(second);
       two.unregister();
       assertEquals("a:x", shelf.read("x"), "the successor went within the swap");
-      swap.hold(Duration.ofSeconds(1));
     }
     assertEquals("a:x", shelf.read("x"));
-    try (ServiceSwap swap = framework.services().begin(first)) {
+    try (ServiceSwap swap = framework.services().begin(first, second)) {
       String message =
           assertThrows(IllegalStateException.class, () -> swap.switchTo(second)).getMessage();
       assertEquals(
           "shelves 2.0.0 does not provide " + Shelf.class.getName() + " at present", message);
-      assertThrows(IllegalStateException.class, () -> framework.services().begin(first));
-      assertEquals(Optional.of(swap), framework.services().swapOf(first));
+      assertThrows(IllegalStateException.class, () -> framework.services().begin(first, second));
     }
-    assertEquals(Optional.empty(), framework.services().swapOf(first));
+    framework.services().begin(first, second).close();
   }
 
   @Test
@@ -585,19 +586,20 @@ final class FollowedServicesTest {
             folder.resolve("hasty"),
             new FollowingLimits(Duration.ofMillis(20), Duration.ofMillis(20)))) {
       Bundle only = hasty.bundle("shelves", "1.0.0");
-      TestFramework.provide(only, new TestShelf("a"));
+      ServiceRegistration<Shelf> one = TestFramework.provide(only, new TestShelf("a"));
       Shelf shelf = hasty.shelf();
-      try (ServiceSwap swap = hasty.services().begin(only)) {
-        swap.hold(Duration.ZERO);
+      try (ServiceSwap _ = hasty.services().begin(only, only)) {
+        one.unregister();
         assertEquals(
-            "Shelf.size waited 0 s for a provider: shelves 1.0.0 is being replaced; call again,"
-                + " polisctl plugin graph shows who provides it",
+            "Shelf.size waited 0 s for a provider: shelves 1.0.0 is gone, and is being replaced;"
+                + " call again, polisctl plugin graph shows who provides it",
             assertThrows(ServiceAwayException.class, shelf::size).getMessage());
         Thread.currentThread().interrupt();
         assertThrows(InterruptedException.class, shelf::await);
         Thread.currentThread().interrupt();
         assertThrows(ServiceAwayException.class, shelf::size);
         assertTrue(Thread.interrupted(), "the interrupt was lost");
+        TestFramework.provide(only, new TestShelf("a"));
       }
       assertEquals(1, shelf.size());
     }

@@ -61,9 +61,9 @@ final class OutsideContractTest {
     assertEquals("dev.polis.following", bound(user));
 
     Supplier<String> cup = cup(user);
-    try (ServiceSwap swap = framework.services().begin(first)) {
+    Bundle second = provider("2.0.0", "1.0.0");
+    try (ServiceSwap swap = framework.services().begin(first, second)) {
       assertEquals(List.of(Kettle.class.getName()), List.copyOf(swap.contracts()));
-      Bundle second = provider("2.0.0", "1.0.0");
       swap.switchTo(second);
       first.uninstall();
     }
@@ -80,9 +80,9 @@ final class OutsideContractTest {
     Bundle user = user("1.0.0");
     assertEquals("kettle", bound(user));
 
-    try (ServiceSwap swap = framework.services().begin(first)) {
+    Bundle second = provider("2.0.0", "1.0.0");
+    try (ServiceSwap swap = framework.services().begin(first, second)) {
       assertTrue(swap.contracts().isEmpty());
-      provider("2.0.0", "1.0.0");
       first.uninstall();
     }
     assertEquals("kettle 1.0.0", cup(user).get(), "the provider that the user was bound to");

@@ -7,7 +7,6 @@ import dev.polis.boot.BootReport;
 import dev.polis.boot.OpenWait;
 import dev.polis.boot.StopReason;
 import dev.polis.boot.Wait;
-import dev.polis.event.Values;
 import dev.polis.fixtures.Await;
 import dev.polis.health.Explanation.Kind;
 import dev.polis.health.PluginStatus.Provided;
@@ -371,7 +370,7 @@ final class ExplainerTest {
   }
 
   private void awaitFailure(String words) throws Exception {
-    Values.await(
+    Await.value(
         tree.runnables(),
         all -> all.stream().anyMatch(each -> each.lastError().contains(words)),
         Duration.ofSeconds(10),
@@ -402,7 +401,7 @@ final class ExplainerTest {
         context -> {
           throw new IOException("the cable is out");
         });
-    Values.await(
+    Await.value(
         tree.runnables(),
         all -> all.stream().anyMatch(each -> each.lastError().contains("the cable")),
         Duration.ofSeconds(10),

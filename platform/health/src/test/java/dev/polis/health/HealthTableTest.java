@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.polis.event.Values;
 import dev.polis.event.Watcher;
 import dev.polis.fixtures.Await;
 import dev.polis.logtree.LogTree;
@@ -396,6 +395,6 @@ final class HealthTableTest {
   private static List<HealthStatus> await(
       Predicate<List<HealthStatus>> wanted, String what, HealthRegistry registry)
       throws InterruptedException, TimeoutException {
-    return Values.await(registry.all(), wanted, Duration.ofSeconds(10), what);
+    return Await.value(registry.all(), wanted, Duration.ofSeconds(10), what);
   }
 }

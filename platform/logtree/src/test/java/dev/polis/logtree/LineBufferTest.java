@@ -11,7 +11,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
-import java.util.stream.IntStream;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -124,24 +123,6 @@ class LineBufferTest {
 
   private static LogPayload converted(String line) {
     return LogPayload.Leveled.of(Severity.INFO, Instant.EPOCH, "", line);
-  }
-
-  @Test
-  @DisplayName("LOG-14 a ring overwrites its oldest lines and returns the newest")
-  void log14_ring() {
-    LineRing ring = new LineRing(16);
-    assertEquals(List.of(), ring.newest(5));
-    for (int i = 0; i < 20; i++) {
-      ring.add(LogPayload.Raw.of("line " + i));
-    }
-
-    assertEquals(
-        IntStream.range(17, 20).mapToObj(i -> "line " + i).toList(),
-        ring.newest(3).stream().map(LogPayload.Raw::toString).toList());
-    assertEquals(16, ring.newest(100).size());
-    assertEquals("line 4", ring.newest(16).getFirst().data());
-    assertEquals(List.of(), ring.newest(0));
-    assertThrows(IllegalArgumentException.class, () -> new LineRing(0));
   }
 
   private void write(String text) throws IOException {

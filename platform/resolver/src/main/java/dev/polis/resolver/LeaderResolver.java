@@ -67,12 +67,18 @@ public final class LeaderResolver implements AutoCloseable {
     return resolver;
   }
 
+  /** Reads the address of a curator, as {@link #address(String, int)} does. */
+  public static InetSocketAddress address(String text) {
+    return address(text, LeaderSearch.CURATOR_PORT);
+  }
+
   /**
    * Reads an address: {@code host} or {@code host:port}, IPv6 addresses with a port in brackets.
    *
+   * @param usual the port if it names none
    * @throws IllegalArgumentException if it is neither, or the host has no address
    */
-  public static InetSocketAddress address(String text) {
+  public static InetSocketAddress address(String text, int usual) {
     URI parsed;
     try {
       boolean bareIpv6 = text.indexOf(':') != text.lastIndexOf(':') && !text.startsWith("[");
@@ -84,7 +90,7 @@ public final class LeaderResolver implements AutoCloseable {
     if (parsed.getHost() == null) {
       throw new IllegalArgumentException("\"" + text + "\" is no address; write host or host:port");
     }
-    int port = parsed.getPort() < 0 ? LeaderSearch.CURATOR_PORT : parsed.getPort();
+    int port = parsed.getPort() < 0 ? usual : parsed.getPort();
     InetSocketAddress address = new InetSocketAddress(parsed.getHost(), port);
     if (address.isUnresolved()) {
       throw new IllegalArgumentException("host \"" + parsed.getHost() + "\" has no address");

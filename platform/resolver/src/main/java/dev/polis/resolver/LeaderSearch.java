@@ -3,6 +3,7 @@ package dev.polis.resolver;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Value;
 import dev.polis.logtree.Log;
+import dev.polis.rpc.HostPort;
 import dev.polis.rpc.RpcClients;
 import dev.polis.wire.curator.CuratorLocalGrpc;
 import dev.polis.wire.curator.GetCurrentLeaderRequest;
@@ -101,19 +102,15 @@ final class LeaderSearch {
 
   private void publish() {
     Set<String> names = new TreeSet<>();
-    asked.keySet().forEach(curator -> names.add(text(curator)));
+    asked.keySet().forEach(curator -> names.add(HostPort.of(curator)));
     curators.set(names);
-  }
-
-  private static String text(InetSocketAddress address) {
-    return address.getAddress().getHostAddress() + ":" + address.getPort();
   }
 
   /** Asks one curator who leads, again and again, until it is no longer to be asked. */
   private void ask(InetSocketAddress curator) {
     ManagedChannel channel = clients.dial(curator);
     try {
-      retry.untilInterrupted("curator " + text(curator), () -> answers(curator, channel));
+      retry.untilInterrupted("curator " + HostPort.of(curator), () -> answers(curator, channel));
     } finally {
       channel.shutdownNow();
     }
@@ -147,14 +144,14 @@ final class LeaderSearch {
     } catch (IllegalArgumentException noAddress) {
       log.warning(
           "the curator at %s says that the leader is at \"%s\", which is no IP address; the answer is left out",
-          text(from), host);
+          HostPort.of(from), host);
       return Optional.empty();
     }
   }
 
   private void found(InetSocketAddress address) {
     if (!leader.peek().filter(address::equals).isPresent()) {
-      log.info("the curator's leader is at %s", text(address));
+      log.info("the curator's leader is at %s", HostPort.of(address));
       leader.set(address);
     }
     add(address);

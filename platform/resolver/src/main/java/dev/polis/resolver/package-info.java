@@ -28,7 +28,7 @@
  * looks as healthy as the leader.
  */
 @Export
-@Version("1.1.0")
+@Version("1.2.0")
 package dev.polis.resolver;
 
 import org.osgi.annotation.bundle.Export;

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.polis.event.MutableValue;
 import dev.polis.event.Watcher;
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.RecordCopy;
 import dev.polis.logtree.LogQuery;
 import dev.polis.logtree.LogReader;
 import dev.polis.logtree.LogTree;
@@ -74,7 +75,7 @@ class LeaderResolverTest {
                           RpcHost.CURATOR,
                           new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
                           true)),
-                  RpcSettings.Limits.DEFAULT.withDrain(Duration.ofMillis(100))),
+                  RecordCopy.with(RpcSettings.Limits.DEFAULT, "drainTime", Duration.ofMillis(100))),
               logs);
       host.identify(credentials);
       host.serve(RpcHost.CURATOR, this);

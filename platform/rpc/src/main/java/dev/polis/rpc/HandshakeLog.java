@@ -79,7 +79,7 @@ final class HandshakeLog {
 
   private static String peer(Channel connection) {
     return connection.remoteAddress() instanceof InetSocketAddress address
-        ? address.getAddress().getHostAddress() + ":" + address.getPort()
+        ? HostPort.of(address)
         : "a peer that is gone";
   }
 

@@ -224,7 +224,7 @@ final class HostListener {
     InetSocketAddress at = address();
     return new RpcListenerStatus(
         settings.name(),
-        at.getAddress().getHostAddress() + ":" + at.getPort(),
+        HostPort.of(at),
         server != null,
         detail,
         floods.connections(),

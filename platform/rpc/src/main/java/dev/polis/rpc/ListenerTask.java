@@ -93,7 +93,7 @@ final class ListenerTask<N> implements Task {
       InetAddress here = address.apply(status).orElseThrow();
       Open listener = opener.open(here, context.log());
       try {
-        context.log().info(announcement, text(listener.address()));
+        context.log().info(announcement, HostPort.of(listener.address()));
         context.healthy();
         watcher.get(each -> !address.apply(each).equals(Optional.of(here)));
         throw new RestartRequest("the node's address is no longer " + here.getHostAddress());
@@ -106,9 +106,5 @@ final class ListenerTask<N> implements Task {
   /** Returns whether another instance of this code is expected to serve at the same port. */
   private static boolean replaced(Context context) {
     return context.stopReason().equals(Optional.of(StopReason.CODE_REPLACED));
-  }
-
-  private static String text(InetSocketAddress at) {
-    return at.getAddress().getHostAddress() + ":" + at.getPort();
   }
 }

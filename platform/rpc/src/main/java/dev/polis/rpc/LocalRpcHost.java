@@ -225,7 +225,7 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
     }
     listener.open();
     InetSocketAddress at = listener.address();
-    String where = at.getAddress().getHostAddress() + ":" + at.getPort();
+    String where = HostPort.of(at);
     if (listener.settings().tls()) {
       log.info("listener '%s' open at %s", listener.settings().name(), where);
     } else {

@@ -201,8 +201,7 @@ final class TlsPort extends SharedPort<TlsHandler> {
   }
 
   private static void report(TlsConnection connection, HandshakeLog log, IOException failed) {
-    InetSocketAddress peer = connection.peer();
-    String name = peer.getAddress().getHostAddress() + ":" + peer.getPort();
+    String name = HostPort.of(connection.peer());
     if (connection.overdue()) {
       log.late(name);
     } else {

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.MachineSpeed;
+import dev.polis.fixtures.RecordCopy;
 import dev.polis.logtree.LogTree;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.TlsIdentity;
@@ -105,7 +106,7 @@ class RpcConnectionTest {
     assertEquals(Duration.ofSeconds(10), RpcSettings.Limits.DEFAULT.handshakeTime());
     Duration limit = Duration.ofMillis(700);
     try (RpcFixture fixture =
-        new RpcFixture(usual -> usual.withConnections(ConnectionLimits.DEFAULT, limit))) {
+        new RpcFixture(usual -> RecordCopy.with(usual, "handshakeTime", limit))) {
       long start = System.nanoTime();
       try (Socket silent = connect(fixture);
           Socket dripping = connect(fixture)) {
@@ -180,8 +181,7 @@ class RpcConnectionTest {
   @DisplayName("newer strangers displace older ones beyond the limit, and members stay")
   void connectionsAreBounded() throws Exception {
     ConnectionLimits two = new ConnectionLimits(8, 2, 2, 100);
-    try (RpcFixture fixture =
-        new RpcFixture(usual -> usual.withConnections(two, Duration.ofSeconds(10)))) {
+    try (RpcFixture fixture = new RpcFixture(usual -> RecordCopy.with(usual, "connections", two))) {
       fixture.host.serve(RpcHost.CURATOR, new Answering());
       ManagedChannel owner = fixture.asOwner();
       assertTrue(ask(owner).isOk());
@@ -207,8 +207,7 @@ class RpcConnectionTest {
   @DisplayName("the listener's status names a flood of connections")
   void floodIsNamed() throws Exception {
     ConnectionLimits few = new ConnectionLimits(8, 2, 2, 1);
-    try (RpcFixture fixture =
-        new RpcFixture(usual -> usual.withConnections(few, Duration.ofSeconds(10)))) {
+    try (RpcFixture fixture = new RpcFixture(usual -> RecordCopy.with(usual, "connections", few))) {
       for (int i = 0; i < 80; i++) {
         connect(fixture).close();
       }

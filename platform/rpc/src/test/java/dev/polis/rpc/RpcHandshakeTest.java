@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.RecordCopy;
 import dev.polis.fixtures.TestPki;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.TlsContexts;
@@ -247,7 +248,7 @@ class RpcHandshakeTest {
   void tooSlow() throws Exception {
     try (RpcFixture fixture =
             new RpcFixture(
-                usual -> usual.withConnections(ConnectionLimits.DEFAULT, Duration.ofMillis(300)));
+                usual -> RecordCopy.with(usual, "handshakeTime", Duration.ofMillis(300)));
         Socket socket = connect(fixture)) {
       socket.getOutputStream().write(0x16);
       awaitLine(fixture, socket, "within 300 ms");

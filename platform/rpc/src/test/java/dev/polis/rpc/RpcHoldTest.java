@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.RecordCopy;
 import dev.polis.fixtures.TestThreads;
 import dev.polis.pki.TlsIdentity;
 import dev.polis.wire.curator.CuratorGrpc;
@@ -186,7 +187,7 @@ class RpcHoldTest {
   @DisplayName(
       "a call waits at most for the host's limit, and is then refused with a time to call again")
   void waitIsBounded() {
-    try (RpcFixture fixture = new RpcFixture(usual -> usual.withHold(10, Duration.ofMillis(300)))) {
+    try (RpcFixture fixture = holding(10, Duration.ofMillis(300))) {
       ManagedChannel owner = fixture.asOwner();
       fixture.host.serve(RpcHost.CURATOR, new Named("first")).close();
 
@@ -207,7 +208,7 @@ class RpcHoldTest {
   @Test
   @DisplayName("at most the host's number of calls wait; the others are refused at once")
   void numberIsBounded() throws Exception {
-    try (RpcFixture fixture = new RpcFixture(usual -> usual.withHold(2, Duration.ofSeconds(20)))) {
+    try (RpcFixture fixture = holding(2, Duration.ofSeconds(20))) {
       ManagedChannel owner = fixture.asOwner();
       fixture.host.serve(RpcHost.CURATOR, new Named("first")).close();
       Future<String> one = callers.submit(() -> ask(owner));
@@ -248,7 +249,7 @@ class RpcHoldTest {
   @DisplayName(
       "strangers are refused at once while a provider is absent, and take no member's place")
   void strangersAreNotHeld() throws Exception {
-    try (RpcFixture fixture = new RpcFixture(usual -> usual.withHold(1, Duration.ofSeconds(20)))) {
+    try (RpcFixture fixture = holding(1, Duration.ofSeconds(20))) {
       fixture.host.serve(RpcHost.CURATOR, new Named("first")).close();
       ManagedChannel stranger = fixture.channel(RpcClients.anonymous(fixture.trust()));
       ManagedChannel owner = fixture.asOwner();
@@ -270,7 +271,7 @@ class RpcHoldTest {
   @Tag("attack")
   @DisplayName("no call of a stranger is held, also not of a method that it may call")
   void openMethodsAreNotHeld() throws Exception {
-    try (RpcFixture fixture = new RpcFixture(usual -> usual.withHold(1, Duration.ofSeconds(20)))) {
+    try (RpcFixture fixture = holding(1, Duration.ofSeconds(20))) {
       fixture.host.serve(RpcHost.CURATOR, new CuratorLocalGrpc.CuratorLocalImplBase() {}).close();
       Status refused =
           RpcFixture.statusOf(
@@ -315,7 +316,8 @@ class RpcHoldTest {
   @Test
   @DisplayName("a stuck call is ended when draining takes too long, and its handler is interrupted")
   void drainIsBounded() throws Exception {
-    try (RpcFixture fixture = new RpcFixture(usual -> usual.withDrain(Duration.ofMillis(200)))) {
+    try (RpcFixture fixture =
+        new RpcFixture(usual -> RecordCopy.with(usual, "drainTime", Duration.ofMillis(200)))) {
       ManagedChannel owner = fixture.asOwner();
       Slow slow = new Slow();
       RpcRegistration registration = fixture.host.serve(RpcHost.CURATOR, slow);
@@ -333,7 +335,8 @@ class RpcHoldTest {
   @DisplayName("a handler may withdraw its own service without waiting for itself")
   void handlerMayRemoveItself() throws Exception {
     // Longer than the limit of this test, so that a wait for itself would show.
-    try (RpcFixture fixture = new RpcFixture(usual -> usual.withDrain(Duration.ofMinutes(1)))) {
+    try (RpcFixture fixture =
+        new RpcFixture(usual -> RecordCopy.with(usual, "drainTime", Duration.ofMinutes(1)))) {
       AtomicReference<RpcRegistration> own = new AtomicReference<>();
       own.set(
           fixture.host.serve(
@@ -443,5 +446,10 @@ class RpcHoldTest {
       assertEquals(Status.Code.UNIMPLEMENTED, status.getCode());
       assertTrue(status.getDescription().contains("listener 'curator'"), status.toString());
     }
+  }
+
+  private static RpcFixture holding(int calls, Duration time) {
+    return new RpcFixture(
+        usual -> RecordCopy.with(RecordCopy.with(usual, "heldCalls", calls), "holdTime", time));
   }
 }

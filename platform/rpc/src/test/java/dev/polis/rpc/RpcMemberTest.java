@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.RecordCopy;
 import dev.polis.logtree.LogTree;
 import dev.polis.pki.TlsIdentity;
 import dev.polis.wire.api.GetClusterInfoRequest;
@@ -109,8 +110,7 @@ class RpcMemberTest {
   @DisplayName("one member takes at most a third of a port's places, with any certificates")
   void oneMemberTakesAThird() throws Exception {
     ConnectionLimits six = new ConnectionLimits(6, 64, 64, 100);
-    try (RpcFixture fixture =
-        new RpcFixture(usual -> usual.withConnections(six, Duration.ofSeconds(10)))) {
+    try (RpcFixture fixture = new RpcFixture(usual -> RecordCopy.with(usual, "connections", six))) {
       serve(fixture);
       for (int each = 0; each < 5; each++) {
         assertEquals(Status.Code.ALREADY_EXISTS, ask(fixture.as(fixture.user("greedy"))).getCode());

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.ByteString;
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.RecordCopy;
 import dev.polis.pki.Ed25519;
 import dev.polis.wire.api.AAAGrpc;
 import dev.polis.wire.api.EscrowRequest;
@@ -85,7 +86,7 @@ class RpcStrangerTest {
   }
 
   private static RpcFixture fixture(StrangerCalls limits) {
-    return new RpcFixture(usual -> usual.withStrangerCalls(limits));
+    return new RpcFixture(usual -> RecordCopy.with(usual, "strangerCalls", limits));
   }
 
   private static ManagedChannel stranger(RpcFixture fixture) {
@@ -251,8 +252,7 @@ class RpcStrangerTest {
       "a stranger without a call is disconnected; a member, and a stranger with a call, stay")
   void silentStrangersAreDisconnected() throws Exception {
     try (RpcFixture fixture =
-        new RpcFixture(
-            usual -> usual.withConnections(ConnectionLimits.DEFAULT, Duration.ofMillis(700)))) {
+        new RpcFixture(usual -> RecordCopy.with(usual, "handshakeTime", Duration.ofMillis(700)))) {
       fixture.host.serve(RpcHost.CURATOR, new Local());
       Ends<GetCurrentLeaderResponse> ends = new Ends<>();
       follow(stranger(fixture), ends);

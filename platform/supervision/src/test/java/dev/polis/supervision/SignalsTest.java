@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.boot.StopReason;
 import dev.polis.event.MutableValue;
-import dev.polis.event.Values;
 import dev.polis.fixtures.Await;
 import dev.polis.logtree.Severity;
 import java.util.List;
@@ -144,7 +143,7 @@ final class SignalsTest {
       world.tree.organ("foo").run("d", self.get());
 
       String message =
-          Values.await(refusal, m -> true, Supervised.LONG, "the nesting to be refused");
+          Await.value(refusal, m -> true, Supervised.LONG, "the nesting to be refused");
 
       assertTrue(message.contains("is 64 levels deep"), message);
       assertEquals(64, deepest.get());
@@ -164,7 +163,7 @@ final class SignalsTest {
                 contexts.set(context);
                 context.awaitCancelled();
               }));
-      Context context = Values.await(contexts, c -> true, Supervised.LONG, "a context");
+      Context context = Await.value(contexts, c -> true, Supervised.LONG, "a context");
 
       context.healthy();
       world.await("root.foo.one", HEALTHY);
@@ -201,7 +200,7 @@ final class SignalsTest {
                           .getMessage());
                 }
               }));
-      Values.await(outcome, "started"::equals, Supervised.LONG, "the start");
+      Await.value(outcome, "started"::equals, Supervised.LONG, "the start");
 
       organ.close(StopReason.CODE_REPLACED);
 

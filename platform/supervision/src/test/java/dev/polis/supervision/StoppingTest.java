@@ -13,7 +13,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.boot.StopReason;
-import dev.polis.event.Values;
 import dev.polis.fixtures.Await;
 import dev.polis.logtree.Severity;
 import java.io.IOException;
@@ -250,7 +249,7 @@ final class StoppingTest {
 
       assertTrue(first.await(10, SECONDS), "mount was not cancelled");
       mayReturn.countDown();
-      Values.await(
+      Await.value(
           world.tree.runnables(),
           all -> all.stream().noneMatch(at -> at.dn().equals("root.foo.deaf")),
           Supervised.LONG,
@@ -542,7 +541,7 @@ final class StoppingTest {
       successor.run("polite", world.steady());
       world.await("root.foo.polite", HEALTHY);
       mayReturn.countDown();
-      Values.await(
+      Await.value(
           world.tree.runnables(),
           all -> all.stream().noneMatch(at -> at.dn().equals("root.foo.deaf")),
           Supervised.LONG,

@@ -2,7 +2,7 @@ package dev.polis.supervision;
 
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.polis.event.Values;
+import dev.polis.fixtures.Await;
 import dev.polis.logtree.LogEntry;
 import dev.polis.logtree.LogPayload;
 import dev.polis.logtree.LogQuery;
@@ -104,7 +104,7 @@ final class Supervised implements AutoCloseable {
 
   void await(String dn, Predicate<RunnableStatus> wanted, String what)
       throws InterruptedException, TimeoutException {
-    Values.await(
+    Await.value(
         tree.runnables(),
         all -> all.stream().anyMatch(at -> at.dn().equals(dn) && wanted.test(at)),
         LONG,
@@ -122,7 +122,7 @@ final class Supervised implements AutoCloseable {
 
   void awaitHistory(String dn, List<RunState> states)
       throws InterruptedException, TimeoutException {
-    Values.await(
+    Await.value(
         history.transitions(),
         all -> containsInOrder(history.states(dn), states),
         LONG,

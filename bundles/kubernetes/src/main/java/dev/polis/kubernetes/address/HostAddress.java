@@ -75,11 +75,12 @@ public final class HostAddress {
       String claim = address.getHostAddress() + "\n" + programs + "\n";
       claimOf(role).write(claim.getBytes(StandardCharsets.UTF_8));
       Optional<String> exposed = new NeighbourFilter(programs, address).hide(PATIENCE);
-      if (exposed.isPresent() && !present()) {
+      boolean there = present();
+      if (exposed.isPresent() && !there) {
         // nft makes all rules or none, so there is nothing that a release would take away.
         claimOf(role).delete();
       }
-      return exposed.isPresent() || present() ? exposed : change("add");
+      return exposed.isPresent() || there ? exposed : change("add");
     } finally {
       LOCK.unlock();
     }

@@ -111,37 +111,30 @@ public record AuditFiles(Path folder) {
   AuditPlace last(int records) throws IOException {
     long wanted = records;
     for (Part part : all().reversed()) {
-      long lines = lines(part);
-      if (lines >= wanted) {
-        return new AuditPlace(part.inode(), behind(part, lines - wanted));
+      try {
+        long lines = read(part, Long.MAX_VALUE).lines();
+        if (lines >= wanted) {
+          return new AuditPlace(part.inode(), read(part, lines - wanted).offset());
+        }
+        wanted -= lines;
+      } catch (NoSuchFileException deleted) {
+        // It counts as empty, and so will those before it, which are deleted first.
       }
-      wanted -= lines;
     }
     return AuditPlace.OLDEST;
   }
 
-  private static long lines(Part part) throws IOException {
-    long lines = 0;
-    try (InputStream in = part.open(0)) {
-      for (int c = in.read(); c >= 0; c = in.read()) {
-        lines += c == '\n' ? 1 : 0;
-      }
-    } catch (NoSuchFileException deleted) {
-      return 0;
-    }
-    return lines;
-  }
+  private record Lines(long lines, long offset) {}
 
-  /** Returns the offset behind so many lines. */
-  private static long behind(Part part, long lines) throws IOException {
+  /** Reads so many lines at most; returns how many there are, and the offset behind them. */
+  private static Lines read(Part part, long most) throws IOException {
+    long lines = 0;
     long offset = 0;
     try (InputStream in = part.open(0)) {
-      int c = 0;
-      for (long left = lines; left > 0 && c >= 0; offset++) {
-        c = in.read();
-        left -= c == '\n' ? 1 : 0;
+      for (int c = 0; lines < most && (c = in.read()) >= 0; offset++) {
+        lines += c == '\n' ? 1 : 0;
       }
     }
-    return offset;
+    return new Lines(lines, offset);
   }
 }

@@ -325,12 +325,11 @@ public final class KubeClient implements AutoCloseable {
       JsonObject status = JsonParser.parseString(body).getAsJsonObject();
       return new KubeException(
           code,
-          text(status, "reason"),
           "%s was refused with %d %s: %s"
               .formatted(request, code, text(status, "reason"), text(status, "message")));
     } catch (JsonSyntaxException | IllegalStateException noStatus) {
       return new KubeException(
-          code, "", "%s was refused with %d: %s".formatted(request, code, body.strip()));
+          code, "%s was refused with %d: %s".formatted(request, code, body.strip()));
     }
   }
 

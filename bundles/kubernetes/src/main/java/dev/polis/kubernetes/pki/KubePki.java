@@ -34,14 +34,6 @@ public final class KubePki {
    * Opens the store; nothing is read yet.
    *
    * @param client of the namespace of Kubernetes
-   */
-  public KubePki(EtcdClient client) {
-    this(client, InstantSource.system(), KubeLifetimes.STANDARD);
-  }
-
-  /**
-   * Opens the store on a clock of its own.
-   *
    * @param lifetimes of new certificates
    */
   public KubePki(EtcdClient client, InstantSource clock, KubeLifetimes lifetimes) {

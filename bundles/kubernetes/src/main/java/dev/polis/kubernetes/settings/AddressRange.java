@@ -64,11 +64,6 @@ public record AddressRange(int first, int prefix) {
     return (first & common) == (other.first & common);
   }
 
-  /** Returns whether an address is one of these. */
-  public boolean contains(InetAddress address) {
-    return address instanceof Inet4Address four && (number(four) & mask(prefix)) == first;
-  }
-
   private static int mask(int prefix) {
     return -1 << (BITS - prefix);
   }

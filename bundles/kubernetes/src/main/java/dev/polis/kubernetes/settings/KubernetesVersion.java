@@ -24,11 +24,6 @@ public record KubernetesVersion(int major, int minor, int patch) {
     }
   }
 
-  /** Returns whether it is this minor release or a newer one. */
-  public boolean atLeast(int otherMinor) {
-    return minor >= otherMinor;
-  }
-
   @Override
   public String toString() {
     return major + "." + minor + "." + patch;

@@ -2,21 +2,17 @@ package dev.polis.kubernetes.worker;
 
 import dev.polis.api.roles.RoleName;
 import dev.polis.api.roles.RoleRecord;
-import dev.polis.backoff.Backoff;
 import dev.polis.event.MutableValue;
 import dev.polis.kubernetes.settings.KubernetesAddresses;
 import dev.polis.kubernetes.settings.KubernetesSettings;
 import dev.polis.logtree.Log;
 import dev.polis.resolver.LeaderConnection;
-import dev.polis.rpc.BlockingStreams;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.Task;
 import dev.polis.wire.curator.CuratorGrpc;
 import dev.polis.wire.curator.Node;
 import dev.polis.wire.curator.WatchEvent;
 import dev.polis.wire.curator.WatchRequest;
-import io.grpc.StatusException;
-import io.grpc.stub.BlockingClientCall;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.LinkedHashSet;
@@ -49,35 +45,18 @@ final class ControllerWatch implements Task {
 
   @Override
   public void run(Context context) throws InterruptedException {
-    context.healthy();
-    Backoff backoff = connection.backoff();
-    while (true) {
-      try {
-        follow(context.log(), backoff);
-      } catch (StatusException e) {
-        context.log().warning("the watch of the controllers ended: %s", e.getMessage());
-      }
-      backoff.pause();
-    }
-  }
-
-  private void follow(Log log, Backoff backoff) throws InterruptedException, StatusException {
-    BlockingClientCall<?, WatchEvent> call =
-        CuratorGrpc.newBlockingV2Stub(connection.channel())
-            .withWaitForReady()
-            .watch(
-                WatchRequest.newBuilder()
-                    .setNodesInCluster(WatchRequest.NodesInCluster.getDefaultInstance())
-                    .build());
-    ControllerSet found = new ControllerSet(settings);
-    try {
-      for (WatchEvent event = call.read(); event != null; event = call.read()) {
-        backoff.reset();
-        found.accept(event).ifPresent(now -> remember(now, log));
-      }
-    } finally {
-      BlockingStreams.end(call, "this watch is over");
-    }
+    WatchRequest nodes =
+        WatchRequest.newBuilder()
+            .setNodesInCluster(WatchRequest.NodesInCluster.getDefaultInstance())
+            .build();
+    connection.follow(
+        context,
+        "the watch of the controllers",
+        leader -> CuratorGrpc.newBlockingV2Stub(leader).withWaitForReady().watch(nodes),
+        () -> {
+          ControllerSet found = new ControllerSet(settings);
+          return event -> found.accept(event).ifPresent(now -> remember(now, context.log()));
+        });
   }
 
   private void remember(Set<InetSocketAddress> now, Log log) {

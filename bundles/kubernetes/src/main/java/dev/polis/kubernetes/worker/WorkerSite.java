@@ -33,9 +33,7 @@ final class WorkerSite {
 
   /** Waits until the node has an address, and returns it. */
   InetAddress awaitAddress() throws InterruptedException {
-    try (Watcher<NetworkStatus> watcher = network.status().watch()) {
-      return watcher.get(status -> status.address().isPresent()).address().orElseThrow();
-    }
+    return network.awaitAddress();
   }
 
   /** Returns the addresses of Kubernetes at a node's address. */

@@ -13,12 +13,12 @@ import dev.polis.etcd.EtcdPermission;
 import dev.polis.etcd.EtcdTls;
 import dev.polis.etcd.KeyRange;
 import dev.polis.event.MutableValue;
-import dev.polis.event.Values;
 import dev.polis.files.FileException;
 import dev.polis.files.FolderPlacement;
 import dev.polis.files.Mode;
 import dev.polis.files.OrganFolder;
 import dev.polis.files.layout.Root;
+import dev.polis.fixtures.Await;
 import dev.polis.fixtures.EtcdFixture;
 import dev.polis.fixtures.LiveTree;
 import dev.polis.fixtures.TcpProxy;
@@ -228,7 +228,7 @@ final class ControlHarness implements AutoCloseable {
 
   /** Waits until the API server has been ready. */
   ControlAccess awaitAccess() throws Exception {
-    return Values.await(plane.access(), Optional::isPresent, PATIENCE, "the API server: " + why())
+    return Await.value(plane.access(), Optional::isPresent, PATIENCE, "the API server: " + why())
         .orElseThrow();
   }
 

@@ -8,12 +8,12 @@ import dev.polis.etcd.EtcdEndpoint;
 import dev.polis.etcd.EtcdNamespace;
 import dev.polis.etcd.EtcdTls;
 import dev.polis.event.MutableValue;
-import dev.polis.event.Values;
 import dev.polis.event.Watcher;
 import dev.polis.files.FileException;
 import dev.polis.files.FolderPlacement;
 import dev.polis.files.OrganFolder;
 import dev.polis.files.layout.Root;
+import dev.polis.fixtures.Await;
 import dev.polis.health.HealthLevel;
 import dev.polis.health.HealthStatus;
 import dev.polis.health.HealthTable;
@@ -244,8 +244,8 @@ final class ControllerProcess {
       running = Optional.of(plane);
       await(at);
       tree.organ("roles").run("plane", plane::run);
-      Values.await(plane.access(), Optional::isPresent, PATIENCE, "the API server");
-      Values.await(
+      Await.value(plane.access(), Optional::isPresent, PATIENCE, "the API server");
+      Await.value(
           tree.runnables(),
           now ->
               now.stream().allMatch(each -> each.state().name().equals("HEALTHY"))

@@ -324,11 +324,8 @@ class BrokenPluginsIT {
     plugins.endAll();
     // Declarative Services and the framework hold a loader until the next change.
     swap(plugins.version("2.5.0", "throws"));
-    try {
-      Await.until(TestNode.PATIENCE, "nothing to be left", () -> left().isEmpty());
-    } catch (AssertionError e) {
-      throw new AssertionError(e.getMessage() + ": " + left(), e);
-    }
+    Await.until(
+        TestNode.PATIENCE, "nothing to be left", () -> left().isEmpty(), BrokenPluginsIT::left);
   }
 
   /** Returns the counts that are higher than before the first broken version. */

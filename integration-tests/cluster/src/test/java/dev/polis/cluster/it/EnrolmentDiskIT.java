@@ -171,25 +171,20 @@ class EnrolmentDiskIT {
   private static Finished toldOfFullDisk(TestNode node, NodeId id, SmallDisk data)
       throws Exception {
     AtomicReference<Finished> health = new AtomicReference<>();
-    try {
-      Await.until(
-          TestNode.PATIENCE,
-          "health to report the full disk",
-          () -> {
-            // A restarted etcd may free a page, and have space again.
-            data.leave(0);
-            writeUntilRefused(node, id);
-            health.set(node.ctl("health"));
-            // While the next run begins, the organ reports its wait beside the failure of the last
-            // run.
-            return health.get().err().contains("free some space")
-                && health.get().out().matches("(?s).*(etcd|runnable)-failed.*");
-          });
-    } catch (AssertionError e) {
-      String told = health.get() == null ? "it was not asked" : health.get().all();
-      throw new AssertionError(
-          "%s; health: %s%nnode: %s".formatted(e.getMessage(), told, node.said()), e);
-    }
+    Await.until(
+        TestNode.PATIENCE,
+        "health to report the full disk",
+        () -> {
+          // A restarted etcd may free a page, and have space again.
+          data.leave(0);
+          writeUntilRefused(node, id);
+          health.set(node.ctl("health"));
+          // While the next run begins, the organ reports its wait beside the failure of the last
+          // run.
+          return health.get().err().contains("free some space")
+              && health.get().out().matches("(?s).*(etcd|runnable)-failed.*");
+        },
+        () -> "health: %s%nnode: %s".formatted(health.get().all(), node.said()));
     return health.get();
   }
 

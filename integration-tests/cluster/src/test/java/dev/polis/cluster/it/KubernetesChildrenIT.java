@@ -158,29 +158,23 @@ class KubernetesChildrenIT {
 
   private static void awaitCause(String name, String... words) throws Exception {
     AtomicReference<String> causes = new AtomicReference<>("nothing");
-    try {
-      Await.until(
-          KubernetesNode.PATIENCE,
-          "explain %s to contain %s".formatted(name, List.of(words)),
-          () -> {
-            causes.set(causes(name));
-            return List.of(words).stream().allMatch(causes.get()::contains);
-          });
-    } catch (AssertionError e) {
-      throw new AssertionError(e.getMessage() + "; it says " + causes, e);
-    }
+    Await.until(
+        KubernetesNode.PATIENCE,
+        "explain %s to contain %s".formatted(name, List.of(words)),
+        () -> {
+          causes.set(causes(name));
+          return List.of(words).stream().allMatch(causes.get()::contains);
+        },
+        () -> "it says " + causes);
   }
 
   private static void awaitUp() throws Exception {
     for (String role : KubernetesNode.ROLES) {
-      try {
-        Await.until(
-            KubernetesNode.PATIENCE,
-            role + " to be UP",
-            () -> explained(role).get("level").getAsString().equals("UP"));
-      } catch (AssertionError late) {
-        throw new AssertionError(late.getMessage() + ": " + explained(role), late);
-      }
+      Await.until(
+          KubernetesNode.PATIENCE,
+          role + " to be UP",
+          () -> explained(role).get("level").getAsString().equals("UP"),
+          () -> explained(role));
     }
     node.awaitReady();
   }

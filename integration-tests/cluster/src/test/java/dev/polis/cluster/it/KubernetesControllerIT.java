@@ -85,17 +85,14 @@ class KubernetesControllerIT {
    * program ended.
    */
   private static void awaitRunning() throws Exception {
-    try {
-      Await.until(
-          PATIENCE,
-          "the role and its programs to run",
-          () ->
-              node.json("node", "list").toString().matches(".*rolesRunning\":[^]]*" + ROLE + ".*")
-                  && isUp()
-                  && pids().size() == PROGRAMS.size());
-    } catch (AssertionError late) {
-      throw new AssertionError(late.getMessage() + "; programs: " + pids(), late);
-    }
+    Await.until(
+        PATIENCE,
+        "the role and its programs to run",
+        () ->
+            node.json("node", "list").toString().matches(".*rolesRunning\":[^]]*" + ROLE + ".*")
+                && isUp()
+                && pids().size() == PROGRAMS.size(),
+        () -> "programs: " + pids());
   }
 
   /** Returns whether the role is UP; a role that the node does not know yet has no level. */

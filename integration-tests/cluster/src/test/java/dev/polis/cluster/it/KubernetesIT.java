@@ -463,17 +463,14 @@ class KubernetesIT {
 
   private static void await(String[] command, Predicate<String> wanted) throws Exception {
     AtomicReference<String> said = new AtomicReference<>("nothing");
-    try {
-      Await.until(
-          KubernetesNode.PATIENCE,
-          "the output of polisctl %s".formatted(String.join(" ", command)),
-          () -> {
-            said.set(node.node().ctl(command).out());
-            return wanted.test(said.get());
-          });
-    } catch (AssertionError late) {
-      throw new AssertionError(late.getMessage() + "; it says:\n" + said.get(), late);
-    }
+    Await.until(
+        KubernetesNode.PATIENCE,
+        "the output of polisctl %s".formatted(String.join(" ", command)),
+        () -> {
+          said.set(node.node().ctl(command).out());
+          return wanted.test(said.get());
+        },
+        () -> "it says:\n" + said.get());
   }
 
   /** Returns the lines that the Pods have written; empty while there is no file. */

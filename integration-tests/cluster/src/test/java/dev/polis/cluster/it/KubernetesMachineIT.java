@@ -13,6 +13,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DisplayName;
@@ -160,22 +161,18 @@ class KubernetesMachineIT {
     }
     KubernetesNode.writeKubeconfig(
         state.resolve("kubeconfig-of-test"), state.resolve("owner"), OwnMachine.ADDRESS, id);
-    try {
-      Await.until(
-          KubernetesNode.PATIENCE,
-          "the worker to be Ready",
-          () ->
-              kubectl(
-                      "get",
-                      "nodes",
-                      "-o",
-                      "jsonpath={.items[*].status.conditions[?(@.type==\"Ready\")].status}")
-                  .out()
-                  .equals("True"));
-    } catch (AssertionError late) {
-      throw new AssertionError(
-          late.getMessage() + ": " + ctl("explain", KubernetesNode.ROLES.getLast()), late);
-    }
+    Await.until(
+        KubernetesNode.PATIENCE,
+        "the worker to be Ready",
+        () ->
+            kubectl(
+                    "get",
+                    "nodes",
+                    "-o",
+                    "jsonpath={.items[*].status.conditions[?(@.type==\"Ready\")].status}")
+                .out()
+                .equals("True"),
+        () -> ctl("explain", KubernetesNode.ROLES.getLast()));
     Path busybox = KubernetesNode.programs().resolve("bin/busybox");
     ctl("image", "load", BusyboxImage.write(busybox, directory.resolve("image")).toString());
     Path objects = Files.writeString(directory.resolve("objects.yaml"), POD);
@@ -222,15 +219,12 @@ class KubernetesMachineIT {
     return machine.run(List.of("find", "/sys/fs/cgroup", "-maxdepth", "2", "-name", name)).out();
   }
 
-  private interface Look {
-    String now() throws Exception;
-  }
-
-  private static void awaitSame(String what, String before, Look look) throws Exception {
-    try {
-      Await.until(KubernetesNode.PATIENCE, what, () -> look.now().equals(before));
-    } catch (AssertionError late) {
-      assertEquals(before, look.now(), what + " after the roles were removed");
-    }
+  private static void awaitSame(String what, String before, Callable<String> look)
+      throws Exception {
+    Await.until(
+        KubernetesNode.PATIENCE,
+        what + " after the roles were removed",
+        () -> look.call().equals(before),
+        () -> "before: %s%nnow: %s".formatted(before, look.call()));
   }
 }

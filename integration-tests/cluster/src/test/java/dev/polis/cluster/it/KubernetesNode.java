@@ -271,12 +271,12 @@ final class KubernetesNode implements AutoCloseable {
 
   /** Waits until the one node is Ready. */
   void awaitReady() throws Exception {
-    try {
-      Await.until(PATIENCE, "the Kubernetes node to be Ready", () -> condition("True"));
-      traces = Optional.of(WorkerTraces.of(node));
-    } catch (AssertionError late) {
-      throw new AssertionError(late.getMessage() + "; this is how it is:\n" + describe(), late);
-    }
+    Await.until(
+        PATIENCE,
+        "the Kubernetes node to be Ready",
+        () -> condition("True"),
+        () -> "this is how it is:\n" + describe());
+    traces = Optional.of(WorkerTraces.of(node));
   }
 
   private boolean condition(String wanted) throws Exception {
@@ -306,17 +306,14 @@ final class KubernetesNode implements AutoCloseable {
   /** Waits until all network devices, addresses, cgroups and mounts of the worker are removed. */
   void awaitNothingLeft() throws Exception {
     AtomicReference<List<String>> left = new AtomicReference<>(List.of());
-    try {
-      Await.until(
-          PATIENCE,
-          "nothing to be left of the roles",
-          () -> {
-            left.set(left());
-            return left.get().isEmpty();
-          });
-    } catch (AssertionError late) {
-      throw new AssertionError("the roles left this behind: " + left.get(), late);
-    }
+    Await.until(
+        PATIENCE,
+        "nothing to be left of the roles",
+        () -> {
+          left.set(left());
+          return left.get().isEmpty();
+        },
+        () -> "they left this behind: " + left.get());
   }
 
   private List<String> left() throws Exception {

@@ -93,18 +93,15 @@ class NodeLifeIT {
   void aNodeComesHomeAndLeavesNothing() throws Exception {
     // The previous test may have just restarted the node, which then reports health and roles anew.
     AtomicReference<JsonObject> last = new AtomicReference<>(new JsonObject());
-    try {
-      Await.until(
-          TestNode.PATIENCE,
-          "the node to be listed as healthy, with the roles that it runs",
-          () -> {
-            last.set(listed());
-            return last.get().get("health").getAsString().equals("HEALTHY")
-                && last.get().get("rolesRunning").toString().contains("ConsensusMember");
-          });
-    } catch (AssertionError late) {
-      throw new AssertionError(late.getMessage() + "; it is listed as " + last.get(), late);
-    }
+    Await.until(
+        TestNode.PATIENCE,
+        "the node to be listed as healthy, with the roles that it runs",
+        () -> {
+          last.set(listed());
+          return last.get().get("health").getAsString().equals("HEALTHY")
+              && last.get().get("rolesRunning").toString().contains("ConsensusMember");
+        },
+        () -> "it is listed as " + last.get());
     JsonObject shown = last.get();
     assertEquals("UP", shown.get("state").getAsString());
     assertEquals("HEALTHY", shown.get("health").getAsString());

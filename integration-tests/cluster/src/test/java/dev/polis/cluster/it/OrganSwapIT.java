@@ -194,19 +194,16 @@ class OrganSwapIT {
       swapAll();
     }
     List<String> left = new ArrayList<>();
-    try {
-      // Gives objects that are about to end the time to do so.
-      Await.until(
-          TestNode.PATIENCE,
-          "nothing to be left",
-          () -> {
-            left.clear();
-            left.addAll(left(before, JvmCensus.of(node.jvmPid(), directory)));
-            return left.isEmpty();
-          });
-    } catch (AssertionError e) {
-      throw new AssertionError(ROUNDS + " rounds left " + left, e);
-    }
+    // Gives objects that are about to end the time to do so.
+    Await.until(
+        TestNode.PATIENCE,
+        "nothing to be left",
+        () -> {
+          left.clear();
+          left.addAll(left(before, JvmCensus.of(node.jvmPid(), directory)));
+          return left.isEmpty();
+        },
+        () -> ROUNDS + " rounds left " + left);
   }
 
   /** Returns the counts that have grown. */

@@ -192,12 +192,11 @@ final class TestNode implements AutoCloseable {
   }
 
   void awaitHome() throws Exception {
-    try {
-      Await.until(PATIENCE, "the node in " + state + " to be home", this::isHome);
-    } catch (AssertionError e) {
-      throw new AssertionError(
-          "%s; it said:%n%s%n%s".formatted(e.getMessage(), said(), stacks()), e);
-    }
+    Await.until(
+        PATIENCE,
+        "the node in " + state + " to be home",
+        this::isHome,
+        () -> "it said:%n%s%n%s".formatted(said(), stacks()));
   }
 
   /** Returns the stacks of the node's threads, or the reason why its JVM does not print them. */
@@ -208,14 +207,11 @@ final class TestNode implements AutoCloseable {
 
   /** Waits until the node is HOME or has ended, and returns whether it is HOME. */
   boolean awaitHomeOrEnd() throws Exception {
-    try {
-      Await.until(
-          PATIENCE,
-          "the node in " + state + " to be home or to end",
-          () -> !process.orElseThrow().isAlive() || isHome());
-    } catch (AssertionError e) {
-      throw new AssertionError(e.getMessage() + "; it said:\n" + said(), e);
-    }
+    Await.until(
+        PATIENCE,
+        "the node in " + state + " to be home or to end",
+        () -> !process.orElseThrow().isAlive() || isHome(),
+        () -> "it said:\n" + said());
     return process.orElseThrow().isAlive();
   }
 

@@ -8,7 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.RunningProcess;
 import dev.polis.fixtures.Tier;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -199,28 +198,14 @@ public class OrganContainerTest {
   /** Gives objects that are about to end the time to do so. */
   private static void awaitThreads(Map<String, Integer> before) throws Exception {
     Map<String, Integer> after = new HashMap<>();
-    try {
-      Await.until(
-          Bundles.PATIENCE,
-          "no more threads than before",
-          () -> {
-            after.clear();
-            after.putAll(Residue.threads());
-            return Residue.count(after) <= Residue.count(before) + THREADS_BY_CHANCE;
-          });
-    } catch (AssertionError e) {
-      List<String> more = new ArrayList<>();
-      after.forEach(
-          (name, count) -> {
-            int was = before.getOrDefault(name, 0);
-            if (count > was) {
-              more.add("%s: %d -> %d".formatted(name, was, count));
-            }
-          });
-      throw new AssertionError(
-          "%d threads became %d in %d rounds: %s"
-              .formatted(Residue.count(before), Residue.count(after), ROUNDS, more),
-          e);
-    }
+    Await.until(
+        Bundles.PATIENCE,
+        "no more threads than before",
+        () -> {
+          after.clear();
+          after.putAll(Residue.threads());
+          return Residue.count(after) <= Residue.count(before) + THREADS_BY_CHANCE;
+        },
+        () -> "%s became %s in %d rounds".formatted(before, after, ROUNDS));
   }
 }

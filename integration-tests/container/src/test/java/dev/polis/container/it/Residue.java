@@ -39,17 +39,14 @@ final class Residue {
    *     which more stay
    */
   void awaitCollected(int left) throws Exception {
-    try {
-      Await.until(
-          Bundles.PATIENCE,
-          "the former class loaders to be collected",
-          () -> {
-            System.gc();
-            return held(left).isEmpty();
-          });
-    } catch (AssertionError e) {
-      throw new AssertionError("former class loaders are still held, by organ: " + held(left), e);
-    }
+    Await.until(
+        Bundles.PATIENCE,
+        "the former class loaders to be collected",
+        () -> {
+          System.gc();
+          return held(left).isEmpty();
+        },
+        () -> "still held, by organ: " + held(left));
   }
 
   /** Returns the number of former loaders of each organ that stay, if more than allowed. */

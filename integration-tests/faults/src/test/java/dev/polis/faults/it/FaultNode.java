@@ -255,19 +255,15 @@ final class FaultNode implements AutoCloseable {
    */
   void awaitNoMoreThan(Footprint before, int residentKib) throws Exception {
     AtomicReference<Footprint> last = new AtomicReference<>(before);
-    try {
-      Await.until(
-          PATIENCE,
-          "the node to hold no more than before",
-          () -> {
-            requireAlive();
-            last.set(footprint());
-            return last.get().isWithin(before, residentKib);
-          });
-    } catch (AssertionError late) {
-      throw new AssertionError(
-          "%s: %s before, %s now".formatted(late.getMessage(), before, last.get()), late);
-    }
+    Await.until(
+        PATIENCE,
+        "the node to hold no more than before",
+        () -> {
+          requireAlive();
+          last.set(footprint());
+          return last.get().isWithin(before, residentKib);
+        },
+        () -> "%s before, %s now".formatted(before, last.get()));
     System.out.printf("before %s%nafter  %s%n", before, last.get());
   }
 

@@ -20,7 +20,7 @@ final class StoreScenario implements PowerScenario {
   private static final Digest STAGED = Digest.of(bytes("a file that was sent"));
   private static final ConfigurationSet PORT = ConfigurationSet.none().with("a", "port", "99");
   private static final SwapRecord SWAP =
-      new SwapRecord(Instant.EPOCH, "owner", "a swap", 1, ORIGIN, "applied", "");
+      new SwapRecord(Instant.EPOCH, "owner", "a swap", 1, ORIGIN, "applied", "", Set.of());
 
   @Override
   public List<String> apart() {

@@ -2,9 +2,11 @@ package dev.polis.api.network;
 
 import dev.polis.api.contract.Followed;
 import dev.polis.event.Value;
+import dev.polis.event.Watcher;
 import dev.polis.pki.NodeId;
 import dev.polis.wire.net.Net;
 import java.io.IOException;
+import java.net.InetAddress;
 import org.osgi.annotation.versioning.ProviderType;
 
 /** Publishes the node's address and name, and configures its network. Thread-safe. */
@@ -17,6 +19,13 @@ public interface Network {
    * comes and goes.
    */
   Value<NetworkStatus> status();
+
+  /** Waits until the node has an address, and returns it. */
+  default InetAddress awaitAddress() throws InterruptedException {
+    try (Watcher<NetworkStatus> watcher = status().watch()) {
+      return watcher.get(now -> now.address().isPresent()).address().orElseThrow();
+    }
+  }
 
   /**
    * Tells whether this node owns the network interfaces of its machine, or of the network namespace

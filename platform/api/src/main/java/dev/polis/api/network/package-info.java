@@ -19,7 +19,7 @@
  * <p>Not promised: that a peer can reach the address. That is known only when one did.
  */
 @Export
-@Version("1.1.1")
+@Version("1.2.0")
 package dev.polis.api.network;
 
 import org.osgi.annotation.bundle.Export;

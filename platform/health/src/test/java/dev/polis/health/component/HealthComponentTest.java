@@ -3,7 +3,7 @@ package dev.polis.health.component;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.polis.event.Values;
+import dev.polis.fixtures.Await;
 import dev.polis.health.HealthLevel;
 import dev.polis.health.HealthStatus;
 import dev.polis.health.PluginDirectory;
@@ -183,7 +183,7 @@ final class HealthComponentTest {
   }
 
   private HealthStatus await(String organ, String code) throws Exception {
-    return Values.await(
+    return Await.value(
             health.all(),
             all ->
                 all.stream()

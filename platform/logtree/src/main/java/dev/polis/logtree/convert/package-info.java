@@ -2,9 +2,9 @@
  * Turns lines of foreign programs into entries.
  *
  * <pre>
- *   etcd, kubelet, containerd, kernel --line--&gt; LineConverter --payload--&gt; LogTree.append(dn, payload)
- *                                        |
- *                                        +-- empty: not of this format, or says nothing
+ *   etcd, kubelet, containerd --line--&gt; LineConverter --payload--&gt; LogTree.append(dn, payload)
+ *                                |
+ *                                +-- empty: not of this format, or says nothing
  * </pre>
  *
  * <p>A converter knows one format, keeps no state between lines and never throws because of a line.
@@ -15,5 +15,5 @@
  * where a message ends, and to guess would mean to hold lines back.
  */
 @org.osgi.annotation.bundle.Export
-@org.osgi.annotation.versioning.Version("1.1.0")
+@org.osgi.annotation.versioning.Version("2.0.0")
 package dev.polis.logtree.convert;

@@ -7,7 +7,6 @@ import dev.polis.logtree.Severity;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.time.ZoneOffset;
-import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -62,61 +61,6 @@ class ConvertersTest {
         Instant.parse(expected),
         "foo.go:1",
         "happy new year");
-  }
-
-  @Test
-  @DisplayName(
-      "LOG-13 kernel records get their time from the monotonic offset, and their severity from the priority")
-  void log13_kernel() {
-    Instant boot = Instant.EPOCH;
-    LineConverter kernel = new KernelConverter(boot);
-
-    assertConverted(
-        kernel.convert("6,30962,1501094342185,-;test"),
-        Severity.INFO,
-        Instant.ofEpochSecond(1501094L, 342_185_000L),
-        "kernel",
-        "test");
-    List<Severity> byLevel =
-        List.of(
-            Severity.FATAL,
-            Severity.FATAL,
-            Severity.ERROR,
-            Severity.ERROR,
-            Severity.WARNING,
-            Severity.INFO,
-            Severity.INFO,
-            Severity.INFO);
-    for (int level = 0; level < byLevel.size(); level++) {
-      assertConverted(
-          kernel.convert((3 << 3 | level) + ",1,0,-,caller=T1;a;b"),
-          byLevel.get(level),
-          boot,
-          "kernel",
-          "a;b");
-    }
-    assertConverted(
-        kernel.convert("6,1,0,-;b\\x5cslash \\xc3\\xa9 \\xff"),
-        Severity.INFO,
-        boot,
-        "kernel",
-        "b\\slash é <INVALID>");
-  }
-
-  @ParameterizedTest(name = "LOG-13 nothing comes of \"{0}\"")
-  @ValueSource(
-      strings = {
-        " SUBSYSTEM=block",
-        " DEVICE=b8:0",
-        "garbage",
-        "",
-        "6,1",
-        "6,1,-;no time",
-        "x,1,0,-;no priority",
-        "99999999999999999999,1,0,-;too great"
-      })
-  void log13_kernelGarbage(String line) {
-    assertEquals(Optional.empty(), new KernelConverter(Instant.EPOCH).convert(line));
   }
 
   @ParameterizedTest(name = "CON-05 {0}")

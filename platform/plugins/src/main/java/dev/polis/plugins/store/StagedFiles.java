@@ -101,16 +101,6 @@ public final class StagedFiles {
   }
 
   /**
-   * Deletes what has come of a file, so that it is sent from its begin.
-   *
-   * @param digest of the whole file
-   * @throws IOException if it cannot be deleted
-   */
-  public synchronized void discardPart(Digest digest) throws IOException {
-    Files.deleteIfExists(part(digest));
-  }
-
-  /**
    * Writes a piece of a file where it belongs.
    *
    * @param digest of the whole file

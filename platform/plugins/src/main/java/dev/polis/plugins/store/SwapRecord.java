@@ -63,16 +63,22 @@ public record SwapRecord(
     plugins = Set.copyOf(plugins);
   }
 
-  /** Makes a record of which it is not known what plugins it is about. */
-  public SwapRecord(
-      Instant began,
-      String who,
-      String what,
-      long from,
-      Digest target,
-      String outcome,
-      String reason) {
-    this(began, who, what, from, target, outcome, reason, Set.of());
+  /**
+   * Makes the record of a start of the process that left a generation.
+   *
+   * @param left the generation that does not run
+   */
+  public static SwapRecord ofStart(
+      Instant began, Generation left, String outcome, String reason, Set<String> plugins) {
+    return new SwapRecord(
+        began,
+        "the launcher",
+        "start of the process",
+        left.number(),
+        left.fingerprint(),
+        outcome,
+        reason,
+        plugins);
   }
 
   /** Returns whether it ended, and the node does not run what was ordered. */

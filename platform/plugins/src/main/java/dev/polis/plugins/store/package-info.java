@@ -45,7 +45,7 @@
  * database? A folder of files can be read with the eyes, copied, and repaired by hand.
  */
 @Export
-@Version("1.2.0")
+@Version("2.0.0")
 package dev.polis.plugins.store;
 
 import org.osgi.annotation.bundle.Export;

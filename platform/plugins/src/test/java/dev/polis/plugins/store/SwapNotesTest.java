@@ -8,6 +8,7 @@ import java.nio.file.StandardOpenOption;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -20,7 +21,8 @@ class SwapNotesTest {
     PluginStore store = PluginStore.open(folder);
     SwapNotes notes = SwapNotes.of(store);
     Digest target = Digest.of(new byte[0]);
-    SwapRecord swap = new SwapRecord(Instant.EPOCH, "ann", "swap", 1, target, "reverted", "ä");
+    SwapRecord swap =
+        new SwapRecord(Instant.EPOCH, "ann", "swap", 1, target, "reverted", "ä", Set.of());
     notes.ended(swap);
     notes.failed(swap);
     notes.cutOff(swap);

@@ -11,7 +11,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.event.Value;
-import dev.polis.event.Values;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.MachineSpeed;
 import dev.polis.health.HealthCondition;
@@ -69,7 +68,7 @@ class SwapEngineFaultTest {
                 MachineSpeed.measure().stretched(Duration.ofSeconds(3))));
     Value<SwapStatus> first =
         node.engine.begin(swap(node.base("2.0.0", "sleeps")), SwapOptions.by("ann"));
-    Values.await(
+    Await.value(
         first,
         status -> status.stages().stream().anyMatch(SwapStage.Installed.class::isInstance),
         SwapFixture.PATIENCE,

@@ -1,7 +1,7 @@
 package dev.polis.plugins.swap;
 
 import dev.polis.event.Value;
-import dev.polis.event.Values;
+import dev.polis.fixtures.Await;
 import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthTable;
 import dev.polis.logtree.LogTree;
@@ -344,7 +344,7 @@ public final class SwapFixture {
   }
 
   static SwapStatus ended(Value<SwapStatus> swap) throws Exception {
-    return Values.await(
+    return Await.value(
         swap, status -> status.outcome().isPresent(), PATIENCE, "the end of the swap");
   }
 

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import dev.polis.boot.StopReason;
-import dev.polis.event.Values;
+import dev.polis.fixtures.Await;
 import dev.polis.fixtures.SilentBoot;
 import dev.polis.logtree.LogTree;
 import dev.polis.supervision.RunState;
@@ -41,7 +41,7 @@ final class SupervisionComponentTest {
             reason.set(context.stopReason().orElseThrow());
           }
         });
-    Values.await(
+    Await.value(
         component.runnables(),
         all ->
             all.stream()

@@ -1,12 +1,11 @@
-package dev.polis.roles;
+package dev.polis.supervision;
 
 import dev.polis.event.Value;
 import dev.polis.event.Watcher;
-import dev.polis.supervision.Context;
 import java.util.Map;
 
-/** Calls back whenever one of several values changes. */
-final class AnyChange {
+/** Calls back when one of several values changes. */
+public final class AnyChange {
 
   private AnyChange() {}
 
@@ -16,7 +15,7 @@ final class AnyChange {
    *
    * @param sources the values, by the names of the children
    */
-  static void follow(Context context, Map<String, Value<?>> sources, Runnable update) {
+  public static void follow(Context context, Map<String, Value<?>> sources, Runnable update) {
     Object turn = new Object();
     sources.forEach(
         (name, source) -> context.run(name, child -> follow(child, source, turn, update)));
