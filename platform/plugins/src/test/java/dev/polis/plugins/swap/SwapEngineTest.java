@@ -536,8 +536,7 @@ class SwapEngineTest {
   }
 
   @Test
-  @DisplayName(
-      "A bundle that fails with its own configuration is reverted to the previous one")
+  @DisplayName("A bundle that fails with its own configuration is reverted to the previous one")
   void failsWithItsConfiguration() throws Exception {
     SwapStatus set = node.run(configure("dev.polis.base.port", "98"));
     assertInstanceOf(SwapOutcome.Applied.class, outcome(set), () -> words(set));
