@@ -79,7 +79,7 @@ record CallFailure(
     return Optional.of(
         unreachable(
             "the node on %s listens at %s, which is no address of this machine now: give it back to an interface that is up (ip addr add ADDRESS dev NAME), and the node goes on by itself"
-                .formatted(CtlName.quoted(target.name()), where())));
+                .formatted(CtlName.quoted(target.name()), HostPort.of(address))));
   }
 
   private static boolean isHere(InetAddress where) {
