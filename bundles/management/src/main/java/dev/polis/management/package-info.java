@@ -45,7 +45,7 @@
  *   <li>Provides: BindableService
  *   <li>Configuration: none
  *   <li>Files: none
- *   <li>Ports: management
+ *   <li>Ports: debug, management
  * </ul>
  */
 package dev.polis.management;
