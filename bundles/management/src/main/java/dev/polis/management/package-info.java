@@ -45,7 +45,7 @@
  *   <li>Provides: BindableService
  *   <li>Configuration: none
  *   <li>Files: none
- *   <li>Ports: debug, management
+ *   <li>Ports: management
  * </ul>
  */
 package dev.polis.management;

@@ -128,6 +128,8 @@ record OrganManifest(
 
   private void bytecode(byte[] classFile, Map<String, String> layout) {
     Set<Object> constants = new TreeSet<>((a, b) -> a.toString().compareTo(b.toString()));
+    // The property is put with a listener beside it, or with a parameter: then each one counts.
+    Set<Object> named = new TreeSet<>();
     for (MethodModel method : ClassFile.of().parse(classFile).methods()) {
       String lastClass = "";
       String lastText = "";
@@ -136,6 +138,9 @@ record OrganManifest(
           case ConstantInstruction.LoadConstantInstruction loaded -> {
             constants.add(loaded.constantValue());
             if (loaded.constantValue() instanceof String text) {
+              if (lastText.equals(LISTENER_PROPERTY)) {
+                named.add(text);
+              }
               lastText = text;
             }
             if (loaded.constantEntry() instanceof ClassEntry type) {
@@ -149,7 +154,8 @@ record OrganManifest(
       }
     }
     if (constants.contains(LISTENER_PROPERTY)) {
-      constants.stream().map(Object::toString).filter(LISTENERS::contains).forEach(ports::add);
+      (named.isEmpty() ? constants : named)
+          .stream().map(Object::toString).filter(LISTENERS::contains).forEach(ports::add);
     }
   }
 
