@@ -47,7 +47,8 @@
  * engine?</b> That belongs to the platform, and this can be replaced while the node runs.
  *
  * <ul>
- *   <li>Needs: BootReport, ClusterManager, HealthRegistry, LocalPlugins, LocalRoleServer, Network, Supervisor
+ *   <li>Needs: BootReport, ClusterManager, HealthRegistry, LocalPlugins, LocalRoleServer, Network,
+ *       Supervisor
  *   <li>Uses if there: none
  *   <li>Provides: none
  *   <li>Configuration: dev.polis.convergence
