@@ -1,20 +1,15 @@
 package dev.polis.containers;
 
 import dev.polis.api.containers.ContainersException;
-import dev.polis.posix.KernelFiles;
 import dev.polis.posix.Mounts;
+import dev.polis.process.Cgroup;
 import java.io.IOException;
-import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.SimpleFileVisitor;
-import java.nio.file.attribute.BasicFileAttributes;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
-import java.util.TreeSet;
 
 /**
  * Makes, reads and removes the cgroup that holds all containers of a node, in the one hierarchy of
@@ -28,15 +23,11 @@ final class Cgroups {
     V2
   }
 
-  static final Path ROOT = Path.of("/sys/fs/cgroup");
-
   /** What the kubelet and runc write to. */
   private static final List<String> NEEDED_V1 =
       List.of("cpu", "cpuacct", "memory", "pids", "devices", "freezer", "blkio", "cpuset");
 
   private static final List<String> NEEDED_V2 = List.of("cpu", "memory", "pids", "cpuset", "io");
-
-  private static final String PROCESSES = "cgroup.procs";
 
   private static final String MOST_PROCESSES = "pids.max";
 
@@ -47,8 +38,6 @@ final class Cgroups {
 
   /** The kernel empties a cgroup some milliseconds after its last process was killed. */
   private static final Duration PATIENCE = Duration.ofSeconds(5);
-
-  private static final Duration PACE = Duration.ofMillis(20);
 
   private final Path root;
   private final Version version;
@@ -64,7 +53,7 @@ final class Cgroups {
    * @throws ContainersException naming what is missing
    */
   static Cgroups find() throws IOException {
-    return find(ROOT, Mounts.list());
+    return find(Cgroup.ROOT, Mounts.list());
   }
 
   static Cgroups find(Path root, List<Mounts.Mount> mounts) throws IOException {
@@ -158,19 +147,7 @@ final class Cgroups {
 
   /** Returns the ids of the processes in the cgroup of this name and in those below it. */
   Set<Long> processes(String name) throws IOException {
-    Set<Long> found = new TreeSet<>();
-    for (Path top : tops(name)) {
-      Files.walkFileTree(top, new Walk(folder -> readProcesses(folder, found)));
-    }
-    return found;
-  }
-
-  private static void readProcesses(Path folder, Set<Long> found) throws IOException {
-    // Its last process may have ended, and its maker may have removed it.
-    KernelFiles.read(folder.resolve(PROCESSES)).stream()
-        .flatMap(String::lines)
-        .map(Long::valueOf)
-        .forEach(found::add);
+    return new Cgroup(root, name).processes();
   }
 
   /**
@@ -179,75 +156,11 @@ final class Cgroups {
    * @throws ContainersException if it is still in use after some seconds
    */
   void remove(String name) throws IOException, InterruptedException {
-    long end = System.nanoTime() + PATIENCE.toNanos();
-    for (Path top : tops(name)) {
-      while (!removed(top)) {
-        if (System.nanoTime() > end) {
-          throw new ContainersException(
-              "cgroup %s is still in use by processes %s; end them, then remove it with rmdir"
-                  .formatted(top, processes(name)));
-        }
-        Thread.sleep(PACE);
-      }
-    }
-  }
-
-  private static boolean removed(Path top) {
-    try {
-      Files.walkFileTree(top, new Walk(Files::deleteIfExists));
-      return true;
-    } catch (IOException busy) {
-      return !Files.exists(top);
-    }
-  }
-
-  /** Returns the folders of this cgroup in all hierarchies; runc makes some that we did not. */
-  private List<Path> tops(String name) throws IOException {
-    if (version == Version.V2) {
-      return Files.isDirectory(root.resolve(name)) ? List.of(root.resolve(name)) : List.of();
-    }
-    Set<Path> tops = new TreeSet<>();
-    try (var hierarchies = Files.newDirectoryStream(root)) {
-      for (Path hierarchy : hierarchies) {
-        if (Files.isDirectory(hierarchy.resolve(name))) {
-          tops.add(hierarchy.toRealPath().resolve(name));
-        }
-      }
-    }
-    return List.copyOf(tops);
-  }
-
-  /** What is done to a folder after all that are in it. */
-  @FunctionalInterface
-  private interface FolderAction {
-    void act(Path folder) throws IOException;
-  }
-
-  /** Visits folders alone: the files of a cgroup are the kernel's, and go with their folder. */
-  private static final class Walk extends SimpleFileVisitor<Path> {
-    private final FolderAction action;
-
-    Walk(FolderAction action) {
-      this.action = action;
-    }
-
-    @Override
-    public FileVisitResult visitFileFailed(Path file, IOException failure) throws IOException {
-      if (failure instanceof NoSuchFileException) {
-        return FileVisitResult.CONTINUE;
-      }
-      throw failure;
-    }
-
-    @Override
-    public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) {
-      return FileVisitResult.CONTINUE;
-    }
-
-    @Override
-    public FileVisitResult postVisitDirectory(Path folder, IOException failure) throws IOException {
-      action.act(folder);
-      return FileVisitResult.CONTINUE;
+    List<Path> left = new Cgroup(root, name).remove(PATIENCE, folder -> {});
+    if (!left.isEmpty()) {
+      throw new ContainersException(
+          "cgroup %s is still in use by processes %s; end them, then remove it with rmdir"
+              .formatted(left.getFirst(), processes(name)));
     }
   }
 }

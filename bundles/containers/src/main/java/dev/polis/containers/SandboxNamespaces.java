@@ -6,6 +6,7 @@ import dev.polis.posix.KernelFiles;
 import dev.polis.process.ManagedProcess;
 import dev.polis.process.ProcessManager;
 import dev.polis.process.ProcessSpec;
+import dev.polis.process.SandboxProcesses;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -92,8 +93,7 @@ final class SandboxNamespaces {
     SandboxRecord.read(files.record())
         .orElse(SandboxRecord.of(request))
         .withNamespaces(
-            NamespaceProcesses.namespace(process, "mnt"),
-            NamespaceProcesses.namespace(process, "net"))
+            SandboxProcesses.namespace(process, "mnt"), SandboxProcesses.namespace(process, "net"))
         .write(files.record());
     return holder;
   }
@@ -137,10 +137,10 @@ final class SandboxNamespaces {
         || record.get().networkNamespace().isEmpty()) {
       return Optional.empty();
     }
-    Set<Long> inside = NamespaceProcesses.within(List.of(record.get().mountNamespace()));
-    inside.retainAll(NamespaceProcesses.within(List.of(record.get().networkNamespace())));
+    Set<Long> inside = SandboxProcesses.within(List.of(record.get().mountNamespace()));
+    inside.retainAll(SandboxProcesses.within(List.of(record.get().networkNamespace())));
     return inside.stream()
-        .filter(process -> SandboxSetup.isOf(process, record.get().cgroup()))
+        .filter(process -> SandboxProcesses.isOf(process, record.get().cgroup()))
         .findFirst();
   }
 
@@ -153,10 +153,10 @@ final class SandboxNamespaces {
 
   private ManagedProcess awaitInside(ManagedProcess holder)
       throws IOException, InterruptedException {
-    String outside = NamespaceProcesses.namespace("self", "mnt");
+    String outside = SandboxProcesses.namespace("self", "mnt");
     long end = System.nanoTime() + PATIENCE.toNanos();
     while (true) {
-      String inside = NamespaceProcesses.namespace(Long.toString(holder.pid()), "mnt");
+      String inside = SandboxProcesses.namespace(Long.toString(holder.pid()), "mnt");
       if (!inside.isEmpty() && !inside.equals(outside) && sleeps(holder.pid())) {
         return holder;
       }

@@ -9,6 +9,7 @@ import dev.polis.api.containers.SandboxRequest;
 import dev.polis.files.FileException;
 import dev.polis.files.FilePlacement;
 import dev.polis.files.Stored;
+import dev.polis.process.SandboxProcesses;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -85,9 +86,7 @@ record SandboxRecord(
 
   /** Returns the processes that are in the namespaces, and see that they are this sandbox's. */
   Set<Long> inside() throws IOException {
-    Set<Long> found = NamespaceProcesses.within(namespaces());
-    found.removeIf(process -> !SandboxSetup.isOf(process, cgroup));
-    return found;
+    return SandboxProcesses.inside(namespaces(), cgroup);
   }
 
   /** Returns whether the machine has not been started anew since. */

@@ -7,6 +7,7 @@ import dev.polis.logtree.Log;
 import dev.polis.posix.Mounts;
 import dev.polis.posix.PosixException;
 import dev.polis.process.ProcessManager;
+import dev.polis.process.SandboxProcesses;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -72,7 +73,7 @@ final class SandboxRemoval {
 
   private void remove(SandboxRecord record) throws IOException, InterruptedException {
     Cgroups cgroups = Cgroups.find();
-    NamespaceProcesses.end(() -> cgroups.processes(record.cgroup()), GRACE, PATIENCE);
+    SandboxProcesses.end(() -> cgroups.processes(record.cgroup()), GRACE, PATIENCE);
     processes.stop(RuntimeProcess.NAME);
     killAll(() -> beside(record, cgroups), "containers");
     processes.stop(SandboxNamespaces.NAME);
@@ -94,7 +95,7 @@ final class SandboxRemoval {
       found.addAll(record.inside());
     } else if (!programs.isBlank()) {
       Path shim = Path.of(programs).toAbsolutePath().resolve("bin/containerd-shim-runc-v2");
-      found.addAll(NamespaceProcesses.running(shim));
+      found.addAll(SandboxProcesses.running(shim));
     }
     // The keeper of the namespaces goes last, and in order.
     processes.records().stream()
@@ -103,9 +104,9 @@ final class SandboxRemoval {
     return found;
   }
 
-  private static void killAll(NamespaceProcesses.Listing listing, String whose)
+  private static void killAll(SandboxProcesses.Listing listing, String whose)
       throws IOException, InterruptedException {
-    if (!NamespaceProcesses.kill(listing, PATIENCE)) {
+    if (!SandboxProcesses.end(listing, Duration.ZERO, PATIENCE)) {
       throw new ContainersException(
           "processes %s of %s are still there %d s after SIGKILL: stuck in the kernel, check their disk or mount"
               .formatted(listing.list(), whose, PATIENCE.toSeconds()));

@@ -3,6 +3,7 @@ package dev.polis.containers;
 import dev.polis.api.containers.ContainersException;
 import dev.polis.api.containers.SandboxRequest;
 import dev.polis.process.Commands;
+import dev.polis.process.SandboxProcesses;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -13,9 +14,6 @@ import java.util.stream.Stream;
 
 /** Makes mounts and network devices in new namespaces, once. */
 final class SandboxSetup {
-
-  /** Lies in the sandbox's own /run when everything was made, and holds the name of its cgroup. */
-  private static final String MARK = "run/polis-sandbox";
 
   /**
    * Runs inside. /usr gets the programs that the machine lacks, /var and /etc are written to in
@@ -96,23 +94,7 @@ final class SandboxSetup {
 
   /** Returns whether the namespaces of a process were set up to the end. */
   static boolean isComplete(long process) {
-    return Files.exists(mark(process));
-  }
-
-  /**
-   * Returns whether a process is in the sandbox of that cgroup. The kernel gives the number of a
-   * namespace that has ended to the next one, which may be anybody's.
-   */
-  static boolean isOf(long process, String cgroup) {
-    try {
-      return Files.readString(mark(process)).equals(cgroup);
-    } catch (IOException goneOrNone) {
-      return false;
-    }
-  }
-
-  private static Path mark(long process) {
-    return Path.of("/proc", Long.toString(process), "root", MARK);
+    return Files.exists(SandboxProcesses.mark(process));
   }
 
   /** Sets up the namespaces that a process is in. */

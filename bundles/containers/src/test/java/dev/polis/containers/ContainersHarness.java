@@ -23,6 +23,7 @@ import dev.polis.logtree.LogReader;
 import dev.polis.logtree.LogTree;
 import dev.polis.posix.LoopDevices;
 import dev.polis.posix.Mounts;
+import dev.polis.process.Cgroup;
 import dev.polis.process.Commands;
 import dev.polis.process.ProcessManager;
 import dev.polis.supervision.SupervisionTree;
@@ -243,7 +244,7 @@ final class ContainersHarness implements AutoCloseable {
   List<String> leftovers() throws Exception {
     TreeSet<String> left = new TreeSet<>();
     String cgroup = SandboxRecord.cgroup(request);
-    try (DirectoryStream<Path> hierarchies = Files.newDirectoryStream(Cgroups.ROOT)) {
+    try (DirectoryStream<Path> hierarchies = Files.newDirectoryStream(Cgroup.ROOT)) {
       for (Path hierarchy : hierarchies) {
         if (Files.exists(hierarchy.resolve(cgroup))) {
           left.add("cgroup " + hierarchy.resolve(cgroup));

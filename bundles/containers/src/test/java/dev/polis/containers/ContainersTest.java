@@ -21,6 +21,7 @@ import dev.polis.health.HealthTable;
 import dev.polis.posix.Mounts;
 import dev.polis.process.Commands;
 import dev.polis.process.ProcessManager;
+import dev.polis.process.SandboxProcesses;
 import dev.polis.supervision.SupervisionTree;
 import java.io.ByteArrayInputStream;
 import java.io.InputStream;
@@ -408,8 +409,8 @@ class ContainersTest {
             SandboxRecord.hostDevice(harness.request),
             SandboxRecord.cgroup(harness.request),
             "",
-            NamespaceProcesses.namespace("self", "mnt"),
-            NamespaceProcesses.namespace("self", "net"));
+            SandboxProcesses.namespace("self", "mnt"),
+            SandboxProcesses.namespace("self", "net"));
     earlier.write(harness.files().record());
     Files.createSymbolicLink(harness.files().networkLink(), Path.of("/proc/1/ns/net"));
     ContainersHarness.Instance instance = harness.instance();
@@ -418,7 +419,7 @@ class ContainersTest {
     earlier.write(harness.files().record());
     Sandbox sandbox = instance.start().sandbox();
     assertNotEquals(
-        NamespaceProcesses.namespace("self", "net"),
+        SandboxProcesses.namespace("self", "net"),
         inside(sandbox, "readlink", "/proc/self/ns/net"));
   }
 

@@ -231,12 +231,8 @@ final class StopCommand implements Callable<Integer> {
     for (ProcessRecord record : children) {
       say("stopping " + record.name() + " (process " + record.pid() + ")");
       long left = Math.max(last - System.nanoTime(), LEAST_GRACE.toNanos());
-      Duration grace = Duration.ofNanos(Math.min(left, record.graceMillis() * 1_000_000));
-      Optional<ProcessHandle> process = ProcessHandle.of(record.pid());
-      process.ifPresent(ProcessHandle::destroy);
-      if (process.isPresent() && !ends(process.get(), grace)) {
-        process.get().destroyForcibly();
-      }
+      ProcessRecords.end(
+          record, Duration.ofNanos(Math.min(left, record.graceMillis() * 1_000_000)));
     }
   }
 

@@ -28,32 +28,54 @@ final class ProcessKiller {
   /** Ends one process. */
   static void end(Proc.Stat process, StopSignal signal, Duration grace)
       throws InterruptedException {
-    end(() -> Proc.alive(process) ? List.of(process) : List.of(), signal, grace);
+    require(only(process), signal, grace);
+  }
+
+  /** Returns this process, and not a later one with its id, as long as it is alive. */
+  static Supplier<List<Proc.Stat>> only(Proc.Stat process) {
+    return () -> Proc.alive(process) ? List.of(process) : List.of();
   }
 
   /** Ends every process whose environment holds the token, also those started meanwhile. */
   static void endAll(String token) throws InterruptedException {
-    end(() -> Proc.withToken(token), StopSignal.TERM, LEFTOVER_GRACE);
+    require(() -> Proc.withToken(token), StopSignal.TERM, LEFTOVER_GRACE);
   }
 
-  private static void end(Supplier<List<Proc.Stat>> targets, StopSignal signal, Duration grace)
+  private static void require(Supplier<List<Proc.Stat>> targets, StopSignal signal, Duration grace)
       throws InterruptedException {
-    for (Proc.Stat target : targets.get()) {
-      ask(target, signal);
+    if (!end(targets, signal, grace, KILL_PATIENCE)) {
+      throw new ProcessException(
+          "%s still there %s after SIGKILL: stuck in the kernel, check its disk or mount"
+              .formatted(targets.get(), KILL_PATIENCE));
     }
-    if (gone(targets, grace)) {
-      return;
-    }
-    long end = System.nanoTime() + KILL_PATIENCE.toNanos();
-    while (System.nanoTime() < end) {
-      targets.get().forEach(ProcessKiller::kill);
-      if (gone(targets, POLL)) {
-        return;
+  }
+
+  /**
+   * Asks processes to end and kills those that are left after the grace, also those that come
+   * meanwhile; without a grace it kills at once.
+   *
+   * @param patience how long those that are killed may take
+   * @return whether all are gone
+   */
+  static boolean end(
+      Supplier<List<Proc.Stat>> targets, StopSignal signal, Duration grace, Duration patience)
+      throws InterruptedException {
+    if (grace.isPositive()) {
+      for (Proc.Stat target : targets.get()) {
+        ask(target, signal);
+      }
+      if (gone(targets, grace)) {
+        return true;
       }
     }
-    throw new ProcessException(
-        "%s still there %s after SIGKILL: stuck in the kernel, check its disk or mount"
-            .formatted(targets.get(), KILL_PATIENCE));
+    long end = System.nanoTime() + patience.toNanos();
+    do {
+      targets.get().forEach(ProcessKiller::kill);
+      if (gone(targets, POLL)) {
+        return true;
+      }
+    } while (System.nanoTime() - end < 0);
+    return false;
   }
 
   private static boolean gone(Supplier<List<Proc.Stat>> targets, Duration within)

@@ -1,6 +1,7 @@
 package dev.polis.process;
 
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -52,10 +53,22 @@ public final class ProcessRecords {
   /** Ends the process alone. */
   static void stopMain(ProcessRecord record) throws InterruptedException {
     if (record.alive()) {
-      ProcessKiller.end(
-          new Proc.Stat(record.pid(), 'S', record.pid(), 1, record.startTicks()),
-          record.stopSignal(),
-          record.grace());
+      ProcessKiller.end(main(record), record.stopSignal(), record.grace());
     }
+  }
+
+  /**
+   * Asks the process alone to end, and kills it if it does not in time; does not wait for one that
+   * is stuck in the kernel. Its record stays.
+   */
+  public static void end(ProcessRecord record, Duration grace) throws InterruptedException {
+    if (record.alive()) {
+      ProcessKiller.end(
+          ProcessKiller.only(main(record)), record.stopSignal(), grace, Duration.ZERO);
+    }
+  }
+
+  private static Proc.Stat main(ProcessRecord record) {
+    return new Proc.Stat(record.pid(), 'S', record.pid(), 1, record.startTicks());
   }
 }

@@ -34,6 +34,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class ProcessesTest {
   private static final Duration PATIENCE = Duration.ofSeconds(20);
@@ -176,9 +177,10 @@ class ProcessesTest {
     }
   }
 
-  @Test
-  @DisplayName("a stop sends the signal of the spec")
-  void stopSignal() throws Exception {
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  @DisplayName("a stop sends the signal of the spec, whether the node runs or not")
+  void stopSignal(boolean runs) throws Exception {
     Path said = directory.resolve("said.txt");
     String script =
         "trap 'echo INT >%s; exit' INT; trap '' TERM; echo ready >%s; while :; do sleep 0.05; done"
@@ -189,7 +191,11 @@ class ProcessesTest {
     try (var manager = open()) {
       manager.ensure(spec.withStopSignal(StopSignal.INT));
       Await.until(PATIENCE, "the child to be ready", () -> Files.exists(said));
-      manager.stop(spec.name());
+      if (runs) {
+        manager.stop(spec.name());
+      } else {
+        ProcessRecords.end(manager.records().getFirst(), PATIENCE);
+      }
       assertEquals("INT\n", Files.readString(said));
       assertEquals(List.of(), children.alive());
     }

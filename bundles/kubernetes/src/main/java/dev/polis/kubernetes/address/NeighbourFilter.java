@@ -1,13 +1,12 @@
 package dev.polis.kubernetes.address;
 
 import dev.polis.process.Commands;
+import dev.polis.process.Nft;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.List;
 import java.util.Optional;
 
 /**
@@ -46,7 +45,7 @@ final class NeighbourFilter {
       delete table arp %1$s
       """;
 
-  private final Path tools;
+  private final Path programs;
   private final InetAddress address;
 
   /**
@@ -55,7 +54,7 @@ final class NeighbourFilter {
    * @param programs the folder with Kubernetes' programs; nft is taken from there if it is there
    */
   NeighbourFilter(Path programs, InetAddress address) {
-    this.tools = programs.resolve("root/usr");
+    this.programs = programs;
     this.address = address;
   }
 
@@ -74,7 +73,7 @@ final class NeighbourFilter {
     byte[] input =
         rules.formatted("polis_" + text.replace('.', '_'), text).getBytes(StandardCharsets.UTF_8);
     try {
-      Commands.Result result = new Commands().run(within, command(), input);
+      Commands.Result result = new Commands().run(within, Nft.command(programs, "-f", "-"), input);
       return result.ok()
           ? Optional.empty()
           : Optional.of(
@@ -83,15 +82,5 @@ final class NeighbourFilter {
       return Optional.of(
           "neighbours would reach %s, as nft cannot be run: %s".formatted(text, e.getMessage()));
     }
-  }
-
-  private List<String> command() {
-    Path unpacked = tools.resolve("sbin/nft");
-    if (!Files.isExecutable(unpacked)) {
-      return List.of("nft", "-f", "-");
-    }
-    // Debian's package is unpacked beside its libraries.
-    String libraries = "LD_LIBRARY_PATH=" + tools.resolve("lib/x86_64-linux-gnu");
-    return List.of("env", libraries, unpacked.toString(), "-f", "-");
   }
 }

@@ -21,6 +21,7 @@ import dev.polis.kubernetes.pki.KubeLifetimes;
 import dev.polis.kubernetes.settings.KubernetesAddresses;
 import dev.polis.kubernetes.settings.KubernetesPrograms;
 import dev.polis.kubernetes.settings.KubernetesSettings;
+import dev.polis.logtree.convert.KlogConverter;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.NodeId;
 import dev.polis.pki.PkiException;
@@ -265,7 +266,9 @@ public final class ControlPlane {
 
     private void start(ProcessSpec spec, ControlProbe probe) {
       context.run(
-          spec.name(), new ControlProcess(parts.processes(), spec, probe, parts.health(), ROLE));
+          spec.name(),
+          new ControlProcess(
+              parts.processes(), spec, probe, parts.health(), ROLE, new KlogConverter()));
     }
 
     private void awaitReady(KubeClient api) throws InterruptedException {

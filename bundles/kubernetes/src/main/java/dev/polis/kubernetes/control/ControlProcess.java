@@ -3,7 +3,6 @@ package dev.polis.kubernetes.control;
 import dev.polis.health.HealthCondition;
 import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthScope;
-import dev.polis.logtree.convert.KlogConverter;
 import dev.polis.logtree.convert.LineConverter;
 import dev.polis.process.ChildPlan;
 import dev.polis.process.ChildProgram;
@@ -18,8 +17,18 @@ import java.time.Duration;
 /**
  * Runs one of Kubernetes' programs as a child process: starts or adopts it, publishes when it does
  * not answer, and ends one that hangs, so that it is started again.
+ *
+ * @param role whose health it belongs to
+ * @param converter of its log's format
  */
-public final class ControlProcess implements Task {
+public record ControlProcess(
+    ProcessManager processes,
+    ProcessSpec spec,
+    ControlProbe probe,
+    HealthRegistry health,
+    String role,
+    LineConverter converter)
+    implements Task {
 
   /** The condition of a program that was never ready since this code runs. */
   private static final String STARTING = "kubernetes-program-starting";
@@ -37,43 +46,6 @@ public final class ControlProcess implements Task {
           Duration.ofSeconds(6),
           ChildPlan.Patience.HANGING,
           Duration.ofMinutes(4));
-
-  private final ProcessManager processes;
-  private final ProcessSpec spec;
-  private final ControlProbe probe;
-  private final HealthRegistry health;
-  private final String role;
-  private final LineConverter converter;
-
-  /**
-   * Makes the task of one program.
-   *
-   * @param role whose health it belongs to
-   */
-  ControlProcess(
-      ProcessManager processes,
-      ProcessSpec spec,
-      ControlProbe probe,
-      HealthRegistry health,
-      String role) {
-    this(processes, spec, probe, health, role, new KlogConverter());
-  }
-
-  /** Makes the task of one program that has a log format of its own. */
-  public ControlProcess(
-      ProcessManager processes,
-      ProcessSpec spec,
-      ControlProbe probe,
-      HealthRegistry health,
-      String role,
-      LineConverter converter) {
-    this.processes = processes;
-    this.spec = spec;
-    this.probe = probe;
-    this.health = health;
-    this.role = role;
-    this.converter = converter;
-  }
 
   @Override
   public void run(Context context) throws Exception {

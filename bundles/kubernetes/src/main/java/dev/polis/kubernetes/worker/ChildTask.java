@@ -23,7 +23,16 @@ import java.util.Optional;
  * certificates are there, and what else it needs. One that runs already is adopted without a wait,
  * and one that does not answer any more is started again.
  */
-final class ChildTask implements Task {
+record ChildTask(
+    ProcessManager processes,
+    Value<ContainersStatus> runtime,
+    Value<WorkerCredentials> credentials,
+    Preparation preparation,
+    ApiServerWait api,
+    Probe probe,
+    HealthRegistry health,
+    LineConverter converter)
+    implements Task {
 
   /** A program that is well answers within milliseconds; a probe may take a second at most. */
   private static final Duration ANSWER = Duration.ofSeconds(1);
@@ -59,34 +68,6 @@ final class ChildTask implements Task {
         return Optional.empty();
       }
     }
-  }
-
-  private final ProcessManager processes;
-  private final Value<ContainersStatus> runtime;
-  private final Value<WorkerCredentials> credentials;
-  private final Preparation preparation;
-  private final ApiServerWait api;
-  private final Probe probe;
-  private final HealthRegistry health;
-  private final LineConverter converter;
-
-  ChildTask(
-      ProcessManager processes,
-      Value<ContainersStatus> runtime,
-      Value<WorkerCredentials> credentials,
-      Preparation preparation,
-      ApiServerWait api,
-      Probe probe,
-      HealthRegistry health,
-      LineConverter converter) {
-    this.processes = processes;
-    this.runtime = runtime;
-    this.credentials = credentials;
-    this.preparation = preparation;
-    this.api = api;
-    this.probe = probe;
-    this.health = health;
-    this.converter = converter;
   }
 
   @Override

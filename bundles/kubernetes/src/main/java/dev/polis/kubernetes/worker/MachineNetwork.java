@@ -4,6 +4,7 @@ import dev.polis.api.containers.Isolation;
 import dev.polis.api.containers.Sandbox;
 import dev.polis.logtree.Log;
 import dev.polis.process.Commands;
+import dev.polis.process.Nft;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
@@ -61,7 +62,7 @@ final class MachineNetwork {
     for (List<String> command :
         List.of(
             List.of(plan.programs().program(ProxyFiles.NAME).toString(), "--cleanup"),
-            Commands.located(List.of("nft", withoutPluginTables())),
+            Nft.command(plan.programs().folder(), withoutPluginTables()),
             List.of("ip", "link", "delete", PodNetworkFiles.BRIDGE),
             List.of("ip", "address", "delete", dnsAddress(), "dev", "lo"))) {
       try {

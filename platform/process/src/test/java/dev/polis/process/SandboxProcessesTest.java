@@ -1,4 +1,4 @@
-package dev.polis.containers;
+package dev.polis.process;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
@@ -12,7 +12,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-class NamespaceProcessesTest {
+class SandboxProcessesTest {
 
   private static final Path SLEEP = Path.of("/bin/sleep");
 
@@ -39,7 +39,7 @@ class NamespaceProcessesTest {
       for (Process process : List.of(here, elsewhere)) {
         awaitProgram(process, program);
       }
-      assertEquals(Set.of(here.pid()), NamespaceProcesses.running(program));
+      assertEquals(Set.of(here.pid()), SandboxProcesses.running(program));
     } finally {
       here.destroyForcibly();
       elsewhere.destroyForcibly();

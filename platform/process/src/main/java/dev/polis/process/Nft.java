@@ -1,0 +1,31 @@
+package dev.polis.process;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+
+/** Finds the program nft. */
+public final class Nft {
+
+  private Nft() {}
+
+  /**
+   * Returns how nft is called: as it was unpacked beside its libraries, or else as the machine's
+   * own.
+   *
+   * @param programs the folder with Kubernetes' programs, in which it may be
+   */
+  public static List<String> command(Path programs, String... arguments) {
+    Path tools = programs.resolve("root/usr");
+    Path unpacked = tools.resolve("sbin/nft");
+    List<String> program =
+        Files.isExecutable(unpacked)
+            ? List.of(
+                "env",
+                "LD_LIBRARY_PATH=" + tools.resolve("lib/x86_64-linux-gnu"),
+                unpacked.toString())
+            : List.of("nft");
+    return Stream.concat(program.stream(), Stream.of(arguments)).toList();
+  }
+}
