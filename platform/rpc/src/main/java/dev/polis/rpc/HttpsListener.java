@@ -17,7 +17,7 @@ import javax.net.ssl.SSLParameters;
  * listener at the same address: from then on it gets all requests, on the same open port, and when
  * it is closed first the one before gets them again. Connections end with the last listener.
  */
-public final class HttpsListener implements ListenerTask.Open, AutoCloseable {
+public final class HttpsListener implements AutoCloseable {
 
   private final TlsListener listener;
 
@@ -49,7 +49,6 @@ public final class HttpsListener implements ListenerTask.Open, AutoCloseable {
   }
 
   /** Returns where it listens. */
-  @Override
   public InetSocketAddress address() {
     return listener.address();
   }
@@ -65,7 +64,6 @@ public final class HttpsListener implements ListenerTask.Open, AutoCloseable {
    *
    * @param keep how long at most; requests wait meanwhile
    */
-  @Override
   public void close(Duration keep) {
     listener.close(keep);
   }

@@ -8,7 +8,6 @@ import dev.polis.supervision.RestartRequest;
 import dev.polis.supervision.Task;
 import java.io.IOException;
 import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -39,7 +38,18 @@ public final class HttpsTask<N> implements Task {
       String announcement,
       Supplier<SSLContext> context,
       SSLParameters parameters,
-      Function<Log, HttpHandler> handler) {}
+      Function<Log, HttpHandler> handler) {
+
+    private TlsTask.Service overTls() {
+      return new TlsTask.Service(
+          pid,
+          port,
+          announcement,
+          context,
+          parameters,
+          log -> new HttpRequests(handler.apply(log)));
+    }
+  }
 
   /** Waits for something. */
   @FunctionalInterface
@@ -47,7 +57,7 @@ public final class HttpsTask<N> implements Task {
     void await() throws InterruptedException;
   }
 
-  private final ListenerTask<N> task;
+  private final TlsTask<N> task;
 
   /**
    * Creates a task that serves nothing yet.
@@ -61,16 +71,10 @@ public final class HttpsTask<N> implements Task {
       Readiness credentials,
       Value<N> network,
       Function<N, Optional<InetAddress>> address) {
-    this(
-        new ListenerTask<>(
-            service.announcement(),
-            (here, log) -> open(service, here, log),
-            credentials::await,
-            network,
-            address));
+    this(new TlsTask<>(service.overTls(), credentials, network, address));
   }
 
-  private HttpsTask(ListenerTask<N> task) {
+  private HttpsTask(TlsTask<N> task) {
     this.task = task;
   }
 
@@ -86,15 +90,5 @@ public final class HttpsTask<N> implements Task {
   @Override
   public void run(Context context) throws InterruptedException, IOException, RestartRequest {
     task.run(context);
-  }
-
-  private static HttpsListener open(Service service, InetAddress here, Log log) throws IOException {
-    return HttpsListener.open(
-        service.pid(),
-        new InetSocketAddress(here, service.port()),
-        service.context().get(),
-        service.parameters(),
-        service.handler().apply(log),
-        log);
   }
 }

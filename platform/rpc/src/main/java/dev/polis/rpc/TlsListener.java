@@ -15,7 +15,7 @@ import javax.net.ssl.SSLParameters;
  * instance opens a listener at the same address: from then on it answers the next request of each
  * connection. Connections end with the last listener.
  */
-public final class TlsListener implements ListenerTask.Open, AutoCloseable {
+public final class TlsListener implements AutoCloseable {
 
   private final TlsPort port;
   private final PortTenant<TlsHandler> tenant;
@@ -51,7 +51,6 @@ public final class TlsListener implements ListenerTask.Open, AutoCloseable {
   }
 
   /** Returns where it listens. */
-  @Override
   public InetSocketAddress address() {
     return port.address();
   }
@@ -67,7 +66,6 @@ public final class TlsListener implements ListenerTask.Open, AutoCloseable {
    *
    * @param keep how long at most; requests wait meanwhile
    */
-  @Override
   public void close(Duration keep) {
     port.leave(tenant, keep);
   }

@@ -1,6 +1,8 @@
 package dev.polis.rpc;
 
+import dev.polis.boot.StopReason;
 import dev.polis.event.Value;
+import dev.polis.event.Watcher;
 import dev.polis.logtree.Log;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.RestartRequest;
@@ -8,6 +10,7 @@ import dev.polis.supervision.Task;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.time.Duration;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -15,12 +18,18 @@ import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLParameters;
 
 /**
- * Keeps a {@link TlsListener} open at the node's address, as {@link HttpsTask} does with an {@link
- * HttpsListener}.
+ * Keeps a {@link TlsListener} open at the node's address, as a supervised task: waits until the
+ * node has credentials and an address, and asks to be started anew when the address changes.
  *
  * @param <N> the status that tells the address
  */
 public final class TlsTask<N> implements Task {
+
+  /**
+   * How long a port that is kept stays open for the next run: a plugin of a role is stopped before
+   * the next one starts, which takes a fraction of a second.
+   */
+  private static final Duration FOR_THE_NEXT = Duration.ofSeconds(3);
 
   /**
    * What is served, and how.
@@ -40,7 +49,11 @@ public final class TlsTask<N> implements Task {
       SSLParameters parameters,
       Function<Log, TlsHandler> handler) {}
 
-  private final ListenerTask<N> task;
+  private final Service service;
+  private final HttpsTask.Readiness credentials;
+  private final Value<N> network;
+  private final Function<N, Optional<InetAddress>> address;
+  private final boolean kept;
 
   /**
    * Creates a task that serves nothing yet.
@@ -54,17 +67,20 @@ public final class TlsTask<N> implements Task {
       HttpsTask.Readiness credentials,
       Value<N> network,
       Function<N, Optional<InetAddress>> address) {
-    this(
-        new ListenerTask<>(
-            service.announcement(),
-            (here, log) -> open(service, here, log),
-            credentials::await,
-            network,
-            address));
+    this(service, credentials, network, address, false);
   }
 
-  private TlsTask(ListenerTask<N> task) {
-    this.task = task;
+  private TlsTask(
+      Service service,
+      HttpsTask.Readiness credentials,
+      Value<N> network,
+      Function<N, Optional<InetAddress>> address,
+      boolean kept) {
+    this.service = service;
+    this.credentials = credentials;
+    this.network = network;
+    this.address = address;
+    this.kept = kept;
   }
 
   /**
@@ -72,16 +88,29 @@ public final class TlsTask<N> implements Task {
    * replaced. For one that ends before the next one begins, such as the run of a role.
    */
   public TlsTask<N> keepingItsPort() {
-    return new TlsTask<>(task.keepingItsPort());
+    return new TlsTask<>(service, credentials, network, address, true);
   }
 
   /** Serves until cancelled. */
   @Override
   public void run(Context context) throws InterruptedException, IOException, RestartRequest {
-    task.run(context);
+    credentials.await();
+    try (Watcher<N> watcher = network.watch()) {
+      N status = watcher.get(each -> address.apply(each).isPresent());
+      InetAddress here = address.apply(status).orElseThrow();
+      TlsListener listener = open(here, context.log());
+      try {
+        context.log().info(service.announcement(), text(listener.address()));
+        context.healthy();
+        watcher.get(each -> !address.apply(each).equals(Optional.of(here)));
+        throw new RestartRequest("the node's address is no longer " + here.getHostAddress());
+      } finally {
+        listener.close(kept && replaced(context) ? FOR_THE_NEXT : Duration.ZERO);
+      }
+    }
   }
 
-  private static TlsListener open(Service service, InetAddress here, Log log) throws IOException {
+  private TlsListener open(InetAddress here, Log log) throws IOException {
     return TlsListener.open(
         service.pid(),
         new InetSocketAddress(here, service.port()),
@@ -89,5 +118,14 @@ public final class TlsTask<N> implements Task {
         service.parameters(),
         service.handler().apply(log),
         log);
+  }
+
+  /** Returns whether another instance of this code is expected to serve at the same port. */
+  private static boolean replaced(Context context) {
+    return context.stopReason().equals(Optional.of(StopReason.CODE_REPLACED));
+  }
+
+  private static String text(InetSocketAddress at) {
+    return at.getAddress().getHostAddress() + ":" + at.getPort();
   }
 }

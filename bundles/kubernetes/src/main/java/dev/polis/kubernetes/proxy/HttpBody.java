@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
 import java.util.regex.Pattern;
@@ -37,8 +38,8 @@ sealed interface HttpBody {
   /** A petabyte, in decimal digits; more is an attempt to overflow. */
   Pattern LENGTH = Pattern.compile("[0-9]{1,15}");
 
-  /** A chunk's length. */
-  Pattern CHUNK_LENGTH = Pattern.compile("[0-9A-Fa-f]{1,15}");
+  /** Of a chunk's length, which is positive then as a long. */
+  int MOST_DIGITS = 15;
 
   /**
    * Returns the body of a request.
@@ -139,23 +140,17 @@ sealed interface HttpBody {
     }
   }
 
+  /** Passes chunks on as they are cut, so that a record of TLS that comes is one that goes. */
   private static void chunks(InputStream in, OutputStream out, Runnable progress)
       throws IOException {
-    byte[] buffer = new byte[BUFFER];
-    for (long left = length(in); left > 0; left = length(in)) {
-      while (left > 0) {
-        progress.run();
-        int read = in.read(buffer, 0, (int) Math.min(buffer.length, left));
-        if (read < 0) {
-          throw new EOFException("the body ended within a chunk");
-        }
-        left -= read;
-        chunk(buffer, read, out);
-        flushIfIdle(in, out);
-      }
-      if (!line(in).isEmpty()) {
+    HttpHead.Reader lines = new HttpHead.Reader(in, LONGEST_LINES);
+    for (long length = length(lines); length > 0; length = length(lines)) {
+      begin(length, out);
+      exactly(length, in, out, progress);
+      if (!lines.lineOfItsOwn().isEmpty()) {
         throw HttpSyntaxException.bad("a chunk is longer than it says");
       }
+      finish(out);
       flushIfIdle(in, out);
     }
     skipTrailers(in);
@@ -166,16 +161,20 @@ sealed interface HttpBody {
     byte[] buffer = new byte[BUFFER];
     progress.run();
     for (int read = in.read(buffer); read >= 0; read = in.read(buffer)) {
-      chunk(buffer, read, out);
+      begin(read, out);
+      out.write(buffer, 0, read);
+      finish(out);
       flushIfIdle(in, out);
       progress.run();
     }
     end(out);
   }
 
-  private static void chunk(byte[] bytes, int length, OutputStream out) throws IOException {
-    out.write((Integer.toHexString(length) + "\r\n").getBytes(StandardCharsets.ISO_8859_1));
-    out.write(bytes, 0, length);
+  private static void begin(long chunk, OutputStream out) throws IOException {
+    out.write((Long.toHexString(chunk) + "\r\n").getBytes(StandardCharsets.ISO_8859_1));
+  }
+
+  private static void finish(OutputStream out) throws IOException {
     out.write('\r');
     out.write('\n');
   }
@@ -191,13 +190,15 @@ sealed interface HttpBody {
   }
 
   /** Reads the length of the next chunk; refuses extensions, which no client uses. */
-  private static long length(InputStream in) throws IOException {
-    String digits = line(in);
-    if (!CHUNK_LENGTH.matcher(digits).matches()) {
+  private static long length(HttpHead.Reader lines) throws IOException {
+    String digits = lines.lineOfItsOwn();
+    if (digits.isEmpty()
+        || digits.length() > MOST_DIGITS
+        || !digits.chars().allMatch(HexFormat::isHexDigit)) {
       throw HttpSyntaxException.bad(
           "a chunk says \"%s\", which is no length".formatted(HttpHead.printable(digits)));
     }
-    return Long.parseLong(digits, 16);
+    return HexFormat.fromHexDigitsToLong(digits);
   }
 
   /** Reads the fields behind the last chunk, which are not passed on, but have to be fields. */
@@ -206,9 +207,5 @@ sealed interface HttpBody {
     for (String next = reader.line(); !next.isEmpty(); next = reader.line()) {
       HttpHead.field(next);
     }
-  }
-
-  private static String line(InputStream in) throws IOException {
-    return new HttpHead.Reader(in, LONGEST_LINES).line();
   }
 }

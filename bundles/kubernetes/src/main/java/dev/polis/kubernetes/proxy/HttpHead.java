@@ -204,11 +204,19 @@ record HttpHead(String line, List<Field> fields) {
 
     private final InputStream in;
     private final byte[] block = new byte[BLOCK];
+    private final int most;
     private int left;
 
     Reader(InputStream in, int most) {
       this.in = in;
+      this.most = most;
       this.left = most;
+    }
+
+    /** Reads a line that may have as many bytes as all other ones together. */
+    String lineOfItsOwn() throws IOException {
+      left = most;
+      return line();
     }
 
     /** Reads a line, without its end. */
