@@ -100,7 +100,7 @@ public final class TlsTask<N> implements Task {
       InetAddress here = address.apply(status).orElseThrow();
       TlsListener listener = open(here, context.log());
       try {
-        context.log().info(service.announcement(), text(listener.address()));
+        context.log().info(service.announcement(), HostPort.of(listener.address()));
         context.healthy();
         watcher.get(each -> !address.apply(each).equals(Optional.of(here)));
         throw new RestartRequest("the node's address is no longer " + here.getHostAddress());
@@ -123,9 +123,5 @@ public final class TlsTask<N> implements Task {
   /** Returns whether another instance of this code is expected to serve at the same port. */
   private static boolean replaced(Context context) {
     return context.stopReason().equals(Optional.of(StopReason.CODE_REPLACED));
-  }
-
-  private static String text(InetSocketAddress at) {
-    return at.getAddress().getHostAddress() + ":" + at.getPort();
   }
 }
