@@ -90,7 +90,7 @@ final class ConsensusRun implements Task {
       state.starting("etcd to answer at " + member.line().clientUrl());
       // Makes root's key, certificate and TLS context, while etcd starts.
       try (EtcdClient root = EtcdClient.connect(member.rootAccess())) {
-        EtcdProcess.awaitReady(etcd, parts);
+        etcd.awaitReady(parts.settings().ready());
         state.starting("users and roles in etcd");
         MemberSetup setup = new MemberSetup(parts, member, root, context.log());
         MemberAccess access = complete(setup, etcd);

@@ -58,12 +58,7 @@ final class EtcdHttp {
 
   /** Returns whether etcd answers, from its memory and whatever it says. */
   static boolean answers(ManagedProcess etcd) {
-    try {
-      LocalHttp.get(socket(etcd), "/health?serializable=true", ANSWER_PATIENCE, MOST_BYTES);
-      return true;
-    } catch (IOException silent) {
-      return false;
-    }
+    return LocalHttp.status(socket(etcd), "/health?serializable=true", ANSWER_PATIENCE).isPresent();
   }
 
   private static boolean isHealthy(String answer) {

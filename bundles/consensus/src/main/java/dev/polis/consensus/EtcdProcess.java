@@ -29,10 +29,6 @@ final class EtcdProcess implements ChildProgram {
   /** The code of the condition of an etcd that does not answer. */
   static final String SILENT = "etcd-silent";
 
-  // etcd opens its socket some 60 ms after its start, and answers there once it serves: only the
-  // time until then is polled for, and a failed connection to a unix socket costs microseconds.
-  private static final Duration READY_POLL = Duration.ofMillis(10);
-
   /** Two questions may be missed on a busy machine. */
   private static final ChildPlan.Patience PATIENCE =
       ChildPlan.Patience.of(Duration.ofSeconds(2), Duration.ofSeconds(5));
@@ -78,16 +74,7 @@ final class EtcdProcess implements ChildProgram {
         .withFingerprint(line.binary().digest());
   }
 
-  /**
-   * Waits until etcd is healthy, by its own account.
-   *
-   * @throws dev.polis.process.ProcessException if it ends before, or takes longer than the settings
-   *     allow
-   */
-  static void awaitReady(Child etcd, MemberParts parts) throws IOException, InterruptedException {
-    etcd.awaitReady(parts.settings().ready(), READY_POLL);
-  }
-
+  /** Etcd is ready when it is healthy, by its own account. */
   @Override
   public boolean ready(ManagedProcess etcd) {
     Optional<String> found = EtcdHttp.problem(etcd);

@@ -103,7 +103,7 @@ class ConsensusCrashTest {
       if (last == Step.ETCD_STARTED) {
         return;
       }
-      EtcdProcess.awaitReady(etcd, parts);
+      etcd.awaitReady(parts.settings().ready());
       if (last == Step.ETCD_READY) {
         return;
       }

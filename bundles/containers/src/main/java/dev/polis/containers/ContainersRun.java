@@ -24,9 +24,6 @@ import java.util.concurrent.CancellationException;
  */
 final class ContainersRun implements Task {
 
-  // It is up after about 150 ms, so that a slower pace would be most of the wait.
-  private static final Duration READY_POLL = Duration.ofMillis(20);
-
   /** Its end is an event; this is how often its answers and the sandbox are looked at. */
   private static final Duration PACE = Duration.ofSeconds(1);
 
@@ -76,7 +73,7 @@ final class ContainersRun implements Task {
     try (Child containerd = containerd(programs, holder, running)) {
       context.log().info("containerd %s %s", programs.containerd(), containerd.text());
       context.run("log", log -> containerd.deliverLog(log, parts.logName()));
-      containerd.awaitReady(parts.settings().ready(), READY_POLL);
+      containerd.awaitReady(parts.settings().ready());
       ImageStore images = ContainersParts.images(parts, sandbox, programs);
       if (!containerd.process().adopted()) {
         images.requireCri();

@@ -214,12 +214,7 @@ final class NodeExporter implements MetricsExporter {
     /** Its first page costs nothing, unlike its metrics. */
     @Override
     public boolean answers(ManagedProcess process) {
-      try {
-        LocalHttp.get(address, "/", ANSWER, MOST_BYTES);
-        return true;
-      } catch (IOException silent) {
-        return false;
-      }
+      return LocalHttp.status(address, "/", ANSWER).isPresent();
     }
 
     @Override

@@ -20,6 +20,12 @@ public final class Child implements AutoCloseable {
   /** A child that is silent is asked once a second, so that its next answer is noticed soon. */
   private static final Duration AGAIN = Duration.ofSeconds(1);
 
+  /**
+   * etcd is ready some 60 ms after its start, containerd after 150 ms. Only the time until then is
+   * polled for, and a failed connection costs microseconds.
+   */
+  private static final Duration READY_POLL = Duration.ofMillis(10);
+
   private final ProcessManager processes;
   private final ChildPlan plan;
   private final ManagedProcess process;
@@ -80,13 +86,12 @@ public final class Child implements AutoCloseable {
   /**
    * Waits until it is ready.
    *
-   * @param pause between two questions
    * @throws ProcessException if it ends before, or takes longer
    */
-  public void awaitReady(Duration within, Duration pause) throws IOException, InterruptedException {
+  public void awaitReady(Duration within) throws IOException, InterruptedException {
     long deadline = System.nanoTime() + within.toNanos();
     while (!ready()) {
-      if (hasEnded(pause)) {
+      if (hasEnded(READY_POLL)) {
         throw explained("%s ended before it was ready (%s)".formatted(process.name(), end()));
       }
       if (System.nanoTime() - deadline > 0) {

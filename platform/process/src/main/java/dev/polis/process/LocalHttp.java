@@ -26,6 +26,10 @@ import java.util.Optional;
 public final class LocalHttp {
 
   private static final int BUFFER_BYTES = 16 << 10;
+
+  /** A page that says how a program is has some hundred bytes. */
+  private static final int SHORT_ANSWER = 64 << 10;
+
   private static final int HEXADECIMAL = 16;
   private static final String LINE_END = "\r\n";
 
@@ -70,6 +74,18 @@ public final class LocalHttp {
         channel.write(request);
       }
       return parse(readAll(channel, key, deadline, within, mostBytes));
+    }
+  }
+
+  /**
+   * Asks whether the program answers, and what: returns the status; empty if no answer came in
+   * time.
+   */
+  public static Optional<Integer> status(SocketAddress program, String path, Duration within) {
+    try {
+      return Optional.of(get(program, path, within, SHORT_ANSWER).status());
+    } catch (IOException silent) {
+      return Optional.empty();
     }
   }
 

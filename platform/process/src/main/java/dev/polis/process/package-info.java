@@ -37,6 +37,10 @@
  * does not answer, with what the kernel knows of it ({@link dev.polis.process.Silence}), end one
  * that hangs, and quote the {@link dev.polis.process.LastWords} of one that has ended.
  *
+ * <p>What lives in a sandbox is no child of the node. The organ that makes sandboxes, and a stop of
+ * a node that was killed, find and end it with {@link dev.polis.process.SandboxProcesses} and
+ * {@link dev.polis.process.Cgroup}.
+ *
  * <p>Not promised: the exit code of an adopted process, which only its parent learns; resource
  * limits (no cgroups are made, the kernel at hand may offer none to write to); lines written in the
  * instant of a log's truncation, see {@link dev.polis.process.LogTail}; finding a descendant that

@@ -112,7 +112,7 @@ class ChildTest {
   @DisplayName("a child that hangs is ended, and the reason quotes its log and the hint")
   void hangs() throws Exception {
     try (Child child = child(SLEEPER, SOON, LONG)) {
-      child.awaitReady(LONG, SOON);
+      child.awaitReady(LONG);
       Await.until("its log", () -> child.process().log().toFile().length() > 0);
       program.answers = false;
 
@@ -142,15 +142,14 @@ class ChildTest {
   void notReady() throws Exception {
     program.ready = false;
     try (Child first = child("echo old; exit 3", LONG, LONG)) {
-      ProcessException ended =
-          assertThrows(ProcessException.class, () -> first.awaitReady(LONG, SOON));
+      ProcessException ended = assertThrows(ProcessException.class, () -> first.awaitReady(LONG));
       assertEquals(
           "child ended before it was ready (exit code 3); a hint; its log says: old",
           ended.getMessage());
     }
     try (Child second = child("exec sleep 1000", LONG, LONG)) {
       ProcessException late =
-          assertThrows(ProcessException.class, () -> second.awaitReady(Duration.ZERO, SOON));
+          assertThrows(ProcessException.class, () -> second.awaitReady(Duration.ZERO));
       assertEquals(
           "%s is not ready after 0 s; a hint; its log says: it has logged nothing"
               .formatted(second.process()),

@@ -20,6 +20,7 @@ import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Optional;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -95,6 +96,7 @@ class LocalHttpTest {
       assertArrayEquals(sent, answer.body());
       assertEquals("", answer.contentType());
       assertEquals(404, LocalHttp.get(server.getAddress(), "/", PATIENCE, ENOUGH).status());
+      assertEquals(Optional.of(404), LocalHttp.status(server.getAddress(), "/", PATIENCE));
     } finally {
       server.stop(0);
     }
@@ -151,5 +153,6 @@ class LocalHttpTest {
       assertTrue(late.getMessage().contains("within 200 ms"), late::getMessage);
     }
     assertThrows(IOException.class, () -> LocalHttp.get(address, "/", PATIENCE, ENOUGH));
+    assertEquals(Optional.empty(), LocalHttp.status(address, "/", PATIENCE));
   }
 }

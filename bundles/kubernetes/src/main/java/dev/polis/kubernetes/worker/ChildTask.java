@@ -37,8 +37,6 @@ record ChildTask(
   /** A program that is well answers within milliseconds; a probe may take a second at most. */
   private static final Duration ANSWER = Duration.ofSeconds(1);
 
-  private static final int MOST_BYTES = 64 << 10;
-
   /** Writes what the program reads, and says how it is started. */
   @FunctionalInterface
   interface Preparation {
@@ -62,11 +60,7 @@ record ChildTask(
     }
 
     private Optional<Integer> status() {
-      try {
-        return Optional.of(LocalHttp.get(at, path, ANSWER, MOST_BYTES).status());
-      } catch (IOException silent) {
-        return Optional.empty();
-      }
+      return LocalHttp.status(at, path, ANSWER);
     }
   }
 
