@@ -21,7 +21,8 @@ import java.util.Optional;
  * Sends one HTTP request to a program of this machine, at a unix socket or a loopback port.
  *
  * <p>Why not the JDK's client: it cannot connect to a unix socket, and it keeps a thread of its own
- * between two requests.
+ * between two requests. Why not Netty's codec: it loads 400 classes for its first answer, which is
+ * that of etcd when a node starts, and saves a third of this class.
  */
 public final class LocalHttp {
 

@@ -12,8 +12,11 @@ import java.security.cert.X509Certificate;
 import java.time.Duration;
 
 /**
- * Reads the requests of HTTP/1.1 from a connection, and has a handler answer each. The JDK's own
- * server cannot be used at a port that strangers reach: it counts connections, not whose they are.
+ * Reads the requests of HTTP/1.1 from a connection, and has a handler answer each.
+ *
+ * <p>Why not the JDK's own server: at a port that strangers reach it counts connections, not whose
+ * they are. Why not Netty's codec: it reads ahead, and what it has of the next request would be
+ * lost with a handler that is replaced.
  */
 final class HttpRequests implements TlsHandler {
   /** Requests of our clients are far below; more is an attack on the memory. */
