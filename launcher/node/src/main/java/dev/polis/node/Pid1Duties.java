@@ -9,7 +9,8 @@ import java.util.function.Consumer;
 final class Pid1Duties implements AutoCloseable {
   private final ChildReaper reaper;
 
-  private Pid1Duties(ChildReaper reaper) {
+  /** Has the duties without signals of the operating system. */
+  Pid1Duties(ChildReaper reaper) {
     this.reaper = reaper;
   }
 
@@ -25,11 +26,6 @@ final class Pid1Duties implements AutoCloseable {
     }
     duties.start();
     return duties;
-  }
-
-  /** Returns the duties for tests: without signals of the operating system. */
-  static Pid1Duties over(ChildReaper reaper) {
-    return new Pid1Duties(reaper);
   }
 
   void start() {

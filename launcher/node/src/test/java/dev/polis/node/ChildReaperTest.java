@@ -46,7 +46,7 @@ class ChildReaperTest {
   @Test
   @DisplayName("SEED-15 SIGURG is ignored, SIGUSR1 is logged")
   void seed15_otherSignals() {
-    Pid1Duties duties = Pid1Duties.over(reaper);
+    Pid1Duties duties = new Pid1Duties(reaper);
 
     duties.handle("URG", logged::add);
     duties.handle("CHLD", logged::add);

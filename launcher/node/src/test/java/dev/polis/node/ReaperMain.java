@@ -47,7 +47,7 @@ public final class ReaperMain {
             return done;
           }
         };
-    try (Pid1Duties duties = Pid1Duties.over(new ChildReaper(counting, System.out::println))) {
+    try (Pid1Duties duties = new Pid1Duties(new ChildReaper(counting, System.out::println))) {
       Signals.on("CHLD", name -> duties.handle(name, System.out::println));
       duties.start();
       // The shell ends at once; its orphaned child ends a little later.

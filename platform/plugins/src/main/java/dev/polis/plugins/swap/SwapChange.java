@@ -71,9 +71,4 @@ record SwapChange(
         .flatMap(each -> each)
         .collect(Collectors.toSet());
   }
-
-  /** Whether nothing has to be done. */
-  boolean isEmpty() {
-    return coming.isEmpty() && going.isEmpty() && configured.isEmpty();
-  }
 }
