@@ -229,7 +229,7 @@ final class LocalFollowedServices
       }
       if (!ended) {
         log.warning(
-            "calls of %s are under way after %d ms, and go on while it is replaced",
+            "calls of %s are under way after %d ms, and continue while it is replaced",
             ServiceProvider.of(predecessor), drain.toMillis());
       }
       return ended;

@@ -591,7 +591,7 @@ final class FollowedServicesTest {
         swap.hold(Duration.ZERO);
         assertEquals(
             "Shelf.size waited 0 s for a provider: shelves 1.0.0 is being replaced; call again,"
-                + " polisctl plugin graph shows who provides it",
+                + " polisctl plugin graph shows its provider",
             assertThrows(ServiceAwayException.class, shelf::size).getMessage());
         Thread.currentThread().interrupt();
         assertThrows(InterruptedException.class, shelf::await);

@@ -301,7 +301,7 @@ class SwapEngineTest {
     assertInstanceOf(SwapOutcome.Refused.class, outcome(none), () -> words(none));
     assertTrue(
         words(none).contains("imports the package org.nowhere")
-            && words(none).contains("which nobody exports"),
+            && words(none).contains("which no bundle exports"),
         () -> words(none));
     assertEquals(BEFORE, node.organs());
 
@@ -536,8 +536,7 @@ class SwapEngineTest {
   }
 
   @Test
-  @DisplayName(
-      "A bundle that fails with its own configuration is reverted to the previous one")
+  @DisplayName("A bundle that fails with its own configuration is reverted to the previous one")
   void failsWithItsConfiguration() throws Exception {
     SwapStatus set = node.run(configure("dev.polis.base.port", "98"));
     assertInstanceOf(SwapOutcome.Applied.class, outcome(set), () -> words(set));
