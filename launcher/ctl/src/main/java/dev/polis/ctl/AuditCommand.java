@@ -19,7 +19,7 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "audit",
     description = {
-      "Shows the audit log of a node: who changed what, and whom it refused.",
+      "Shows the audit log of a node: changes with their callers, and refused calls.",
       "A record that does not follow the one before it is marked BROKEN."
     },
     mixinStandardHelpOptions = true)
@@ -34,7 +34,7 @@ final class AuditCommand implements Callable<Integer> {
 
   @Option(
       names = {"-f", "--follow"},
-      description = "go on with new records until interrupted")
+      description = "follow new records until interrupted")
   boolean follow;
 
   @Option(
@@ -46,7 +46,7 @@ final class AuditCommand implements Callable<Integer> {
   @Option(
       names = "--kubernetes",
       description = {
-        "the audit log of Kubernetes' API server on the node instead: who asked it for what;",
+        "the audit log of Kubernetes' API server on the node instead: callers and their requests;",
         "-o json prints its records as they are"
       })
   boolean kubernetes;
@@ -128,7 +128,7 @@ final class AuditCommand implements Callable<Integer> {
     }
 
     private static String words(VerifyAuditResponse verdict) {
-      StringBuilder words = new StringBuilder("the audit log is not what was written:");
+      StringBuilder words = new StringBuilder("the audit log was changed after it was written:");
       for (AuditFault fault : verdict.getFaultsList()) {
         words
             .append(System.lineSeparator())

@@ -236,7 +236,7 @@ record CallFailure(
     if (has(NotSslRecordException.class)) {
       return Optional.of(
           unreachable(
-              "what listens at %s does not speak TLS, so it is no node of a cluster: check the address"
+              "the server at %s does not speak TLS, so it is no node of a cluster: check the address"
                   .formatted(HostPort.of(address))));
     }
     if (wasClosedInHandshake()) {
@@ -275,7 +275,7 @@ record CallFailure(
                         .formatted(HostPort.of(address), alert))
             .orElseGet(
                 () ->
-                    "the TLS connection to %s broke: the node may be stopping, or something between changes what is sent; try again"
+                    "the TLS connection to %s broke: the node may be stopping, or a device in between changes the data; try again"
                         .formatted(HostPort.of(address))));
   }
 
@@ -283,7 +283,7 @@ record CallFailure(
     boolean http = failure.getTrailers() != null && failure.getTrailers().containsKey(CONTENT_TYPE);
     if (http || has(Http2Exception.class)) {
       return unreachable(
-          "what listens at %s does not speak the protocol of a node (gRPC): check the address"
+          "the server at %s does not speak the protocol of a node (gRPC): check the address"
               .formatted(HostPort.of(address)));
     }
     if (code() == Status.Code.UNIMPLEMENTED || code() == Status.Code.INTERNAL) {

@@ -81,7 +81,7 @@ final class ConfigCommand {
   /** The keys with their values. */
   @Command(
       name = "get",
-      description = "Shows the keys of organs with their values, and who decides about each.",
+      description = "Shows the keys of organs with their values, and the source of each value.",
       mixinStandardHelpOptions = true)
   static final class GetCommand implements Callable<Integer> {
     @ParentCommand ConfigCommand config;
@@ -142,7 +142,9 @@ final class ConfigCommand {
         description = "such as dev.polis.metrics.port=7940")
     List<String> assignments;
 
-    @Option(names = "--dry-run", description = "only print what it would do to the node, and why")
+    @Option(
+        names = "--dry-run",
+        description = "only print the effects on the node, with their reasons")
     boolean dryRun;
 
     @Option(names = "--force", description = "even if the node was not well with it before")

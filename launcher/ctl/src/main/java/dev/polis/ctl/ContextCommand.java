@@ -70,7 +70,7 @@ final class ContextCommand {
     @ParentCommand ContextCommand context;
     @Spec CommandSpec spec;
 
-    @Parameters(index = "0", paramLabel = "NAME", description = "what to call it")
+    @Parameters(index = "0", paramLabel = "NAME", description = "its name")
     String name;
 
     @Parameters(index = "1", paramLabel = "HOST", description = "address of one of its nodes")

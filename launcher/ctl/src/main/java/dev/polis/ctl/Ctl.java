@@ -27,7 +27,7 @@ import picocli.CommandLine.Spec;
       "1:refused or failed; standard error says why",
       "2:the command line was wrong",
       "3:no answer from the node, or it cannot give one now",
-      "4:what was asked for does not exist",
+      "4:the requested object does not exist",
       "5:the answer is no: not healthy, condition not met"
     })
 @Subcommands({

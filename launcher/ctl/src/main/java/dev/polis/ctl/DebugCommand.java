@@ -27,7 +27,7 @@ final class DebugCommand {
   @Command(
       name = "condition",
       description =
-          "Tells whether a condition holds; without a name, which there are and whether they hold."
+          "Shows whether a condition holds; without a name, lists all conditions."
               + " Exit code 5 if the named one does not.",
       mixinStandardHelpOptions = true)
   static final class Condition implements Callable<Integer> {

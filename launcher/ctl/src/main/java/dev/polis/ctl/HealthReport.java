@@ -161,7 +161,7 @@ record HealthReport(List<NodeHealth> nodes, String note) {
             true);
     return new HealthReport(
         List.of(node),
-        "the cluster was not asked: %s. This is what the node says of itself."
+        "the cluster was not asked: %s. This is the node's own report."
             .formatted(why.getMessage()));
   }
 

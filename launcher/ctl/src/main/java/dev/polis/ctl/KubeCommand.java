@@ -22,7 +22,7 @@ final class KubeCommand {
       name = "status",
       description = {
         "Shows the controllers and workers of the cluster, and their components, with versions.",
-        "What a node says of its roles and what Kubernetes says of itself are shown together.",
+        "Shows a node's report of its roles together with Kubernetes' own report.",
         "Exit code 5 if one of them does not do its work."
       },
       mixinStandardHelpOptions = true)

@@ -37,7 +37,7 @@ final class LogPrinter {
 
   @Option(
       names = {"-f", "--follow"},
-      description = "go on with new entries until interrupted")
+      description = "follow new entries until interrupted")
   boolean follow;
 
   @Option(

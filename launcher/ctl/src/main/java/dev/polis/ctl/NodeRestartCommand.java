@@ -22,7 +22,7 @@ import picocli.CommandLine.Spec;
     name = "restart",
     description = {
       "Replaces the process of a node by a new one.",
-      "This is how a new platform comes into use: what lies on the node's disk is started. Child"
+      "This is how a new platform comes into use: the version on the node's disk is started. Child"
           + " processes, such as etcd, and mounts stay; calls fail for about a second."
     },
     mixinStandardHelpOptions = true)

@@ -16,7 +16,7 @@ import picocli.CommandLine.Spec;
     name = "adopt",
     description = {
       "Runs plugins in the versions that came with the node's distribution.",
-      "What a swap has brought stays when a node is started from another distribution; this takes the"
+      "Swapped plugins stay when a node is started from another distribution; this takes the"
           + " distribution's instead. Exit code 1 if that is refused or reverted."
     },
     mixinStandardHelpOptions = true)
@@ -27,7 +27,9 @@ final class PluginAdoptCommand implements Callable<Integer> {
   @ArgGroup(multiplicity = "1")
   Which which;
 
-  @Option(names = "--dry-run", description = "only print what it would do to the node, and why")
+  @Option(
+      names = "--dry-run",
+      description = "only print the effects on the node, with their reasons")
   boolean dryRun;
 
   @Option(

@@ -119,7 +119,9 @@ final class PluginCommand {
     @ParentCommand PluginCommand plugin;
     @Spec CommandSpec spec;
 
-    @Option(names = "--dry-run", description = "only print what it would do to the node, and why")
+    @Option(
+        names = "--dry-run",
+        description = "only print the effects on the node, with their reasons")
     boolean dryRun;
 
     @Option(
@@ -184,7 +186,7 @@ final class PluginCommand {
   /** The end of the swap under way. */
   @Command(
       name = "cancel",
-      description = "Ends the swap that is under way; the node goes on with what it ran before.",
+      description = "Ends the swap that is under way; the node keeps its former plugins.",
       mixinStandardHelpOptions = true)
   static final class CancelCommand implements Callable<Integer> {
     @ParentCommand PluginCommand plugin;

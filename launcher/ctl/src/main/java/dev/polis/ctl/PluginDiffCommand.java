@@ -15,7 +15,7 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "diff",
     description = {
-      "Shows for each node which plugins it runs, which the cluster wants of it, who decides, and why it does not run them"
+      "Shows for each node its plugins, the wanted ones with the deciding scope, and why it does not run those"
           + " yet; and what differs from the node's distribution.",
       "Exit code 5 if a node does not run what it should."
     },

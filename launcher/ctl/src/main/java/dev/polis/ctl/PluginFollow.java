@@ -85,7 +85,7 @@ final class PluginFollow {
 
   private Progress progress(PluginSetView view, String node) {
     if (view.report(node).isEmpty()) {
-      return new Progress("it has not said yet what it runs", false, false);
+      return new Progress("it has not reported its plugins yet", false, false);
     }
     Optional<ReportedPlugin> plugin = view.reported(node, wanted.getSymbolicName());
     boolean knows =

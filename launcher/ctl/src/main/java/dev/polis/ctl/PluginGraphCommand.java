@@ -27,8 +27,8 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "graph",
     description = {
-      "Shows who provides which service of a running node, who uses it, and what happens to the user when the provider"
-          + " is replaced; then, which packages each plugin has from whom.",
+      "Shows the provider and the users of each service of a running node, and what happens to a user when the provider"
+          + " is replaced; then the packages that each plugin gets from others.",
       "-o wide names the packages; -o dot draws the services, for Graphviz: ... | dot -Tsvg"
     },
     mixinStandardHelpOptions = true)
@@ -141,11 +141,11 @@ final class PluginGraphCommand implements Callable<Integer> {
 
     private static String words(ServiceUse use) {
       return switch (use.getWhenReplaced()) {
-        case WHEN_REPLACED_FOLLOWS -> "goes on with the successor, behind a proxy";
-        case WHEN_REPLACED_REBINDS -> "goes on, and is given the successor";
+        case WHEN_REPLACED_FOLLOWS -> "continues with the successor, behind a proxy";
+        case WHEN_REPLACED_REBINDS -> "continues, and gets the successor";
         case WHEN_REPLACED_STOPS -> "is deactivated, and comes back with the successor";
         case WHEN_REPLACED_TRACKS -> "looks after it by its own code";
-        case WHEN_REPLACED_NOBODY -> "nobody uses it at present";
+        case WHEN_REPLACED_NOBODY -> "no plugin uses it at present";
         case WHEN_REPLACED_NEVER -> "stands still: it belongs to the platform";
         case WHEN_REPLACED_HOLDS -> "makes new calls wait for the successor, and ends streams";
         case WHEN_REPLACED_UNKNOWN, UNRECOGNIZED -> "";

@@ -18,8 +18,8 @@ import picocli.CommandLine.Spec;
     description = {
       "Sends a plugin to the cluster and makes its nodes run it: each fetches it, verifies it and swaps it in, and takes it"
           + " back by itself if it is not well with it.",
-      "Without an option on each node. What is wanted on a node goes before what is wanted for its role, and that before"
-          + " what is wanted everywhere. Exit code 5 if a node does not run it in the end."
+      "Without an option on each node. A version wanted on a node overrides one for its role, and that overrides the one"
+          + " wanted everywhere. Exit code 5 if a node does not run it in the end."
     },
     mixinStandardHelpOptions = true)
 final class PluginPushCommand implements Callable<Integer> {

@@ -14,7 +14,7 @@ import picocli.CommandLine.Spec;
     name = "remove",
     description = {
       "Takes a plugin from outside off a node again. What came with the node's distribution stays.",
-      "A plugin whose role the node has is refused: take the role away first, which ends what it runs. Exit code 1 if it is"
+      "A plugin whose role the node has is refused: remove the role first, which ends its work. Exit code 1 if it is"
           + " refused or reverted."
     },
     mixinStandardHelpOptions = true)
@@ -25,7 +25,9 @@ final class PluginRemoveCommand implements Callable<Integer> {
   @Parameters(paramLabel = "NAME", description = "the plugin's symbolic name")
   String name;
 
-  @Option(names = "--dry-run", description = "only print what it would do to the node, and why")
+  @Option(
+      names = "--dry-run",
+      description = "only print the effects on the node, with their reasons")
   boolean dryRun;
 
   @Option(names = "--force", description = "even if the node was not well without it before")

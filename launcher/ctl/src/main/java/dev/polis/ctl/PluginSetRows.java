@@ -113,7 +113,7 @@ final class PluginSetRows {
       return plugin.getWhyNot();
     }
     if (view.report(node.getId()).isEmpty()) {
-      return "the node has not said yet what it runs";
+      return "the node has not reported its plugins yet";
     }
     return plugin.getWantedDigest().equals(decides.get().getDigest())
             || plugin.getDecision() == ReportedPlugin.Decision.DECISION_BY_HAND

@@ -15,7 +15,7 @@ import picocli.CommandLine.Spec;
     name = "swap",
     description = {
       "Sends a plugin to a node and runs it instead of the version that is there, stage by stage.",
-      "The node takes it back by itself if it is not well with it. The swap goes on when this command is interrupted;"
+      "The node reverts it by itself if its health gets worse. The swap continues when this command is interrupted;"
           + " \"plugin cancel\" ends it. Exit code 1 if it is refused or reverted."
     },
     mixinStandardHelpOptions = true)
@@ -28,7 +28,9 @@ final class PluginSwapCommand implements Callable<Integer> {
       description = "the bundle; its signed manifest lies beside it as FILE.plugin")
   Path file;
 
-  @Option(names = "--dry-run", description = "only print what it would do to the node, and why")
+  @Option(
+      names = "--dry-run",
+      description = "only print the effects on the node, with their reasons")
   boolean dryRun;
 
   @Option(

@@ -127,7 +127,7 @@ final class PluginTrustCommand {
       name = "remove",
       description = {
         "Trusts a key no more: plugins that it signed are not accepted again.",
-        "What runs goes on running. The last key, and one that signed what runs, is only removed",
+        "Running plugins keep running. The last key, and a key of running plugins, is only removed",
         "with --force."
       },
       mixinStandardHelpOptions = true)

@@ -17,7 +17,7 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "unpin",
     description = {
-      "Takes back what push or pin said of a plugin. The wider scope decides then: the role's, the cluster's, the node's"
+      "Undoes push or pin of a plugin. Then the wider scope decides: the role's, the cluster's, the node's"
           + " distribution. A node removes a plugin that none of them has.",
       "Without an option if it is wanted in one place only."
     },

@@ -95,7 +95,7 @@ record PluginUpload(Path file, StageHeader header) {
     if (!sent.getComplete()) {
       throw new CtlException(
           ExitCode.FAILED,
-          "the node has %d of %d bytes; give the command again, it goes on there"
+          "the node has %d of %d bytes; give the command again, it continues there"
               .formatted(sent.getSize(), header.getSize()));
     }
   }

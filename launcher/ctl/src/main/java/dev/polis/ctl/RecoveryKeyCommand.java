@@ -109,7 +109,7 @@ final class RecoveryKeyCommand {
         spec.commandLine()
             .getErr()
             .println(
-                "polisctl: warning: %s is on the same file system as %s; whoever takes the disk has both"
+                "polisctl: warning: %s is on the same file system as %s; a thief of the disk has both"
                     .formatted(file, state));
       }
       JsonObject result = new JsonObject();

@@ -44,7 +44,7 @@ final class ShellCommand implements Callable<Integer> {
   @ParentCommand Ctl ctl;
   @Spec CommandSpec spec;
 
-  @Parameters(arity = "0..*", paramLabel = "LINE", description = "what to execute, such as: lb")
+  @Parameters(arity = "0..*", paramLabel = "LINE", description = "the line to execute, such as: lb")
   List<String> line = List.of();
 
   @Override

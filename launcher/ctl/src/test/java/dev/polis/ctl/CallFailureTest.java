@@ -484,7 +484,7 @@ class CallFailureTest {
     assertSaid(
         run("node", "list"),
         ExitCode.UNREACHABLE,
-        "what listens at " + ADDRESS + ":7835 does not speak TLS");
+        "the server at " + ADDRESS + ":7835 does not speak TLS");
   }
 
   @Test
@@ -508,7 +508,7 @@ class CallFailureTest {
     assertSaid(
         run("debug", "condition"),
         ExitCode.UNREACHABLE,
-        "what listens at " + ADDRESS + ":7837 does not speak the protocol of a node");
+        "the server at " + ADDRESS + ":7837 does not speak the protocol of a node");
   }
 
   @Test

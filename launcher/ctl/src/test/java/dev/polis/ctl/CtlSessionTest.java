@@ -617,7 +617,7 @@ class CtlSessionTest {
     assertTrue(run.out().contains("etcd-failed"), run.out());
     assertTrue(run.err().contains("the cluster was not asked: "), run.err());
     assertTrue(run.err().contains("take ownership first"), run.err());
-    assertTrue(run.err().contains("what the node says of itself"), run.err());
+    assertTrue(run.err().contains("the node's own report"), run.err());
   }
 
   @Test

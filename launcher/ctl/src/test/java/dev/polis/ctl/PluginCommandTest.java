@@ -120,7 +120,7 @@ class PluginCommandTest {
   void pack_refusesWhatSaysNothingAndKeysThatAreNone() {
     CtlRun nothing = run("pack", bundle.toString(), "--key", key.toString());
     assertEquals(1, nothing.code());
-    assertTrue(nothing.err().contains("does not say what it provides"), nothing.err());
+    assertTrue(nothing.err().contains("does not declare what it provides"), nothing.err());
     CtlRun wrongKey =
         run("pack", bundle.toString(), "--key", publicKey(), "--role", "NightlyBackup");
     assertEquals(1, wrongKey.code());

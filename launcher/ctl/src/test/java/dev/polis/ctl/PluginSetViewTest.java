@@ -108,7 +108,7 @@ class PluginSetViewTest {
     assertEquals("nothing answers on port 1", told.get("whyNot").getAsString());
     assertFalse(told.get("asWanted").getAsBoolean());
     JsonObject silent = row(view, "n2");
-    assertEquals("the node has not said yet what it runs", silent.get("whyNot").getAsString());
+    assertEquals("the node has not reported its plugins yet", silent.get("whyNot").getAsString());
     assertFalse(silent.get("asWanted").getAsBoolean());
   }
 

@@ -149,7 +149,7 @@ final class FormerPlugins {
   private String missing(PackageRequirement need) {
     String there =
         packages(need).isEmpty()
-            ? "nobody exports"
+            ? "no bundle exports"
             : "the platform exports in version "
                 + packages(need).stream().map(Version::toString).collect(Collectors.joining(", "));
     return "it imports the package %s %s, which %s".formatted(need.name(), need.range(), there);

@@ -73,7 +73,7 @@ final class NodeOptions {
   @Option(
       names = "--log",
       paramLabel = "RULES",
-      description = "What of the log is printed: name=SEVERITY,… Default: =ERROR, all errors.")
+      description = "The entries of the log to print: name=SEVERITY,… Default: =ERROR, all errors.")
   private String log = "=ERROR";
 
   @Option(

@@ -54,7 +54,7 @@ final class Pid1Duties implements AutoCloseable {
     try {
       Machine.reboot(exitCode == Exit.OK ? Reboot.POWER_OFF : Reboot.RESTART);
     } catch (PosixException e) {
-      log.accept("the machine goes on: " + e.getMessage());
+      log.accept("the machine keeps running: " + e.getMessage());
     }
   }
 

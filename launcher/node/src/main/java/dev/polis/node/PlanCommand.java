@@ -15,7 +15,7 @@ import picocli.CommandLine.Option;
 /** Prints in which order the bundles start, and why. */
 @Command(
     name = "plan",
-    description = "Print the order in which bundles start, and what each waits for.")
+    description = "Print the order in which bundles start, and the needs of each.")
 final class PlanCommand implements Callable<Integer> {
   @Option(names = "--keys", description = "Print the keys that --set knows instead.")
   private boolean keys;

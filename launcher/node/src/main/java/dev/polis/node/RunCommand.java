@@ -62,21 +62,21 @@ final class RunCommand implements Callable<Integer> {
       names = "--next",
       paramLabel = "TEXT",
       defaultValue = "",
-      description = "Printed when the node is home: what to do then.")
+      description = "Printed when the node is HOME: the next commands.")
   private String next;
 
   @Option(
       names = "--home-within",
       paramLabel = "SECONDS",
       defaultValue = "0",
-      description = "Fail if the node is not home by then; 0 waits for ever.")
+      description = "Fail if the node is not HOME within this time; 0 waits for ever.")
   private long homeWithin;
 
   @Option(
       names = "--stop-within",
       paramLabel = "SECONDS",
       description =
-          "How long the organs may take to stop; then the process writes what hangs into the crash record and ends. Default: ${DEFAULT-VALUE}.")
+          "How long the organs may take to stop; then the process writes the hanging parts into the crash record and ends. Default: ${DEFAULT-VALUE}.")
   private long stopWithin = StopLimit.DEFAULT.toSeconds();
 
   @Option(
@@ -277,7 +277,7 @@ final class RunCommand implements Callable<Integer> {
               "%s: runs on for the next start; \"polis down --state %s\" ends it"
                   .formatted(alive, directory.root()));
     } catch (ProcessException e) {
-      return Optional.of("what else runs on is not known: " + e.getMessage());
+      return Optional.of("the other processes that still run are unknown: " + e.getMessage());
     }
   }
 

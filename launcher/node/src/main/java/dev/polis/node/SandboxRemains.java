@@ -80,7 +80,7 @@ final class SandboxRemains {
         removeSandbox(new Gson().fromJson(text.get(), JsonObject.class), left);
       }
     } catch (JsonParseException | ClassCastException e) {
-      left.add(record + " is damaged, so nobody knows what is left of the sandbox");
+      left.add(record + " is damaged, so the remains of the sandbox are unknown");
     }
     for (Claim claim : claims(left)) {
       removeAddress(claim.address(), left);
@@ -102,7 +102,7 @@ final class SandboxRemains {
   }
 
   private static String unread(Path place, IOException e) {
-    return "%s cannot be read (%s), and what it tells of was not looked for: look for processes in cgroups %s/polis-*"
+    return "%s cannot be read (%s), and its entries were not searched: look for processes in cgroups %s/polis-*"
         .formatted(place, e, Cgroup.ROOT);
   }
 

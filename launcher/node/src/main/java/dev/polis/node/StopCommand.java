@@ -113,7 +113,7 @@ final class StopCommand implements Callable<Integer> {
           "not stopped: " + reason.get() + "; \"polis down --anyway\" stops it all the same");
     }
     say(reason.get());
-    String answer = console.readLine("Stop it, and lose what is on the volume? y/N ");
+    String answer = console.readLine("Stop it, and lose the data on the volume? y/N ");
     if (answer == null || !answer.strip().equalsIgnoreCase("y")) {
       throw new Refusal("not stopped, as you wish");
     }
@@ -128,7 +128,7 @@ final class StopCommand implements Callable<Integer> {
       Files.writeString(directory.powerOff(), "");
     } catch (IOException e) {
       say(
-          "the process is not told that its children end, too, since %s can not be written (%s); they are ended from here"
+          "the process does not learn that its children end, too, since %s can not be written (%s); they are ended from here"
               .formatted(directory.powerOff(), RootCause.of(e)));
     }
     node.destroy();
@@ -199,7 +199,7 @@ final class StopCommand implements Callable<Integer> {
           left.stream().map(mount -> mount.point().toString()).collect(Collectors.joining(", "));
       throw new Refusal(
           Exit.FAILED,
-          "still mounted: " + points + "; find who uses it with \"fuser -vm\", then stop again",
+          "still mounted: " + points + "; find its users with \"fuser -vm\", then stop again",
           null);
     }
     for (ProcessRecord record : ProcessRecords.stopAll(directory.processes())) {

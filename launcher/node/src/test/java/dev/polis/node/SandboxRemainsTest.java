@@ -66,7 +66,7 @@ class SandboxRemainsTest {
     Files.writeString(record, "{");
 
     assertEquals(
-        List.of(record + " is damaged, so nobody knows what is left of the sandbox"),
+        List.of(record + " is damaged, so the remains of the sandbox are unknown"),
         remains.remove());
   }
 

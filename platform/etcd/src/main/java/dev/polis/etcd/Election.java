@@ -382,7 +382,7 @@ public final class Election implements AutoCloseable {
       for (long lease : Set.copyOf(earlierLeases)) {
         while (isAlive(lease)) {
           neither(
-              "the lock of an earlier candidate was deleted, but its lease %x goes on; waiting for its end"
+              "the lock of an earlier candidate was deleted, but its lease %x is still alive; waiting for its end"
                   .formatted(lease));
           Thread.sleep(LEASE_POLL);
         }

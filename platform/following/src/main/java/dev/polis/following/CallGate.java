@@ -131,7 +131,7 @@ final class CallGate {
           }
           if (left <= 0) {
             throw new ServiceAwayException(
-                "%s.%s waited %d s for a provider: %s; call again, polisctl plugin graph shows who provides it"
+                "%s.%s waited %d s for a provider: %s; call again, polisctl plugin graph shows its provider"
                     .formatted(contract, method, patience.toSeconds(), reason()));
           }
           left = changed.awaitNanos(left);

@@ -592,7 +592,7 @@ final class FollowedServicesTest {
         one.unregister();
         assertEquals(
             "Shelf.size waited 0 s for a provider: shelves 1.0.0 is gone, and is being replaced;"
-                + " call again, polisctl plugin graph shows who provides it",
+                + " call again, polisctl plugin graph shows its provider",
             assertThrows(ServiceAwayException.class, shelf::size).getMessage());
         Thread.currentThread().interrupt();
         assertThrows(InterruptedException.class, shelf::await);

@@ -296,7 +296,7 @@ public final class HandOverTable implements HandOvers {
         }
         announce(listener -> listener.resumes(organ));
       } else {
-        log.error("%s: nobody is left to take the state back; it is given up", organ);
+        log.error("%s: no instance is left to take the state back; it is given up", organ);
         taken.close(trouble -> log.warning("%s: %s", organ, trouble));
       }
     }
@@ -365,7 +365,7 @@ public final class HandOverTable implements HandOvers {
     try {
       Line line = lines.get(seat.organ);
       if (!await(() -> !line.changing || (!seat.busy && !returnsState(line, seat)), TURN)) {
-        log.error("%s: an instance leaves while a hand-over goes on; it does not wait", seat.organ);
+        log.error("%s: an instance leaves during a hand-over; it does not wait", seat.organ);
       }
       if (!line.seats.remove(seat)) {
         return new Withdrawal.Repeated();
@@ -399,11 +399,11 @@ public final class HandOverTable implements HandOvers {
     try {
       state = from.give();
     } catch (HandOverException failed) {
-      log.error("%s: it goes on from nothing: %s", from.organ, failed.getMessage());
+      log.error("%s: it starts without state: %s", from.organ, failed.getMessage());
     }
     to.resume(state);
     announce(listener -> listener.resumes(from.organ));
-    log.info("%s: the instance before goes on, with %s", from.organ, state);
+    log.info("%s: the previous instance continues, with %s", from.organ, state);
   }
 
   /** Holds an instance and calls it, each time on a thread of its own and for a limited time. */
@@ -453,7 +453,7 @@ public final class HandOverTable implements HandOvers {
     }
 
     private void tooLate(OrganState state) {
-      log.warning("%s: the state was given too late; the instance keeps it and goes on", organ);
+      log.warning("%s: the state was given too late; the instance keeps it and continues", organ);
       goOn(state);
     }
 

@@ -32,8 +32,7 @@ public record HealthCondition(
     }
     if (reason.isBlank()) {
       throw new IllegalArgumentException(
-          "the health condition %s has no reason: say in one sentence what is the case"
-              .formatted(code));
+          "the health condition %s has no reason: give the reason in one sentence".formatted(code));
     }
   }
 

@@ -29,7 +29,7 @@ final class Remedies {
         "raise the limit of descriptors, with ulimit -n or LimitNOFILE= of the unit, and restart the node");
     know(
         "address already in use|port is already in use",
-        "end what listens there: ss -ltnp names it");
+        "end the program that listens there: ss -ltnp names it");
     know(
         "out of memory|cannot allocate memory|java heap space|outofmemory",
         "end something else on the machine, or give it more memory: free -h shows how much there is");

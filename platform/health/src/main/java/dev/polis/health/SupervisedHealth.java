@@ -48,7 +48,7 @@ final class SupervisedHealth {
       return Optional.of(
           HealthCondition.degraded(
               OVERDUE,
-              runnable.dn() + " was told to stop and has not returned",
+              runnable.dn() + " was asked to stop and has not returned",
               "the log of " + runnable.dn() + " names the line of code it is at"));
     }
     return switch (runnable.state()) {

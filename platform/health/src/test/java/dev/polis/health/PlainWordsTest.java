@@ -50,7 +50,7 @@ class PlainWordsTest {
         "no address is known for the name mirror|mend the resolution of names",
         "/x/y: Not a directory|move aside what is there",
         "accept: Too many open files|raise the limit of descriptors",
-        "bind: address already in use|end what listens there",
+        "bind: address already in use|end the program that listens there",
         "open /x: permission denied|let the user that the node runs as have it",
         "curator: etcdserver: permission denied|wait a minute: the node makes users",
         "certificate expired on 2020-01-01|set the clock right",

@@ -98,7 +98,7 @@ final class NodeInventory implements LocalPlugins, AutoCloseable {
       }
     } catch (PluginStoreException damaged) {
       audit.note(
-          "what the cluster wants cannot be compared with what runs: " + damaged.getMessage());
+          "the wanted plugins cannot be compared with the running ones: " + damaged.getMessage());
     }
   }
 

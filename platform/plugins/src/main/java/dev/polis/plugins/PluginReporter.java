@@ -203,7 +203,7 @@ final class PluginReporter implements PluginReports {
         conditions.add(
             HealthCondition.up(
                 UNKNOWN_KEYS,
-                "whether the cluster still trusts the key %s cannot be said: its curator has not told this node its keys"
+                "it is unknown whether the cluster still trusts the key %s: its curator has not sent this node its keys"
                     .formatted(signed.keyId())));
         return "signed by key " + signed.keyId();
       }
@@ -217,11 +217,11 @@ final class PluginReporter implements PluginReports {
               "it would be refused today, and runs because it was accepted before: "
                   + e.getMessage(),
               "swap in a version that is signed by a key of \"polisctl plugin trust list\""));
-      return "vouched for by nobody";
+      return "without a trusted signer";
     } catch (IOException e) {
       conditions.add(
           HealthCondition.degraded(NO_MANIFEST, "its manifest cannot be read: " + e, ""));
-      return "vouched for by nobody";
+      return "without a trusted signer";
     }
   }
 

@@ -173,7 +173,7 @@ final class PluginsService extends PluginsGrpc.PluginsImplBase {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       observer.onError(
-          Status.CANCELLED.withDescription("the call was ended; the swap goes on").asException());
+          Status.CANCELLED.withDescription("the call was ended; the swap continues").asException());
     }
   }
 

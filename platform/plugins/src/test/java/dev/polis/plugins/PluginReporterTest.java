@@ -221,7 +221,7 @@ class PluginReporterTest {
     ServiceUse missing = use(call.all());
 
     assertTrue(!missing.hasProvider(), missing::toString);
-    assertEquals("nobody provides it: above waits for it", missing.getStanding());
+    assertEquals("it has no provider: above waits for it", missing.getStanding());
   }
 
   private static ServiceUse use(GraphResponse graph) {

@@ -95,7 +95,7 @@ public enum Errno {
       case EPERM, EACCES -> "run as root, or with the capability that " + call + "(2) asks for";
       case ENOENT -> "make the missing file or directory first";
       case ENOTDIR -> "give a directory";
-      case EBUSY -> "find who uses it, for instance with \"fuser -vm\"";
+      case EBUSY -> "find its users, for instance with \"fuser -vm\"";
       case ENODEV -> "load the kernel module of this file system, see /proc/filesystems";
       case ENOTBLK -> "give a block device as the source";
       case EINVAL -> "check the arguments, or whether the target is mounted at all";

@@ -206,7 +206,7 @@ final class Tree {
   private static void requireOwn(Run run, String what) {
     if (run.ended) {
       throw new SupervisionException(
-          "somebody %s for a run of %s that has ended: a context is of use to its own run only"
+          "a thread %s for a run of %s that has ended: a context is of use to its own run only"
               .formatted(what, run.dn()));
     }
     Run current = CURRENT.isBound() ? CURRENT.get() : run;

@@ -202,7 +202,7 @@ class BrokenPluginsIT {
         plugins.importing("2.1.0", "org.nowhere;version=\"[2,3)\""),
         "refused",
         "imports the package org.nowhere",
-        "which nobody exports");
+        "which no bundle exports");
     failing(
         plugins.importing("2.1.1", "dev.polis.event;version=\"[7,8)\""),
         "refused",

@@ -140,7 +140,7 @@ class HealthIT {
       Finished health = node.ctl("health");
       assertEquals(5, health.code(), health.all());
       assertContains("the cluster was not asked: ", health.err());
-      assertContains("what the node says of itself", health.err());
+      assertContains("the node's own report", health.err());
       assertTrue(health.out().matches("(?s).*consensus +organ +WAITING +.*"), health.out());
       assertContains("waiting for etcd to become ready", health.out());
 

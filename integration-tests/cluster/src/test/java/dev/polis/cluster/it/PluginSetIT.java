@@ -212,7 +212,7 @@ class PluginSetIT {
             .anyMatch(
                 line ->
                     line.matches(
-                        "dev.polis.storage \\S+ +Storage +dev.polis.consensus \\S+ +goes on .*")),
+                        "dev.polis.storage \\S+ +Storage +dev.polis.consensus \\S+ +continues .*")),
         table);
     String drawing = node.ctl("plugin", "graph", "-o", "dot").requireSuccess("drawing").out();
     assertTrue(drawing.startsWith("digraph plugins {"), drawing);

@@ -80,7 +80,7 @@ public sealed interface RecoveryStatus {
       return Optional.of(
           new Advice(
               "recovery-key-beside-volume",
-              "the recovery key lies beside the data volume that it opens, in %s: whoever takes the disk reads everything"
+              "the recovery key lies beside the data volume that it opens, in %s: a thief of the disk can read everything"
                   .formatted(key),
               "move it to another disk: ./polis ctl recovery-key move FILE"));
     }

@@ -124,7 +124,7 @@ final class OrganDiagnosis {
     String names =
         providers(type).stream().map(Bundle::getSymbolicName).collect(Collectors.joining(" or "));
     return names.isEmpty()
-        ? type + ", which nobody provides"
+        ? type + ", which no plugin provides"
         : "%s, which %s provides".formatted(type, names);
   }
 

@@ -301,7 +301,7 @@ final class HealthComponentTest {
   void nobodyProvides() throws Exception {
     install("dev.polis.roles", ROLES).start();
     assertEquals(
-        "dev.polis.roles waits for java.util.List, which nobody provides:"
+        "dev.polis.roles waits for java.util.List, which no plugin provides:"
             + " no installed bundle provides java.util.List",
         await("roles", "service-missing").reason());
   }
@@ -330,7 +330,7 @@ final class HealthComponentTest {
     assertEquals(Set.of("dev.polis.storage", "dev.polis.roles"), plugins.keySet());
     assertEquals(List.of(), plugins.get("dev.polis.storage").conditions());
     assertEquals(
-        "dev.polis.roles waits for java.util.List, which nobody provides:"
+        "dev.polis.roles waits for java.util.List, which no plugin provides:"
             + " no installed bundle provides java.util.List",
         plugins.get("dev.polis.roles").conditions().getFirst().reason());
   }

@@ -205,8 +205,8 @@ public final class PluginGraph {
         .setWhenReplaced(WhenReplaced.WHEN_REPLACED_UNKNOWN)
         .setStanding(
             mandatory
-                ? "nobody provides it: %s waits for it".formatted(component.name)
-                : "nobody provides it, and it can do without")
+                ? "it has no provider: %s waits for it".formatted(component.name)
+                : "it has no provider, and is optional")
         .build();
   }
 

@@ -85,7 +85,7 @@ public sealed interface ManifestEnvelope permits SignedManifest, DistributionMan
       case KIND_UNKNOWN, UNRECOGNIZED ->
           throw new PluginRefusedException(
               RefusalReason.UNSIGNED,
-              "the plugin manifest does not say who vouches for it; sign it with \"polisctl plugin pack JAR --key FILE\"");
+              "the plugin manifest has no signer; sign it with \"polisctl plugin pack JAR --key FILE\"");
     };
   }
 }

@@ -81,7 +81,7 @@ public final class PluginPacker {
     PluginManifest manifest = describe(bundle, options);
     if (!manifest.isOrganOrRole()) {
       throw new PackException(
-          "%s does not say what it provides; say it in its bnd file with \"Provide-Capability: %s;%s=NAME\" or \"%s;%s=NAME\", or with an option"
+          "%s does not declare what it provides; declare it in its bnd file with \"Provide-Capability: %s;%s=NAME\" or \"%s;%s=NAME\", or with an option"
               .formatted(
                   bundle,
                   BundleCapabilities.ORGAN,

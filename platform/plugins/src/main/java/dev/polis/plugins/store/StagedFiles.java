@@ -146,7 +146,7 @@ public final class StagedFiles {
       if (!found.equals(digest)) {
         Files.delete(part);
         throw new PluginStoreException(
-            part, "what was sent has the digest " + found + " and not " + digest, "send it again");
+            part, "the sent file has the digest " + found + " and not " + digest, "send it again");
       }
       AtomicFile.force(part);
       Files.move(part, whole, StandardCopyOption.ATOMIC_MOVE);

@@ -93,7 +93,7 @@ final class BlastRadius {
               : "the new generation does not have it");
     }
     for (Bundle each : bundles.refreshedWith(change.going())) {
-      add(Effect.REFRESHES, each.getSymbolicName(), "it uses packages of a bundle that goes");
+      add(Effect.REFRESHES, each.getSymbolicName(), "it uses packages of a removed bundle");
     }
   }
 

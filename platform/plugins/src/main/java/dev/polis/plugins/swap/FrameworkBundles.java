@@ -112,7 +112,7 @@ final class FrameworkBundles {
       case BundleCapabilities.ROLE ->
           missingPlugin(bundle, "role", BundleCapabilities.ROLE, filter);
       default ->
-          "%s requires %s %s, which nobody provides"
+          "%s requires %s %s, which no bundle provides"
               .formatted(bundle.getSymbolicName(), requirement.getNamespace(), filter);
     };
   }
@@ -135,7 +135,7 @@ final class FrameworkBundles {
             name,
             range(filter),
             exported.isEmpty()
-                ? "which nobody exports; " + NEW_PROCESS
+                ? "which no bundle exports; " + NEW_PROCESS
                 : "which the platform exports in version %s; %s".formatted(exported, NEW_PROCESS));
   }
 

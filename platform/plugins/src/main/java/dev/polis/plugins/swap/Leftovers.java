@@ -106,7 +106,7 @@ final class Leftovers implements AutoCloseable {
     health.set(
         HealthCondition.degraded(
             STUCK,
-            "what a swap has replaced or taken back has not ended: "
+            "parts that a swap replaced or reverted have not ended: "
                 + String.join("; ", bundles.values()),
             "nothing waits for it, and later swaps go around it; \"polisctl node restart --runtime\" frees its memory and its threads"));
   }

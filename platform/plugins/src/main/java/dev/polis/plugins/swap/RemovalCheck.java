@@ -41,7 +41,7 @@ final class RemovalCheck {
       for (Provided provided : provides(plugin)) {
         if (provided instanceof Provided.Role(String role) && roles.contains(role)) {
           throw new SwapRefusedException(
-              "%s provides the role %s, which this node has: take the role away first, which ends in order what it runs (polisctl node role remove NODE %s)"
+              "%s provides the role %s, which this node has: remove the role first, which ends its work in order (polisctl node role remove NODE %s)"
                   .formatted(plugin.symbolicName(), role, role));
         }
       }
@@ -62,7 +62,8 @@ final class RemovalCheck {
       return ManifestEnvelope.read(file).content().provides();
     } catch (PluginRefusedException e) {
       throw new SwapRefusedException(
-          "what %s provides cannot be told: %s".formatted(plugin.symbolicName(), e.getMessage()),
+          "the services and roles of %s cannot be read: %s"
+              .formatted(plugin.symbolicName(), e.getMessage()),
           e);
     }
   }

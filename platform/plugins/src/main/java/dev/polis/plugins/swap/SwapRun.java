@@ -543,7 +543,7 @@ final class SwapRun {
     try {
       configurations.forget(installed);
     } catch (IOException e) {
-      trouble.add("what was configured for the successors stays: " + RootCauses.of(e));
+      trouble.add("the configuration of the successors stays: " + RootCauses.of(e));
     }
   }
 
@@ -576,7 +576,7 @@ final class SwapRun {
           values,
           before);
     } catch (SwapFailedException e) {
-      trouble.add("what ran before does not come back: " + e.getMessage());
+      trouble.add("the former plugins do not come back: " + e.getMessage());
     }
   }
 
