@@ -16,12 +16,14 @@ export LC_MESSAGES=C
 # control plane within 150 MiB; so does giving back to the system, each ten seconds, what the start took from malloc. A node out of memory is worth less than one that is started again, its children go on meanwhile.
 # -Xmx is what the command line and a node in a training get; node_heap has a node's.
 # Netty names connections by the machine; on one without a network card it would print a warning and take random bytes.
+# A peer's message of a handshake has 8 KiB at most, where the JDK keeps 32 KiB for a stranger, and copies them with each piece that comes. The largest that
+# is measured is a hello of Go with a ticket, 1801 bytes; the largest that can be holds in its ticket two certificates of 2 KiB, as many as are read: 6.2 KiB.
 JVM_OPTIONS=(
   -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:+UseCompactObjectHeaders
   -Xms16m -Xmx96m -XX:ReservedCodeCacheSize=48m -XX:TrimNativeHeapInterval=10000
   -XX:+CrashOnOutOfMemoryError -XX:-CreateCoredumpOnCrash
   --enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=deny
-  -Dio.netty.machineId=02:00:00:00:00:00:00:01
+  -Dio.netty.machineId=02:00:00:00:00:00:00:01 -Djdk.tls.maxHandshakeMessageSize=8192
 )
 
 # node_class_path: the launcher's libraries; spelled out, because an AOT cache is bound to their order.
