@@ -11,8 +11,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.health.HealthCondition;
 import dev.polis.plugins.store.ConfigurationSet;
-import dev.polis.plugins.store.Generation;
-import dev.polis.plugins.store.StoredPlugin;
 import dev.polis.plugins.store.SwapNotes;
 import dev.polis.plugins.store.SwapRecord;
 import dev.polis.plugins.swap.BlastLine.Effect;
@@ -30,7 +28,6 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.osgi.service.component.runtime.ServiceComponentRuntime;
 
 /** Swaps bundles of a real framework. */
 @Timeout(120)
@@ -486,14 +483,14 @@ class SwapEngineTest {
     node.onStage =
         stage -> {
           if (stage.equals("started")) {
-            beside.addAll(ports());
+            beside.addAll(node.ports());
           }
         };
 
     for (int port : List.of(99, 98, 97)) {
       SwapStatus end = node.run(configure("dev.polis.base.port", String.valueOf(port)));
       assertInstanceOf(SwapOutcome.Applied.class, outcome(end), () -> words(end));
-      assertEquals(List.of(String.valueOf(port)), ports());
+      assertEquals(List.of(String.valueOf(port)), node.ports());
       assertEquals(port, port());
     }
     assertEquals(List.of("99", "null", "98", "99", "97", "98"), beside, "what both have read");
@@ -515,21 +512,13 @@ class SwapEngineTest {
   @DisplayName(
       "A bundle that comes with a configuration starts with it, and the old one keeps its own")
   void configurationWithABundle() throws Exception {
-    Generation now = node.store.current().orElseThrow();
-    Path jar = node.base("2.0.0", "well");
-    StoredPlugin next = SwapFixture.plugin(jar);
-    node.store.put(next, jar);
-    node.store.putManifest(next, SwapFixture.manifest(jar));
-    List<StoredPlugin> plugins = new ArrayList<>(now.plugins());
-    plugins.replaceAll(each -> each.symbolicName().equals(next.symbolicName()) ? next : each);
-    node.store.commit(
-        now.origin(), plugins, ConfigurationSet.none().with("dev.polis.base", "port", "99"));
-    node.store.commit(now.origin(), now.plugins(), now.configuration());
+    node.prepareRollback(
+        node.base("2.0.0", "well"), ConfigurationSet.none().with("dev.polis.base", "port", "99"));
     List<String> beside = new ArrayList<>();
     node.onStage =
         stage -> {
           if (stage.equals("started")) {
-            beside.addAll(ports());
+            beside.addAll(node.ports());
           }
         };
 
@@ -537,19 +526,8 @@ class SwapEngineTest {
 
     assertInstanceOf(SwapOutcome.Applied.class, outcome(end), () -> words(end));
     assertEquals(List.of("99", "null"), beside, "what both have read");
-    assertEquals(List.of("99"), ports());
+    assertEquals(List.of("99"), node.ports());
     assertEquals("2.0.0", node.served());
-  }
-
-  /** The ports that the components of base have read, sorted. */
-  private List<String> ports() {
-    var runtime = node.service(ServiceComponentRuntime.class);
-    return runtime.getComponentDescriptionDTOs().stream()
-        .filter(each -> each.name.equals("base"))
-        .flatMap(each -> runtime.getComponentConfigurationDTOs(each).stream())
-        .map(each -> String.valueOf(each.properties.get("port")))
-        .sorted()
-        .toList();
   }
 
   @Test
@@ -574,7 +552,7 @@ class SwapEngineTest {
     assertTrue(words(end).contains("port 13 brings bad luck"), () -> words(end));
     assertTrue(
         end.stages().stream().noneMatch(SwapStage.Switched.class::isInstance), () -> words(end));
-    assertEquals(List.of("null"), ports());
+    assertEquals(List.of("null"), node.ports());
     assertEquals(List.of(), node.configurations());
     assertEquals(1, node.store.current().orElseThrow().number());
     assertEquals("1.0.0", node.served());
