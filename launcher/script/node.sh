@@ -15,8 +15,9 @@ export LC_MESSAGES=C
 # is never what its throughput hangs on. Compact headers and a heap that starts small, where the JVM would take a 64th of the machine at once, keep a
 # control plane within 150 MiB; so does giving back to the system, each ten seconds, what the start took from malloc. A node out of memory is worth less than one that is started again, its children go on meanwhile.
 # -Xmx is what the command line and a node in a training get; node_heap has a node's.
-# A message of a TLS handshake has at most 8 KiB, not 32: the largest that comes to a node are two certificates of 2 KiB, and what is begun is held in memory.
 # Netty names connections by the machine; on one without a network card it would print a warning and take random bytes.
+# A peer's message of a handshake has 8 KiB at most, where the JDK keeps 32 KiB for a stranger, and copies them with each piece that comes. The largest that
+# is measured is a hello of Go with a ticket, 1801 bytes; the largest that can be holds in its ticket two certificates of 2 KiB, as many as are read: 6.2 KiB.
 JVM_OPTIONS=(
   -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:+UseCompactObjectHeaders
   -Xms16m -Xmx96m -XX:ReservedCodeCacheSize=48m -XX:TrimNativeHeapInterval=10000

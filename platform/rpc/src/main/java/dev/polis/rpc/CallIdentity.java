@@ -1,5 +1,6 @@
 package dev.polis.rpc;
 
+import dev.polis.logtree.Log;
 import dev.polis.pki.Crl;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.Identity;
@@ -102,22 +103,22 @@ final class CallIdentity {
       return new Trust(other, known, other.equals(ca) ? callers : new Callers());
     }
 
-    Caller caller(X509Certificate certificate) {
-      return callers
-          .find(certificate)
-          .orElseGet(() -> callers.add(certificate, verify(certificate, ca)));
-    }
-
     boolean revokes(X509Certificate certificate) {
       return revocations instanceof RpcRevocations.Known(Crl list) && list.revokes(certificate);
     }
   }
 
   private final InstantSource clock;
+  private final Log log;
+  private final LogBudget budget = LogBudget.ofRefusals();
   private volatile Trust trust = Trust.nobody(); // written by synchronized methods
 
-  CallIdentity(InstantSource clock) {
+  /**
+   * @param log receives what no check foresaw in a certificate
+   */
+  CallIdentity(InstantSource clock, Log log) {
     this.clock = clock;
+    this.log = log;
   }
 
   synchronized void trust(X509Certificate ca) {
@@ -233,7 +234,10 @@ final class CallIdentity {
 
   private Caller judge(X509Certificate certificate) {
     Trust now = trust;
-    Caller caller = now.caller(certificate);
+    Caller caller =
+        now.callers()
+            .find(certificate)
+            .orElseGet(() -> now.callers().add(certificate, verifyAnything(certificate, now.ca())));
     if (!(caller instanceof Member member)) {
       return caller;
     }
@@ -255,6 +259,24 @@ final class CallIdentity {
       throw RpcException.unauthenticated(
           "the certificate of %s was revoked; it no longer belongs to this cluster"
               .formatted(caller.peer().describe()));
+    }
+  }
+
+  /**
+   * Verifies a certificate, whatever is in it: what the JDK cannot read is a stranger's. An
+   * exception would leave its connection without an end, and each of its calls an internal error.
+   */
+  private Caller verifyAnything(X509Certificate certificate, X509Certificate ca) {
+    try {
+      return verify(certificate, ca);
+    } catch (RuntimeException unforeseen) {
+      budget.warn(
+          log,
+          "a caller's certificate cannot be read, so the caller is a stranger: "
+              + HandshakeLog.printable(
+                  "%s at %s".formatted(unforeseen, unforeseen.getStackTrace()[0])));
+      return Caller.stranger(
+          RpcPeer.Unauthenticated.anonymous(), "the one shown cannot be read; " + CONNECT_WITH);
     }
   }
 

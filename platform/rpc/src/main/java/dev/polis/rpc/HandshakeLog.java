@@ -20,17 +20,12 @@ import javax.net.ssl.SSLSession;
  * logged.
  */
 final class HandshakeLog {
-  /** Ten lines show the fault; a flood adds only its number of failures. */
-  private static final int BURST = 10;
-
-  private static final Duration INTERVAL = Duration.ofSeconds(1);
-
   /** Reasons are a sentence; some libraries add what the peer sent. */
   private static final int LONGEST_REASON = 300;
 
   private final Log log;
   private final Duration handshakeTime;
-  private final LogBudget budget = new LogBudget(BURST, INTERVAL, System::nanoTime);
+  private final LogBudget budget = LogBudget.ofRefusals();
 
   /**
    * Makes the log of a listener.
@@ -66,15 +61,7 @@ final class HandshakeLog {
   }
 
   private void refused(String peer, String reason) {
-    budget
-        .take()
-        .ifPresent(
-            skipped ->
-                log.warning(
-                    "TLS handshake with %s failed: %s%s",
-                    peer,
-                    printable(reason),
-                    skipped == 0 ? "" : " (" + skipped + " more failed since the last such line)"));
+    budget.warn(log, "TLS handshake with %s failed: %s".formatted(peer, printable(reason)));
   }
 
   private static String peer(Channel connection) {
@@ -84,7 +71,7 @@ final class HandshakeLog {
   }
 
   /** Keeps the peer's bytes from writing lines of their own. */
-  private static String printable(String reason) {
+  static String printable(String reason) {
     String text = reason.replaceAll("[^ -~]", "?");
     return text.length() <= LONGEST_REASON ? text : text.substring(0, LONGEST_REASON) + "...";
   }

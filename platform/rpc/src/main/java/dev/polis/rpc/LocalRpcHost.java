@@ -130,7 +130,7 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
     this.audit = audit;
     this.computing = new ComputingThreads(log);
     CallAudit kept = new CallAudit(audit);
-    this.identity = new CallIdentity(clock);
+    this.identity = new CallIdentity(clock, log);
     this.hold = new CallHold(settings.limits().heldCalls());
     RequestRoom requests = requests(heap, settings.limits().retryDelay());
     for (RpcSettings.Listener listener : settings.listeners()) {

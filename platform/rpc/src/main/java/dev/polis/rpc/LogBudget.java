@@ -1,11 +1,17 @@
 package dev.polis.rpc;
 
+import dev.polis.logtree.Log;
 import java.time.Duration;
 import java.util.OptionalLong;
 import java.util.function.LongSupplier;
 
 /** Limits how many lines strangers can make this node log. Safe for any thread. */
-final class LogBudget {
+public final class LogBudget {
+  /** Ten lines show the fault; a flood adds only its number of failures. */
+  private static final int REFUSALS = 10;
+
+  private static final Duration REFUSALS_AGAIN = Duration.ofSeconds(1);
+
   private final int burst;
   private final long intervalNanos;
   private final LongSupplier nanoTime;
@@ -14,6 +20,22 @@ final class LogBudget {
   private long filled; // when the budget was full, or would have been
   private long left;
   private long skipped;
+
+  /** Makes a budget for the lines that tell why strangers were refused. */
+  public static LogBudget ofRefusals() {
+    return new LogBudget(REFUSALS, REFUSALS_AGAIN, System::nanoTime);
+  }
+
+  /** Logs a refusal, unless too many were logged just before; a line tells how many were not. */
+  public void warn(Log log, String line) {
+    take()
+        .ifPresent(
+            skipped ->
+                log.warning(
+                    "%s%s",
+                    line,
+                    skipped == 0 ? "" : " (" + skipped + " more failed since the last such line)"));
+  }
 
   /**
    * Makes a full budget.

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.TestPki;
+import dev.polis.logtree.LogTree;
 import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.TlsContexts;
@@ -26,7 +27,8 @@ class CallIdentityTest {
   private static final int STRANGERS = 50;
 
   private final CertificateAuthority ca = CertificateAuthority.create("Test cluster CA");
-  private final CallIdentity identity = new CallIdentity(InstantSource.system());
+  private final CallIdentity identity =
+      new CallIdentity(InstantSource.system(), LogTree.create().log("rpc"));
 
   /** Makes the session of a peer that shows a certificate. */
   private static SSLSession showing(X509Certificate certificate) {

@@ -41,7 +41,7 @@ class CallRouterTest {
   private final CallRouter router =
       new CallRouter(
           RpcHost.CURATOR,
-          new CallIdentity(InstantSource.system()),
+          new CallIdentity(InstantSource.system(), LogTree.create().log("rpc")),
           new CallLog(
               logs, new CallAudit(AuditLog.discarding(logs.log("rpc.audit"))), RpcHost.CURATOR),
           new CallHold(1),

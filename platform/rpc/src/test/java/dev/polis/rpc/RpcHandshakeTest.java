@@ -8,6 +8,7 @@ import dev.polis.fixtures.Await;
 import dev.polis.fixtures.RecordCopy;
 import dev.polis.fixtures.TestPki;
 import dev.polis.pki.Ed25519;
+import dev.polis.pki.NodeId;
 import dev.polis.pki.TlsContexts;
 import dev.polis.pki.TlsIdentity;
 import dev.polis.pki.TlsKeys;
@@ -220,6 +221,46 @@ class RpcHandshakeTest {
             tls(fixture, TlsContexts.context(TlsKeys.fixed(many), TlsTrust.anyKey()))) {
       endsInFailure(socket);
       awaitLine(fixture, socket, "has more than 2048 bytes");
+    }
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName(
+      "a caller whose certificate cannot be read is refused with words, disconnected, and is one log line")
+  void unreadable() throws Exception {
+    KeyPair pair = Ed25519.generate();
+    try (RpcFixture fixture =
+        new RpcFixture(
+            usual -> RecordCopy.with(usual, "handshakeTime", Duration.ofSeconds(2)))) {
+      fixture.host.serve(
+          RpcHost.CURATOR, RpcFixture.reaching(ManagementGrpc.getServiceDescriptor()));
+      X509Certificate certificate =
+          TestPki.unreadable(
+              fixture.ca.certificate(),
+              fixture.ca.privateKey(),
+              NodeId.of(pair.getPublic()).text(),
+              pair.getPublic());
+      ManagedChannel caller = fixture.as(TlsIdentity.of(pair.getPrivate(), certificate));
+      for (int call = 0; call < 3; call++) {
+        Status refused =
+            RpcFixture.statusOf(
+                () ->
+                    ManagementGrpc.newBlockingStub(caller)
+                        .getRegisterTicket(GetRegisterTicketRequest.getDefaultInstance()));
+        assertEquals(Status.Code.UNAUTHENTICATED, refused.getCode(), refused::toString);
+        assertTrue(refused.getDescription().contains("cannot be read"), refused::toString);
+      }
+      Await.until(
+          PATIENCE,
+          "the connection to end as a stranger's",
+          () -> fixture.port(RpcHost.CURATOR).strangers() == 0);
+      List<String> said =
+          fixture.log("rpc").stream()
+              .filter(line -> line.contains("certificate cannot be read"))
+              .toList();
+      assertEquals(1, said.size(), said::toString);
+      assertTrue(said.getFirst().contains("IPAddress cannot be parsed"), said::toString);
     }
   }
 

@@ -87,9 +87,20 @@ final class ProxyAccess {
   /**
    * Returns the user that a certificate belongs to.
    *
-   * @throws ProxyRefusal if it belongs to none
+   * @throws ProxyRefusal if it belongs to none; with a cause if it cannot be read
    */
   ProxySender.User user(X509Certificate certificate) throws ProxyRefusal {
+    try {
+      return read(certificate);
+    } catch (IdentityException wrong) {
+      throw ProxyRefusal.unauthorized(wrong.getMessage() + "; " + SHOW);
+    } catch (RuntimeException unforeseen) {
+      throw ProxyRefusal.unreadable(
+          "the certificate that was shown cannot be read; " + SHOW, unforeseen);
+    }
+  }
+
+  private ProxySender.User read(X509Certificate certificate) throws ProxyRefusal {
     return switch (identity(certificate)) {
       case Identity.User(String name) -> {
         List<String> groups = new ArrayList<>();
@@ -111,13 +122,9 @@ final class ProxyAccess {
             .map(NodeCredentials::ca)
             .orElseThrow(
                 () -> ProxyRefusal.unauthorized("this node does not know its cluster yet"));
-    try {
-      Identity identity = verified(certificate, ca);
-      requireFresh(certificate);
-      return identity;
-    } catch (IdentityException wrong) {
-      throw ProxyRefusal.unauthorized(wrong.getMessage() + "; " + SHOW);
-    }
+    Identity identity = verified(certificate, ca);
+    requireFresh(certificate);
+    return identity;
   }
 
   private void requireFresh(X509Certificate certificate) {

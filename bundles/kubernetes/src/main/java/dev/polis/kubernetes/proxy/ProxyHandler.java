@@ -1,6 +1,7 @@
 package dev.polis.kubernetes.proxy;
 
 import dev.polis.logtree.Log;
+import dev.polis.rpc.LogBudget;
 import dev.polis.rpc.TlsConnection;
 import dev.polis.rpc.TlsHandler;
 import java.io.IOException;
@@ -43,6 +44,7 @@ final class ProxyHandler implements TlsHandler {
   private final ProxyPool bearers;
   private final Duration part;
   private final Log log;
+  private final LogBudget budget = LogBudget.ofRefusals();
 
   /**
    * Makes a handler.
@@ -96,10 +98,23 @@ final class ProxyHandler implements TlsHandler {
     } catch (HttpSyntaxException wrong) {
       return refuse(ProxyRefusal.of(wrong), client, withBody);
     } catch (ProxyRefusal refusal) {
+      report(refusal, client);
       return refuse(refusal, client, withBody);
     } catch (RuntimeException defect) {
       log.error("a request of %s ended in a defect of this proxy", client.peer(), defect);
       return new Next.Close();
+    }
+  }
+
+  private void report(ProxyRefusal refusal, TlsConnection client) {
+    if (refusal.getCause() instanceof RuntimeException unforeseen) {
+      budget.warn(
+          log,
+          "the certificate of %s cannot be read: %s at %s"
+              .formatted(
+                  client.peer(),
+                  HttpHead.printable(unforeseen.toString()),
+                  unforeseen.getStackTrace()[0]));
     }
   }
 

@@ -27,6 +27,17 @@ final class ProxyRefusal extends Exception {
     return new ProxyRefusal(HttpCodes.UNAUTHORIZED, "Unauthorized", message, "");
   }
 
+  /**
+   * Says that the client's certificate cannot be read.
+   *
+   * @param unforeseen what no check of a certificate expects
+   */
+  static ProxyRefusal unreadable(String message, RuntimeException unforeseen) {
+    ProxyRefusal refusal = unauthorized(message);
+    refusal.initCause(unforeseen);
+    return refusal;
+  }
+
   /** Says that there is no API server; it does not help to repeat the request. */
   static ProxyRefusal absent(String message) {
     return new ProxyRefusal(HttpCodes.UNAVAILABLE, "ServiceUnavailable", message, "");

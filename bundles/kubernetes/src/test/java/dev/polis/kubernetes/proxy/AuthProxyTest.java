@@ -11,6 +11,7 @@ import dev.polis.api.network.NetworkStatus;
 import dev.polis.boot.StopReason;
 import dev.polis.event.MutableValue;
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.TestPki;
 import dev.polis.fixtures.TestThreads;
 import dev.polis.logtree.LogPayload;
 import dev.polis.logtree.LogQuery;
@@ -21,6 +22,7 @@ import dev.polis.pki.CertificateTemplate;
 import dev.polis.pki.Crl;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeCredentials;
+import dev.polis.pki.NodeId;
 import dev.polis.pki.TlsContexts;
 import dev.polis.pki.TlsIdentity;
 import dev.polis.pki.TlsKeys;
@@ -305,6 +307,39 @@ class AuthProxyTest {
         assertTrue(message.contains(each.getValue()), message);
         assertTrue(message.contains("polisctl kubeconfig"), message);
       }
+    }
+    assertEquals(List.of(), server.requests);
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName("a certificate that cannot be read is answered with 401, and is one log line")
+  void unreadable() throws Exception {
+    KeyPair pair = Ed25519.generate();
+    TlsIdentity unreadable =
+        TlsIdentity.of(
+            pair.getPrivate(),
+            TestPki.unreadable(
+                ca.certificate(),
+                ca.privateKey(),
+                NodeId.of(pair.getPublic()).text(),
+                pair.getPublic()));
+    try (Raw client = new Raw(as(unreadable))) {
+      HttpResponse response = client.send(get("/api")).read();
+      assertEquals(401, response.code());
+      String message = json(client.body(response)).get("message").getAsString();
+      assertTrue(message.contains("cannot be read"), message);
+      assertTrue(message.contains("polisctl kubeconfig"), message);
+      assertEquals(-1, client.in.read(), "the connection stays open");
+    }
+    try (LogReader reader = logs.read(LogQuery.of("root.roles.controller").backlogAll())) {
+      List<String> said =
+          reader.backlog().stream()
+              .map(entry -> ((LogPayload.Leveled) entry.payload()).message())
+              .filter(line -> line.contains("IPAddress cannot be parsed"))
+              .toList();
+      assertEquals(1, said.size(), said::toString);
+      assertEquals(1, said.getFirst().lines().count(), said::toString);
     }
     assertEquals(List.of(), server.requests);
   }

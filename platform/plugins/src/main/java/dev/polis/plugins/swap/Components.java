@@ -69,12 +69,18 @@ final class Components {
         .collect(Collectors.toSet());
   }
 
-  /** Returns a line for each component that has not read a new value yet. */
-  Stream<String> unread(Map<ConfigurationSet.Key, Object> values) {
+  /**
+   * Returns a line for each component that has not read a new value yet.
+   *
+   * @param but bundles with values of their own
+   */
+  Stream<String> unread(Map<ConfigurationSet.Key, Object> values, Collection<Bundle> but) {
+    Set<Long> others = but.stream().map(Bundle::getBundleId).collect(Collectors.toSet());
     return values.entrySet().stream()
         .flatMap(
             value ->
                 configurations().stream()
+                    .filter(each -> !others.contains(each.description.bundle.id))
                     .filter(
                         each ->
                             List.of(each.description.configurationPid)

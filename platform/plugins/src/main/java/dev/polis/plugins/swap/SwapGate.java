@@ -121,7 +121,7 @@ final class SwapGate {
                     excess(),
                     troubles(components.idle(successors), before),
                     troubles(components.failed(), before),
-                    components.unread(values).map(each -> new Trouble(each, false)),
+                    components.unread(values, List.of()).map(each -> new Trouble(each, false)),
                     unhealthy(before).map(SwapGate::trouble))
                 .flatMap(each -> each),
         settings.healthy(),
@@ -131,17 +131,21 @@ final class SwapGate {
   /**
    * Waits until what ran before a swap is active again and has read its former configuration.
    *
+   * @param successors which still run, with the configuration that they came with
    * @throws SwapFailedException if that does not happen; its message says why
    */
   void back(
-      Collection<Bundle> predecessors, Map<ConfigurationSet.Key, Object> values, Baseline before)
+      Collection<Bundle> predecessors,
+      Collection<Bundle> successors,
+      Map<ConfigurationSet.Key, Object> values,
+      Baseline before)
       throws SwapFailedException, InterruptedException {
     await(
         () ->
             Stream.of(
                     troubles(components.idle(predecessors), before),
                     troubles(components.failed(), before),
-                    components.unread(values).map(each -> new Trouble(each, false)))
+                    components.unread(values, successors).map(each -> new Trouble(each, false)))
                 .flatMap(each -> each)
                 // A component that failed with the new configuration is activated once more.
                 .map(each -> new Trouble(each.reason(), false)),

@@ -494,6 +494,7 @@ final class SwapRun {
   }
 
   private void switchBack(List<String> trouble) throws InterruptedException {
+    List<Bundle> successors = List.copyOf(installed);
     Map<ConfigurationSet.Key, Object> values;
     try {
       values = restore(trouble);
@@ -503,7 +504,7 @@ final class SwapRun {
     }
     // Before anything is waited for: the predecessors have their state again.
     announcements.switchOver(undone().stream().map(Replacement::reversed).toList());
-    awaitBack(values, trouble);
+    awaitBack(successors, values, trouble);
   }
 
   /**
@@ -568,11 +569,13 @@ final class SwapRun {
     }
   }
 
-  private void awaitBack(Map<ConfigurationSet.Key, Object> values, List<String> trouble)
+  private void awaitBack(
+      List<Bundle> successors, Map<ConfigurationSet.Key, Object> values, List<String> trouble)
       throws InterruptedException {
     try {
       gate.back(
           stopped.stream().filter(each -> each.getState() == Bundle.ACTIVE).toList(),
+          successors,
           values,
           before);
     } catch (SwapFailedException e) {

@@ -14,6 +14,8 @@ import dev.polis.event.Value;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.MachineSpeed;
 import dev.polis.health.HealthCondition;
+import dev.polis.plugins.store.ConfigurationSet;
+import dev.polis.plugins.store.Generation;
 import dev.polis.plugins.store.SwapNotes;
 import dev.polis.plugins.swap.organs.TestOrgan;
 import java.nio.file.Files;
@@ -182,6 +184,42 @@ class SwapEngineFaultTest {
     assertTrue(words(end).contains("thrown by the test"), () -> words(end));
     assertEquals(BEFORE, node.organs());
     requireNextWorks();
+  }
+
+  @ParameterizedTest(name = "one that {0}")
+  @ValueSource(strings = {"unhealthy", "wide-then-fails"})
+  @DisplayName(
+      "A successor with another configuration that is not well goes with it: the old one has its own again")
+  void theFormerConfigurationIsBack(String how) throws Exception {
+    node.run(configure("dev.polis.base.port", "98"));
+    ConfigurationSet wanted = ConfigurationSet.none().with("dev.polis.base", "port", "99");
+    boolean beside = how.equals("unhealthy");
+    node.prepareRollback(
+        node.base("2.0.0", how), beside ? wanted : wanted.with("dev.polis.base", "depth", "5"));
+    Generation former = node.store.current().orElseThrow();
+    List<String> configurations = node.configurations();
+    List<String> switched = new ArrayList<>();
+    node.onStage =
+        stage -> {
+          if (stage.equals("switched")) {
+            switched.addAll(node.ports());
+          }
+        };
+
+    SwapStatus end = node.run(new SwapOrder.Rollback());
+
+    assertInstanceOf(SwapOutcome.Reverted.class, outcome(end), () -> words(end));
+    assertTrue(words(end).contains("nothing answers on port 1"), () -> words(end));
+    assertEquals(beside ? List.of() : List.of("99"), switched, "where the gate was not passed");
+    assertEquals(BEFORE, node.organs());
+    assertEquals("1.0.0", node.served());
+    assertEquals(List.of("98"), node.ports(), "what the component runs with");
+    assertEquals(98, node.configuration("dev.polis.base").get("port"));
+    assertEquals(null, node.configuration("dev.polis.base").get("depth"), "no key of 1.0.0");
+    assertEquals(configurations, node.configurations(), "nothing is left for the successor");
+    assertEquals(former, node.store.current().orElseThrow(), "what a restart begins with");
+    requireNextWorks();
+    assertEquals(List.of("98"), node.ports());
   }
 
   @Test

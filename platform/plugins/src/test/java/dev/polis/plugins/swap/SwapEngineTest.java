@@ -11,8 +11,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.health.HealthCondition;
 import dev.polis.plugins.store.ConfigurationSet;
-import dev.polis.plugins.store.Generation;
-import dev.polis.plugins.store.StoredPlugin;
 import dev.polis.plugins.store.SwapNotes;
 import dev.polis.plugins.store.SwapRecord;
 import dev.polis.plugins.swap.BlastLine.Effect;
@@ -30,7 +28,6 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.osgi.service.component.runtime.ServiceComponentRuntime;
 
 /** Swaps bundles of a real framework. */
 @Timeout(120)
@@ -488,14 +485,14 @@ class SwapEngineTest {
     node.onStage =
         stage -> {
           if (stage.equals("started")) {
-            beside.addAll(ports());
+            beside.addAll(node.ports());
           }
         };
 
     for (int port : List.of(99, 98, 97)) {
       SwapStatus end = node.run(configure("dev.polis.base.port", String.valueOf(port)));
       assertInstanceOf(SwapOutcome.Applied.class, outcome(end), () -> words(end));
-      assertEquals(List.of(String.valueOf(port)), ports());
+      assertEquals(List.of(String.valueOf(port)), node.ports());
       assertEquals(port, port());
     }
     assertEquals(
@@ -518,12 +515,13 @@ class SwapEngineTest {
   @DisplayName(
       "A bundle that is swapped in with a configuration starts with it, and the old one keeps its own")
   void configurationWithABundle() throws Exception {
-    wayBackTo("2.0.0", "well", "99");
+    node.prepareRollback(
+        node.base("2.0.0", "well"), ConfigurationSet.none().with("dev.polis.base", "port", "99"));
     List<String> beside = new ArrayList<>();
     node.onStage =
         stage -> {
           if (stage.equals("started")) {
-            beside.addAll(ports());
+            beside.addAll(node.ports());
           }
         };
 
@@ -531,51 +529,8 @@ class SwapEngineTest {
 
     assertInstanceOf(SwapOutcome.Applied.class, outcome(end), () -> words(end));
     assertEquals(List.of("99", "null"), beside, "the values that both have read");
-    assertEquals(List.of("99"), ports());
+    assertEquals(List.of("99"), node.ports());
     assertEquals("2.0.0", node.served());
-  }
-
-  @Test
-  @DisplayName("A bundle that fails with its own configuration is reverted to the previous one")
-  void failsWithItsConfiguration() throws Exception {
-    SwapStatus set = node.run(configure("dev.polis.base.port", "98"));
-    assertInstanceOf(SwapOutcome.Applied.class, outcome(set), () -> words(set));
-    node.engine = node.engine(limits("unhealthy"));
-    wayBackTo("2.0.0", "unhealthy", "99");
-    long generation = node.store.current().orElseThrow().number();
-
-    SwapStatus end = node.run(new SwapOrder.Rollback());
-
-    assertInstanceOf(SwapOutcome.Reverted.class, outcome(end), () -> words(end));
-    assertEquals(List.of("98"), ports());
-    assertEquals(98, port());
-    assertEquals("1.0.0", node.served());
-    assertEquals(generation, node.store.current().orElseThrow().number());
-  }
-
-  /** Makes a version of base with a port the generation that a rollback restores. */
-  private void wayBackTo(String version, String behaviour, String port) throws Exception {
-    Generation now = node.store.current().orElseThrow();
-    Path jar = node.base(version, behaviour);
-    StoredPlugin next = SwapFixture.plugin(jar);
-    node.store.put(next, jar);
-    node.store.putManifest(next, SwapFixture.manifest(jar));
-    List<StoredPlugin> plugins = new ArrayList<>(now.plugins());
-    plugins.replaceAll(each -> each.symbolicName().equals(next.symbolicName()) ? next : each);
-    node.store.commit(
-        now.origin(), plugins, ConfigurationSet.none().with("dev.polis.base", "port", port));
-    node.store.commit(now.origin(), now.plugins(), now.configuration());
-  }
-
-  /** Returns the ports that the components of base have read, sorted. */
-  private List<String> ports() {
-    var runtime = node.service(ServiceComponentRuntime.class);
-    return runtime.getComponentDescriptionDTOs().stream()
-        .filter(each -> each.name.equals("base"))
-        .flatMap(each -> runtime.getComponentConfigurationDTOs(each).stream())
-        .map(each -> String.valueOf(each.properties.get("port")))
-        .sorted()
-        .toList();
   }
 
   @Test
@@ -601,7 +556,7 @@ class SwapEngineTest {
     assertTrue(words(end).contains("port 13 brings bad luck"), () -> words(end));
     assertTrue(
         end.stages().stream().noneMatch(SwapStage.Switched.class::isInstance), () -> words(end));
-    assertEquals(List.of("null"), ports());
+    assertEquals(List.of("null"), node.ports());
     assertEquals(List.of(), node.configurations());
     assertEquals(1, node.store.current().orElseThrow().number());
     assertEquals("1.0.0", node.served());

@@ -192,6 +192,18 @@ public final class SwapFixture {
         stage -> onStage.accept(stage.name()));
   }
 
+  /** Commits a bundle with configurations, and again what counts, so that a rollback swaps. */
+  void prepareRollback(Path jar, ConfigurationSet configuration) throws Exception {
+    Generation now = store.current().orElseThrow();
+    StoredPlugin next = plugin(jar);
+    store.put(next, jar);
+    store.putManifest(next, manifest(jar));
+    List<StoredPlugin> plugins = new ArrayList<>(now.plugins());
+    plugins.replaceAll(each -> each.symbolicName().equals(next.symbolicName()) ? next : each);
+    store.commit(now.origin(), plugins, configuration);
+    store.commit(now.origin(), now.plugins(), now.configuration());
+  }
+
   private void install(Path... jars) throws Exception {
     List<StoredPlugin> plugins = new ArrayList<>();
     for (Path jar : jars) {
@@ -310,7 +322,7 @@ public final class SwapFixture {
   /** Returns the metatype, which has an additional key for the behaviour "wide". */
   private static String metatype(String name, String behaviour) {
     String depth =
-        behaviour.equals("wide")
+        behaviour.startsWith("wide")
             ? "<AD id=\"depth\" type=\"Integer\" cardinality=\"0\" default=\"1\"/>"
             : "";
     return """
@@ -358,6 +370,17 @@ public final class SwapFixture {
                     + " "
                     + bundle.getVersion()
                     + (bundle.getState() == Bundle.ACTIVE ? "" : " state " + bundle.getState()))
+        .sorted()
+        .toList();
+  }
+
+  /** Returns the ports that the components of base have read, sorted. */
+  List<String> ports() {
+    ServiceComponentRuntime runtime = service(ServiceComponentRuntime.class);
+    return runtime.getComponentDescriptionDTOs().stream()
+        .filter(each -> each.name.equals("base"))
+        .flatMap(each -> runtime.getComponentConfigurationDTOs(each).stream())
+        .map(each -> String.valueOf(each.properties.get("port")))
         .sorted()
         .toList();
   }

@@ -69,6 +69,20 @@ public final class TestOrgan implements Supplier<String> {
       throw new IllegalStateException("the ticket is too short: 3 bytes");
     } else if (behaviour.equals("alone")) {
       wait(context, health, name);
+    } else if (behaviour.equals("wide-then-fails")) {
+      HealthScope later = scope;
+      Thread.ofVirtual().start(() -> failAlone(context, name, later, down));
+    }
+  }
+
+  /** Is well as long as another instance of it is there. */
+  private void failAlone(
+      BundleContext context, String name, HealthScope scope, HealthCondition down) {
+    while (instances(context, name) > 1) {
+      pause(10);
+    }
+    if (!ended) {
+      scope.set(down);
     }
   }
 
