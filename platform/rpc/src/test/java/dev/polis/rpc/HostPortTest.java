@@ -18,7 +18,6 @@ class HostPortTest {
         "[2001:db8:0:0:0:0:0:1]:7835",
         HostPort.of(new InetSocketAddress(InetAddress.ofLiteral("2001:db8::1"), 7835)));
     assertEquals(
-        "node.example:7835",
-        HostPort.of(InetSocketAddress.createUnresolved("node.example", 7835)));
+        "node.example:7835", HostPort.of(InetSocketAddress.createUnresolved("node.example", 7835)));
   }
 }

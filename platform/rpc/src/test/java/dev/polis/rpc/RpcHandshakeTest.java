@@ -231,8 +231,7 @@ class RpcHandshakeTest {
   void unreadable() throws Exception {
     KeyPair pair = Ed25519.generate();
     try (RpcFixture fixture =
-        new RpcFixture(
-            usual -> RecordCopy.with(usual, "handshakeTime", Duration.ofSeconds(2)))) {
+        new RpcFixture(usual -> RecordCopy.with(usual, "handshakeTime", Duration.ofSeconds(2)))) {
       fixture.host.serve(
           RpcHost.CURATOR, RpcFixture.reaching(ManagementGrpc.getServiceDescriptor()));
       X509Certificate certificate =

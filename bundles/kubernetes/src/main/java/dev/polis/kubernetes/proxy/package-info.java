@@ -39,11 +39,11 @@
  * Trailers are dropped, no API of Kubernetes has any. A peer that stops reading a stream holds its
  * two connections and no memory.
  *
- * <p>Why not Netty's HTTP codec, which gRPC brings? As strict as it can be set, version 4.2 takes 16
- * of the 50 requests that {@code AuthProxyTest} has refused. Behind it five of them look like any
- * other: a folded header, an empty line before a request, two spaces or a tab in its first line, an
- * extension of a chunk. On a node's JVM a proxy made of it takes 1.4 times the CPU of this one,
- * without any check. Its pipelines would end with the code that made them. And {@code
+ * <p>Why not Netty's HTTP codec, which gRPC brings? As strict as it can be set, version 4.2 takes
+ * 16 of the 50 requests that {@code AuthProxyTest} has refused. Behind it five of them look like
+ * any other: a folded header, an empty line before a request, two spaces or a tab in its first
+ * line, an extension of a chunk. On a node's JVM a proxy made of it takes 1.4 times the CPU of this
+ * one, without any check. Its pipelines would end with the code that made them. And {@code
  * HttpParsersTest} compares this parser with it, which proves something only if they share no code.
  * Why not the JDK's server? It has no upgrades.
  */
