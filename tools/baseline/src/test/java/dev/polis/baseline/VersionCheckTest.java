@@ -65,7 +65,7 @@ class VersionCheckTest {
         failure
             .getMessage()
             .contains(
-                "dev.polis.event has changed since release 0.1.0 (1.0.0): its version is 1.0.0, and needs to be 1.1.0\n      + /dev.polis.event.Values/added()"),
+                "dev.polis.event has changed since release 0.1.0 (2.0.0): its version is 2.0.0, and needs to be 2.1.0\n      + /dev.polis.event.Values/added()"),
         failure.getMessage());
   }
 
@@ -83,7 +83,7 @@ class VersionCheckTest {
 
     assertTrue(
         trouble.startsWith(
-            "dev.polis.event has changed since release 0.1.0 (1.0.0): its version is 1.0.0, and needs to be 2.0.0"),
+            "dev.polis.event has changed since release 0.1.0 (2.0.0): its version is 2.0.0, and needs to be 3.0.0"),
         trouble);
   }
 
@@ -108,7 +108,7 @@ class VersionCheckTest {
             ADDED,
             exports ->
                 exports.replace(
-                    "dev.polis.event;version=\"1.0.0\"", "dev.polis.event;version=\"1.1.0\""));
+                    "dev.polis.event;version=\"2.0.0\"", "dev.polis.event;version=\"2.1.0\""));
 
     assertEquals(List.of(), troubles(changed));
   }
@@ -118,7 +118,7 @@ class VersionCheckTest {
   void gone() throws Exception {
     assertEquals(
         List.of(
-            "dev.polis.event of release 0.1.0 (1.0.0) is gone: bring it back, or record a release without it"),
+            "dev.polis.event of release 0.1.0 (2.0.0) is gone: bring it back, or record a release without it"),
         troubles());
   }
 
