@@ -51,7 +51,8 @@ final class StoreScenario implements PowerScenario {
           // Does what the kernel does at some time: bytes that were not forced may reach the disk,
           // too.
           AtomicFile.force(root.resolve("store/files"));
-        });
+        },
+        root -> installWithWayBack(root, "5", "6"));
   }
 
   private static PluginStore store(Path root) throws IOException {
@@ -76,6 +77,20 @@ final class StoreScenario implements PowerScenario {
 
   private static void install(Path root, String version) throws Exception {
     PluginStore store = store(root);
+    put(store, version);
+    store.commit(ORIGIN, plugins(version));
+  }
+
+  /** Switches to one set with another one behind it, as a new distribution does. */
+  private static void installWithWayBack(Path root, String before, String version)
+      throws Exception {
+    PluginStore store = store(root);
+    put(store, before);
+    put(store, version);
+    store.commitWithWayBack(ORIGIN, plugins(before), plugins(version), ConfigurationSet.none());
+  }
+
+  private static void put(PluginStore store, String version) throws Exception {
     Path sources = Files.createTempDirectory("polis-power-sources");
     for (StoredPlugin plugin : plugins(version)) {
       Path source = sources.resolve(plugin.symbolicName());
@@ -84,7 +99,6 @@ final class StoreScenario implements PowerScenario {
       Files.delete(source);
     }
     Files.delete(sources);
-    store.commit(ORIGIN, plugins(version));
   }
 
   private static ClusterWants wants() {
