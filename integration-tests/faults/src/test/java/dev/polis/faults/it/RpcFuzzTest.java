@@ -204,7 +204,7 @@ class RpcFuzzTest {
     for (Map.Entry<Integer, ManagedChannel> channel : channels.entrySet()) {
       Status status = probe(method, channel.getValue());
       if (status.getCode() != Status.Code.UNIMPLEMENTED
-          || !String.valueOf(status.getDescription()).contains("has no such method")) {
+          || !String.valueOf(status.getDescription()).contains("knows no such method")) {
         return channel.getKey();
       }
     }
