@@ -140,7 +140,8 @@ final class RunCommand implements Callable<Integer> {
         String why = RootCause.of(refusal);
         attempt(() -> Node.noteRefusal(directory, Instant.now() + " " + why), terminal);
       }
-      throw refusal;
+      // A refusal has its own words already, which name the file.
+      throw e instanceof Refusal ? e : refusal;
     }
   }
 
