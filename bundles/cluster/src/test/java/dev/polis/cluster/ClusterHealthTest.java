@@ -34,7 +34,8 @@ class ClusterHealthTest {
   }
 
   @Test
-  @DisplayName("credentials that were changed under a running node are told before its next start")
+  @DisplayName(
+      "credentials that were changed under a running node are reported before its next start")
   void changedCredentials() throws Exception {
     Root.Credentials files = Root.at(state).data().node().credentials();
     NodeCredentials own = node();

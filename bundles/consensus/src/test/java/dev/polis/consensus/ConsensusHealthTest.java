@@ -15,7 +15,7 @@ class ConsensusHealthTest {
 
   @ParameterizedTest
   @EnumSource(EtcdAlarm.Kind.class)
-  @DisplayName("each alarm of etcd is told with what ends it, and not with where to read of it")
+  @DisplayName("each alarm of etcd is reported with what ends it, and not with where to read of it")
   void alarm(EtcdAlarm.Kind kind) {
     HealthCondition told =
         ConsensusHealth.of(

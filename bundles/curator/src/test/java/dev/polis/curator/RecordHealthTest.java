@@ -48,7 +48,7 @@ class RecordHealthTest {
   }
 
   @Test
-  @DisplayName("a damaged record is told with its key in etcd and the revision that is whole")
+  @DisplayName("a damaged record is reported with its key in etcd and the revision that is whole")
   void damaged() {
     HealthCondition told =
         judged(stored(RecordKeys.node(SELF), GARBAGE), configuration()).orElseThrow();

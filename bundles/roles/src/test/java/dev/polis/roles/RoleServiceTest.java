@@ -230,7 +230,7 @@ class RoleServiceTest {
   }
 
   @Test
-  @DisplayName("remembered roles that cannot be read are told until the cluster's are written")
+  @DisplayName("remembered roles that cannot be read are reported until the cluster's are written")
   void rolesThatCannotBeRead() throws Exception {
     FilePlacement file = Root.at(directory).data().node().roles();
     file.write("garbage".getBytes(StandardCharsets.UTF_8));
@@ -247,7 +247,7 @@ class RoleServiceTest {
   }
 
   @Test
-  @DisplayName("roles that cannot be written for the next start are told, with what helps")
+  @DisplayName("roles that cannot be written for the next start are reported, with what helps")
   void rolesThatCannotBeWritten() throws Exception {
     FilePlacement file = Root.at(directory).data().node().roles();
     Files.createDirectories(file.path().resolve("in the way"));
@@ -260,7 +260,8 @@ class RoleServiceTest {
   }
 
   @Test
-  @DisplayName("calls that do not get to the leader are told after 10 s, and no more once one does")
+  @DisplayName(
+      "calls that do not get to the leader are reported after 10 s, and no more once one does")
   void leaderOutOfReach() {
     AtomicLong seconds = new AtomicLong();
     LeaderContact contact =
