@@ -107,14 +107,7 @@ final class EtcdProcess implements ChildProgram {
 
   @Override
   public void silent(ManagedProcess etcd, String text, boolean answered) {
-    parts
-        .health()
-        .set(
-            HealthCondition.down(
-                SILENT,
-                text,
-                "nothing: it is ended and started again after %d s of silence"
-                    .formatted(PATIENCE.hanging().toSeconds())));
+    parts.health().set(HealthCondition.down(SILENT, text, PATIENCE.remedy()));
   }
 
   @Override

@@ -23,6 +23,7 @@ import dev.polis.process.ProcessSpec;
 import dev.polis.process.ProcessTask;
 import dev.polis.process.ProgramPath;
 import dev.polis.process.RunAs;
+import dev.polis.rpc.HostPort;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.Subtree;
 import java.io.IOException;
@@ -163,7 +164,7 @@ final class NodeExporter implements MetricsExporter {
     } catch (IOException silent) {
       return new MetricsAnswer.Unavailable(
           "the node exporter at %s does not answer: %s; see the log of root.metrics.%s"
-              .formatted(text(address), silent.getMessage(), PROCESS));
+              .formatted(HostPort.of(address), silent.getMessage(), PROCESS));
     }
   }
 
@@ -206,7 +207,7 @@ final class NodeExporter implements MetricsExporter {
       if (!ports.isHeldBy(address.getAddress(), address.getPort(), process.pid())) {
         return false;
       }
-      log.info("the node exporter serves at http://%s/metrics", text(address));
+      log.info("the node exporter serves at http://%s/metrics", HostPort.of(address));
       state.set(new State.Serving(address));
       return true;
     }
@@ -224,18 +225,13 @@ final class NodeExporter implements MetricsExporter {
           .map(
               holder ->
                   "; %s is taken by %s: end it, or set node.exporter.port of dev.polis.metrics"
-                      .formatted(text(address), holder))
+                      .formatted(HostPort.of(address), holder))
           .orElse("");
     }
 
     @Override
     public void silent(ManagedProcess process, String text, boolean answered) {
-      health.set(
-          HealthCondition.degraded(
-              SILENT,
-              text,
-              "nothing: it is ended and started again after %d s of silence"
-                  .formatted(SILENCE.hanging().toSeconds())));
+      health.set(HealthCondition.degraded(SILENT, text, SILENCE.remedy()));
     }
 
     @Override
@@ -257,7 +253,7 @@ final class NodeExporter implements MetricsExporter {
   private ProcessSpec spec(InetSocketAddress address, Log log) throws InterruptedException {
     Path program = program().orElseThrow(() -> new ProcessException(missing()));
     ProcessSpec spec =
-        ProcessSpec.of(PROCESS, program.toString(), "--web.listen-address=" + text(address))
+        ProcessSpec.of(PROCESS, program.toString(), "--web.listen-address=" + HostPort.of(address))
             .withFingerprint(fingerprint(program));
     Optional<String> obstacle = RunAs.obstacle(Account.NODE_EXPORTER.number(), program);
     obstacle.ifPresent(why -> log.warning("the node exporter runs as root: %s", why));
@@ -271,11 +267,6 @@ final class NodeExporter implements MetricsExporter {
     } catch (IOException unreadable) {
       throw new UncheckedIOException("cannot read " + program, unreadable);
     }
-  }
-
-  private static String text(InetSocketAddress address) {
-    String host = address.getAddress().getHostAddress();
-    return (host.contains(":") ? "[" + host + "]" : host) + ":" + address.getPort();
   }
 
   /** Stops the exporter if the reason asks for it. Called after the subtree was closed. */

@@ -54,7 +54,9 @@ final class LeaderContact {
 
   /** Notes that a call was answered. */
   void answered() {
-    failing = false;
-    health.clear(condition.apply("").code());
+    if (failing) {
+      failing = false;
+      health.clear(condition.apply("").code());
+    }
   }
 }

@@ -24,7 +24,7 @@ class RoomCheckTest {
 
   @Test
   @DisplayName(
-      "less room for data than a start of etcd needs is told, with the folder and the sizes")
+      "less room for data than a start of etcd needs is reported, with the folder and the sizes")
   void data() throws Exception {
     Path data = Files.createDirectory(folder.resolve("data"));
     assertEquals(Optional.empty(), look(128));

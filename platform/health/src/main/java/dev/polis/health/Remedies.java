@@ -42,7 +42,9 @@ final class Remedies {
     know(
         "not a directory|is no directory|NotDirectoryException|FileAlreadyExistsException|something else is there",
         "move aside what is there, where a folder must be: ls -ld shows what it is");
-    know("transport endpoint is not connected", "restart the node to mount it again");
+    know(
+        "transport endpoint is not connected",
+        "stop the node with polis down and start it again with polis up, which mounts it");
     know("input/output error", "replace the disk: dmesg shows what failed");
     know(
         "etcdserver: permission denied",

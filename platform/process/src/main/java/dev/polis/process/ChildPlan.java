@@ -31,5 +31,11 @@ public record ChildPlan(
     public static Patience of(Duration pace, Duration silent) {
       return new Patience(pace, silent, HANGING, HANGING);
     }
+
+    /** Returns the remedy against the silence of a child: its owner ends it. */
+    public String remedy() {
+      return "nothing: it is ended and started again after %d s of silence"
+          .formatted(hanging.toSeconds());
+    }
   }
 }

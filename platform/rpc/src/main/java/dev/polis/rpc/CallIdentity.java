@@ -271,10 +271,7 @@ final class CallIdentity {
       return verify(certificate, ca);
     } catch (RuntimeException unforeseen) {
       budget.warn(
-          log,
-          "a caller's certificate cannot be read, so the caller is a stranger: "
-              + HandshakeLog.printable(
-                  "%s at %s".formatted(unforeseen, unforeseen.getStackTrace()[0])));
+          log, "a caller's certificate cannot be read, so the caller is a stranger", unforeseen);
       return Caller.stranger(
           RpcPeer.Unauthenticated.anonymous(), "the one shown cannot be read; " + CONNECT_WITH);
     }

@@ -4,6 +4,7 @@ import dev.polis.logtree.Log;
 import java.time.Duration;
 import java.util.OptionalLong;
 import java.util.function.LongSupplier;
+import java.util.stream.Stream;
 
 /** Limits how many lines strangers can make this node log. Safe for any thread. */
 public final class LogBudget {
@@ -35,6 +36,13 @@ public final class LogBudget {
                     "%s%s",
                     line,
                     skipped == 0 ? "" : " (" + skipped + " more failed since the last such line)"));
+  }
+
+  /** Does the same with an exception that was not foreseen, and with its place if it has one. */
+  public void warn(Log log, String line, RuntimeException unforeseen) {
+    String place =
+        Stream.of(unforeseen.getStackTrace()).findFirst().map(at -> " at " + at).orElse("");
+    warn(log, line + ": " + HandshakeLog.printable(unforeseen + place));
   }
 
   /**

@@ -108,13 +108,7 @@ final class ProxyHandler implements TlsHandler {
 
   private void report(ProxyRefusal refusal, TlsConnection client) {
     if (refusal.getCause() instanceof RuntimeException unforeseen) {
-      budget.warn(
-          log,
-          "the certificate of %s cannot be read: %s at %s"
-              .formatted(
-                  client.peer(),
-                  HttpHead.printable(unforeseen.toString()),
-                  unforeseen.getStackTrace()[0]));
+      budget.warn(log, "the certificate of %s cannot be read".formatted(client.peer()), unforeseen);
     }
   }
 
