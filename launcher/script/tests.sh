@@ -64,7 +64,7 @@ run_tests() {
 # so busy that tests of what happens in time fail for want of it.
 declare -A TIER_BESIDE=(
   [quick]=integration-tests/cluster,integration-tests/container,integration-tests/faults,integration-tests/scripts,bundles/kubernetes,bundles/consensus,bundles/metrics,bundles/convergence
-  [full]=integration-tests/cluster,integration-tests/scripts,bundles/kubernetes
+  [full]=integration-tests/cluster,integration-tests/faults,integration-tests/scripts,bundles/kubernetes
 )
 
 # A module of few tests. What Maven fetches for the first ones of all is there before the streams begin, which would each write it to the same place.
