@@ -63,7 +63,7 @@ run_tests() {
 # Per tier: modules whose tests run beside those of all others, in a Maven of their own, so that both Mavens take about as long. A third one keeps two cores
 # so busy that tests of what happens in time fail for want of it.
 declare -A TIER_BESIDE=(
-  [quick]=integration-tests/cluster,integration-tests/container,integration-tests/faults,integration-tests/scripts,bundles/kubernetes,bundles/consensus,bundles/metrics,bundles/convergence
+  [quick]=integration-tests/cluster,integration-tests/container,integration-tests/faults,integration-tests/scripts,bundles/kubernetes,bundles/consensus,bundles/metrics,bundles/convergence,platform/etcd
   [full]=integration-tests/cluster,integration-tests/faults,integration-tests/scripts,bundles/kubernetes
 )
 
