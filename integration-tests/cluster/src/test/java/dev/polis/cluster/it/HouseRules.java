@@ -127,12 +127,7 @@ final class HouseRules {
     }
     PRIVATE_WORDS.forEach(
         (word, instead) ->
-            require(
-                word(word),
-                "has a private word (say: " + instead + ")",
-                file,
-                text,
-                broken));
+            require(word(word), "has a private word (say: " + instead + ")", file, text, broken));
     return broken;
   }
 

@@ -1,0 +1,20 @@
+/**
+ * Evaluates the filters that callers write for lists of nodes.
+ *
+ * <pre>
+ *   text ──▶ NodeFilterLimits ──▶ NodeFilter (compiled) ──▶ each node: kept or not
+ *             size, nesting            │ own threads
+ *                                      └── FilterBudget: steps and time of all filters
+ * </pre>
+ *
+ * <p><b>Filters</b> of lists are programs that a caller wrote. They are limited before they are
+ * compiled and while they are evaluated, and have threads that carry nothing else ({@code
+ * NodeFilter}).
+ *
+ * <p>Not promised: that a filter within the limits is fast. One that is too expensive ends with a
+ * message that says so, and with nothing listed.
+ *
+ * <p>Why not fixed options, such as one per field: an operator asks about labels, roles and states
+ * together, and the language for it is the one that Kubernetes uses.
+ */
+package dev.polis.curator.filter;
