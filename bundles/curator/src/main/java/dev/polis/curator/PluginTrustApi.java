@@ -93,7 +93,7 @@ final class PluginTrustApi extends PluginTrustGrpc.PluginTrustImplBase {
     List<String> consequences = TrustedKeyRules.consequences(record, removed, plugins);
     if (!force && !consequences.isEmpty()) {
       throw Refusal.precondition(
-          "the key %s was not removed: %s; repeat it with force if that is meant",
+          "the key %s was not removed: %s; repeat the call with force to remove it all the same",
           removed.getName(), String.join("; ", consequences));
     }
     return TrustedKeyRules.without(record, removed);
