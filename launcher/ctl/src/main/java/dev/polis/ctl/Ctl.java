@@ -28,7 +28,7 @@ import picocli.CommandLine.Spec;
       "2:the command line was wrong",
       "3:no answer from the node, or it cannot give one now",
       "4:the requested object does not exist",
-      "5:the answer is no: not healthy, condition not met"
+      "5:not healthy, or condition not met"
     })
 @Subcommands({
   TakeOwnershipCommand.class,
@@ -54,7 +54,7 @@ import picocli.CommandLine.Spec;
 })
 public final class Ctl implements Runnable {
 
-  /** Says which version this is. */
+  /** Prints the version. */
   static final class Version implements CommandLine.IVersionProvider {
     @Override
     public String[] getVersion() {

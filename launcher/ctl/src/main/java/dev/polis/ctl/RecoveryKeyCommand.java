@@ -76,7 +76,7 @@ final class RecoveryKeyCommand {
                   () ->
                       new CtlException(
                           ExitCode.USAGE,
-                          "%s is no state directory of a node on this machine; give --state DIR"
+                          "%s is not the state directory of a node on this machine; give --state DIR"
                               .formatted(target.name())));
       Path from = target.recoveryKey();
       Path file = destination(from, state);
@@ -98,7 +98,7 @@ final class RecoveryKeyCommand {
       if (file.startsWith(state)) {
         throw new CtlException(
             ExitCode.USAGE,
-            "%s lies in the state directory, beside the volume, as before; name a file on another disk"
+            "%s is also in the state directory, beside the volume; name a file on another disk"
                 .formatted(file));
       }
       return file;
@@ -126,7 +126,9 @@ final class RecoveryKeyCommand {
         return Files.getFileStore(state).equals(Files.getFileStore(file));
       } catch (IOException e) {
         throw new CtlException(
-            ExitCode.FAILED, "the file system of %s cannot be looked at: %s".formatted(file, e), e);
+            ExitCode.FAILED,
+            "polisctl cannot examine the file system of %s: %s".formatted(file, e),
+            e);
       }
     }
   }
@@ -252,7 +254,8 @@ final class RecoveryKeyCommand {
           // The share may have been replaced all the same.
           throw new CtlException(
               ExitCode.UNREACHABLE,
-              "%s; the key in %s is kept, repeat the command".formatted(e.getMessage(), file),
+              "%s; polisctl keeps the key in %s; repeat the command"
+                  .formatted(e.getMessage(), file),
               e);
         }
         if (made) {
@@ -269,7 +272,7 @@ final class RecoveryKeyCommand {
       boolean beside = target.state().filter(file::startsWith).isPresent();
       String next =
           beside
-              ? "It lies beside the volume that it opens; move it: %s"
+              ? "It is beside the volume that it opens; move it: %s"
                   .formatted(recovery.ctl.options.command("recovery-key move FILE"))
               : "Keep a copy. A former key opens nothing any more.";
       recovery.print(

@@ -38,7 +38,7 @@ final class TakeOwnershipCommand implements Callable<Integer> {
       names = "--accept-ca",
       paramLabel = "FINGERPRINT",
       description =
-          "SHA-256 of the cluster's certificate in hexadecimal, instead of being asked for it")
+          "SHA-256 of the cluster's certificate in hexadecimal, instead of a question at the terminal")
   String accepted = "";
 
   @Option(
@@ -84,8 +84,8 @@ final class TakeOwnershipCommand implements Callable<Integer> {
     PrivateKey key =
         OwnerKeyFile.read(
             target.ownerKey(),
-            "it is the key whose public half the first node was given; name it with --owner-key"
-                + " FILE, or make one with '"
+            "it is the key whose public half the first node got; name it with --owner-key FILE,"
+                + " or make one with '"
                 + CtlName.called()
                 + " params make'");
     return new KeyPair(Ed25519.publicKey(key), key);
