@@ -105,7 +105,7 @@ final class CuratorBootstrap {
             && stored.get().getClusterUnlockKey().equals(node.getClusterUnlockKey());
     if (!sameNode) {
       throw new CuratorException(
-          "attempted to re-register node (unsupported flow): etcd holds a cluster already, which %s"
+          "attempted to re-register node (unsupported flow): etcd already holds a cluster, which %s"
                   .formatted(
                       stored.isPresent()
                           ? "knows " + node.getId() + " with other keys"
@@ -114,8 +114,8 @@ final class CuratorBootstrap {
     }
     if (!records.owner().equals(owner)) {
       throw new CuratorException(
-          "etcd holds a cluster already, whose owner has another key than the node parameters name;"
-              + " put the former parameters back");
+          "etcd already holds a cluster, whose owner has another key than the node parameters"
+              + " name; put the former parameters back");
     }
   }
 }

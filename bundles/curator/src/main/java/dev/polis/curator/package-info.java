@@ -21,7 +21,7 @@
  *                                        etcd, namespace curator/ ─────────┘
  * </pre>
  *
- * <p>Each task, with what comes in, what goes out, and who may see it:
+ * <p>Each task, with its input, its output, and the readers of the output:
  *
  * <ul>
  *   <li>{@code CuratorElection}: campaigns with etcd. In: the lock's state in etcd, the node's
@@ -31,14 +31,14 @@
  *       host, which refuses revoked certificates on all listeners of this node.
  *   <li>{@code TrustedKeysWatch}: In: the record of the trusted keys in etcd. Out: the same keys,
  *       as the service {@code TrustSource}, by which this node verifies plugins. The service
- *       appears with the first keys that were read.
+ *       appears when the organ has read the first keys.
  *   <li>{@code RecordMemory}, while leading. In: the leader's own writes, one etcd watch on all
  *       records, and listings. Out: all records, to all readers and watches.
  *   <li>{@code NodeWatchBroadcaster}, while leading. In: changes in memory. Out: the streams of
  *       {@code Curator.Watch}, for nodes; records without their keys.
  *   <li>{@code PluginSetWatch}, while leading. In: changes in memory. Out: the streams of {@code
- *       PluginSet.WatchPluginSet}, for nodes: what is wanted, and which nodes have the files. It
- *       deletes the reports of nodes that are no members any more.
+ *       PluginSet.WatchPluginSet}, for nodes: the wanted plugins, and the nodes that have the
+ *       files. It deletes the reports of former members.
  *   <li>{@code RecordStore}, while leading. In: reads and updates of API calls. Out: answers from
  *       memory, and one etcd transaction at a time for updates. Operators see records through
  *       {@code ManagementApi}, without join keys and unlock keys.

@@ -274,7 +274,7 @@ class CuratorServiceTest {
         refused(
                 Status.Code.INVALID_ARGUMENT,
                 () -> owner().updateNodeRoles(roles().addOthers(role("night/ly", true)).build()))
-            .contains("role \"night/ly\" is no role name: use 1 to 63"));
+            .contains("role \"night/ly\" is not the name of a role: use 1 to 63"));
     assertTrue(
         refused(
                 Status.Code.INVALID_ARGUMENT,
@@ -285,7 +285,7 @@ class CuratorServiceTest {
                                 .addOthers(role("Archive", true))
                                 .addOthers(role("Archive", false))
                                 .build()))
-            .contains("role Archive is given twice"));
+            .contains("the request has role Archive twice"));
     assertTrue(
         refused(
                 Status.Code.INVALID_ARGUMENT,

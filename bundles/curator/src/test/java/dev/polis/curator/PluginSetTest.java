@@ -433,7 +433,7 @@ class PluginSetTest {
         refusal = e.getStatus().getDescription();
       }
     }
-    assertTrue(refusal.contains("786432 are possible; unpin one first"), refusal);
+    assertTrue(refusal.contains("the limit is 786432; unpin one first"), refusal);
     assertEquals(wanted, wanted().size());
   }
 

@@ -51,7 +51,7 @@ import picocli.CommandLine.ParameterException;
       "2:the command line was wrong",
       "3:no answer from the node, or it cannot give one now",
       "4:the requested object does not exist",
-      "5:the answer is no: not healthy, condition not met"
+      "5:not healthy, or condition not met"
     })
 @Subcommands({
   TakeOwnershipCommand.class,
@@ -77,7 +77,7 @@ import picocli.CommandLine.ParameterException;
 })
 public final class Ctl extends CtlRoot {
 
-  /** Says which version this is. */
+  /** Prints the version. */
   static final class Version implements CommandLine.IVersionProvider {
     @Override
     public String[] getVersion() {

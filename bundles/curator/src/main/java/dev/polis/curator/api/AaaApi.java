@@ -21,7 +21,7 @@ import java.util.Optional;
 /** Serves the AAA API: issues user certificates to callers that prove to hold the user's key. */
 public final class AaaApi extends AAAGrpc.AAAImplBase {
 
-  /** The only user: the holder of the key that was named when the cluster was created. */
+  /** The only user: the holder of the key that the bootstrap of the cluster named. */
   public static final String OWNER = "owner";
 
   private final LeaderGate gate;
@@ -39,7 +39,7 @@ public final class AaaApi extends AAAGrpc.AAAImplBase {
       @Override
       public void onNext(EscrowRequest message) {
         if (answered) {
-          throw Refusal.invalid("the certificate was emitted already; begin another call");
+          throw Refusal.invalid("this call has already issued the certificate; begin another call");
         }
         answered = true;
         answer(peer, message, caller);
@@ -47,7 +47,7 @@ public final class AaaApi extends AAAGrpc.AAAImplBase {
 
       @Override
       public void onError(Throwable gone) {
-        // The caller disconnected; nothing was begun that would have to be undone.
+        // The caller disconnected; the call has changed nothing.
       }
 
       @Override
@@ -90,7 +90,7 @@ public final class AaaApi extends AAAGrpc.AAAImplBase {
                   ProofRequest.newBuilder().setKind(ProofRequest.Kind.KIND_REFRESH_CERTIFICATE))
               .build());
       throw RpcException.unauthenticated(
-          "present a self-signed certificate of the key in parameters.public_key; the caller is "
+          "connect with a self-signed certificate of the key in parameters.public_key; the caller is "
               + peer.describe());
     }
     if (!proved.get().equals(wanted)) {

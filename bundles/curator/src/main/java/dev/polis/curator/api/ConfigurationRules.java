@@ -18,7 +18,7 @@ import java.util.List;
  */
 public final class ConfigurationRules {
 
-  /** The only field that can be changed after the cluster was created. */
+  /** The only field that an operator can change in an existing cluster. */
   public static final String LABELS_TO_SYNCHRONIZE = "kubernetes.node_labels_to_synchronize";
 
   private ConfigurationRules() {}
@@ -74,8 +74,8 @@ public final class ConfigurationRules {
   /**
    * Merges an operator's change into the stored configuration.
    *
-   * @param existing what is stored
-   * @param base what the operator read before; ignored unless {@code hasBase}
+   * @param existing the stored configuration
+   * @param base the configuration that the operator read before; ignored unless {@code hasBase}
    * @param hasBase whether the operator sent it
    * @param wanted the new values
    * @param mask the fields to take from {@code wanted}
@@ -104,7 +104,7 @@ public final class ConfigurationRules {
   private static void requireKnown(String path) {
     if (!path.equals(LABELS_TO_SYNCHRONIZE)) {
       throw Refusal.invalid(
-          "update_mask names \"%s\", which cannot be changed; only %s can",
+          "update_mask names \"%s\", which is not changeable; name only %s",
           path, LABELS_TO_SYNCHRONIZE);
     }
   }
@@ -112,7 +112,7 @@ public final class ConfigurationRules {
   private static void requireSet(ClusterConfiguration configuration, String path, String where) {
     if (!configuration.hasKubernetes()) {
       throw Refusal.invalid(
-          "update_mask names \"%s\", but %s does not set it; set it, if need be to an empty list",
+          "update_mask names \"%s\", but %s does not set it; set it, also to remove all entries",
           path, where);
     }
   }
@@ -122,7 +122,7 @@ public final class ConfigurationRules {
     List<Kubernetes.NodeLabelsToSynchronize> stored = labels(existing);
     if (!stored.equals(labels(base))) {
       throw Refusal.precondition(
-          "%s was changed by somebody else: base_config has %s, the cluster has %s; read it again",
+          "another client has changed %s: base_config has %s, the cluster has %s; read it again",
           path, expressions(labels(base)), expressions(stored));
     }
   }

@@ -43,7 +43,7 @@ import java.time.InstantSource;
 public final class CuratorApi extends CuratorGrpc.CuratorImplBase {
 
   private static final String ONE_NODE =
-      "this version supports clusters of one node only, so no other can join; nothing was changed";
+      "this version supports clusters of one node only, so no other node can join; nothing was changed";
 
   private final LeaderGate gate;
   private final CallStreams streams;
@@ -77,8 +77,7 @@ public final class CuratorApi extends CuratorGrpc.CuratorImplBase {
           new NodeSelection.One(NodeRecords.idOfText(request.getNodeInCluster().getNodeId()));
       case NODES_IN_CLUSTER -> new NodeSelection.All();
       case KIND_NOT_SET ->
-          throw Refusal.invalid(
-              "the request does not say what to watch; set node_in_cluster or nodes_in_cluster");
+          throw Refusal.invalid("the request has no kind; set node_in_cluster or nodes_in_cluster");
     };
   }
 
@@ -88,7 +87,7 @@ public final class CuratorApi extends CuratorGrpc.CuratorImplBase {
     NodeId self = RpcPeer.current().requireNode();
     if (!request.getNodeId().equals(self.text())) {
       throw Refusal.denied(
-          "node %s wants to update the status of %s; a node may update its own only",
+          "node %s sent the status of %s; a node may update only its own",
           self, request.getNodeId());
     }
     NodeStatus status = checked(request);
@@ -183,8 +182,8 @@ public final class CuratorApi extends CuratorGrpc.CuratorImplBase {
   @Override
   public void joinNode(JoinNodeRequest request, StreamObserver<JoinNodeResponse> caller) {
     throw Refusal.precondition(
-        "the only node of this cluster serves this call and cannot join through itself; an encrypted"
-            + " node of one starts with its owner's recovery key");
+        "the only node of this cluster serves this call and cannot join through itself; start an"
+            + " encrypted single node with its owner's recovery key");
   }
 
   @Override
@@ -193,7 +192,7 @@ public final class CuratorApi extends CuratorGrpc.CuratorImplBase {
     NodeId self = RpcPeer.current().requireNode();
     if (!request.hasKubernetesWorker()) {
       throw Refusal.invalid(
-          "the request does not say for which role the certificates are; set kubernetes_worker");
+          "the request names no role for the certificates; set kubernetes_worker");
     }
     ApiCalls.unary(
         gate,

@@ -15,8 +15,8 @@ import io.grpc.stub.StreamObserver;
 import java.time.Duration;
 
 /**
- * Serves the CuratorLocal API: who leads the cluster, and which CA it has. It needs no credentials;
- * leaders and followers serve it alike.
+ * Serves the CuratorLocal API, which names the leader and the CA of the cluster. It needs no
+ * credentials; leaders and followers serve it alike.
  */
 public final class CuratorLocalApi extends CuratorLocalGrpc.CuratorLocalImplBase {
 
@@ -49,7 +49,7 @@ public final class CuratorLocalApi extends CuratorLocalGrpc.CuratorLocalImplBase
     try {
       leaders.serve(caller, this::answer);
     } catch (InterruptedException gone) {
-      // The caller disconnected, or the call was ended from outside.
+      // The caller disconnected, or the node ended the call.
       Thread.currentThread().interrupt();
     }
   }

@@ -48,13 +48,14 @@ public final class ManagementApi extends ManagementGrpc.ManagementImplBase
     implements NonBlockingMethods {
 
   /**
-   * Lets a client find the cluster after most nodes have moved; existing clients expect no more.
+   * The number that lets a client find the cluster after most nodes have moved; existing clients
+   * expect no more.
    */
   private static final int DIRECTORY_NODES = 15;
 
   /**
-   * So many records, of which some are nodes, take some tens of microseconds to list; more are
-   * listed on a thread of their own.
+   * Listing this many records, of which some are nodes, takes some tens of microseconds; a separate
+   * thread lists more.
    */
   private static final int FEW_RECORDS = 64;
 
@@ -163,7 +164,8 @@ public final class ManagementApi extends ManagementGrpc.ManagementImplBase
     if (expression.isBlank()) {
       return nodes();
     }
-    // First, so that an operator reads what is wrong with it while no curator leads.
+    // This comes first, so that an operator gets the error of the filter even while no curator
+    // leads.
     NodeFilter filter = computing.run(() -> NodeFilter.compile(expression));
     List<dev.polis.wire.api.Node> nodes = nodes();
     return computing.run(() -> filter.pick(nodes));
@@ -197,8 +199,7 @@ public final class ManagementApi extends ManagementGrpc.ManagementImplBase
       case NODE_STATE_STANDBY, NODE_STATE_UP -> node;
       default ->
           throw Refusal.precondition(
-              "node %s is %s and cannot be approved; only a NEW node can",
-              node.getId(), node.getFsmState());
+              "node %s is %s; only a NEW node can be approved", node.getId(), node.getFsmState());
     };
   }
 
@@ -228,8 +229,8 @@ public final class ManagementApi extends ManagementGrpc.ManagementImplBase
         () -> {
           gate.require().records().requireNode(id);
           return Refusal.precondition(
-              "node %s is the only node of its cluster; without it nothing could keep the record of"
-                  + " its removal",
+              "node %s is the only node of its cluster; without it no node could keep the record"
+                  + " of its removal",
               id);
         });
   }
@@ -285,7 +286,7 @@ public final class ManagementApi extends ManagementGrpc.ManagementImplBase
               throw Refusal.invalid("label key \"%s\" %s", key, problem);
             });
     if (!seen.add(key)) {
-      throw Refusal.invalid("label key \"%s\" is given twice; give it once", key);
+      throw Refusal.invalid("the request has label key \"%s\" twice; give it once", key);
     }
   }
 
@@ -295,7 +296,7 @@ public final class ManagementApi extends ManagementGrpc.ManagementImplBase
     request.getDeleteList().forEach(labels::remove);
     if (labels.size() > NodeLabels.MAX_COUNT) {
       throw Refusal.outOfRange(
-          "node %s would have %d labels; %d are allowed",
+          "node %s would have %d labels; at most %d are allowed",
           node.getId(), labels.size(), NodeLabels.MAX_COUNT);
     }
     return node.toBuilder().setLabels(NodeRecords.wire(NodeLabels.of(labels))).build();

@@ -30,17 +30,18 @@ import java.util.stream.Stream;
 /**
  * Holds a plugin that a caller wants in a scope, and checks it against the cluster's records.
  *
- * @param scope where
+ * @param scope the nodes that should run it
  * @param file the content of its manifest's file
- * @param manifest what the manifest says
- * @param older whether it may take the place of a newer version
+ * @param manifest the parsed manifest
+ * @param older whether it may replace a newer version
  */
 record PluginCandidate(PluginScope scope, ByteString file, PluginManifest manifest, boolean older) {
 
   /**
    * Reads and verifies the manifest. Each node verifies it once more, and the bundle too.
    *
-   * @throws dev.polis.rpc.RpcException FAILED_PRECONDITION if a plugin with it may not run
+   * @throws dev.polis.rpc.RpcException FAILED_PRECONDITION if nodes may not run a plugin with this
+   *     manifest
    */
   static PluginCandidate verified(
       PluginScope scope, ByteString file, boolean older, TrustRoots roots, PluginRecords records) {
@@ -62,8 +63,8 @@ record PluginCandidate(PluginScope scope, ByteString file, PluginManifest manife
   }
 
   /**
-   * Returns the manifest itself as listed if a node says that its distribution has the bundle. Such
-   * a bundle has no signature, and the cluster may want on a node what came with it.
+   * Returns the manifest as listed if a node reports that its distribution has the bundle. Such a
+   * bundle has no signature, but the cluster may want a node's own bundle.
    */
   private static Set<Digest> reported(DistributionManifest given, PluginRecords records)
       throws PluginRefusedException {
@@ -76,7 +77,7 @@ record PluginCandidate(PluginScope scope, ByteString file, PluginManifest manife
   }
 
   /**
-   * Refuses a scope that does not exist, and a plugin that is older than what runs there.
+   * Refuses a scope that does not exist, and a plugin that is older than the running one.
    *
    * @throws dev.polis.rpc.RpcException NOT_FOUND or FAILED_PRECONDITION
    */
@@ -114,7 +115,8 @@ record PluginCandidate(PluginScope scope, ByteString file, PluginManifest manife
       return roles(
           ManifestEnvelope.decode(wanted.getManifest().toByteArray()).content().provides());
     } catch (PluginRefusedException e) {
-      // A newer curator accepted what this one does not understand; it names no role for us.
+      // A newer curator accepted a manifest that this one does not understand; it then names no
+      // role for this one.
       return List.of();
     }
   }
@@ -141,7 +143,7 @@ record PluginCandidate(PluginScope scope, ByteString file, PluginManifest manife
         .ifPresent(
             now -> {
               throw Refusal.precondition(
-                  "%s %s is older than %s, which runs on node %s; say older if that is meant",
+                  "%s %s is older than %s, which runs on node %s; set older if you want the older version",
                   manifest.symbolicName(), manifest.version(), now, node);
             });
   }
@@ -154,7 +156,7 @@ record PluginCandidate(PluginScope scope, ByteString file, PluginManifest manife
         .findFirst();
   }
 
-  /** Returns whether this scope would decide what the node runs. */
+  /** Returns whether this scope would decide the version that the node runs. */
   private boolean decidesFor(String node, PluginRecords records) {
     return switch (scope.getKindCase()) {
       case NODE_ID -> scope.getNodeId().equals(node);

@@ -35,7 +35,7 @@ public final class PluginScopes {
                   });
       case NODE_ID -> NodeRecords.idOfText(scope.getNodeId());
       case KIND_NOT_SET ->
-          throw Refusal.invalid("scope does not say where; set everywhere, role, or node_id of it");
+          throw Refusal.invalid("scope is empty; set its everywhere, role or node_id");
     }
     return scope;
   }

@@ -72,7 +72,7 @@ public final class PluginSetApi extends PluginSetGrpc.PluginSetImplBase {
         PluginCandidate.verified(scope, request.getManifest(), request.getOlder(), roots, records);
     candidate.require(records);
     WantedPlugin added = candidate.wanted(who, clock.millis());
-    // What the last attempt replaced, which is the one that counts.
+    // The plugin that the last attempt replaced; earlier attempts do not count.
     AtomicReference<Optional<WantedPlugin>> before = new AtomicReference<>(Optional.empty());
     var written =
         term.records()

@@ -96,7 +96,7 @@ public final class PluginTrustApi extends PluginTrustGrpc.PluginTrustImplBase {
     List<String> consequences = TrustedKeyRules.consequences(record, removed, plugins);
     if (!force && !consequences.isEmpty()) {
       throw Refusal.precondition(
-          "the key %s was not removed: %s; repeat it with force if that is meant",
+          "the key %s was not removed: %s; repeat the call with force to remove it all the same",
           removed.getName(), String.join("; ", consequences));
     }
     return TrustedKeyRules.without(record, removed);

@@ -7,8 +7,8 @@ import java.net.InetAddress;
 import java.net.NetworkInterface;
 
 /**
- * Compares the address that a node reports with the one that its report comes from. Clients find
- * the node by what it reports, and its kubelet is certified for it, so a node that was broken into
+ * Compares the address that a node reports with the source address of its report. Clients find the
+ * node by the reported address, and the curator certifies its kubelet for it, so a compromised node
  * must not name the address of another server.
  *
  * <p>A report from this machine may name any address of it: the kernel chooses the source of a
@@ -21,9 +21,9 @@ final class ReportedAddress {
   /**
    * Reads an address.
    *
-   * @param text what the node reports
-   * @param from where the report comes from
-   * @throws dev.polis.rpc.RpcException if it is no address, or not the reporting node's
+   * @param text the reported address
+   * @param from the source address of the report
+   * @throws dev.polis.rpc.RpcException if it is not an address, or not the reporting node's
    */
   static InetAddress read(String text, InetAddress from) {
     InetAddress reported;
@@ -34,7 +34,7 @@ final class ReportedAddress {
     }
     if (!reported.equals(from) && !(isHere(from) && isHere(reported))) {
       throw Refusal.denied(
-          "status.external_address %s is not where the report comes from, which is %s; give the node the address from which it reaches the leader: polis up --address %s",
+          "status.external_address is %s, but the report comes from %s; give the node the address from which it reaches the leader: polis up --address %s",
           text, from.getHostAddress(), from.getHostAddress());
     }
     return reported;

@@ -15,7 +15,7 @@ import java.util.TreeMap;
 /**
  * Applies a request to change roles to a node's record.
  *
- * @param request what the operator asks for
+ * @param request the request of the operator
  * @param others whether each role without a field of its own is wanted, by its name
  */
 public record RoleChanges(UpdateNodeRolesRequest request, SortedMap<RoleName, Boolean> others) {
@@ -28,7 +28,7 @@ public record RoleChanges(UpdateNodeRolesRequest request, SortedMap<RoleName, Bo
     SortedMap<RoleName, Boolean> others = new TreeMap<>();
     for (RoleChange change : request.getOthersList()) {
       if (others.put(nameOf(change), change.getWanted()) != null) {
-        throw Refusal.invalid("role %s is given twice; give it once", change.getName());
+        throw Refusal.invalid("the request has role %s twice; give it once", change.getName());
       }
     }
     return new RoleChanges(request, others);
@@ -51,7 +51,7 @@ public record RoleChanges(UpdateNodeRolesRequest request, SortedMap<RoleName, Bo
   Node apply(Node node) {
     if (!NodeRecords.isUp(node)) {
       throw Refusal.precondition(
-          "node %s is %s; only nodes that are UP can have roles", node.getId(), node.getFsmState());
+          "node %s is %s; only a node that is UP can have roles", node.getId(), node.getFsmState());
     }
     NodeRoles.Builder roles = node.getRoles().toBuilder();
     refuseConsensus(node);
@@ -108,8 +108,8 @@ public record RoleChanges(UpdateNodeRolesRequest request, SortedMap<RoleName, Bo
         });
     if (held.size() > MOST_OTHERS) {
       throw Refusal.precondition(
-          "node %s would hold %d roles beside those of consensus and Kubernetes, at most %d are possible;"
-              + " remove some",
+          "node %s would have %d roles besides those of consensus and Kubernetes; the limit is"
+              + " %d; remove some",
           node.getId(), held.size(), MOST_OTHERS);
     }
     roles.clearOthers().addAllOthers(held.values());

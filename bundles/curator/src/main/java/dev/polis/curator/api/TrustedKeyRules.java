@@ -14,7 +14,7 @@ import java.util.Optional;
 /** Decides which changes of the trusted keys are allowed. */
 public final class TrustedKeyRules {
 
-  /** One for each team that builds plugins, and one that is being replaced, with room. */
+  /** Enough keys for each team that builds plugins, and for keys under replacement. */
   private static final int MOST = 64;
 
   private TrustedKeyRules() {}
@@ -42,12 +42,12 @@ public final class TrustedKeyRules {
     for (dev.polis.wire.cluster.TrustedKey each : record.getKeysList()) {
       if (each.getName().equals(added.getName())) {
         throw Refusal.precondition(
-            "the name %s is that of another key, %s; choose another name, or remove that key first",
+            "the name %s belongs to another key, %s; choose another name, or remove that key first",
             each.getName(), key(each).id());
       }
       if (key(each).id().equals(id)) {
         throw Refusal.precondition(
-            "the key %s is trusted already, under the name %s", id, each.getName());
+            "the cluster already trusts the key %s, under the name %s", id, each.getName());
       }
     }
     if (record.getKeysCount() >= MOST) {
@@ -68,7 +68,7 @@ public final class TrustedKeyRules {
         .orElseThrow(
             () ->
                 Refusal.notFound(
-                    "no trusted key is named \"%s\"%s",
+                    "no trusted key has the name \"%s\"%s",
                     name,
                     DidYouMean.among(
                         name,
@@ -85,9 +85,9 @@ public final class TrustedKeyRules {
   }
 
   /**
-   * Says what follows if a key is removed.
+   * Lists the consequences of removing a key.
    *
-   * @param signed the running plugins that it has signed
+   * @param signed the running plugins with a signature of this key
    */
   static List<String> consequences(
       TrustedKeys record, dev.polis.wire.cluster.TrustedKey removed, List<String> signed) {
@@ -95,7 +95,7 @@ public final class TrustedKeyRules {
     lastKey(record, removed).ifPresent(consequences::add);
     if (!signed.isEmpty()) {
       consequences.add(
-          "%s was signed with it and runs: it goes on running, and it can not be swapped in again until it is signed with a trusted key"
+          "%s was signed with it and runs: it keeps running, but no node can swap it in again until a trusted key signs it"
               .formatted(String.join(", ", signed)));
     }
     return consequences;
@@ -105,7 +105,7 @@ public final class TrustedKeyRules {
       TrustedKeys record, dev.polis.wire.cluster.TrustedKey removed) {
     return without(record, removed).getKeysCount() == 0
         ? Optional.of(
-            "%s is the last trusted key: without it no plugin from outside can be swapped in"
+            "%s is the last trusted key: without it no node can swap in a plugin from outside"
                 .formatted(removed.getName()))
         : Optional.empty();
   }

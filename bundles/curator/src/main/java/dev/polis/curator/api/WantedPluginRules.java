@@ -17,14 +17,14 @@ final class WantedPluginRules {
   private static final int MOST = 512;
 
   /**
-   * The largest record. etcd takes requests of 1.5 MiB, of which other updates of the same batch
-   * need some; the manifest of a large organ has 15 KiB.
+   * The size of the largest record. etcd accepts requests of 1.5 MiB, of which other updates of the
+   * same batch need a part; the manifest of a large organ has 15 KiB.
    */
   private static final int LARGEST = 768 * 1024;
 
   private WantedPluginRules() {}
 
-  /** Returns what is wanted in a scope under a symbolic name. */
+  /** Returns the wanted plugin of a scope and a symbolic name. */
   static Optional<WantedPlugin> find(
       List<WantedPlugin> wanted, PluginScope scope, String symbolicName) {
     return wanted.stream()
@@ -34,10 +34,10 @@ final class WantedPluginRules {
   }
 
   /**
-   * Returns the record with a plugin in place of the one that is wanted there, or the same record
-   * if it is wanted there already.
+   * Returns the record with a plugin in place of the wanted one, or the same record if the cluster
+   * already wants this plugin there.
    *
-   * @param again whether it is put in even if it is wanted there already
+   * @param again whether to put it in even then
    */
   static WantedPlugins with(WantedPlugins record, WantedPlugin added, boolean again) {
     Optional<WantedPlugin> before =
@@ -57,7 +57,7 @@ final class WantedPluginRules {
     return changed;
   }
 
-  /** Returns whether a plugin is wanted already as it is asked for now. */
+  /** Returns whether the cluster already wants a plugin as this request does. */
   private static boolean isSame(WantedPlugin there, WantedPlugin asked) {
     return there.getDigest().equals(asked.getDigest())
         && there.getManifest().equals(asked.getManifest())
@@ -67,7 +67,7 @@ final class WantedPluginRules {
   private static void requireNewer(WantedPlugin before, WantedPlugin added) {
     if (!added.getOlder() && isOlder(added.getVersion(), before.getVersion())) {
       throw Refusal.precondition(
-          "%s %s is older than %s, which is wanted %s; say older if that is meant",
+          "%s %s is older than %s, which is wanted %s; set older if you want the older version",
           added.getSymbolicName(),
           added.getVersion(),
           before.getVersion(),
@@ -76,7 +76,8 @@ final class WantedPluginRules {
   }
 
   /**
-   * Returns whether a version is older than another one; a text that is no version is never older.
+   * Returns whether a version is older than another one; a text that is not a version is never
+   * older.
    */
   static boolean isOlder(String version, String than) {
     try {
@@ -89,20 +90,17 @@ final class WantedPluginRules {
   private static void requireRoom(WantedPlugins record) {
     if (record.getWantedCount() > MOST) {
       throw Refusal.outOfRange(
-          "the cluster would want %d plugins, and %d are possible; unpin one first",
+          "the cluster would want %d plugins; the limit is %d; unpin one first",
           record.getWantedCount(), MOST);
     }
     if (record.getSerializedSize() > LARGEST) {
       throw Refusal.outOfRange(
-          "the manifests of the wanted plugins would have %d bytes together, and %d are possible; unpin one first",
+          "the manifests of the wanted plugins would have %d bytes together; the limit is %d; unpin one first",
           record.getSerializedSize(), LARGEST);
     }
   }
 
-  /**
-   * Returns the plugin that is wanted in a scope, or fails and names what the cluster wants
-   * instead.
-   */
+  /** Returns the wanted plugin of a scope, or fails and names the wanted one. */
   static WantedPlugin require(WantedPlugins record, PluginScope scope, String symbolicName) {
     return find(record.getWantedList(), scope, symbolicName)
         .orElseThrow(() -> notWanted(record, scope, symbolicName));

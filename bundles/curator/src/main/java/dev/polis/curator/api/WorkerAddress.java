@@ -10,12 +10,12 @@ import java.util.LinkedHashSet;
 import java.util.Set;
 
 /**
- * Says which addresses the kubelet of a node may be certified for: the node's own, and, for a node
- * at a loopback address, that of its sandbox, which the node names.
+ * Selects the addresses for which the curator may certify a node's kubelet: the node's own, and,
+ * for a node at a loopback address, that of its sandbox, which the node names.
  *
- * <p>A node cannot name just any address: it could then answer for another one's kubelet, or for
- * the API server. Its own is the one that it reported, which {@link ReportedAddress} has compared
- * with where the report came from. The range of sandboxes is configured at the nodes and is 2^17
+ * <p>A node may not name any other address: it could then answer for another node's kubelet, or for
+ * the API server. Its own address is the reported one, which {@link ReportedAddress} has compared
+ * with the source of the report. The range of sandboxes is configured at the nodes and is 2^17
  * addresses wide at least; within it each sandbox has the place of {@link LoopbackLink}, which are
  * its last 17 bits.
  */
@@ -62,7 +62,7 @@ final class WorkerAddress {
         || address.isLoopbackAddress()
         || (number(address) & PLACE) != LoopbackLink.of(own).worker()) {
       throw Refusal.denied(
-          "worker_address %s is not this node's, which is reached at %s: leave it empty, or name the address of its sandbox",
+          "worker_address %s does not belong to this node, whose address is %s; leave it empty, or name the address of its sandbox",
           named, own.getHostAddress());
     }
     return address;

@@ -28,11 +28,11 @@ import java.util.Set;
 import java.util.function.Supplier;
 
 /**
- * Issues the certificates of a Kubernetes worker's programs, by the identity CA of Kubernetes.
+ * Issues the certificates of a Kubernetes worker's programs, with the identity CA of Kubernetes.
  *
- * <p>They lie in the etcd namespace of Kubernetes, where the controllers keep their own. The fence
- * of the curator's leader does not reach there; each object is written by a transaction of its own
- * that is safe against a second writer.
+ * <p>It stores them in the etcd namespace of Kubernetes, where the controllers keep their own. The
+ * fence of the curator's leader does not cover that namespace; a separate transaction, safe against
+ * a second writer, writes each object.
  */
 public final class WorkerCertificates {
 
@@ -54,7 +54,7 @@ public final class WorkerCertificates {
       throws InterruptedException {
     if (!node.getRoles().hasKubernetesWorker()) {
       throw Refusal.denied(
-          "node %s is no KubernetesWorker; give it the role first: polisctl node role add %s KubernetesWorker",
+          "node %s is not a KubernetesWorker; give it the role first: polisctl node role add %s KubernetesWorker",
           node.getId(), node.getId());
     }
     PublicKey kubelet = key("kubelet_pubkey", keys.getKubeletPubkey());

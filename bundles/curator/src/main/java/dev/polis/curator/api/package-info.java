@@ -16,13 +16,13 @@
  * RoleChanges}, {@code WantedPluginRules}, {@code TrustedKeyRules}), then makes one update of the
  * records. A refusal names the value and changes nothing.
  *
- * <p><b>A node's address</b> is the one that its report comes from, or within one machine any of
- * the machine's ({@code ReportedAddress}): a kubelet is certified for it. Nodes behind one address
- * share it, and each of them is there. A node with several addresses reports the one from which it
- * reaches the leader, and a node behind address translation that of the translator. A follower that
- * forwards reports to the leader one day has to make the comparison itself, since it has the
- * connection. Why not give an address to the node that reports it first: the addresses that no node
- * has, such as that of the API server's service, would be anybody's.
+ * <p><b>A node's address</b> is the source address of its report, or within one machine any address
+ * of the machine ({@code ReportedAddress}): the curator certifies the kubelet for it. Nodes behind
+ * one address share it. A node with several addresses reports the one from which it reaches the
+ * leader, and a node behind address translation that of the translator. A follower that forwards
+ * reports to the leader in a later version must make the comparison itself, since it has the
+ * connection. Why not give an address to the node that reports it first: any node could then take
+ * an address that no node has, such as that of the API server's service.
  *
  * <p>Not promised: an answer of a node that does not lead. Only {@code CuratorLocalApi} gives one.
  */

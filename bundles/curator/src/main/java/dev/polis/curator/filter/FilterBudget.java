@@ -10,11 +10,11 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Ends the evaluation of a filter that takes too long. CEL tells it the value of each part, and
- * what it throws then is the only thing that ends an evaluation: CEL looks at no interrupt, and its
- * own limit counts turns of comprehensions, of which each may double a text.
+ * Ends the evaluation of a filter that takes too long. CEL reports the value of each part to it,
+ * and only an exception from here ends an evaluation: CEL ignores interrupts, and its own limit
+ * counts turns of comprehensions, of which each may double a text.
  *
- * <p>For the thread that evaluates.
+ * <p>Only the evaluating thread may use it.
  */
 final class FilterBudget implements CelEvaluationListener {
   /** Steps at one node; a filter of ten comparisons takes some fifty. 100,000 take 0.1 to 0.5 s. */
@@ -26,10 +26,10 @@ final class FilterBudget implements CelEvaluationListener {
    */
   static final int LARGEST = 16 << 10;
 
-  /** Elements that cost a step, as they are only looked at. */
+  /** The number of elements that cost a step, because the evaluation only reads them. */
   private static final int ELEMENTS = 64;
 
-  /** Time for all nodes of a list. */
+  /** The time for all nodes of a list. */
   static final Duration TIME = Duration.ofSeconds(2);
 
   /** Ends an evaluation; it is thrown many times, as CEL continues with other parts. */
@@ -52,13 +52,13 @@ final class FilterBudget implements CelEvaluationListener {
   }
 
   /**
-   * Returns what the evaluation had too much of, and what to do; empty if it ended by itself.
+   * Returns the exceeded limit with a remedy; empty if the evaluation ended by itself.
    *
-   * @throws InterruptedException if the thread was interrupted, which ended it
+   * @throws InterruptedException if an interrupt of the thread ended the evaluation
    */
   Optional<String> problem() throws InterruptedException {
     if (interrupted) {
-      throw new InterruptedException("the filter was not evaluated to its end");
+      throw new InterruptedException("the evaluation of the filter did not finish");
     }
     return Optional.of(problem).filter(text -> !text.isEmpty());
   }
@@ -79,15 +79,15 @@ final class FilterBudget implements CelEvaluationListener {
     interrupted = Thread.interrupted();
     if (size > LARGEST) {
       problem =
-          "it makes a value of more than %d letters or elements; make smaller ones"
+          "it makes a value of more than %d characters or elements; make smaller ones"
               .formatted(LARGEST);
     } else if (steps > STEPS) {
       problem =
-          "it takes more than %d steps; walk fewer or shorter lists, and write what decides first"
+          "it takes more than %d steps; use fewer or shorter lists, and write the most selective condition first"
               .formatted(STEPS);
     } else if (System.nanoTime() > end) {
       problem =
-          "the time of %d s for all nodes was over; write what decides first, or filter less"
+          "it took longer than %d s for all nodes; write the most selective condition first, or use fewer conditions"
               .formatted(TIME.toSeconds());
     }
   }

@@ -30,10 +30,10 @@ import java.util.TreeMap;
  * Selects nodes by an operator's CEL expression over the variable {@code node}. The values of all
  * enums among a node's fields are constants, under the names of the wire format.
  *
- * <p>An expression of few characters can ask for more than a machine can do. So {@link
- * NodeFilterLimits} refuses some before they are compiled, and {@link FilterBudget} ends others
- * while they are evaluated. What is left takes a processor for two seconds at most, so it belongs
- * on {@link dev.polis.rpc.ComputingThreads}.
+ * <p>A short expression can need more than a machine has. So {@link NodeFilterLimits} refuses some
+ * before the compiler gets them, and {@link FilterBudget} ends others during the evaluation. The
+ * rest occupies a processor for at most two seconds, so it belongs on {@link
+ * dev.polis.rpc.ComputingThreads}.
  */
 public final class NodeFilter {
 
@@ -154,12 +154,14 @@ public final class NodeFilter {
     } catch (CelEvaluationException e) {
       requireKept(budget, node);
       throw Refusal.invalid(
-          "filter \"%s\" cannot be applied to node %s: %s",
-          expression, node.getId(), e.getMessage());
+          "filter \"%s\" fails at node %s: %s", expression, node.getId(), e.getMessage());
     }
   }
 
-  /** CEL takes what the budget throws for an error of a part, and may have a result without it. */
+  /**
+   * CEL takes an exception of the budget for an error of a part, and may compute a result without
+   * that part.
+   */
   private void requireKept(FilterBudget budget, Node node) throws InterruptedException {
     budget
         .problem()

@@ -35,8 +35,8 @@ final class NodeFilterDiagnosis {
     }
     Set<String> known = new TreeSet<>(constants);
     known.add(NodeFilter.NODE);
-    // Of a path that does not begin with the variable, only the first name is checked here: the
-    // rest may belong to a variable of a macro, whose type only CEL knows.
+    // If a path does not begin with the variable, this checks only the first name: the rest may
+    // belong to a variable of a macro, whose type only CEL knows.
     String first = names.getFirst();
     return known.contains(first) || !line(expression, issue).startsWith(first, column(issue))
         ? Optional.empty()

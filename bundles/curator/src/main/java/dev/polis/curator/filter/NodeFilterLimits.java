@@ -15,8 +15,8 @@ import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 
 /**
- * Finds what is too large in a parsed expression. It counts the parts that cost more than in
- * proportion to their length, in the compiler or at one step of its evaluation.
+ * Finds the parts of a parsed expression that are too large. It counts the parts whose cost grows
+ * faster than their length, in the compiler or at one step of the evaluation.
  */
 final class NodeFilterLimits extends CelExprVisitor {
   /**
@@ -28,13 +28,13 @@ final class NodeFilterLimits extends CelExprVisitor {
   /** Comprehensions within or behind each other; filter, map and exists behind each other are 3. */
   private static final int NESTED = 4;
 
-  /** Each map may double the type of what it is made of, and the compiler writes types out. */
+  /** Each map may double the type of its elements, and the compiler expands types. */
   private static final int MAPS = 4;
 
   /** Instructions of a compiled pattern, which a text is led through letter by letter. */
   private static final int PATTERN = 1_000;
 
-  /** So that four more levels of nesting fit into the stack of a thread. */
+  /** Four more levels of nesting still fit into the stack of a thread. */
   private static final int DEPTH = 100;
 
   static final CelOptions OPTIONS =
@@ -45,20 +45,20 @@ final class NodeFilterLimits extends CelExprVisitor {
           .build();
 
   static final String SIZE =
-      "it has more than %d parts, or parts within each other %d deep; leave some out, or ask for the nodes in several lists"
+      "it has more than %d parts, or nests them %d deep; use fewer, or list the nodes with several filters"
           .formatted(PARTS, DEPTH);
 
-  /** The number that a repetition of a pattern, as {2,30}, ends with. */
+  /** The last number in a repetition of a pattern, such as {2,30}. */
   private static final Pattern REPEAT = Pattern.compile("([0-9]{1,9}),?}");
 
   private int depth;
   private int deepest;
   private int maps;
-  private String pattern = ""; // the fault of the first bad one; empty while there is none
+  private String pattern = ""; // the fault of the first bad part; empty while all are good
 
   private NodeFilterLimits() {}
 
-  /** Returns what to change about an expression; empty if it may be compiled. */
+  /** Returns the change that an expression needs; empty if the compiler may have it. */
   static Optional<String> problem(CelAbstractSyntaxTree parsed) {
     NodeFilterLimits limits = new NodeFilterLimits();
     limits.visit(parsed);
@@ -74,12 +74,12 @@ final class NodeFilterLimits extends CelExprVisitor {
   private Optional<String> problem() {
     if (deepest > NESTED) {
       return Optional.of(
-          "it walks lists %d deep, and %d is the most; nest fewer all(), exists(), filter() and map()"
+          "it nests lists %d deep, and the limit is %d; nest fewer all(), exists(), filter() and map()"
               .formatted(deepest, NESTED));
     }
     if (maps > MAPS) {
       return Optional.of(
-          "it makes %d maps, and %d is the most; compare fields by themselves"
+          "it makes %d maps, and the limit is %d; compare the fields one by one"
               .formatted(maps, MAPS));
     }
     return Optional.of(pattern).filter(text -> !text.isEmpty());
@@ -107,11 +107,13 @@ final class NodeFilterLimits extends CelExprVisitor {
     super.visit(expression, call);
   }
 
-  /** The library looks at the size of a pattern when it is compiled, which may fill the memory. */
+  /**
+   * The library checks the size of a pattern only when it compiles it, which may fill the memory.
+   */
   private static Optional<String> problemOfPattern(CelExpr pattern) {
     if (pattern.getKind() != ExprKind.Kind.CONSTANT
         || pattern.constant().getKind() != CelConstant.Kind.STRING_VALUE) {
-      return Optional.of("the pattern of matches() is computed; write it out");
+      return Optional.of("the pattern of matches() is computed; write a constant pattern");
     }
     String text = pattern.constant().stringValue();
     double size = text.length();
@@ -121,7 +123,7 @@ final class NodeFilterLimits extends CelExprVisitor {
     return size <= PATTERN
         ? Optional.empty()
         : Optional.of(
-            "with its repetitions written out, the pattern \"%s\" would have %.0f characters, and %d is the most; make it shorter"
+            "with its repetitions expanded, the pattern \"%s\" has %.0f characters, and the limit is %d; make it shorter"
                 .formatted(text, size, PATTERN));
   }
 }

@@ -7,9 +7,8 @@
  *                                      └── FilterBudget: steps and time of all filters
  * </pre>
  *
- * <p><b>Filters</b> of lists are programs that a caller wrote. They are limited before they are
- * compiled and while they are evaluated, and have threads that carry nothing else ({@code
- * NodeFilter}).
+ * <p><b>Filters</b> of lists are programs that a caller wrote. The curator limits them before it
+ * compiles them and while it evaluates them, on threads that do nothing else ({@code NodeFilter}).
  *
  * <p>Not promised: that a filter within the limits is fast. One that is too expensive ends with a
  * message that says so, and with nothing listed.

@@ -20,7 +20,7 @@ public final class AdvertisedAddress {
     this.port = port;
   }
 
-  /** Returns the node's IP address; empty text while it has none. */
+  /** Returns the node's IP address; an empty text while it has none. */
   public String host() {
     return network.status().peek().orElseThrow() instanceof NetworkStatus.Up up
         ? up.externalAddress().getHostAddress()

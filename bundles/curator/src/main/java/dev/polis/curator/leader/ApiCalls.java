@@ -25,7 +25,7 @@ public final class ApiCalls {
     T run(LeaderTerm term) throws InterruptedException;
   }
 
-  /** Answers a unary call with what its body computes under the present leadership. */
+  /** Answers a unary call with the result that its body computes under the present leadership. */
   public static <T> void unary(LeaderGate gate, StreamObserver<T> caller, Body<T> body) {
     T response = run(() -> gate.during(body));
     caller.onNext(response);
@@ -73,7 +73,7 @@ public final class ApiCalls {
       case EtcdUnavailableException unavailable ->
           RpcException.unavailable("consensus does not answer: " + unavailable.getMessage(), RETRY);
       case EtcdClosedException closed ->
-          RpcException.unavailable("this curator is being replaced; try again", RETRY);
+          RpcException.unavailable("another version replaces this curator; try again", RETRY);
       case EtcdOutcomeUnknownException unknown ->
           new RpcException(
               Status.Code.UNKNOWN,
@@ -83,7 +83,7 @@ public final class ApiCalls {
       case EtcdRefusedException refused when refused.error() == EtcdError.OTHER ->
           new RpcException(
               Status.Code.OUT_OF_RANGE,
-              "consensus refuses what this call would store; make it smaller, nothing was changed",
+              "consensus refuses the size of this change; make it smaller; nothing was changed",
               refused);
       default -> new RpcException(Status.Code.INTERNAL, "consensus failed", failure);
     };

@@ -30,24 +30,24 @@ import java.util.function.Supplier;
  * Campaigns for leadership, and opens the gate for calls while this node leads. A supervised
  * runnable.
  *
- * <p>It can give its place in the election to another instance in this process, and take up such a
- * place. While it has given its place away it keeps what it has published.
+ * <p>It can give its place in the election to another instance in this process, and take over such
+ * a place. After it has given its place away it keeps its published status.
  */
 public final class CuratorElection {
 
   /**
-   * How long a place may take to be taken up before anything else is published. It takes
-   * milliseconds; this is below the time that an instance has to take over.
+   * The time to take over a place before the status changes. It takes milliseconds; this is below
+   * the time that an instance has to take over.
    */
   public static final Duration TAKE_UP = Duration.ofSeconds(3);
 
-  // Names of what one instance gives to the next.
+  // The names of the values that one instance gives to the next.
   private static final String PLACE = "place-in-election";
   private static final String TOKEN = "fencing-token";
   private static final String LEADER_SINCE = "leader-since";
   private static final String HEARTBEATS = "heartbeats";
 
-  /** Says whether to take part. */
+  /** Tells the election whether to take part. */
   private enum Order {
     STAND,
     HOLD
@@ -66,7 +66,7 @@ public final class CuratorElection {
   // Guarded by this.
   private OrganState next = OrganState.NONE;
   private Election standing; // null while there is none
-  private Election given; // the last one whose place was given away; null before
+  private Election given; // the last election whose place this gave away; null before
   private Election standBy; // reads the locks before there is a place; null if not needed
   private LeaderTerm term; // null while this node does not lead
 
@@ -95,7 +95,7 @@ public final class CuratorElection {
   /**
    * Takes part from now on.
    *
-   * @param taken what another instance gave; nothing to begin at the end of the queue
+   * @param taken the values that another instance gave; empty to begin at the end of the queue
    */
   public synchronized void stand(OrganState taken) {
     next = taken;
@@ -103,15 +103,17 @@ public final class CuratorElection {
     order.set(Order.STAND);
   }
 
-  /** Waits a short time until etcd has answered, so that a place is taken up without delay. */
+  /**
+   * Waits a short time for etcd's answer, so that the instance takes over a place without delay.
+   */
   public void awaitConnected() throws InterruptedException {
     connected.await(TAKE_UP.toMillis(), TimeUnit.MILLISECONDS);
   }
 
   /**
-   * Ends what the calls of this leadership write, then takes part no more and returns the place.
+   * Ends the writes of this leadership's calls, then leaves the election and returns the place.
    *
-   * @throws InterruptedException if interrupted before; it takes part as before
+   * @throws InterruptedException if interrupted before; this then stays in the election
    */
   public OrganState give() throws InterruptedException {
     Optional<LeaderTerm> held = term();
@@ -130,7 +132,9 @@ public final class CuratorElection {
     return held.map(led -> withLeadership(state, led)).orElse(state);
   }
 
-  /** Notes that the present election is left for good, even if the place comes back at once. */
+  /**
+   * Records that this has left the present election for ever, even if the place comes back at once.
+   */
   private synchronized Optional<Election> markGiven() {
     given = standing;
     return standing();
@@ -147,7 +151,7 @@ public final class CuratorElection {
         .with(HEARTBEATS, led.heartbeats().heard());
   }
 
-  @SuppressWarnings("unchecked") // what withLeadership() has put there
+  @SuppressWarnings("unchecked") // the values of withLeadership()
   private HeartbeatMonitor heartbeats(OrganState taken) {
     return taken
         .find(LEADER_SINCE, Long.class)
@@ -158,7 +162,7 @@ public final class CuratorElection {
         .orElseGet(() -> new HeartbeatMonitor(nanoTime));
   }
 
-  /** Returns what this node has while it leads. */
+  /** Returns the term of this node while it leads. */
   public synchronized Optional<LeaderTerm> term() {
     return Optional.ofNullable(term);
   }
@@ -187,7 +191,7 @@ public final class CuratorElection {
       standBy().ifPresent(Election::close);
       if (!holds()) {
         gate.close();
-        status.set(new CuratorStatus.Campaigning("this curator has stopped campaigning"));
+        status.set(new CuratorStatus.Campaigning("this curator has left the election"));
       }
     }
   }
@@ -262,7 +266,7 @@ public final class CuratorElection {
         RecordKeys.LEADER, value, ttl, lock -> self.text().equals(holder(lock)), entry);
   }
 
-  /** Returns the id of the node that holds a lock; empty text if the lock does not say. */
+  /** Returns the id of the node that holds a lock; an empty text if the lock does not name it. */
   private static String holder(KeyValue lock) {
     return value(lock).map(LeaderElectionValue::getNodeId).orElse("");
   }
@@ -291,7 +295,7 @@ public final class CuratorElection {
         .orElseGet(
             () ->
                 new CuratorStatus.Campaigning(
-                    "the lock %s does not name the node that leads; wait until its lease expires, or delete it"
+                    "the lock %s does not name the leading node; wait until its lease expires, or delete it"
                         .formatted(lock.key())));
   }
 
@@ -326,13 +330,17 @@ public final class CuratorElection {
     }
   }
 
-  /** Returns the state once the place is taken up, or what there is after {@link #TAKE_UP}. */
+  /**
+   * Returns the state once the next instance has taken over the place, or the state after {@link
+   * #TAKE_UP}.
+   */
   private static ElectionState awaitTakeUp(Watcher<ElectionState> watcher)
       throws InterruptedException {
     try {
       return watcher.get(state -> !(state instanceof ElectionState.Neither), TAKE_UP);
     } catch (TimeoutException tooLong) {
-      return new ElectionState.Neither("the place in the election was not taken up");
+      return new ElectionState.Neither(
+          "the next instance did not take over the place in the election");
     }
   }
 

@@ -15,8 +15,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 
 /**
- * Tells any number of callers who leads, at each change. One thread wakes all streams, as each
- * client that reaches the node may open one. Thread-safe.
+ * Tells any number of callers the leader, at each change. One thread wakes all streams, because
+ * each client that reaches the node may open one. Thread-safe.
  */
 public final class LeaderFeeds {
 
@@ -43,7 +43,7 @@ public final class LeaderFeeds {
   /**
    * Answers a call with the present leader and each later one.
    *
-   * @param answer makes a message of a status; what it throws ends the call
+   * @param answer makes a message from a status; an exception from it ends the call
    */
   public void serve(
       StreamObserver<GetCurrentLeaderResponse> caller,

@@ -16,14 +16,12 @@ import java.util.function.Function;
  */
 public final class LeaderGate {
 
-  /**
-   * An election takes as long as the old leader's lease, 10 s, at worst; most take milliseconds.
-   */
+  /** An election takes at most as long as the old leader's lease, 10 s; most take milliseconds. */
   private static final Duration PATIENCE = Duration.ofSeconds(12);
 
   private static final Duration RETRY = Duration.ofSeconds(1);
 
-  /** Says whether this node leads. */
+  /** Holds whether this node leads. */
   private sealed interface Leadership {
 
     /** This node leads. */
@@ -43,7 +41,7 @@ public final class LeaderGate {
   /**
    * Creates a closed gate.
    *
-   * @param consensus explains in refusals why there is no leader
+   * @param consensus explains in refusals why no curator leads
    */
   public LeaderGate(Value<ConsensusStatus> consensus) {
     this(consensus, PATIENCE);
@@ -110,11 +108,12 @@ public final class LeaderGate {
       return switch (watcher.get(now -> !(now instanceof Leadership.None), patience)) {
         case Leadership.Held(LeaderTerm term) -> term;
         case Leadership.None _, Leadership.Dismissed _ ->
-            throw RpcException.unavailable("this curator is being replaced; call again", RETRY);
+            throw RpcException.unavailable(
+                "another version replaces this curator; call again", RETRY);
       };
     } catch (TimeoutException e) {
       throw RpcException.unavailable(
-          "this curator does not lead, and no election was won within %d s%s; ask for the leader again"
+          "this curator does not lead and did not win an election within %d s%s; ask for the leader again"
               .formatted(patience.toSeconds(), troubleOfConsensus()),
           RETRY);
     }

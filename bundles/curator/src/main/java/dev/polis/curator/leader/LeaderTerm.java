@@ -16,9 +16,8 @@ import dev.polis.wire.curator.WatchEvent;
 import java.time.InstantSource;
 
 /**
- * Holds what this node has for as long as it leads: the records in memory and fenced access to
- * them, the streams of the nodes and of the plugin set, and the heartbeats. Each leadership has a
- * new one.
+ * Holds the state of one leadership of this node: the records in memory and fenced access to them,
+ * the streams of the nodes and of the plugin set, and the heartbeats.
  */
 public final class LeaderTerm implements AutoCloseable {
 
@@ -105,7 +104,7 @@ public final class LeaderTerm implements AutoCloseable {
   }
 
   /**
-   * Lets no more calls enter, and waits until the last one has left and its transaction has ended.
+   * Refuses further calls, and waits until the last call has left and its transaction has ended.
    *
    * @throws InterruptedException if interrupted; calls may enter again
    */

@@ -1,6 +1,6 @@
 package dev.polis.curator.leader;
 
-/** Says which nodes a client watches. */
+/** Selects the nodes that a client watches. */
 public sealed interface NodeSelection {
 
   /** Returns whether a node is one of them. */
@@ -14,7 +14,7 @@ public sealed interface NodeSelection {
     }
   }
 
-  /** All nodes. The end of the states at the beginning is marked. */
+  /** All nodes. The stream marks the end of the initial states. */
   record All() implements NodeSelection {
     @Override
     public boolean has(String id) {

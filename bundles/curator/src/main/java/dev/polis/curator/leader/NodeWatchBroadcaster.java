@@ -31,15 +31,18 @@ import java.util.concurrent.locks.ReentrantLock;
  */
 final class NodeWatchBroadcaster implements AutoCloseable {
 
-  /** Half of what a gRPC message may have by default, as existing clients expect. */
+  /** Half of gRPC's default limit of a message, which existing clients have. */
   private static final int CHUNK_BYTES = 2 << 20;
 
-  /** When a client whose stream has ended should ask for the next leader: after an election. */
+  /**
+   * The time after which a client whose stream has ended should ask for the next leader: after an
+   * election.
+   */
   private static final Duration RETRY = Duration.ofSeconds(1);
 
   /**
-   * The least time between two messages of a stream. A first change is sent at once; of a burst of
-   * writes each stream gets 200 messages a second, so that the writes themselves are not held up.
+   * The least time between two messages of a stream. A stream gets the first change at once, and at
+   * most 200 messages a second of a burst of writes, so that sending does not delay the writes.
    */
   private static final Duration INTERVAL = Duration.ofMillis(5);
 
@@ -52,7 +55,8 @@ final class NodeWatchBroadcaster implements AutoCloseable {
   private final Set<Subscription> subscriptions = new HashSet<>();
   private boolean closed;
 
-  // Wakes the thread that sends; the one that changes a record does not wait for the streams.
+  // This wakes the sending thread, so that a thread that changes a record does not wait for the
+  // streams.
   private final Semaphore dirty = new Semaphore(0);
   private final Thread sender;
 
@@ -116,7 +120,7 @@ final class NodeWatchBroadcaster implements AutoCloseable {
         publish(id, absent(id));
       }
       case RecordState.Damaged(long revision, RpcException reason) -> {
-        // Who watches all nodes keeps the last state that could be read.
+        // A client that watches all nodes keeps the last readable state.
         nodes.remove(id);
         damaged.put(id, reason);
       }

@@ -35,15 +35,18 @@ import java.util.stream.Collectors;
  */
 public final class PluginSetWatch implements AutoCloseable {
 
-  /** When a client whose stream has ended should ask for the next leader: after an election. */
+  /**
+   * The time after which a client whose stream has ended should ask for the next leader: after an
+   * election.
+   */
   private static final Duration RETRY = Duration.ofSeconds(1);
 
   private static final String LEADERSHIP_ENDED = "this leadership has ended";
 
-  /** What the streams get. */
+  /** Holds the values that the streams send. */
   private sealed interface State {
 
-    /** The set is this since a version of the records. */
+    /** Holds the set as of a version of the records. */
     record Known(long version, WatchPluginSetResponse set) implements State {}
 
     /** The record that holds the set is damaged. */
@@ -87,7 +90,7 @@ public final class PluginSetWatch implements AutoCloseable {
     }
   }
 
-  /** Leaves out what most writes are: nodes that report their status. */
+  /** This skips most writes, which are reports of nodes' status. */
   private void changed(RecordSnapshot now, Set<String> keys) {
     RecordSnapshot before = seen.peek().orElse(RecordSnapshot.EMPTY);
     if (keys.stream().anyMatch(key -> concerns(key, before, now))) {
@@ -95,7 +98,7 @@ public final class PluginSetWatch implements AutoCloseable {
     }
   }
 
-  /** Returns whether the set may be another one because of a record. */
+  /** Returns whether a record may change the set. */
   private static boolean concerns(String key, RecordSnapshot before, RecordSnapshot now) {
     return RecordKeys.NODES.extractId(key).isEmpty()
         || !address(before.state(key)).equals(address(now.state(key)));
@@ -165,7 +168,10 @@ public final class PluginSetWatch implements AutoCloseable {
     return node.getStatus().getExternalAddress();
   }
 
-  /** Returns what a node can give to others; empty without files, and while it has no address. */
+  /**
+   * Returns the files that a node can give to others; empty without files, and while it has no
+   * address.
+   */
   private static Optional<PluginHolder> holder(
       String id, PluginReport report, String address, Set<String> digests) {
     List<String> files =
@@ -191,7 +197,8 @@ public final class PluginSetWatch implements AutoCloseable {
         throw e;
       } catch (EtcdException | RpcException e) {
         // The report does no harm, and the next change tries again.
-        log.warning("The report of the former node %s cannot be deleted: %s", id, e.getMessage());
+        log.warning(
+            "The leader cannot delete the report of the former node %s: %s", id, e.getMessage());
       }
     }
   }

@@ -10,8 +10,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
 
 /**
- * Remembers when each node last sent a heartbeat to this leader, and judges its health by that.
- * Times are those of a monotonic clock. Thread-safe.
+ * Remembers when each node last sent a heartbeat to this leader, and derives its health from that.
+ * It uses a monotonic clock. Thread-safe.
  */
 public final class HeartbeatMonitor {
 
@@ -26,7 +26,7 @@ public final class HeartbeatMonitor {
     this(nanoTime, nanoTime.getAsLong(), Map.of());
   }
 
-  /** Continues from what another monitor on the same clock has heard. */
+  /** Continues from the heartbeats that another monitor on the same clock received. */
   public HeartbeatMonitor(LongSupplier nanoTime, long leaderSince, Map<String, Long> heard) {
     this.nanoTime = nanoTime;
     this.leaderSince = leaderSince;
@@ -38,7 +38,7 @@ public final class HeartbeatMonitor {
     return leaderSince;
   }
 
-  /** Returns when each node was last heard of. */
+  /** Returns the time of the last heartbeat of each node. */
   public Map<String, Long> heard() {
     return Map.copyOf(lastHeartbeats);
   }

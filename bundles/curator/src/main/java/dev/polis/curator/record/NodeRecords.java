@@ -23,7 +23,10 @@ public final class NodeRecords {
     return node.getId().equals(id) ? node : node.toBuilder().setId(id).build();
   }
 
-  /** Returns what operators see of a node whose record is damaged: its id, and no valid state. */
+  /**
+   * Returns the view that operators get of a node with a damaged record: its id, and no valid
+   * state.
+   */
   static dev.polis.wire.api.Node damaged(String id) {
     return dev.polis.wire.api.Node.newBuilder()
         .setId(id)
@@ -48,7 +51,10 @@ public final class NodeRecords {
     return node.build();
   }
 
-  /** Returns a record as operators see it, with names of roles, but without what is not stored. */
+  /**
+   * Returns the view that operators get of a record, with names of roles, but without values that
+   * etcd does not store.
+   */
   static dev.polis.wire.api.Node forOperators(Node stored) {
     var node =
         dev.polis.wire.api.Node.newBuilder()
@@ -65,7 +71,7 @@ public final class NodeRecords {
     return node.build();
   }
 
-  /** Returns what operators see of a node, together with its health. */
+  /** Returns the view that operators get of a node, together with its health. */
   public static dev.polis.wire.api.Node withHealth(
       dev.polis.wire.api.Node stored, HeartbeatMonitor heartbeats) {
     var node = stored.toBuilder().setHealth(heartbeats.health(stored.getId(), stored.getState()));
@@ -120,7 +126,7 @@ public final class NodeRecords {
   public static String idOfText(String id) {
     if (!NodeId.matches(id)) {
       throw Refusal.invalid(
-          "\"%s\" is not a node id; one looks like %s followed by 32 hexadecimal digits",
+          "\"%s\" is not a node id; a node id is %s followed by 32 hexadecimal digits",
           id, NodeId.PREFIX);
     }
     return id;

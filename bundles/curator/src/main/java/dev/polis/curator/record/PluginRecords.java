@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Holds what the cluster wants of plugins and what its nodes say of theirs, at one revision.
+ * Holds the wanted plugins of the cluster and the reports of its nodes, at one revision.
  *
  * @param wanted ordered as in the record
  * @param reports of nodes that are members, ordered by id

@@ -34,13 +34,13 @@ public final class RecordKeys {
   /** The keys whose signatures on plugins are trusted. */
   public static final String TRUSTED_KEYS = "/plugins/trusted_keys";
 
-  /** Which plugins the nodes should run. */
+  /** The plugins that the nodes should run. */
   static final String WANTED_PLUGINS = "/plugins/wanted";
 
-  /** What nodes say of their plugins, by the node's id. */
+  /** The nodes' reports of their plugins, by the node's id. */
   static final KeyPrefix PLUGIN_REPORTS = KeyPrefix.of("/plugins/reports/");
 
-  /** All of the above about plugins. */
+  /** All of the above keys of plugins. */
   static final KeyPrefix PLUGINS = KeyPrefix.of("/plugins/");
 
   /** The lock of the leader. */
@@ -49,7 +49,7 @@ public final class RecordKeys {
   /** The cluster's certificates. */
   static final String PKI = "/cluster-pki/";
 
-  /** All records that are kept in memory, and few keys more: the join keys and the lock. */
+  /** All records in memory, and few keys more: the join keys and the lock. */
   static final KeyRange RECORDS = KeyRange.between("/cluster/", behind(PLUGINS.text()));
 
   private static final Map<String, Parser<? extends MessageLite>> SINGLE =
@@ -67,7 +67,7 @@ public final class RecordKeys {
     return prefix.substring(0, prefix.length() - 1) + (char) ('/' + 1);
   }
 
-  /** Returns what parses the record of a key; empty if it is none that is kept in memory. */
+  /** Returns the parser of the record of a key; empty if memory does not keep that record. */
   static Optional<Parser<? extends MessageLite>> parser(String key) {
     if (NODES.extractId(key).isPresent()) {
       return Optional.of(Node.parser());

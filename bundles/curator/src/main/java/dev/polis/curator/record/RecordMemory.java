@@ -40,12 +40,12 @@ public final class RecordMemory {
 
   // Guarded by this.
   private Listener listener = (snapshot, keys) -> {};
-  // The revision up to which, itself included, everything is known.
+  // Memory knows every change up to and including this revision.
   private long complete;
-  // By key: own writes behind that revision, which the watch will report once more.
+  // By key: own writes after that revision, which the watch will report again.
   private final Map<String, Long> ahead = new HashMap<>();
 
-  // How often the memory was distrusted, and up to which of these times it was listed anew since.
+  // How often the memory was in doubt, and the last of these times that a listing has resolved.
   private volatile long distrusts;
   private volatile long listed = -1;
 
@@ -58,7 +58,7 @@ public final class RecordMemory {
     this.damages = damages;
   }
 
-  /** Calls a listener at each change from now on, and first with what is known already. */
+  /** Calls a listener at each change from now on, and first with the records that memory has. */
   public synchronized void listen(Listener next) {
     Listener before = listener;
     listener =
@@ -75,25 +75,25 @@ public final class RecordMemory {
   }
 
   /**
-   * Returns whether all records are known. For a reader who relies on that, this must be asked
-   * after {@link #now}.
+   * Returns whether all records are known. A reader that relies on that must call this after {@link
+   * #now}.
    */
   boolean isCurrent() {
     return listed == distrusts;
   }
 
-  /** Says that what is known may be old, until a listing that begins after this. */
+  /** Marks the records as possibly old, until a listing that begins after this. */
   synchronized void distrust() {
     distrusts++;
   }
 
-  /** Returns a mark of this moment, to be given to {@link #replace} with a listing begun now. */
+  /** Returns a mark of this moment for {@link #replace} with a listing that begins now. */
   public long mark() {
     return distrusts;
   }
 
   /**
-   * Takes over a listing of all records, unless it is older than what is known.
+   * Takes over a listing of all records, unless it is older than the memory.
    *
    * @param mark taken before the listing began
    * @param revision of etcd when it was made
@@ -115,14 +115,15 @@ public final class RecordMemory {
     return now;
   }
 
-  /** Takes over what the watch of all records has delivered. */
+  /** Takes over the events of the watch of all records. */
   synchronized void watched(WatchUpdate update) {
     if (update.revision() <= complete) {
       return;
     }
     switch (update) {
       case WatchUpdate.Snapshot snapshot ->
-          // It fills an empty memory, and says nothing about a write with an unknown outcome.
+          // A watch does not fill an empty memory, and does not tell the outcome of an unknown
+          // write.
           replace(0, snapshot.revision(), snapshot.keys());
       case WatchUpdate.Changes changes -> {
         Map<String, RecordState> states = new HashMap<>();
@@ -135,8 +136,8 @@ public final class RecordMemory {
   }
 
   /**
-   * Takes over what this leader has written. The transaction has compared the revision of each
-   * record, so that no change of them is missing here.
+   * Takes over the writes of this leader. The transaction has compared the revision of each record,
+   * so memory misses no change of them.
    */
   synchronized void wrote(long revision, Map<String, Optional<MessageLite>> records) {
     Map<String, RecordState> changes = new HashMap<>();

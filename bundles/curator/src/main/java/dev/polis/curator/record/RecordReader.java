@@ -11,10 +11,10 @@ import java.util.function.BooleanSupplier;
  * listing for all callers that wait at the same time. Reads are linearizable.
  *
  * <p>Memory is read first, and the leadership checked afterwards: if it held then, no other node
- * could write before memory was read, and what this leader wrote was in memory before it was
- * acknowledged. It does not matter how late the answer comes: it was true when memory was read,
- * which was after the call was made. A listing begins after the calls that it answers, and the
- * fence is checked in the same transaction.
+ * could write before this read memory, and this leader's own writes were in memory before it
+ * acknowledged them. The answer may arrive late: it was true when this read memory, which was after
+ * the call began. A listing begins after the calls that it answers, and the fence is checked in the
+ * same transaction.
  */
 final class RecordReader implements AutoCloseable {
 
@@ -42,21 +42,21 @@ final class RecordReader implements AutoCloseable {
     return known.isPresent() ? known.get() : list();
   }
 
-  /** Returns the same without asking etcd; empty if memory alone does not say. */
+  /** Returns the same without asking etcd; empty if memory alone does not suffice. */
   Optional<RecordSnapshot> atOnce() {
     RecordSnapshot known = memory.now();
     return isCertain() ? Optional.of(known) : Optional.empty();
   }
 
   /**
-   * Returns whether what was read from memory before this call was the present state. To be asked
-   * after memory was read, never before.
+   * Returns whether the records read from memory before this call were the present state. The
+   * caller asks this after it has read memory, never before.
    */
   boolean isCertain() {
     return memory.isCurrent() && leads.getAsBoolean();
   }
 
-  /** Lists all records at etcd, and returns what is known then. */
+  /** Lists all records at etcd, and returns the records that memory has then. */
   RecordSnapshot list() throws InterruptedException {
     Read read = new Read();
     return batcher.call(read, read);
@@ -69,7 +69,7 @@ final class RecordReader implements AutoCloseable {
     batch.forEach(read -> read.answer(now));
   }
 
-  /** Waits until no batch is in progress; its caller sees to it that none is begun. */
+  /** Waits until no batch is in progress; the caller prevents new ones. */
   void awaitIdle() throws InterruptedException {
     batcher.awaitIdle();
   }

@@ -15,8 +15,8 @@ import java.util.TreeMap;
 import java.util.stream.Stream;
 
 /**
- * Holds all records of the cluster as they were at one moment. A damaged record fails only those
- * who ask for it by name. Immutable; thread-safe.
+ * Holds all records of the cluster as they were at one moment. A damaged record fails only the
+ * calls that name it. Immutable; thread-safe.
  */
 public final class RecordSnapshot {
 
@@ -54,7 +54,7 @@ public final class RecordSnapshot {
     return state == null ? new RecordState.Absent() : state;
   }
 
-  /** Returns the nodes whose records are whole, ordered by id. */
+  /** Returns the nodes with undamaged records, ordered by id. */
   public List<Node> nodes() {
     return below(RecordKeys.NODES.text())
         .flatMap(
@@ -66,8 +66,8 @@ public final class RecordSnapshot {
   }
 
   /**
-   * Returns all nodes as operators see them, ordered by id, without their health. One whose record
-   * is damaged has no valid state, and hides no other one.
+   * Returns the view that operators get of all nodes, ordered by id, without their health. A node
+   * with a damaged record has no valid state, and hides no other node.
    */
   public List<dev.polis.wire.api.Node> forOperators() {
     List<dev.polis.wire.api.Node> known = forOperators;
@@ -146,7 +146,7 @@ public final class RecordSnapshot {
         .orElseGet(WantedPlugins::getDefaultInstance);
   }
 
-  /** Returns which plugins the nodes should run, what they report, and the nodes themselves. */
+  /** Returns the plugins that the nodes should run, their reports, and the nodes themselves. */
   PluginRecords plugins() {
     return PluginRecords.of(this);
   }

@@ -7,13 +7,13 @@ import dev.polis.etcd.KeyValue;
 import dev.polis.rpc.RpcException;
 import java.util.Optional;
 
-/** Says what etcd holds of one record, and since which revision. */
+/** Holds etcd's state of one record, with its revision. */
 public sealed interface RecordState {
 
   /** Returns the revision of etcd at which it was written; 0 if it does not exist. */
   long revision();
 
-  /** The record exists and can be parsed. */
+  /** The record exists and is readable. */
   record Present(long revision, MessageLite record) implements RecordState {}
 
   /** The record does not exist. */
@@ -24,10 +24,10 @@ public sealed interface RecordState {
     }
   }
 
-  /** The stored bytes cannot be parsed. */
+  /** The stored bytes are not a record. */
   record Damaged(long revision, RpcException reason) implements RecordState {}
 
-  /** Parses a stored key; empty if it is none of the records that are kept in memory. */
+  /** Parses a stored key; empty if memory does not keep that record. */
   static Optional<RecordState> of(KeyValue stored) {
     return RecordKeys.parser(stored.key()).map(parser -> parsed(stored, parser));
   }

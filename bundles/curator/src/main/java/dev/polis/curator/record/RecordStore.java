@@ -19,8 +19,9 @@ import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 
 /**
- * Reads and updates the records of a cluster. Reads are linearizable; updates of one record are
- * made one after the other. Thread-safe; its creator closes it, which fails the calls in progress.
+ * Reads and updates the records of a cluster. Reads are linearizable; it makes updates of one
+ * record one after the other. Thread-safe; its creator closes it, which fails the calls in
+ * progress.
  */
 public final class RecordStore implements AutoCloseable {
 
@@ -55,14 +56,14 @@ public final class RecordStore implements AutoCloseable {
     return reader.read();
   }
 
-  /** Returns the same without waiting for anything; empty if etcd has to be asked. */
+  /** Returns the same without waiting; empty if only etcd can answer. */
   public Optional<RecordSnapshot> readAtOnce() {
     return reader.atOnce();
   }
 
   /**
-   * Returns when memory has each change that was acknowledged before this call. What was read from
-   * memory before, and follows its changes, is then complete.
+   * Waits until memory has each change that was acknowledged before this call. A reader that
+   * follows the changes of memory is then up to date.
    */
   public void complete() throws InterruptedException {
     if (!reader.isCertain()) {
@@ -70,7 +71,7 @@ public final class RecordStore implements AutoCloseable {
     }
   }
 
-  /** Returns the nodes whose records are whole, ordered by id. */
+  /** Returns the nodes with undamaged records, ordered by id. */
   public List<Node> nodes() throws InterruptedException {
     return read().nodes();
   }
@@ -118,7 +119,7 @@ public final class RecordStore implements AutoCloseable {
         .orElseThrow();
   }
 
-  /** Returns the keys whose signatures on plugins are trusted; none if none was ever added. */
+  /** Returns the keys whose signatures on plugins the cluster trusts; none before the first one. */
   public TrustedKeys trustedKeys() throws InterruptedException {
     return read()
         .find(RecordKeys.TRUSTED_KEYS, TrustedKeys.class)
@@ -132,7 +133,7 @@ public final class RecordStore implements AutoCloseable {
         RecordKeys.TRUSTED_KEYS, TrustedKeys.class, TrustedKeys.getDefaultInstance(), change);
   }
 
-  /** Reads which plugins are wanted, what nodes report of theirs, and all nodes. */
+  /** Reads the wanted plugins, the nodes' reports, and all nodes. */
   public PluginRecords plugins() throws InterruptedException {
     return read().plugins();
   }
@@ -203,7 +204,7 @@ public final class RecordStore implements AutoCloseable {
         .getOpaque();
   }
 
-  /** Waits until no transaction is in progress; its caller sees to it that none is begun. */
+  /** Waits until no transaction is in progress; the caller prevents new ones. */
   public void awaitIdle() throws InterruptedException {
     updater.awaitIdle();
     reader.awaitIdle();

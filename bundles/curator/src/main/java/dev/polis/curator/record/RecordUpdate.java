@@ -26,7 +26,7 @@ final class RecordUpdate<M extends MessageLite> extends RequestBatcher.Request<O
      * Returns the new record from the present one; empty stands for none. Refuses by throwing; may
      * run repeatedly.
      *
-     * @param other the state of the record that decides about the change, too
+     * @param other the state of the other record that decides about the change
      */
     Optional<M> apply(Optional<M> record, RecordState other);
   }
@@ -36,7 +36,8 @@ final class RecordUpdate<M extends MessageLite> extends RequestBatcher.Request<O
   private final Class<M> type;
   private final Change<M> change;
   private Runnable outcome =
-      () -> fail(new IllegalStateException("the update was confirmed before it was computed"));
+      () ->
+          fail(new IllegalStateException("the caller confirmed the update before it was computed"));
 
   /**
    * Creates an update.
@@ -86,7 +87,7 @@ final class RecordUpdate<M extends MessageLite> extends RequestBatcher.Request<O
     };
   }
 
-  /** Gives the caller the outcome that was computed last. */
+  /** Gives the caller the outcome of the last computation. */
   void confirm() {
     outcome.run();
   }

@@ -17,14 +17,14 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Updates records with group commit and optimistic concurrency. The updates of a batch are computed
- * one after the other, each on the result of those before, and written in one etcd transaction that
- * compares the revisions of the records with those in memory: one exchange with etcd. If another
- * writer changed a record meanwhile, the same exchange lists all records, and the batch is computed
- * again on them.
+ * Updates records with group commit and optimistic concurrency. It computes the updates of a batch
+ * one after the other, each on the result of the earlier ones, and writes them in one etcd
+ * transaction that compares the revisions of the records with those in memory: one exchange with
+ * etcd. If another writer changed a record meanwhile, the same exchange lists all records, and this
+ * computes the batch again on them.
  *
- * <p>What was written is in memory before the callers are answered. If etcd does not say whether it
- * was written, memory is not used until it was listed anew.
+ * <p>Memory has the new records before this answers the callers. If etcd does not report the
+ * outcome of a write, no read uses memory until a new listing.
  */
 final class RecordUpdater implements AutoCloseable {
 
@@ -43,14 +43,14 @@ final class RecordUpdater implements AutoCloseable {
     this.reader = reader;
   }
 
-  /** Makes an update and returns the record as it was written, empty if there is none. */
+  /** Makes an update and returns the written record; empty if there is none. */
   <M extends MessageLite> Optional<M> update(RecordUpdate<M> update) throws InterruptedException {
     return batcher.call(update, update);
   }
 
   /**
-   * Writes a batch. If etcd refuses it, as it does with a value or a transaction that is too large,
-   * each half is tried on its own, so that only those fail whose own update is refused.
+   * Writes a batch. If etcd refuses it, for example because it is too large, this tries each half
+   * on its own, so that only a refused update fails.
    */
   private void commit(List<RecordUpdate<?>> batch) throws InterruptedException {
     try {
@@ -76,8 +76,7 @@ final class RecordUpdater implements AutoCloseable {
   private static RpcException outcomeUnknown() {
     return new RpcException(
         Status.Code.UNKNOWN,
-        "this leadership ended while the change was written; read the record before you repeat the"
-            + " call");
+        "this leadership ended during the change; read the record before you repeat the call");
   }
 
   private void write(List<RecordUpdate<?>> batch) throws InterruptedException {
@@ -103,10 +102,10 @@ final class RecordUpdater implements AutoCloseable {
       base = memory.replace(mark, result.revision(), result.found(0));
     }
     throw Refusal.aborted(
-        "%s was changed by others %d times while this call tried to; try again", keys, ATTEMPTS);
+        "other clients changed %s %d times during this call; try again", keys, ATTEMPTS);
   }
 
-  /** Computes the updates one after the other, and returns what they change in the end. */
+  /** Computes the updates one after the other, and returns their combined changes. */
   private static Map<String, Optional<MessageLite>> compute(
       List<RecordUpdate<?>> batch, RecordSnapshot base, Set<String> keys) {
     Map<String, RecordState> states = new HashMap<>();
@@ -150,7 +149,7 @@ final class RecordUpdater implements AutoCloseable {
         .orElseGet(() -> Op.delete(key));
   }
 
-  /** Waits until no batch is in progress; its caller sees to it that none is begun. */
+  /** Waits until no batch is in progress; the caller prevents new ones. */
   void awaitIdle() throws InterruptedException {
     batcher.awaitIdle();
   }

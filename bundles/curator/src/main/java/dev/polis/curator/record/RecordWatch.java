@@ -8,12 +8,12 @@ import dev.polis.logtree.Log;
 import java.time.Duration;
 
 /**
- * Watches all records at etcd and keeps a leader's memory of them up to date with what others have
- * written. Its creator closes it.
+ * Watches all records at etcd and adds the writes of others to the leader's memory. Its creator
+ * closes it.
  */
 public final class RecordWatch implements AutoCloseable {
 
-  /** The time after which a watch that has failed is opened again. */
+  /** The time after which this opens a failed watch again. */
   private static final Duration REOPEN = Duration.ofSeconds(1);
 
   private final EtcdClient etcd;

@@ -12,23 +12,23 @@ import java.util.concurrent.Semaphore;
 
 /**
  * Groups concurrent requests into batches, so that any number of callers costs one etcd transaction
- * at a time (group commit). Requests that arrive while a batch is handled form the next one. A
- * batch is begun after each of its requests was submitted, and ends before any of their callers
- * continues. A caller that finds no other one handles its request on its own thread, which saves
- * two changes of threads. Thread-safe; its creator closes it.
+ * at a time (group commit). Requests that arrive during a batch form the next one. A batch begins
+ * after its last request was submitted, and ends before any of its callers continues. A caller that
+ * finds no other request handles its own on its own thread, which saves two changes of threads.
+ * Thread-safe; its creator closes it.
  *
  * @param <R> the type of the requests
  */
 final class RequestBatcher<R extends RequestBatcher.Request<?>> implements AutoCloseable {
 
-  /** etcd takes 128 operations in one transaction; no request needs more than two. */
+  /** etcd accepts 128 operations in one transaction; no request needs more than two. */
   private static final int MAX_BATCH = 64;
 
-  /** About what an election takes. */
+  /** About the duration of an election. */
   private static final Duration RETRY = Duration.ofSeconds(1);
 
   /**
-   * Holds what one caller asks for, and its outcome, which is set once.
+   * Holds the request of one caller, and its outcome, which is set once.
    *
    * @param <A> the type of the answer
    */
@@ -78,7 +78,9 @@ final class RequestBatcher<R extends RequestBatcher.Request<?>> implements AutoC
    */
   @FunctionalInterface
   interface Handler<R> {
-    /** Answers or fails each request. If it throws, the rest fails with what it threw. */
+    /**
+     * Answers or fails each request. If it throws, the other requests fail with the same exception.
+     */
     void handle(List<R> batch) throws InterruptedException;
   }
 
@@ -103,9 +105,9 @@ final class RequestBatcher<R extends RequestBatcher.Request<?>> implements AutoC
   }
 
   /**
-   * Handles a request: at once on this thread if no other one is queued or handled, and otherwise
-   * in the next batch. Returns the answer or throws the failure. A caller that is interrupted while
-   * its request is handled on its own thread does not know what came of it.
+   * Handles a request: at once on this thread if no other request waits or runs, and otherwise in
+   * the next batch. Returns the answer or throws the failure. A caller that is interrupted while
+   * its own thread handles its request does not know the outcome.
    *
    * @throws RpcException with UNAVAILABLE if the batcher is closed
    */
@@ -129,7 +131,7 @@ final class RequestBatcher<R extends RequestBatcher.Request<?>> implements AutoC
       turn.release();
     }
     if (endAlone() && interrupted) {
-      throw new InterruptedException("the call was cancelled while it was carried out");
+      throw new InterruptedException("the client cancelled the call while it ran");
     }
   }
 
@@ -141,7 +143,7 @@ final class RequestBatcher<R extends RequestBatcher.Request<?>> implements AutoC
     unanswered++;
   }
 
-  /** Returns whether an interrupt of this thread was none by {@link #close}. */
+  /** Returns whether an interrupt of this thread did not come from {@link #close}. */
   private synchronized boolean endAlone() {
     alone = null;
     unanswered--;
@@ -181,7 +183,7 @@ final class RequestBatcher<R extends RequestBatcher.Request<?>> implements AutoC
     notifyAll();
   }
 
-  /** Waits until no request is queued or handled; its caller sees to it that none is submitted. */
+  /** Waits until no request waits or runs; the caller prevents new ones. */
   synchronized void awaitIdle() throws InterruptedException {
     while (unanswered > 0) {
       wait();
@@ -228,7 +230,7 @@ final class RequestBatcher<R extends RequestBatcher.Request<?>> implements AutoC
       batch.forEach(request -> request.fail(leadershipEnded()));
       throw e;
     } catch (Throwable failure) {
-      // It concerns the callers of this batch only; the next batch may succeed.
+      // The failure concerns only the callers of this batch; the next batch may succeed.
       batch.forEach(request -> request.fail(failure));
     }
   }

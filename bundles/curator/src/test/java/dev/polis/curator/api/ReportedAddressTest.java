@@ -48,7 +48,7 @@ class ReportedAddressTest {
           assertThrows(RpcException.class, () -> read(pair.getFirst(), pair.getLast()))
               .getMessage();
       assertTrue(
-          refusal.contains(pair.getFirst() + " is not where the report comes from")
+          refusal.contains(pair.getFirst() + ", but the report comes from")
               && refusal.endsWith(
                   "--address " + InetAddress.ofLiteral(pair.getLast()).getHostAddress()),
           refusal);

@@ -39,7 +39,7 @@ class LeaderGateTest {
     RpcException refusal =
         refusal(new ConsensusStatus.Running("n", "1", "2", List.of(), List.of()));
     assertEquals(
-        "this curator does not lead, and no election was won within 0 s;"
+        "this curator does not lead and did not win an election within 0 s;"
             + " ask for the leader again",
         refusal.getMessage());
   }

@@ -28,7 +28,7 @@ import picocli.CommandLine.Parameters;
 import picocli.CommandLine.ParentCommand;
 import picocli.CommandLine.Spec;
 
-/** What concerns the container images of a node. */
+/** Groups the commands for the container images of a node. */
 @Command(
     name = "image",
     description = "Loads container images into a node, and lists them.",
@@ -53,8 +53,8 @@ public final class ImageCommand {
   @Command(
       name = "load",
       description =
-          "Puts the images of an archive into a node: an OCI layout, or what docker save"
-              + " writes, as a tar.",
+          "Loads the images of an archive into a node: a tar file with an OCI layout, or of"
+              + " docker save.",
       mixinStandardHelpOptions = true)
   static final class LoadCommand implements Callable<Integer> {
     @ParentCommand ImageCommand image;

@@ -12,7 +12,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParentCommand;
 import picocli.CommandLine.Spec;
 
-/** What concerns Kubernetes. */
+/** Groups the commands for Kubernetes. */
 @Command(
     name = "kube",
     description = "Shows how Kubernetes stands; 'kubeconfig' sets kubectl up for all else.",

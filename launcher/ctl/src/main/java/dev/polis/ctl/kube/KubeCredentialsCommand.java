@@ -25,7 +25,7 @@ import picocli.CommandLine.Spec;
  */
 @Command(
     name = KubeCredentialsCommand.NAME,
-    description = "Prints the credentials for kubectl, which calls this by itself.",
+    description = "Prints the credentials for kubectl, which calls this command itself.",
     hidden = true,
     mixinStandardHelpOptions = true)
 public final class KubeCredentialsCommand implements Callable<Integer> {

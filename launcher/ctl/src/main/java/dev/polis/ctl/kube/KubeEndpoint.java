@@ -23,7 +23,7 @@ record KubeEndpoint(String node, String address, int port) {
   static final String CONTROLLER = "KubernetesController";
   static final String WORKER = "KubernetesWorker";
 
-  /** Where a controller listens for clients unless an operator has changed it. */
+  /** The default port of a controller for clients. */
   static final int PORT = 6444;
 
   private static final String PREFIX = "metropolis-";
@@ -45,7 +45,7 @@ record KubeEndpoint(String node, String address, int port) {
     return RoleRecord.names(node.getRoles()).stream().anyMatch(each -> each.text().equals(role));
   }
 
-  /** Says what to do in a cluster without controllers. */
+  /** Returns the remedy for a cluster without controllers. */
   static CtlException none(CtlOptions options) {
     return new CtlException(
         ExitCode.NOT_FOUND,

@@ -187,7 +187,7 @@ final class KubeStatus {
     String reason =
         holder.isEmpty()
             ? "none has begun yet"
-            : lives ? "" : "%s led last, and said so at %s".formatted(holder, renewed);
+            : lives ? "" : "%s led last, and reported that at %s".formatted(holder, renewed);
     rows.add(new Row("component", name, "", lives ? UP : DOWN, version, reason));
   }
 

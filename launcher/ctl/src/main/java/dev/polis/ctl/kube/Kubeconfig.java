@@ -69,7 +69,8 @@ final class Kubeconfig {
     } catch (YamlEngineException | IllegalArgumentException e) {
       throw new CtlException(
           ExitCode.FAILED,
-          "%s is no kubeconfig: %s; mend it, or give --to FILE".formatted(file, e.getMessage()),
+          "%s is not a kubeconfig: %s; repair it, or give --to FILE"
+              .formatted(file, e.getMessage()),
           e);
     }
   }

@@ -30,8 +30,8 @@ import picocli.CommandLine.Spec;
     name = "kubeconfig",
     description = {
       "Sets kubectl up for this cluster: adds a context to the kubeconfig file, and chooses it.",
-      "Each controller has a context of its own too, NAME-XXXXXXXX after its id. When the chosen"
-          + " controller is gone, give the command again, or choose another one of them."
+      "Each controller also has its own context, NAME-XXXXXXXX after its id. If the selected"
+          + " controller is gone, run the command again, or select another context."
     },
     mixinStandardHelpOptions = true)
 public final class KubeconfigCommand implements Callable<Integer> {
@@ -165,7 +165,7 @@ public final class KubeconfigCommand implements Callable<Integer> {
   }
 
   private static String present(Path file) {
-    return Files.exists(file) ? CtlFiles.read(file, "mend it, or give --to FILE") : "";
+    return Files.exists(file) ? CtlFiles.read(file, "repair it, or give --to FILE") : "";
   }
 
   private static void write(Path file, Kubeconfig config) {

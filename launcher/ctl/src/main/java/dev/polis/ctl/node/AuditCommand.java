@@ -27,7 +27,7 @@ import picocli.CommandLine.Spec;
     name = "audit",
     description = {
       "Shows the audit log of a node: changes with their callers, and refused calls.",
-      "A record that does not follow the one before it is marked BROKEN."
+      "It marks a record that does not follow the previous one as BROKEN."
     },
     mixinStandardHelpOptions = true)
 @Subcommands({AuditCommand.Verify.class})
@@ -47,7 +47,7 @@ public final class AuditCommand implements Callable<Integer> {
   @Option(
       names = {"-n", "--last"},
       paramLabel = "COUNT",
-      description = "only this many of the newest records (default: all that are kept)")
+      description = "only this many of the newest records (default: all kept records)")
   int last;
 
   @Option(
@@ -79,7 +79,7 @@ public final class AuditCommand implements Callable<Integer> {
       name = "verify",
       description = {
         "Checks that no record of a node's audit log was changed, removed or put in.",
-        "Note the last record somewhere else: --expect finds a log that was written anew or cut.",
+        "Note the last record on another machine: --expect finds a log that was rewritten or truncated.",
         "Exit code 5 if the chain is broken."
       },
       mixinStandardHelpOptions = true)
@@ -98,7 +98,7 @@ public final class AuditCommand implements Callable<Integer> {
       if (audit.kubernetes) {
         throw new ParameterException(
             spec.commandLine(),
-            "Kubernetes' audit log has no hashes that could be checked; leave out --kubernetes");
+            "Kubernetes' audit log has no hashes to check; leave out --kubernetes");
       }
       try (Session session = Session.open(audit.ctl.options)) {
         VerifyAuditResponse verdict =

@@ -21,7 +21,7 @@ import picocli.CommandLine.Parameters;
 import picocli.CommandLine.ParentCommand;
 import picocli.CommandLine.Spec;
 
-/** What concerns the bundles of a running node. */
+/** Groups the commands for the bundles of a running node. */
 @Command(
     name = "bundle",
     description = "Shows, stops and starts the bundles of a running node.",
@@ -78,7 +78,7 @@ public final class BundleCommand {
   /** Stops one organ. */
   @Command(
       name = "stop",
-      description = "Stops an organ; those that need it stop too, what it started goes on.",
+      description = "Stops an organ and the organs that need it; its child processes keep running.",
       mixinStandardHelpOptions = true)
   static final class StopCommand implements Callable<Integer> {
     @ParentCommand BundleCommand bundle;

@@ -19,7 +19,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParentCommand;
 import picocli.CommandLine.Spec;
 
-/** What concerns the cluster as a whole. */
+/** Groups the commands for the whole cluster. */
 @Command(name = "cluster", description = "Shows the cluster.", mixinStandardHelpOptions = true)
 @Subcommands(ClusterCommand.InfoCommand.class)
 public final class ClusterCommand {

@@ -32,8 +32,9 @@ import picocli.CommandLine.Spec;
     name = "config",
     description = {
       "Shows and changes the configurations of the organs of a running node.",
-      "A change is a generation of its own: it is taken back if the node is not well with it, stays across restarts,"
-          + " and goes before the command line. \"plugin rollback\" takes it back."
+      "A change is a new generation: the node reverts it if it makes the node unhealthy; it"
+          + " survives restarts and precedes the command line. \"plugin rollback\" reverts"
+          + " it."
     },
     mixinStandardHelpOptions = true)
 @Subcommands({
@@ -111,7 +112,7 @@ public final class ConfigCommand {
     }
   }
 
-  /** What was changed on the running node. */
+  /** Lists the changes on the running node. */
   @Command(
       name = "diff",
       description = "Shows the keys that were changed on the running node.",

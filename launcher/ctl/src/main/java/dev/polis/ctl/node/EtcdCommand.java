@@ -21,7 +21,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParentCommand;
 import picocli.CommandLine.Spec;
 
-/** What concerns etcd. */
+/** Groups the commands for etcd. */
 @Command(name = "etcd", description = "Shows the cluster's etcd.", mixinStandardHelpOptions = true)
 @Subcommands({EtcdCommand.Members.class, EtcdCommand.Status.class})
 public final class EtcdCommand {

@@ -35,8 +35,8 @@ import picocli.CommandLine.Spec;
     name = "explain",
     description = {
       "Explains a state, a role, an organ or another word that Polis uses.",
-      "Of an organ, a role, a plugin, an open wait, a runnable, a condition and 'node' the node is asked how"
-          + " it stands now, and why, down to the root cause."
+      "For an organ, a role, a plugin, an open wait, a runnable, a condition and 'node' it asks"
+          + " the node for the present state and its causes, down to the root cause."
     },
     mixinStandardHelpOptions = true)
 public final class ExplainCommand implements Callable<Integer> {

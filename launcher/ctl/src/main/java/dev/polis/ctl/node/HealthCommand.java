@@ -24,7 +24,7 @@ import picocli.CommandLine.Spec;
       "Shows how every node of the cluster stands, and its organs and roles.",
       "Exit code 5 if a node is not healthy, or an organ or role is WAITING or DOWN; DEGRADED ones"
           + " do their work.",
-      "Where the cluster does not answer, the node alone is asked, without credentials if need be."
+      "If the cluster does not answer, it asks only the node, without credentials if necessary."
     },
     mixinStandardHelpOptions = true)
 public final class HealthCommand implements Callable<Integer> {

@@ -23,7 +23,7 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * How the nodes of a cluster stand, and the organs and roles of each.
+ * Holds the health of the nodes of a cluster, and of the organs and roles of each.
  *
  * @param nodes at least one, unless the cluster has none
  * @param note what the operator should know about how this was found out; may be empty
@@ -54,7 +54,7 @@ public record HealthReport(List<NodeHealth> nodes, String note) {
       GetHealthResponse health,
       boolean asked) {
 
-    /** Tells whether it is healthy for its cluster, and all of its organs and roles work. */
+    /** Returns whether it is healthy for its cluster, and all of its organs and roles work. */
     boolean works() {
       return well
           && asked
@@ -102,7 +102,7 @@ public record HealthReport(List<NodeHealth> nodes, String note) {
     String why =
         nodes.isEmpty()
             ? "the cluster lists no node"
-            : "the cluster lists no node whose organs could be asked";
+            : "the cluster lists no node that reports its organs";
     try {
       nodes.add(
           new NodeHealth(
@@ -112,8 +112,7 @@ public record HealthReport(List<NodeHealth> nodes, String note) {
               "not in the list of the cluster",
               session.ownHealth(),
               true));
-      return new HealthReport(
-          nodes, why + ". This is what the node says of itself that answers for it.");
+      return new HealthReport(nodes, why + ". The answering node reports this about itself.");
     } catch (CtlException unanswered) {
       return new HealthReport(nodes, why + ": " + unanswered.getMessage());
     }

@@ -19,7 +19,7 @@ import picocli.CommandLine.Parameters;
 import picocli.CommandLine.ParentCommand;
 import picocli.CommandLine.Spec;
 
-/** What concerns nodes. */
+/** Groups the commands for nodes. */
 @Command(
     name = "node",
     description = "Shows the nodes of the cluster, and changes their roles.",
@@ -43,7 +43,7 @@ public final class NodeCommand {
       if (nodes.stream().noneMatch(node -> node.getId().equals(id))) {
         throw new CtlException(
             ExitCode.NOT_FOUND,
-            "there is no node \"%s\"; there are %s"
+            "there is no node \"%s\"; the nodes are %s"
                 .formatted(id, nodes.stream().map(Node::getId).toList()));
       }
     }

@@ -25,7 +25,7 @@ final class NodeLogsCommand implements Callable<Integer> {
   @Parameters(
       arity = "0..1",
       paramLabel = "ID",
-      description = "which node; may be left out if there is only one")
+      description = "the node; optional if there is only one")
   List<String> ids = List.of();
 
   @Override

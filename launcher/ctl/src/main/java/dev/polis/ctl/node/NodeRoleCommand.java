@@ -31,7 +31,7 @@ final class NodeRoleCommand {
 
   @ParentCommand NodeCommand node;
 
-  /** What both commands have in common. */
+  /** Holds the common part of both commands. */
   abstract static class Change implements Callable<Integer> {
     /** How a bundle says that it brings a role. */
     private static final String OF_ROLE = "role ";
@@ -46,7 +46,7 @@ final class NodeRoleCommand {
         index = "1..*",
         arity = "1..*",
         paramLabel = "ROLE",
-        description = "a role's name, such as KubernetesWorker or one that a bundle brings")
+        description = "a role's name, such as KubernetesWorker or one that a bundle provides")
     List<String> roles;
 
     abstract boolean wanted();
@@ -90,7 +90,7 @@ final class NodeRoleCommand {
           spec.commandLine()
               .getErr()
               .println(
-                  "polisctl: the role waits, since no bundle of %s brings \"%s\"%s; to take it away: %s"
+                  "polisctl: the role waits, because no bundle of %s provides \"%s\"%s; to remove it: %s"
                       .formatted(
                           node,
                           given,
@@ -144,7 +144,7 @@ final class NodeRoleCommand {
   /** Takes roles away. */
   @Command(
       name = "remove",
-      description = "Takes roles away from a node; those it does not hold are left out.",
+      description = "Removes roles from a node; it skips roles that the node does not have.",
       mixinStandardHelpOptions = true)
   static final class RemoveCommand extends Change {
     @Override

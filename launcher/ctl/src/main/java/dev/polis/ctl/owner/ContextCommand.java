@@ -19,7 +19,7 @@ import picocli.CommandLine.Parameters;
 import picocli.CommandLine.ParentCommand;
 import picocli.CommandLine.Spec;
 
-/** Which clusters this operator knows. */
+/** Groups the commands for this operator's contexts. */
 @Command(
     name = "context",
     description = "Keeps the clusters this operator knows.",
@@ -101,7 +101,7 @@ public final class ContextCommand {
       }
       if (host.isBlank() || host.contains("/")) {
         throw new CtlException(
-            ExitCode.USAGE, "\"%s\" is no host; give an address or a name".formatted(host));
+            ExitCode.USAGE, "\"%s\" is not a host; give an address or a name".formatted(host));
       }
       Contexts contexts = context.load().with(name, host);
       Path file = contexts.target(name).ownerKey();

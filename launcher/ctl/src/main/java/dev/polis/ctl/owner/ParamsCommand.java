@@ -50,7 +50,7 @@ import picocli.CommandLine.Parameters;
 import picocli.CommandLine.ParentCommand;
 import picocli.CommandLine.Spec;
 
-/** What concerns node parameters. */
+/** Groups the commands for node parameters. */
 @Command(
     name = "params",
     description = "Shows and makes node parameters.",

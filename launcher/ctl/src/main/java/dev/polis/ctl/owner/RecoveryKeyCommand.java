@@ -87,7 +87,7 @@ public final class RecoveryKeyCommand {
                   () ->
                       new CtlException(
                           ExitCode.USAGE,
-                          "%s is no state directory of a node on this machine; give --state DIR"
+                          "%s is not the state directory of a node on this machine; give --state DIR"
                               .formatted(target.name())));
       Path from = target.recoveryKey();
       Path file = destination(from, state);
@@ -109,7 +109,7 @@ public final class RecoveryKeyCommand {
       if (file.startsWith(state)) {
         throw new CtlException(
             ExitCode.USAGE,
-            "%s lies in the state directory, beside the volume, as before; name a file on another disk"
+            "%s is also in the state directory, beside the volume; name a file on another disk"
                 .formatted(file));
       }
       return file;
@@ -137,7 +137,9 @@ public final class RecoveryKeyCommand {
         return Files.getFileStore(state).equals(Files.getFileStore(file));
       } catch (IOException e) {
         throw new CtlException(
-            ExitCode.FAILED, "the file system of %s cannot be looked at: %s".formatted(file, e), e);
+            ExitCode.FAILED,
+            "polisctl cannot examine the file system of %s: %s".formatted(file, e),
+            e);
       }
     }
   }
@@ -263,7 +265,8 @@ public final class RecoveryKeyCommand {
           // The share may have been replaced all the same.
           throw new CtlException(
               ExitCode.UNREACHABLE,
-              "%s; the key in %s is kept, repeat the command".formatted(e.getMessage(), file),
+              "%s; polisctl keeps the key in %s; repeat the command"
+                  .formatted(e.getMessage(), file),
               e);
         }
         if (made) {
@@ -280,7 +283,7 @@ public final class RecoveryKeyCommand {
       boolean beside = target.state().filter(file::startsWith).isPresent();
       String next =
           beside
-              ? "It lies beside the volume that it opens; move it: %s"
+              ? "It is beside the volume that it opens; move it: %s"
                   .formatted(recovery.ctl.options.command("recovery-key move FILE"))
               : "Keep a copy. A former key opens nothing any more.";
       recovery.print(

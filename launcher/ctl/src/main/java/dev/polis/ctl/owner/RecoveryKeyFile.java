@@ -103,7 +103,7 @@ final class RecoveryKeyFile {
       if (!pem.equals(CtlFiles.read(to, "remove it"))) {
         throw new CtlException(
             ExitCode.FAILED,
-            to + " is there and holds something else; name another file, nothing was changed");
+            to + " exists and has other content; name another file; nothing was changed");
       }
       return;
     }

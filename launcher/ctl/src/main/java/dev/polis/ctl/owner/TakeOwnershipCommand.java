@@ -47,7 +47,7 @@ public final class TakeOwnershipCommand implements Callable<Integer> {
       names = "--accept-ca",
       paramLabel = "FINGERPRINT",
       description =
-          "SHA-256 of the cluster's certificate in hexadecimal, instead of being asked for it")
+          "SHA-256 of the cluster's certificate in hexadecimal, instead of a question at the terminal")
   String accepted = "";
 
   @Option(
@@ -93,8 +93,8 @@ public final class TakeOwnershipCommand implements Callable<Integer> {
     PrivateKey key =
         OwnerKeyFile.read(
             target.ownerKey(),
-            "it is the key whose public half the first node was given; name it with --owner-key"
-                + " FILE, or make one with '"
+            "it is the key whose public half the first node got; name it with --owner-key FILE,"
+                + " or make one with '"
                 + CtlName.called()
                 + " params make'");
     return new KeyPair(Ed25519.publicKey(key), key);

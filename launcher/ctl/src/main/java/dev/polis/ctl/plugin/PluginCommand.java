@@ -58,7 +58,7 @@ public final class PluginCommand {
 
   @ParentCommand CtlRoot ctl;
 
-  /** Prints a sentence for people, or what it says for programs. */
+  /** Prints a sentence for people, or a document for programs. */
   void print(JsonObject result, String words, CommandSpec spec) {
     Output output = ctl.options.output;
     if (output == Output.table || output == Output.wide) {
@@ -150,7 +150,7 @@ public final class PluginCommand {
     }
   }
 
-  /** How swaps ended. */
+  /** Lists the outcomes of swaps. */
   @Command(
       name = "history",
       description = "Lists the swaps of a node: when, by whom, how each ended, and why.",

@@ -19,9 +19,9 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "diff",
     description = {
-      "Shows for each node its plugins, the wanted ones with the deciding scope, and why it does not run those"
-          + " yet; and what differs from the node's distribution.",
-      "Exit code 5 if a node does not run what it should."
+      "Shows for each node its plugins, the wanted ones with the deciding scope, and why it does"
+          + " not run those yet; and the differences from the node's distribution.",
+      "Exit code 5 if a node does not run the wanted plugins."
     },
     mixinStandardHelpOptions = true)
 final class PluginDiffCommand implements Callable<Integer> {

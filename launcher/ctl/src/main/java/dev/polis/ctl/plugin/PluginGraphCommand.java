@@ -44,7 +44,8 @@ public final class PluginGraphCommand implements Callable<Integer> {
   @Parameters(
       arity = "0..1",
       paramLabel = "NAME",
-      description = "a plugin, an organ or a role: what it has to do with; all if none is named")
+      description =
+          "a plugin, an organ or a role: shows only its dependencies; all if none is named")
   String name = "";
 
   @Option(names = "--platform", description = "the services too that the platform provides")

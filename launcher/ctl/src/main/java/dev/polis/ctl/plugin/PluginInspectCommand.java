@@ -28,12 +28,12 @@ import picocli.CommandLine.Parameters;
 import picocli.CommandLine.ParentCommand;
 import picocli.CommandLine.Spec;
 
-/** Shows what a plugin says, and whether its bundle is the one it was packed for. */
+/** Shows the manifest of a plugin, and whether it belongs to the bundle. */
 @Command(
     name = "inspect",
     description = {
       "Shows the manifest of a plugin, and checks that the bundle is the one it was packed for.",
-      "Exit code 5 if it is not. No node is asked, so whether a cluster trusts the key is not said."
+      "Exit code 5 if it is not. It asks no node, so it does not report whether a cluster trusts the key."
     },
     mixinStandardHelpOptions = true)
 final class PluginInspectCommand implements Callable<Integer> {

@@ -29,7 +29,7 @@ final class PluginKeyCommand {
       name = "make",
       description = {
         "Makes an Ed25519 key: the private one in FILE, the public one in FILE.pub.",
-        "No node is asked."
+        "It asks no node."
       },
       mixinStandardHelpOptions = true)
   static final class Make implements Callable<Integer> {

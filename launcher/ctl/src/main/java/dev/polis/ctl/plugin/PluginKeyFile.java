@@ -31,7 +31,7 @@ final class PluginKeyFile {
       if (Files.exists(each)) {
         throw new CtlException(
             ExitCode.FAILED,
-            "%s exists, and a key is never replaced: what it signed would lose its key; choose another file"
+            "%s exists, and polisctl never replaces a key: plugins with its signature would lose their key; choose another file"
                 .formatted(each));
       }
     }

@@ -28,8 +28,8 @@ import picocli.CommandLine.Spec;
     name = "pack",
     description = {
       "Writes the signed manifest of a plugin beside its bundle, as JAR.plugin.",
-      "What the bundle provides and needs is taken from its capabilities polis.organ, polis.role and",
-      "polis.platform; options are for a bundle that has none. No node is asked."
+      "It reads what the bundle provides and needs from its capabilities polis.organ, polis.role and",
+      "polis.platform; options are for a bundle that has none. It asks no node."
     },
     mixinStandardHelpOptions = true)
 final class PluginPackCommand implements Callable<Integer> {

@@ -20,9 +20,9 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "pin",
     description = {
-      "Makes a node, or the nodes with a role, run a version of a plugin that is in the cluster already, whatever is wanted"
-          + " elsewhere; also an older one.",
-      "Without a version the one that runs there now. Exit code 5 if a node does not run it in the end."
+      "Makes a node, or the nodes with a role, run a version of a plugin that the cluster"
+          + " already has, independent of other scopes; also an older one.",
+      "Without a version it pins the running one. Exit code 5 if a node does not run it in the end."
     },
     mixinStandardHelpOptions = true)
 final class PluginPinCommand implements Callable<Integer> {

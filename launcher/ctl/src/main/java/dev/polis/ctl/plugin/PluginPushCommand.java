@@ -17,10 +17,10 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "push",
     description = {
-      "Sends a plugin to the cluster and makes its nodes run it: each fetches it, verifies it and swaps it in, and takes it"
-          + " back by itself if it is not well with it.",
-      "Without an option on each node. A version wanted on a node overrides one for its role, and that overrides the one"
-          + " wanted everywhere. Exit code 5 if a node does not run it in the end."
+      "Sends a plugin to the cluster and makes its nodes run it: each fetches it, verifies it"
+          + " and swaps it in, and reverts it if it makes the node unhealthy.",
+      "Without an option it applies to each node. A version wanted on a node overrides that for"
+          + " its role, and that overrides the version wanted everywhere. Exit code 5 if a node does not run it in the end."
     },
     mixinStandardHelpOptions = true)
 final class PluginPushCommand implements Callable<Integer> {
@@ -29,7 +29,7 @@ final class PluginPushCommand implements Callable<Integer> {
 
   @Parameters(
       paramLabel = "FILE",
-      description = "the bundle; its signed manifest lies beside it as FILE.plugin")
+      description = "the bundle; its signed manifest is beside it as FILE.plugin")
   Path file;
 
   @ArgGroup PluginScopeOptions scope = new PluginScopeOptions();
@@ -37,7 +37,7 @@ final class PluginPushCommand implements Callable<Integer> {
 
   @Option(
       names = "--older",
-      description = "even if it is older than the version that is wanted there, or runs there")
+      description = "even if it is older than the wanted or the running version")
   boolean older;
 
   @Override

@@ -15,8 +15,8 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "remove",
     description = {
-      "Takes a plugin from outside off a node again. What came with the node's distribution stays.",
-      "A plugin whose role the node has is refused: remove the role first, which ends its work. Exit code 1 if it is"
+      "Removes a plugin from outside from a node. Plugins of the node's distribution stay.",
+      "The node refuses to remove a plugin whose role it has: remove the role first, which ends its work. Exit code 1 if it is"
           + " refused or reverted."
     },
     mixinStandardHelpOptions = true)

@@ -7,7 +7,7 @@ import dev.polis.plugins.manifest.PluginManifest;
 import dev.polis.plugins.manifest.Provided;
 import java.util.stream.Collectors;
 
-/** Shows what the manifest of a plugin says. */
+/** Shows the content of a plugin's manifest. */
 final class PluginRows {
 
   private PluginRows() {}

@@ -33,14 +33,14 @@ record PluginSetView(GetPluginSetResponse set, List<Node> nodes) {
     return new PluginSetView(set, NodeRows.fetch(session, ""));
   }
 
-  /** Finds what a node says of its plugins. */
+  /** Finds a node's report of its plugins. */
   Optional<PluginReport> report(String node) {
     return set.getReportsList().stream()
         .filter(report -> report.getNodeId().equals(node))
         .findFirst();
   }
 
-  /** Finds what a node says of one plugin. */
+  /** Finds a node's report of one plugin. */
   Optional<ReportedPlugin> reported(String node, String symbolicName) {
     return report(node).stream()
         .flatMap(report -> report.getPluginsList().stream())

@@ -16,7 +16,7 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "swap",
     description = {
-      "Sends a plugin to a node and runs it instead of the version that is there, stage by stage.",
+      "Sends a plugin to a node and replaces the present version, stage by stage.",
       "The node reverts it by itself if its health gets worse. The swap continues when this command is interrupted;"
           + " \"plugin cancel\" ends it. Exit code 1 if it is refused or reverted."
     },
@@ -27,7 +27,7 @@ final class PluginSwapCommand implements Callable<Integer> {
 
   @Parameters(
       paramLabel = "FILE",
-      description = "the bundle; its signed manifest lies beside it as FILE.plugin")
+      description = "the bundle; its signed manifest is beside it as FILE.plugin")
   Path file;
 
   @Option(

@@ -28,7 +28,7 @@ import picocli.CommandLine.Parameters;
 import picocli.CommandLine.ParentCommand;
 import picocli.CommandLine.Spec;
 
-/** Says which keys may sign the plugins of a cluster. */
+/** Groups the commands for the keys that may sign the plugins of a cluster. */
 @Command(
     name = "trust",
     description = "Lists, adds and removes the keys that may sign the plugins of the cluster.",

@@ -22,7 +22,7 @@ import picocli.CommandLine.Spec;
     description = {
       "Undoes push or pin of a plugin. Then the wider scope decides: the role's, the cluster's, the node's"
           + " distribution. A node removes a plugin that none of them has.",
-      "Without an option if it is wanted in one place only."
+      "No option is necessary if only one scope wants it."
     },
     mixinStandardHelpOptions = true)
 final class PluginUnpinCommand implements Callable<Integer> {
@@ -47,7 +47,7 @@ final class PluginUnpinCommand implements Callable<Integer> {
       JsonObject row = PluginSetRows.of(before);
       plugin.print(
           row,
-          "%s %s, not wanted on %s any more"
+          "%s %s, no longer wanted on %s"
               .formatted(
                   before.getSymbolicName(),
                   before.getVersion(),
@@ -67,7 +67,7 @@ final class PluginUnpinCommand implements Callable<Integer> {
     if (scopes.size() > 1) {
       throw new CtlException(
           ExitCode.USAGE,
-          "%s is wanted in several places; say which: %s"
+          "several scopes want %s; choose one: %s"
               .formatted(name, scopes.stream().map(PluginUnpinCommand::option).toList()));
     }
     // The curator says what is wanted instead.

@@ -26,7 +26,7 @@ final class PluginWanting {
 
   @Option(
       names = "--again",
-      description = "wants it anew, so that nodes on which it failed try it again")
+      description = "repeats the wish, so that nodes on which it failed try it again")
   boolean again;
 
   int run(Session session, WantPluginRequest request, Output output, PrintWriter out)

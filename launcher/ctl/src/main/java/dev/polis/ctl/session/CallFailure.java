@@ -78,7 +78,7 @@ record CallFailure(
     }
     return Optional.of(
         unreachable(
-            "the node on %s listens at %s, which is no address of this machine now: give it back to an interface that is up (ip addr add ADDRESS dev NAME), and the node goes on by itself"
+            "the node on %s listens at %s, which is not an address of this machine now: give it back to an interface that is up (ip addr add ADDRESS dev NAME), and the node continues by itself"
                 .formatted(CtlName.quoted(target.name()), HostPort.of(address))));
   }
 
@@ -92,13 +92,13 @@ record CallFailure(
     }
   }
 
-  /** Tells whether the call cannot have reached a node: there was no connection to send it on. */
+  /** Returns whether the call cannot have reached a node: there was no connection to send it on. */
   boolean wasNeverSent() {
     return has(ConnectException.class) || !sent && wasCutOff();
   }
 
   /**
-   * Tells whether the peer left in the handshake. The JDK and Netty have an exception for each of
+   * Returns whether the peer left in the handshake. The JDK and Netty have an exception for each of
    * the moments at which it may do so; a refusal has an alert, or a cause of its own.
    */
   private boolean wasClosedInHandshake() {
@@ -110,14 +110,14 @@ record CallFailure(
             && alert().isEmpty();
   }
 
-  /** Tells whether the node did nothing, and asks for the same call again. */
+  /** Returns whether the node did nothing, and asks for the same call again. */
   boolean asksAgain() {
     return code() == Status.Code.UNAVAILABLE
         && failure.getTrailers() != null
         && failure.getTrailers().containsKey(RpcException.RETRY_DELAY);
   }
 
-  /** Tells whether the connection ended while the call was on its way, whatever became of it. */
+  /** Returns whether the connection ended while the call was on its way, whatever became of it. */
   boolean wasCutOff() {
     return (code() == Status.Code.UNAVAILABLE || has(ClosedChannelException.class) || wasReset())
         && !saidByNode()
@@ -125,7 +125,7 @@ record CallFailure(
   }
 
   /**
-   * Tells whether the peer reset the call's stream, as a server does that ends at once. gRPC has
+   * Returns whether the peer reset the call's stream, as a server does that ends at once. gRPC has
    * the same code for a caller that is no longer interested.
    */
   private boolean wasReset() {
@@ -134,7 +134,7 @@ record CallFailure(
         && !Context.current().isCancelled();
   }
 
-  /** Tells whether the time of the call was over. */
+  /** Returns whether the time of the call was over. */
   boolean isLate() {
     return code() == Status.Code.DEADLINE_EXCEEDED;
   }
@@ -147,7 +147,7 @@ record CallFailure(
     return failure.getStatus().getCode();
   }
 
-  /** Tells whether the answer came over the wire, in gRPC's form. */
+  /** Returns whether the answer came over the wire, in gRPC's form. */
   private boolean saidByNode() {
     if (failure.getStatus().getCause() != null) {
       return false;
@@ -184,7 +184,7 @@ record CallFailure(
     }
     if (has(NoRouteToHostException.class) || says("Network is unreachable")) {
       return unreachable(
-          "there is no way to %s from this machine: check the address and the network"
+          "this machine has no route to %s: check the address and the network"
               .formatted(HostPort.of(address)));
     }
     if (has(ConnectException.class)) {
@@ -201,11 +201,11 @@ record CallFailure(
     if (now.nodeIsDown()) {
       String state = CtlName.quoted(now.state());
       if (target.isRunning() && target.lacksFilesOfRun()) {
-        return "the folder ephemeral of %1$s is gone while the node's process runs, which can neither be asked nor start its programs without it; './polis down --state %1$s' and './polis up --state %1$s' make it anew"
+        return "the folder ephemeral of %1$s is gone while the node's process runs, and without it the process can neither answer nor start its programs; './polis down --state %1$s' and './polis up --state %1$s' make it again"
             .formatted(state);
       }
       if (target.isRunning()) {
-        return "the node's process on %1$s has opened no listener: it is starting or ending, or hangs; './polis up --state %1$s' says what it does"
+        return "the node's process on %1$s has opened no listener: it is starting or ending, or hangs; './polis up --state %1$s' shows which"
             .formatted(state);
       }
       return target
@@ -224,7 +224,7 @@ record CallFailure(
 
   /** Says of a node that does not run why it ended, and what starts it. */
   static String ended(String state, String why) {
-    return "no node runs on %1$s: its last run ended with: %2$s; mend that, then './polis up --state %1$s' starts it"
+    return "no node runs on %1$s: its last run ended with: %2$s; repair that, then './polis up --state %1$s' starts it"
         .formatted(CtlName.quoted(state), why);
   }
 
@@ -236,7 +236,7 @@ record CallFailure(
     if (has(NotSslRecordException.class)) {
       return Optional.of(
           unreachable(
-              "the server at %s does not speak TLS, so it is no node of a cluster: check the address"
+              "the server at %s does not use TLS, so it is not a node of a cluster: check the address"
                   .formatted(HostPort.of(address))));
     }
     if (wasClosedInHandshake()) {
@@ -293,7 +293,7 @@ record CallFailure(
           failure);
     }
     return unreachable(
-        "%s closed the connection before it answered: the node may be stopping, or bear no more connections; try again"
+        "%s closed the connection before it answered: the node may be stopping, or have too many connections; try again"
             .formatted(HostPort.of(address)));
   }
 

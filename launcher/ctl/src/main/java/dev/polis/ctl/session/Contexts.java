@@ -35,12 +35,12 @@ public final class Contexts {
     if (!Files.exists(file)) {
       return new Contexts(folder, Map.of(), "");
     }
-    String text = CtlFiles.read(file, "mend or remove it");
+    String text = CtlFiles.read(file, "repair or remove it");
     try {
       return parse(folder, new Load(LoadSettings.builder().build()).loadFromString(text));
     } catch (YamlEngineException | IllegalArgumentException e) {
       throw new CtlException(
-          ExitCode.FAILED, file + " is damaged: " + e.getMessage() + "; mend or remove it", e);
+          ExitCode.FAILED, file + " is damaged: " + e.getMessage() + "; repair or remove it", e);
     }
   }
 

@@ -66,7 +66,7 @@ public record CtlListeners(String state, List<Listener> all) {
     if (!matcher.matches()) {
       throw new CtlException(
           ExitCode.FAILED,
-          "%s is damaged: \"%s\" is no listener; give --endpoint HOST".formatted(file, line));
+          "%s is damaged: \"%s\" is not a listener; give --endpoint HOST".formatted(file, line));
     }
     return new Listener(
         matcher.group("name"),
@@ -76,7 +76,7 @@ public record CtlListeners(String state, List<Listener> all) {
         matcher.group("detail"));
   }
 
-  /** Tells whether the node has its state directory here and does not run. */
+  /** Returns whether the node has its state directory here and does not run. */
   public boolean nodeIsDown() {
     return !state.isEmpty() && all.isEmpty();
   }
@@ -85,7 +85,7 @@ public record CtlListeners(String state, List<Listener> all) {
     return all.stream().filter(listener -> listener.name().equals(name)).findFirst();
   }
 
-  /** Tells whether this very node does not listen there; another program may. */
+  /** Returns whether this very node does not listen there; another program may. */
   boolean areClosed(InetSocketAddress address) {
     return nodeIsDown() || atPort(address.getPort()).filter(each -> !each.open()).isPresent();
   }

@@ -22,7 +22,7 @@ public final class CtlOptions {
       paramLabel = "DIR",
       description =
           "state directory of a node on this machine; its owner's files and address are used"
-              + " (default: $POLIS_STATE or .polis/node if it is there and no context is chosen)")
+              + " (default: $POLIS_STATE or .polis/node if it exists and no context is selected)")
   public Path state;
 
   @Option(

@@ -118,7 +118,7 @@ public record CtlTarget(
     return folder.resolve("owner-key.pem");
   }
 
-  /** Tells whether the node has its state directory here and its process is starting over. */
+  /** Returns whether the node has its state directory here and its process is starting over. */
   boolean isRestarting() {
     return state()
         .map(Root::at)
@@ -132,7 +132,7 @@ public record CtlTarget(
     return listeners.state().isEmpty() ? listeners : CtlListeners.of(Root.at(stateOrNull));
   }
 
-  /** Tells whether the node on this machine has ended, and no new process takes its place. */
+  /** Returns whether the node on this machine has ended, and no new process takes its place. */
   boolean hasEnded() {
     return listenersNow().nodeIsDown()
         && !isRestarting()
@@ -142,14 +142,14 @@ public record CtlTarget(
             .isEmpty();
   }
 
-  /** Tells whether the process of the node on this machine lives, whether it listens or not. */
+  /** Returns whether the process of the node on this machine lives, whether it listens or not. */
   boolean isRunning() {
     return state()
         .map(directory -> NamedProcess.of(Root.at(directory).lock().path()) == NamedProcess.LIVES)
         .orElse(false);
   }
 
-  /** Tells whether the folder is gone that a node makes before anything else. */
+  /** Returns whether the folder is gone that a node makes before anything else. */
   boolean lacksFilesOfRun() {
     return state()
         .filter(directory -> !Files.isDirectory(Root.at(directory).ephemeral().path()))

@@ -104,7 +104,7 @@ final class CuratorWatch implements AutoCloseable {
     }
   }
 
-  /** Tells whether the curator was silent too long after its node has answered. */
+  /** Returns whether the curator was silent too long after its node has answered. */
   private Optional<CtlException> silent(Duration since) {
     return since.compareTo(patience) <= 0
         ? Optional.empty()

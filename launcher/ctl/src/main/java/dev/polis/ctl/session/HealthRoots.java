@@ -10,8 +10,7 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * Orders what a node says of itself: what is to blame first, then what suffers from it, then what
- * is well.
+ * Orders the statuses of a node: first the causes, then their victims, then the healthy ones.
  *
  * @param statuses of all organs and roles
  */
@@ -39,7 +38,7 @@ public record HealthRoots(List<Status> statuses) {
     return names;
   }
 
-  /** Tells whether the work is done, well or with something to mend. */
+  /** Returns whether the work is done, well or with something to repair. */
   public static boolean works(Status status) {
     return status.getLevel() == Level.LEVEL_UP || status.getLevel() == Level.LEVEL_DEGRADED;
   }

@@ -11,7 +11,7 @@ enum NamedProcess {
   LIVES,
   /** It has ended, and left the file behind. */
   ENDED,
-  /** The file is not there, not for this user, or holds something else. */
+  /** The file is not there, not for this user, or has other content. */
   UNKNOWN;
 
   private static final Pattern NUMBER = Pattern.compile("\\d{1,18}");

@@ -198,7 +198,8 @@ public final class Session implements AutoCloseable {
   }
 
   /**
-   * Bounds the time of each call, which begins with the call: one that is repeated gets it anew.
+   * Bounds the time of each call, which begins with the call: one that is repeated gets the whole
+   * time.
    */
   public <S extends AbstractStub<S>> S limited(S stub) {
     return stub.withInterceptors(
@@ -391,7 +392,7 @@ public final class Session implements AutoCloseable {
         : Optional.empty();
   }
 
-  /** Tells whether the node's process starts over at this moment. */
+  /** Returns whether the node's process starts over at this moment. */
   boolean isRestarting() {
     return target.isRestarting();
   }
@@ -412,7 +413,9 @@ public final class Session implements AutoCloseable {
     return call(() -> debug().getHealth(request));
   }
 
-  /** Tells whether there are credentials, and the listener that wants them is not known closed. */
+  /**
+   * Returns whether there are credentials, and the listener that wants them is not known closed.
+   */
   public boolean mayAskManagement() {
     return Files.isReadable(target.ownerCertificate())
         && !target.listenersNow().areClosed(address(MANAGEMENT_PORT));

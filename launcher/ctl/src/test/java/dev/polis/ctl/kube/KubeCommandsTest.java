@@ -362,7 +362,7 @@ class KubeCommandsTest {
     Path file = Files.writeString(state.resolve("config"), "clusters: {");
     CtlRun run = run("kubeconfig", "--to", file.toString());
     assertEquals(1, run.code());
-    assertTrue(run.err().contains(file + " is no kubeconfig"), run.err());
+    assertTrue(run.err().contains(file + " is not a kubeconfig"), run.err());
     assertEquals("clusters: {", Files.readString(file));
   }
 

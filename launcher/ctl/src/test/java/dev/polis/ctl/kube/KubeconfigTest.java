@@ -118,12 +118,12 @@ class KubeconfigTest {
         "contexts: text",
         "\u0000"
       })
-  @DisplayName("a file that is no kubeconfig is refused by name and stays unchanged")
+  @DisplayName("a file that is not a kubeconfig is refused by name and stays unchanged")
   void refusesOthers(String text) {
     CtlException refused =
         assertThrows(CtlException.class, () -> Kubeconfig.parse(text, "/home/me/.kube/config"));
     assertTrue(
-        refused.getMessage().startsWith("/home/me/.kube/config is no kubeconfig: "),
+        refused.getMessage().startsWith("/home/me/.kube/config is not a kubeconfig: "),
         refused.getMessage());
     assertTrue(refused.getMessage().contains("--to FILE"), refused.getMessage());
   }

@@ -84,7 +84,7 @@ class RecoveryKeyCommandTest {
     Path other = Files.writeString(folder.resolve("other.pem"), "something else");
     CtlRun taken = run("move", other);
     assertEquals(1, taken.code());
-    assertTrue(taken.err().contains("holds something else"), taken.err());
+    assertTrue(taken.err().contains("has other content"), taken.err());
     assertEquals("something else", Files.readString(other));
     CtlRun beside = run("move", state.resolve("key.pem"));
     assertEquals(2, beside.code());

@@ -65,7 +65,7 @@ class PluginCommandTest {
     String before = Files.readString(key);
     CtlRun again = run("key", "make", key.toString());
     assertEquals(1, again.code());
-    assertTrue(again.err().contains("a key is never replaced"), again.err());
+    assertTrue(again.err().contains("polisctl never replaces a key"), again.err());
     assertEquals(before, Files.readString(key));
   }
 
@@ -131,7 +131,7 @@ class PluginCommandTest {
     assertTrue(noKey.err().contains("plugin key make"), noKey.err());
     CtlRun badName = run("pack", bundle.toString(), "--key", key.toString(), "--role", "nightly");
     assertEquals(1, badName.code());
-    assertTrue(badName.err().contains("\"nightly\" is no role name"), badName.err());
+    assertTrue(badName.err().contains("\"nightly\" is not the name of a role"), badName.err());
     assertFalse(Files.exists(folder.resolve("backup.jar.plugin")));
   }
 

@@ -127,7 +127,7 @@ class CallFailureTest {
             .explain();
     assertEquals(ExitCode.UNREACHABLE, told.exitCode());
     assertTrue(
-        told.getMessage().contains("203.0.113.9:7835, which is no address of this machine now"),
+        told.getMessage().contains("203.0.113.9:7835, which is not an address of this machine now"),
         told.getMessage());
   }
 
@@ -322,7 +322,7 @@ class CallFailureTest {
             "2",
             "node",
             "list");
-    assertSaid(run, ExitCode.UNREACHABLE, "there is no way to 224.0.0.1:7835");
+    assertSaid(run, ExitCode.UNREACHABLE, "this machine has no route to 224.0.0.1:7835");
   }
 
   @Test

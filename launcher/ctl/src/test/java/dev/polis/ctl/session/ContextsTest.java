@@ -71,7 +71,7 @@ class ContextsTest {
 
     assertEquals(ExitCode.FAILED, refused.exitCode());
     assertTrue(refused.getMessage().contains(file.toString()), refused.getMessage());
-    assertTrue(refused.getMessage().contains("mend or remove it"), refused.getMessage());
+    assertTrue(refused.getMessage().contains("repair or remove it"), refused.getMessage());
     assertEquals(damaged, Files.readString(file));
   }
 }
