@@ -100,7 +100,7 @@ class NodeParametersLoaderTest {
   void seed04_unreadable() throws IOException {
     Files.createDirectory(fwCfg());
     Files.write(esp(), bootstrap(2).toByteArray());
-    assertTrue(refusal().contains("cannot be read"));
+    assertTrue(refusal().contains("cannot read"));
   }
 
   @Test
