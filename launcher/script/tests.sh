@@ -63,7 +63,7 @@ run_tests() {
 # Per tier: modules whose tests run in a second Maven beside all others, so that both Mavens take about the same time. A third Maven loads two cores so much
 # that tests with time limits fail.
 declare -A TIER_BESIDE=(
-  [quick]=integration-tests/cluster,integration-tests/container,integration-tests/faults,integration-tests/scripts,bundles/kubernetes,bundles/consensus,bundles/metrics,bundles/convergence
+  [quick]=integration-tests/cluster,integration-tests/container,integration-tests/faults,integration-tests/scripts,bundles/kubernetes,bundles/consensus,bundles/metrics,bundles/convergence,platform/etcd
   [full]=integration-tests/cluster,integration-tests/faults,integration-tests/scripts,bundles/kubernetes
 )
 

@@ -1,5 +1,8 @@
 package dev.polis.curator;
 
+import dev.polis.curator.record.RecordKeys;
+import dev.polis.curator.record.RecordSnapshot;
+import dev.polis.curator.record.RecordState;
 import dev.polis.etcd.EtcdNamespace;
 import dev.polis.health.HealthCondition;
 import java.util.List;

@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.ByteString;
+import dev.polis.curator.api.PluginScopes;
+import dev.polis.curator.record.RecordKeys;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.TestThreads;
