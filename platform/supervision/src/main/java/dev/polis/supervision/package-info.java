@@ -27,7 +27,7 @@
  * 50 % by chance so that many do not return in step. Nothing is ever given up.
  *
  * <p><b>Stopping is not failing.</b> {@link dev.polis.supervision.Subtree#close} ends everything
- * under a name for a {@link dev.polis.boot.StopReason}, waits for it, and leaves no FATAL behind.
+ * under a name for a {@link dev.polis.base.boot.StopReason}, waits for it, and leaves no FATAL behind.
  * It goes in the order of dependence: what was started last is cancelled first, and each runnable
  * after its children. The reason tells a run whether its child processes and mounts end with it or
  * stay for a successor. Likewise a task that wants a fresh start because its configuration changed

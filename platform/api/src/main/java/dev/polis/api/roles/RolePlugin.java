@@ -20,7 +20,7 @@ public interface RolePlugin {
    *
    * <p>When it returns, what it holds inside this process (threads, watches, connections,
    * listeners) has ended. Whether its child processes, mounts and records end too depends on {@link
-   * Context#stopReason()}: they end if {@link dev.polis.boot.StopReason#endsWork()} says so, and
+   * Context#stopReason()}: they end if {@link dev.polis.base.boot.StopReason#endsWork()} says so, and
    * stay for the next run otherwise. A {@code ProcessTask} under the context keeps to this by
    * itself.
    *
