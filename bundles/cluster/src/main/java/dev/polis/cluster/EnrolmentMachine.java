@@ -56,8 +56,7 @@ final class EnrolmentMachine {
   /**
    * Moves to a phase.
    *
-   * @throws EnrolmentException if the phase may not follow the present one; the
-   * machine then fails
+   * @throws EnrolmentException if the phase may not follow the present one; the machine then fails
    */
   synchronized void transition(EnrolmentPhase to, String reason) {
     EnrolmentPhase from = phase();

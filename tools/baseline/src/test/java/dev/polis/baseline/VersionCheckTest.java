@@ -108,7 +108,8 @@ class VersionCheckTest {
             ADDED,
             exports ->
                 exports.replace(
-                    "dev.polis.base.values;version=\"2.0.0\"", "dev.polis.base.values;version=\"2.1.0\""));
+                    "dev.polis.base.values;version=\"2.0.0\"",
+                    "dev.polis.base.values;version=\"2.1.0\""));
 
     assertEquals(List.of(), troubles(changed));
   }

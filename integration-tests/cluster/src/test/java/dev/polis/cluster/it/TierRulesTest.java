@@ -43,8 +43,7 @@ class TierRulesTest {
       Pattern.compile("\\bTier\\.(?:isLong\\(|pick\\([^,]+,\\s*([^,]+),(?!\\s*\\1\\)))");
 
   /** The module whose Surefire runs classes that end with IT, too. */
-  private static final Set<String> INTEGRATION =
-      Set.of("integration-tests/cluster");
+  private static final Set<String> INTEGRATION = Set.of("integration-tests/cluster");
 
   private static final Path REPOSITORY = Path.of(System.getProperty("polis.repository"));
 

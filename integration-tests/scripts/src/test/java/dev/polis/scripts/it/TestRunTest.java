@@ -519,8 +519,7 @@ class TestRunTest {
   void longRunContinues() throws Exception {
     maven(1, FAILED);
     // The folders of sources; a changed one makes a long run begin anew.
-    for (String place :
-        List.of(".mvn", "bundles", "integration-tests", "examples")) {
+    for (String place : List.of(".mvn", "bundles", "integration-tests", "examples")) {
       Files.createDirectories(scripts.path(place));
     }
     source("pom.xml", "");

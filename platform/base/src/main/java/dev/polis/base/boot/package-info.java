@@ -11,12 +11,12 @@
  *   └───────────────────────────────┘           └────────────────────────┘
  * </pre>
  *
- * <p>The launcher registers one {@link dev.polis.base.boot.BootReport} before the first organ starts.
- * Organs take it as a mandatory reference. An organ that may take long opens a {@link
- * dev.polis.base.boot.Wait} under a name a person understands, says in its detail what is going on, and
- * ends it with a result. The organ that brings the node home calls {@link
- * dev.polis.base.boot.BootReport#home}. An organ that can not continue, and for which another try is
- * pointless, calls {@link dev.polis.base.boot.BootReport#fatal}, which ends the node.
+ * <p>The launcher registers one {@link dev.polis.base.boot.BootReport} before the first organ
+ * starts. Organs take it as a mandatory reference. An organ that may take long opens a {@link
+ * dev.polis.base.boot.Wait} under a name a person understands, says in its detail what is going on,
+ * and ends it with a result. The organ that brings the node home calls {@link
+ * dev.polis.base.boot.BootReport#home}. An organ that can not continue, and for which another try
+ * is pointless, calls {@link dev.polis.base.boot.BootReport#fatal}, which ends the node.
  *
  * <p>The classes of this package lie on the launcher's class path and reach the bundles through the
  * system bundle, so both sides see the same ones. The bundle of this name exists for the resolver

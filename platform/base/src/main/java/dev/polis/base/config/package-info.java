@@ -15,8 +15,9 @@
  *                                        └─ DidYouMean: "perodic" ─▶ did you mean "periodic"?
  * </pre>
  *
- * <p>The launcher uses {@link dev.polis.base.config.DidYouMean} too, for the names of configurations and
- * keys on its command line: it reads what the bundles declare before any of them runs.
+ * <p>The launcher uses {@link dev.polis.base.config.DidYouMean} too, for the names of
+ * configurations and keys on its command line: it reads what the bundles declare before any of them
+ * runs.
  *
  * <p>Not promised: checks of what a value means to the world, such as whether an address belongs to
  * this machine; that is the organ's own work.

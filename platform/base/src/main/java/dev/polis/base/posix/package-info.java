@@ -17,8 +17,8 @@
  *
  * <p>Each function is linked with its first call, so that a node which needs none (a control plane
  * run by an ordinary user) never pays for it. What {@code /proc} and {@code /sys} tell is read
- * there, without a system call of our own; {@link dev.polis.base.posix.KernelFiles} knows that what such
- * a file tells of may end meanwhile.
+ * there, without a system call of our own; {@link dev.polis.base.posix.KernelFiles} knows that what
+ * such a file tells of may end meanwhile.
  *
  * <p>Not promised: other systems than Linux. Numbers of flags are those of x86-64 and arm64.
  *

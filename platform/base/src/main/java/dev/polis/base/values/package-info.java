@@ -1,9 +1,10 @@
 /**
  * Publishes the current state of one part of a node to the others.
  *
- * <p>A {@link dev.polis.base.values.Value} is a place that holds the current state of something (the
- * network status, the cluster status, the roles of this node). Any code may open a {@link
- * dev.polis.base.values.Watcher} on it and ask for the next state that this watcher has not seen yet.
+ * <p>A {@link dev.polis.base.values.Value} is a place that holds the current state of something
+ * (the network status, the cluster status, the roles of this node). Any code may open a {@link
+ * dev.polis.base.values.Watcher} on it and ask for the next state that this watcher has not seen
+ * yet.
  *
  * <pre>
  *      publisher                              watchers, each at its own pace
@@ -33,8 +34,9 @@
  * sequential program it is, and there is nothing to unsubscribe but the watcher itself. {@code
  * Flow} keeps every element, which is the one thing a state does not need.
  *
- * <p>{@link dev.polis.base.values.MutableValue} keeps its value in memory. Other implementations follow a
- * remote place; the contract of {@link dev.polis.base.values.Watcher} says what they have to keep.
+ * <p>{@link dev.polis.base.values.MutableValue} keeps its value in memory. Other implementations
+ * follow a remote place; the contract of {@link dev.polis.base.values.Watcher} says what they have
+ * to keep.
  */
 @Export
 @Version("2.0.0")

@@ -31,8 +31,8 @@
  * <p><b>The provider.</b> The first one stays in use until it goes. If another one is there then,
  * it takes over: new calls go to it, those under way on the first may end, and no user is stopped.
  * If there is none, the proxy goes, and its users are stopped, as they would be without it. A swap
- * that is announced ({@link dev.polis.handover.following.FollowedServices#begin}) changes this: the proxy
- * stays without a provider, and calls wait, for a limited time.
+ * that is announced ({@link dev.polis.handover.following.FollowedServices#begin}) changes this: the
+ * proxy stays without a provider, and calls wait, for a limited time.
  *
  * <p>While a provider gives its state to its successor ({@link
  * dev.polis.handover.HandOverListener}) neither decides, so calls wait: for the rest of the
