@@ -54,8 +54,9 @@ final class EnrolmentMachine {
   }
 
   /**
-   * Moves to a phase. @throws EnrolmentException if the phase may not follow the present one; the
-   * machine then fails
+   * Moves to a phase.
+   *
+   * @throws EnrolmentException if the phase may not follow the present one; the machine then fails
    */
   synchronized void transition(EnrolmentPhase to, String reason) {
     EnrolmentPhase from = phase();
@@ -76,7 +77,11 @@ final class EnrolmentMachine {
     standing.set(new Standing(EnrolmentPhase.FAILED, reason));
   }
 
-  /** Waits until the machine ends. @return whether the node became a member */
+  /**
+   * Waits until the machine ends.
+   *
+   * @return whether the node became a member
+   */
   boolean awaitFinished() throws InterruptedException {
     try (Watcher<Standing> watcher = standing.watch()) {
       return watcher.get(now -> now.phase().isTerminal()).phase() == EnrolmentPhase.RUNNING;

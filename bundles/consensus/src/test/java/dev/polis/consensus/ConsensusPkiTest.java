@@ -87,7 +87,7 @@ class ConsensusPkiTest {
 
     ConsensusException refusal = assertThrows(ConsensusException.class, () -> pki(true));
 
-    assertTrue(refusal.getMessage().contains("cannot be used"), refusal::getMessage);
+    assertTrue(refusal.getMessage().contains("cannot use the etcd CA"), refusal::getMessage);
     assertEquals("no key", Files.readString(files.caKey().path()));
   }
 

@@ -47,7 +47,11 @@ final class Cgroups {
     this.version = version;
   }
 
-  /** Finds the version in use. @throws ContainersException naming what is missing */
+  /**
+   * Finds the version in use.
+   *
+   * @throws ContainersException naming what is missing
+   */
   static Cgroups find() throws IOException {
     return find(Cgroup.ROOT, Mounts.list());
   }

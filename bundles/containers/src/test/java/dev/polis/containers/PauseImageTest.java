@@ -186,8 +186,8 @@ class PauseImageTest {
     // The second entry's header begins after the first header and a file of two blocks.
     int second = 3 * BLOCK;
 
-    assertRefused("another name", changed(plain, good, second + 345, "x"));
-    assertRefused("is no file", changed(plain, good, second + 156, "5"));
+    assertRefused("long name", changed(plain, good, second + 345, "x"));
+    assertRefused("is not a file", changed(plain, good, second + 156, "5"));
     assertRefused("no images", changed(plain, good, second + 156, "x"));
     assertRefused("no images", changed(plain, good, second, "\0"));
     assertRefused("damaged", changed(plain, good, second + 124, "-0000000001"));
@@ -197,13 +197,13 @@ class PauseImageTest {
       tar.file("other", 0644, extended);
       tar.file("manifest.json", 0644, json.getBytes(StandardCharsets.UTF_8));
     }
-    assertRefused("another name", changed(plain, Files.readAllBytes(plain), 156, "x"));
+    assertRefused("long name", changed(plain, Files.readAllBytes(plain), 156, "x"));
     try (OutputStream file = Files.newOutputStream(plain);
         TarWriter tar = new TarWriter(file)) {
       tar.file("manifest.json", 0644, json.getBytes(StandardCharsets.UTF_8));
       tar.file("./manifest.json", 0644, json.getBytes(StandardCharsets.UTF_8));
     }
-    assertRefused("there twice", plain);
+    assertRefused("has it twice", plain);
   }
 
   private static Path changed(Path archive, byte[] bytes, int at, String text) throws Exception {

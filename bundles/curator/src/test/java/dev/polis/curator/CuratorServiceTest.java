@@ -299,7 +299,7 @@ class CuratorServiceTest {
     }
     assertTrue(
         refused(Status.Code.FAILED_PRECONDITION, () -> owner().updateNodeRoles(many.build()))
-            .contains("at most 64 are possible"));
+            .contains("the limit is 64"));
     assertEquals(List.of(), openRoles());
   }
 

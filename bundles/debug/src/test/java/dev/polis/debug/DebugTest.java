@@ -516,7 +516,7 @@ class DebugTest {
     organ.deactivate();
     kubeconfig = true;
     organ = organ(true);
-    assertRefused(Status.Code.NOT_FOUND, "no Kubernetes", () -> kubeconfig("developer"));
+    assertRefused(Status.Code.NOT_FOUND, "cannot make a kubeconfig", () -> kubeconfig("developer"));
     organ.kubernetes = (user, groups) -> user + " of " + groups;
     assertEquals("developer of [a, b]", kubeconfig("developer", "a", "b"));
     organ.kubernetes =

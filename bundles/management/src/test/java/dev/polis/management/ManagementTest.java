@@ -497,7 +497,7 @@ class ManagementTest {
         () -> owner().updateNode(UpdateNodeRequest.getDefaultInstance()));
     assertRefused(
         Status.Code.FAILED_PRECONDITION,
-        "no image",
+        "system image",
         () ->
             owner()
                 .updateNode(

@@ -284,7 +284,7 @@ class MetricsTest {
       assertEquals(200, node.get(client, "/metrics").statusCode());
       assertEquals(404, elsewhere.statusCode());
       assertEquals(
-          "there is no page /metrics/moon; there are /metrics, /metrics/core, /metrics/node,"
+          "there is no page /metrics/moon; the pages are /metrics, /metrics/core, /metrics/node,"
               + " /discovery\n",
           elsewhere.body());
       assertEquals(405, post.statusCode());

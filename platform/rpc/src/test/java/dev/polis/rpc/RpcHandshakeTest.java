@@ -256,7 +256,7 @@ class RpcHandshakeTest {
           () -> fixture.port(RpcHost.CURATOR).strangers() == 0);
       List<String> said =
           fixture.log("rpc").stream()
-              .filter(line -> line.contains("certificate cannot be read"))
+              .filter(line -> line.contains("cannot read a caller's certificate"))
               .toList();
       assertEquals(1, said.size(), said::toString);
       assertTrue(said.getFirst().contains("IPAddress cannot be parsed"), said::toString);

@@ -178,7 +178,7 @@ class AuditCursorTest {
     IOException refused = assertThrows(IOException.class, () -> oldest().next());
 
     assertTrue(
-        refused.getMessage().startsWith(files.current() + " is no file"), refused::getMessage);
+        refused.getMessage().startsWith(files.current() + " is not a file"), refused::getMessage);
   }
 
   @Test

@@ -328,7 +328,7 @@ class AuthProxyTest {
       HttpResponse response = client.send(get("/api")).read();
       assertEquals(401, response.code());
       String message = json(client.body(response)).get("message").getAsString();
-      assertTrue(message.contains("cannot be read"), message);
+      assertTrue(message.contains("is unreadable"), message);
       assertTrue(message.contains("polisctl kubeconfig"), message);
       assertEquals(-1, client.in.read(), "the connection stays open");
     }

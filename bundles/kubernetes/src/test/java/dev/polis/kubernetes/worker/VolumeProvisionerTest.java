@@ -84,7 +84,7 @@ class VolumeProvisionerTest {
     assertEquals("16Mi", spec.getAsJsonObject("capacity").get("storage").getAsString());
     assertEquals("u-1", spec.getAsJsonObject("claimRef").get("uid").getAsString());
     assertTrue(spec.getAsJsonObject("nodeAffinity").toString().contains(NODE));
-    assertTrue(volume.toString().contains("not enforced"), volume.toString());
+    assertTrue(volume.toString().contains("does not enforce"), volume.toString());
   }
 
   @Test

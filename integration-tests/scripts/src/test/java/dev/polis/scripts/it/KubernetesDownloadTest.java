@@ -134,7 +134,7 @@ class KubernetesDownloadTest {
     assertTrue(run.err().contains("--sha256"), run::all);
     assertEquals(List.of(), server.requests());
 
-    refused(provide("POLIS_KUBERNETES_SHA256=abc\n"), "\"abc\" is no SHA-256");
+    refused(provide("POLIS_KUBERNETES_SHA256=abc\n"), "\"abc\" is not a SHA-256");
   }
 
   @Test

@@ -163,7 +163,7 @@ class NodeCommandsTest {
 
     assertEquals(1, run.code(), run.all());
     assertTrue(run.out().contains("waiting for a leader"), run::all);
-    Matcher said = Pattern.compile("not home after 1 s;.* as process (\\d+)").matcher(run.err());
+    Matcher said = Pattern.compile("not HOME after 1 s;.* as process (\\d+)").matcher(run.err());
     assertTrue(said.find(), run::all);
     ProcessHandle node = ProcessHandle.of(Long.parseLong(said.group(1))).orElseThrow();
     assertTrue(node.isAlive(), "the node was ended");

@@ -41,7 +41,12 @@ class NodeHeapTest {
   }
 
   @ParameterizedTest
-  @CsvSource({"64m,3,needs 96 MiB", "9g,3,there are 8192 MiB", "40g,3,31744 MiB", "2,2,512m or 2g"})
+  @CsvSource({
+    "64m,3,needs 96 MiB",
+    "9g,3,machine has 8192 MiB",
+    "40g,3,31744 MiB",
+    "2,2,512m or 2g"
+  })
   @DisplayName("A size that a node cannot use is refused with the reason")
   void refused(String size, int code, String words) throws Exception {
     Finished run = node("node_heap 8192 " + size);

@@ -174,7 +174,9 @@ class AuditLogTest {
       assertEquals(List.of("kept", "after"), texts(AuditKind.BEGIN));
       assertEquals(1, texts(AuditKind.NOTE).size());
       assertTrue(
-          texts(AuditKind.NOTE).getFirst().contains("cut off " + (cut - start) + " bytes"),
+          texts(AuditKind.NOTE)
+              .getFirst()
+              .contains("removed " + (cut - start) + " unconfirmed bytes"),
           texts(AuditKind.NOTE).toString());
       assertEquals(List.of(), verify().faults());
     }
