@@ -351,7 +351,7 @@ class CtlSessionTest {
     CtlRun typo = run(ADDRESS, "node", "role", "add", "metropolis-1", "NightlyBakcup");
     assertEquals(ExitCode.OK.code(), typo.code(), typo.err());
     assertTrue(
-        typo.err().contains("brings \"NightlyBakcup\"; did you mean \"NightlyBackup\"?"),
+        typo.err().contains("provides \"NightlyBakcup\"; did you mean \"NightlyBackup\"?"),
         typo.err());
     assertTrue(typo.err().contains("node role remove metropolis-1 NightlyBakcup"), typo.err());
     assertEquals("", run(ADDRESS, "node", "role", "add", "metropolis-1", "NightlyBackup").err());

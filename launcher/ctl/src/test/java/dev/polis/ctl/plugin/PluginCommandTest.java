@@ -131,7 +131,7 @@ class PluginCommandTest {
     assertTrue(noKey.err().contains("plugin key make"), noKey.err());
     CtlRun badName = run("pack", bundle.toString(), "--key", key.toString(), "--role", "nightly");
     assertEquals(1, badName.code());
-    assertTrue(badName.err().contains("\"nightly\" is not the name of a role"), badName.err());
+    assertTrue(badName.err().contains("\"nightly\" is no role name"), badName.err());
     assertFalse(Files.exists(folder.resolve("backup.jar.plugin")));
   }
 

@@ -485,7 +485,7 @@ class CallFailureTest {
     assertSaid(
         run("node", "list"),
         ExitCode.UNREACHABLE,
-        "the server at " + ADDRESS + ":7835 does not speak TLS");
+        "the server at " + ADDRESS + ":7835 does not use TLS");
   }
 
   @Test
