@@ -14,6 +14,7 @@ import dev.polis.ctl.session.ExitCode;
 import dev.polis.ctl.session.Session;
 import dev.polis.files.layout.Root;
 import dev.polis.fixtures.MachineSpeed;
+import dev.polis.fixtures.ThreadDump;
 import dev.polis.logtree.LogTree;
 import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.Ed25519;
@@ -60,6 +61,11 @@ import dev.polis.wire.plugins.GraphRequest;
 import dev.polis.wire.plugins.GraphResponse;
 import dev.polis.wire.plugins.PluginsGrpc;
 import dev.polis.wire.roles.RoleChange;
+import dev.polis.wire.runtime.GetRuntimeRequest;
+import dev.polis.wire.runtime.GetRuntimeResponse;
+import dev.polis.wire.runtime.RestartRequest;
+import dev.polis.wire.runtime.RestartResponse;
+import dev.polis.wire.runtime.RuntimeGrpc;
 import io.grpc.Status;
 import io.grpc.stub.StreamObserver;
 import java.io.IOException;
@@ -77,6 +83,7 @@ import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -113,6 +120,11 @@ class CtlSessionTest {
   private static final AtomicReference<Node> NODE = new AtomicReference<>();
   private static final AtomicReference<GetHealthResponse> ORGANS = new AtomicReference<>();
   private static final AtomicBoolean SILENT = new AtomicBoolean();
+  private static final CountDownLatch NOT_AWAITED = new CountDownLatch(0);
+
+  /** Counted down when the node is asked for its health, before which the curator is silent. */
+  private static final AtomicReference<CountDownLatch> HEALTH_ASKED = new AtomicReference<>();
+
   private static final AtomicReference<Status> REFUSAL = new AtomicReference<>(Status.OK);
   private static final AtomicReference<UpdateNodeRolesRequest> CHANGES = new AtomicReference<>();
   private static LocalRpcHost host;
@@ -141,6 +153,7 @@ class CtlSessionTest {
     created.serve(RpcHost.CURATOR, new Discovery());
     created.serve(RpcHost.MANAGEMENT, new Organs());
     created.serve(RpcHost.MANAGEMENT, new Bundles());
+    created.serve(RpcHost.MANAGEMENT, new Restarts());
     created.serve(RpcHost.DEBUG, new Conditions());
     return created;
   }
@@ -164,6 +177,7 @@ class CtlSessionTest {
   void owner() throws Exception {
     REFUSAL.set(Status.OK);
     SILENT.set(false);
+    HEALTH_ASKED.set(NOT_AWAITED);
     NODE.set(
         Node.newBuilder()
             .setId("metropolis-1")
@@ -217,6 +231,11 @@ class CtlSessionTest {
       }
       if (!REFUSAL.get().isOk()) {
         caller.onError(REFUSAL.get().asRuntimeException());
+        return;
+      }
+      try {
+        HEALTH_ASKED.get().await();
+      } catch (InterruptedException gone) {
         return;
       }
       caller.onNext(NODE.get());
@@ -361,6 +380,11 @@ class CtlSessionTest {
   private static final class Organs extends HealthGrpc.HealthImplBase {
     @Override
     public void getHealth(GetHealthRequest request, StreamObserver<GetHealthResponse> caller) {
+      CountDownLatch asked = HEALTH_ASKED.get();
+      asked.countDown();
+      if (asked != NOT_AWAITED) {
+        return;
+      }
       caller.onNext(ORGANS.get());
       caller.onCompleted();
     }
@@ -368,6 +392,25 @@ class CtlSessionTest {
     @Override
     public void explain(ExplainRequest request, StreamObserver<ExplainResponse> caller) {
       caller.onNext(explanation(request));
+      caller.onCompleted();
+    }
+  }
+
+  /** Becomes another process at once when it is asked to. */
+  private static final class Restarts extends RuntimeGrpc.RuntimeImplBase {
+    private final AtomicInteger instance = new AtomicInteger();
+
+    @Override
+    public void getRuntime(GetRuntimeRequest request, StreamObserver<GetRuntimeResponse> caller) {
+      caller.onNext(GetRuntimeResponse.newBuilder().setInstance("" + instance).build());
+      caller.onCompleted();
+    }
+
+    @Override
+    public void restart(RestartRequest request, StreamObserver<RestartResponse> caller) {
+      assertEquals("" + instance, request.getInstance());
+      instance.incrementAndGet();
+      caller.onNext(RestartResponse.getDefaultInstance());
       caller.onCompleted();
     }
   }
@@ -762,6 +805,20 @@ class CtlSessionTest {
     assertTrue(run.out().contains("consensus"), run.out());
   }
 
+  @Test
+  @DisplayName("no thread of a command outlives it, whose call would be rejected by its channels")
+  void watchEnds() throws Exception {
+    for (int each = 0; each < 10; each++) {
+      HEALTH_ASKED.set(new CountDownLatch(1));
+
+      CtlRun run = run(ADDRESS, "node", "list");
+
+      assertFalse(
+          ThreadDump.all().contains("curator watch"), "it runs after its command has ended");
+      assertEquals(ExitCode.OK.code(), run.code(), run.err());
+    }
+  }
+
   @ParameterizedTest
   @ValueSource(strings = {"health", "node list", "explain node", "debug condition"})
   @DisplayName("a node that listens at another node's address is never shown in its place")
@@ -907,6 +964,39 @@ class CtlSessionTest {
     assertTrue(run.err().contains("because of the test"), run.err());
     assertFalse(run.err().contains("is the node up?"), "it is, it has said so: " + run.err());
     assertEquals("", run.out());
+  }
+
+  @Test
+  @DisplayName("the process of the node at hand is restarted without the curator")
+  void restartWithoutCurator() {
+    REFUSAL.set(Status.UNAVAILABLE.withDescription("no leader"));
+
+    CtlRun run = run(ADDRESS, "node", "restart", "--runtime");
+
+    assertEquals(ExitCode.OK.code(), run.code(), run.err());
+    assertTrue(run.out().contains("the process of the node at " + ADDRESS), run.out());
+    CtlRun named = run(ADDRESS, "node", "restart", "--runtime", "metropolis-1");
+    assertTrue(named.err().contains("no leader"), named.err());
+    REFUSAL.set(Status.OK);
+    assertEquals(
+        ExitCode.OK.code(), run(ADDRESS, "node", "restart", "--runtime", "metropolis-1").code());
+  }
+
+  @Test
+  @DisplayName("where the node cannot be asked for a new process, the refusal names what works")
+  void restartOfAStranger() throws Exception {
+    Files.createDirectories(state.resolve("ephemeral"));
+    Files.writeString(
+        state.resolve("ephemeral/listeners"),
+        "curator %1$s:7835 open\nmanagement %1$s:7839 closed the node has no credentials yet"
+            .formatted(ADDRESS));
+    Files.writeString(state.resolve("node.lock"), ProcessHandle.current().pid() + "\n");
+
+    CtlRun run = CtlRun.of("--state=" + state, "node", "restart", "--runtime");
+
+    assertEquals(ExitCode.UNREACHABLE.code(), run.code(), run.err());
+    assertTrue(run.err().contains("the node has no credentials yet"), run.err());
+    assertTrue(run.err().contains("./polis down --state " + state), run.err());
   }
 
   @Test

@@ -55,11 +55,16 @@ final class FatalErrorReport {
     return lines;
   }
 
-  /** Returns the text of the crash record, whose first line the next start prints. */
-  static String record(Instant when, String organ, Throwable cause) {
+  /**
+   * Returns the text of the crash record, whose first line the next start prints.
+   *
+   * @param errors what went to standard error while the node started
+   */
+  static String recordOfStart(Instant when, String organ, Throwable cause, String errors) {
     StringWriter trace = new StringWriter();
     cause.printStackTrace(new PrintWriter(trace));
-    return record(when, organ, RootCause.of(cause), trace.toString());
+    String more = errors.isEmpty() ? "" : "\nStandard error until then:\n\n" + errors;
+    return record(when, organ, RootCause.of(cause), trace + more);
   }
 
   /**

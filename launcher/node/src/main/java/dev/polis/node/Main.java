@@ -28,11 +28,16 @@ public final class Main {
   }
 
   static int run(String... arguments) {
-    CommandLine line = new CommandLine(new Main());
-    line.setCaseInsensitiveEnumValuesAllowed(true);
-    line.setParameterExceptionHandler(Main::misused);
-    line.setExecutionExceptionHandler((error, command, result) -> failed(error));
-    return arguments.length == 0 ? line.execute("--help") : line.execute(arguments);
+    try {
+      CommandLine line = new CommandLine(new Main());
+      line.setCaseInsensitiveEnumValuesAllowed(true);
+      line.setParameterExceptionHandler(Main::misused);
+      line.setExecutionExceptionHandler((error, command, result) -> failed(error));
+      return arguments.length == 0 ? line.execute("--help") : line.execute(arguments);
+    } catch (Error error) {
+      // The library catches exceptions alone. Without an exit threads of the framework may stay.
+      return failed(error);
+    }
   }
 
   private static int misused(ParameterException error, String[] arguments) {
@@ -43,7 +48,7 @@ public final class Main {
   }
 
   /** Prints the root cause as the last line, whatever was printed before. */
-  private static int failed(Exception error) {
+  private static int failed(Throwable error) {
     if (error instanceof Refusal refusal) {
       System.err.println("polis: " + refusal.getMessage());
       return refusal.exitCode();

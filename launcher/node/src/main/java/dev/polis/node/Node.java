@@ -28,7 +28,7 @@ final class Node {
    */
   private static final Duration LOOK = Duration.ofSeconds(1);
 
-  /** After this long without HOME, the node prints what is missing. */
+  /** After this long without HOME, the node prints what is missing, and the errors until then. */
   private static final Duration PATIENCE = Duration.ofSeconds(10);
 
   /**
@@ -52,6 +52,7 @@ final class Node {
   private final Map<String, Dictionary<String, Object>> configuration;
   private final Policy policy;
   private final Terminal terminal;
+  private final StartErrors errors;
   private final BootProgress progress;
   private final long began = System.nanoTime();
 
@@ -61,12 +62,14 @@ final class Node {
       Map<String, Dictionary<String, Object>> configuration,
       Policy policy,
       Terminal terminal,
+      StartErrors errors,
       BootProgress progress) {
     this.directory = directory;
     this.bundles = bundles;
     this.configuration = configuration;
     this.policy = policy;
     this.terminal = terminal;
+    this.errors = errors;
     this.progress = progress;
   }
 
@@ -155,6 +158,9 @@ final class Node {
       progress.fatal("boot", new DiskRefusal(directory).of(e));
     } catch (RuntimeException e) {
       progress.fatal("launcher", new DiskRefusal(directory).of(e));
+    } catch (Error e) {
+      // Such as a class that does not load: unreported, it would let the node wait for ever.
+      progress.fatal("launcher", e);
     }
   }
 
@@ -184,6 +190,7 @@ final class Node {
         return;
       }
       if (since(reported).compareTo(PATIENCE) > 0) {
+        errors.release();
         List<String> waiting = ComponentDiagnosis.waiting(framework.context());
         if (!waiting.equals(before)) {
           waiting.forEach(terminal::line);

@@ -96,6 +96,9 @@ final class RunCommand implements Callable<Integer> {
   /** The key that came on standard input; null if none was asked for. */
   private RecoveryKeyInput recoveryKeyOrNull;
 
+  /** What was printed to standard error while the node started; set before it starts. */
+  private StartErrors errors;
+
   /** Whether the end of the run is in the crash record, or was to be. */
   private boolean recorded;
 
@@ -113,7 +116,9 @@ final class RunCommand implements Callable<Integer> {
       recoveryKeyOrNull = key;
     }
     Ending ending;
-    try (StateLock _ = lock(directory)) {
+    try (StateLock _ = lock(directory);
+        StartErrors held = StartErrors.hold()) {
+      errors = held;
       ending = startOrNote(directory, terminal);
     }
     if (ending instanceof Ending.Restart) {
@@ -142,6 +147,10 @@ final class RunCommand implements Callable<Integer> {
       }
       // A refusal has its own words already, which name the file.
       throw e instanceof Refusal ? e : refusal;
+    } catch (RuntimeException e) {
+      throw crashed(directory, "launcher", new DiskRefusal(directory).of(e), terminal);
+    } catch (Error e) {
+      throw crashed(directory, "launcher", e, terminal);
     }
   }
 
@@ -207,6 +216,7 @@ final class RunCommand implements Callable<Integer> {
           new BootProgress(System::nanoTime, screen, () -> lockOut(directory, terminal), lastCrash);
       Optional.ofNullable(recoveryKeyOrNull).ifPresent(key -> progress.home().thenRun(key::wipe));
       progress.home().thenRun(start::cameUp);
+      progress.home().thenRun(errors::release);
       handleSignals(directory, progress, terminal);
       List<AutoCloseable> duties = new ArrayList<>();
       if (Machine.isFirstProcess()) {
@@ -230,6 +240,7 @@ final class RunCommand implements Callable<Integer> {
                       Duration.ofSeconds(stopWithin),
                       why -> endHung(why, terminal)),
                   terminal,
+                  errors,
                   progress)
               .run();
       attempt(() -> Files.deleteIfExists(directory.home()), terminal);
@@ -247,21 +258,33 @@ final class RunCommand implements Callable<Integer> {
   private void conclude(NodeDirectory directory, Ending ending, Terminal terminal)
       throws Exception {
     if (ending instanceof Ending.Fatal fatal) {
-      String record = FatalErrorReport.record(Instant.now(), fatal.organ(), fatal.cause());
-      boolean kept = attempt(() -> Node.keepCrash(directory, record), terminal);
-      recorded = true;
-      if (onFatal == OnFatal.park) {
-        FatalErrorReport.screen(fatal.organ(), fatal.cause()).forEach(terminal::line);
-        new CountDownLatch(1).await();
-      }
-      FatalErrorReport.lines(fatal.organ(), fatal.cause()).forEach(terminal::line);
-      terminal.line(
-          "the node ends" + (kept ? "; the whole record is in " + directory.crash() : ""));
-      childrenLeft(directory).ifPresent(terminal::line);
-      throw new Refusal(
-          Exit.FAILED, fatal.organ() + ": " + RootCause.of(fatal.cause()), fatal.cause());
+      throw crashed(directory, fatal.organ(), fatal.cause(), terminal);
     }
     terminal.line("stopped");
+  }
+
+  /**
+   * Writes the crash record, and parks if that is configured.
+   *
+   * @return the refusal whose message becomes the last line
+   */
+  private Refusal crashed(NodeDirectory directory, String organ, Throwable cause, Terminal terminal)
+      throws InterruptedException {
+    String held = errors.take();
+    String record = FatalErrorReport.recordOfStart(Instant.now(), organ, cause, held);
+    boolean kept = attempt(() -> Node.keepCrash(directory, record), terminal);
+    if (!kept) {
+      held.lines().forEach(terminal::line);
+    }
+    recorded = true;
+    if (onFatal == OnFatal.park) {
+      FatalErrorReport.screen(organ, cause).forEach(terminal::line);
+      new CountDownLatch(1).await();
+    }
+    FatalErrorReport.lines(organ, cause).forEach(terminal::line);
+    terminal.line("the node ends" + (kept ? "; the whole record is in " + directory.crash() : ""));
+    childrenLeft(directory).ifPresent(terminal::line);
+    return new Refusal(Exit.FAILED, organ + ": " + RootCause.of(cause), cause);
   }
 
   /** Says what runs on after a start that failed, and what ends it. */
@@ -284,6 +307,7 @@ final class RunCommand implements Callable<Integer> {
 
   /** Ends this process, whose organs do not stop, in the way that was asked for. */
   private void endHung(Ending why, Terminal terminal) {
+    errors.release();
     if (why instanceof Ending.Restart) {
       try {
         ProcessRestart.replace(Optional.ofNullable(starterOrNull));

@@ -13,6 +13,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /**
  * Runs the launcher as scripts do: as a process with a framework, three organs, output and an exit
@@ -145,6 +147,77 @@ class LauncherTest {
       node.await("HOME after");
       assertTrue(
           node.seen().stream().noneMatch(line -> line.contains("crashed")), node.seen()::toString);
+    }
+  }
+
+  @ParameterizedTest(name = "a class of the launcher is damaged: {0}")
+  @CsvSource({
+    "TrustAtStart, needed before the framework starts",
+    "UninstalledBundles, needed when the framework has started",
+    "ComponentDiagnosis, needed when the organs have started"
+  })
+  @DisplayName(
+      "An error of a class ends the start with a crash record and one line, as exceptions do")
+  void damagedClass(String name, String when) throws Exception {
+    String type = "dev/polis/node/" + name;
+    Path classes = folder.resolve("classes");
+    Files.createDirectories(classes.resolve(type).getParent());
+    Files.writeString(classes.resolve(type + ".class"), "this is no class file");
+    try (LauncherProcess node = run("-Xbootclasspath/a:" + classes)) {
+      assertEquals(Exit.FAILED, node.exit(), node.seen()::toString);
+      endedWithOneLine(node, "polis: launcher: ", type);
+      if (when.contains("organs")) {
+        assertEquals("STOPPED dev.polis.storage PROCESS_RESTART", organLines(node).getLast());
+      }
+    }
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @CsvSource({
+    "NoClassDefFoundError, NoClassDefFoundError: dev/polis/lost/Type",
+    "ExceptionInInitializerError, no such zone",
+    "StackOverflowError, StackOverflowError"
+  })
+  @DisplayName("An error of an organ at its start ends the node as an exception does")
+  void organsError(String error, String words) throws Exception {
+    try (LauncherProcess node = run("-Ddev.polis.cluster=" + error)) {
+      assertEquals(Exit.FAILED, node.exit(), node.seen()::toString);
+      endedWithOneLine(node, "polis: boot: ", words);
+      assertEquals("STOPPED dev.polis.storage PROCESS_RESTART", organLines(node).getLast());
+    }
+  }
+
+  private void endedWithOneLine(LauncherProcess node, String begin, String words) throws Exception {
+    String last = node.seen().getLast();
+    assertTrue(last.startsWith(begin) && last.contains(words), node.seen()::toString);
+    assertTrue(
+        node.seen().stream().noneMatch(line -> line.startsWith("\tat ")), node.seen()::toString);
+    String record = Files.readString(state.resolve("ephemeral/launcher/crash.txt"));
+    assertTrue(record.lines().findFirst().orElseThrow().contains(words), record);
+  }
+
+  @Test
+  @DisplayName("What libraries print while a node starts is in the crash record if the start fails")
+  void errorsOfAFailedStart() throws Exception {
+    try (LauncherProcess node = run("-Ddev.polis.cluster=noise")) {
+      assertEquals(Exit.FAILED, node.exit());
+      endedWithOneLine(node, "polis: boot: ", "the ticket is too short: 3 bytes");
+      assertTrue(
+          node.seen().stream().noneMatch(line -> line.contains("noise")), node.seen()::toString);
+      assertTrue(
+          Files.readString(state.resolve("ephemeral/launcher/crash.txt"))
+              .contains("noise of a library"));
+    }
+  }
+
+  @Test
+  @DisplayName("What libraries print while a node starts is printed when the node is HOME")
+  void errorsOfAStart() throws Exception {
+    try (LauncherProcess node = run("-Ddev.polis.kubernetes=warn")) {
+      node.await("HOME after");
+      node.terminate();
+      assertEquals(Exit.OK, node.exit());
+      assertTrue(node.seen().contains("a warning of a library"), node.seen()::toString);
     }
   }
 

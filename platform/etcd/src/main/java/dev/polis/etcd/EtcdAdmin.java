@@ -376,8 +376,7 @@ public final class EtcdAdmin {
       throws InterruptedException {
     EtcdConnection.SentTracer sent = new EtcdConnection.SentTracer();
     try {
-      return EtcdConnection.once(
-          memberAt(endpoint).channel(), method, request, sent, within.toNanos());
+      return connection.once(memberAt(endpoint).channel(), method, request, sent, within.toNanos());
     } catch (StatusRuntimeException failure) {
       Status status = failure.getStatus();
       throw EtcdFailure.of(status, sent.sent()).exception(what, endpoint, status, failure);

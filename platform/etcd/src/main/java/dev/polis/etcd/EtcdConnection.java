@@ -262,16 +262,26 @@ final class EtcdConnection implements AutoCloseable {
     }
   }
 
-  /** Makes one attempt at one member. */
-  static <Q, R> R once(
+  /**
+   * Makes one attempt at one member.
+   *
+   * @throws EtcdClosedException if the connection closes meanwhile
+   */
+  <Q, R> R once(
       Channel channel, MethodDescriptor<Q, R> method, Q request, SentTracer sent, long nanos)
       throws InterruptedException {
     CallOptions options =
         CallOptions.DEFAULT
             .withDeadlineAfter(nanos, TimeUnit.NANOSECONDS)
             .withStreamTracerFactory(sent);
-    ListenableFuture<R> answer =
-        ClientCalls.futureUnaryCall(channel.newCall(method, options), request);
+    try {
+      return answer(ClientCalls.futureUnaryCall(channel.newCall(method, options), request));
+    } catch (RejectedExecutionException stopped) {
+      throw closedException();
+    }
+  }
+
+  private static <R> R answer(ListenableFuture<R> answer) throws InterruptedException {
     try {
       return answer.get();
     } catch (InterruptedException interrupted) {

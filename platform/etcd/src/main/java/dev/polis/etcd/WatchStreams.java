@@ -208,7 +208,7 @@ final class WatchStreams implements AutoCloseable {
       }
       connection.suspect(asked.member);
       leave(asked);
-    } catch (InterruptedException closing) {
+    } catch (InterruptedException | EtcdClosedException closing) {
       Thread.currentThread().interrupt();
     }
   }

@@ -9,6 +9,11 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.fixtures.EtcdFixture;
+import io.etcd.jetcd.api.KVGrpc;
+import io.etcd.jetcd.api.RangeRequest;
+import io.etcd.jetcd.api.RangeResponse;
+import io.grpc.MethodDescriptor;
+import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterAll;
@@ -71,6 +76,43 @@ class SharedEtcdConnectionTest {
           });
       assertInstanceOf(WatchUpdate.Snapshot.class, other.next());
     }
+  }
+
+  @Test
+  @DisplayName("a call whose client is closed while it is being sent ends with that reason")
+  void closedWhileSent() throws Exception {
+    EtcdClient client = shared.connect();
+    client.kv().range(KeyRange.all()); // connects
+    MethodDescriptor<RangeRequest, RangeResponse> range = KVGrpc.getRangeMethod();
+    MethodDescriptor.Marshaller<RangeRequest> closing =
+        new MethodDescriptor.Marshaller<>() {
+          @Override
+          public InputStream stream(RangeRequest request) {
+            client.close();
+            return range.streamRequest(request);
+          }
+
+          @Override
+          public RangeRequest parse(InputStream stream) {
+            return range.parseRequest(stream);
+          }
+        };
+
+    String message =
+        assertThrows(
+                EtcdClosedException.class,
+                () ->
+                    client
+                        .connection()
+                        .call(
+                            range.toBuilder(closing, range.getResponseMarshaller()).build(),
+                            RangeRequest.getDefaultInstance(),
+                            EtcdConnection.Effect.REPEATABLE,
+                            () -> "list",
+                            EtcdConnection.DEFAULT_DEADLINE))
+            .getMessage();
+
+    assertTrue(message.contains("is closed; its owner must open a new one"), message);
   }
 
   @Test

@@ -63,7 +63,7 @@ final class Remedies {
   /** A clause behind what is wrong that tells a person to do something. */
   private static final Pattern SAID =
       Pattern.compile(
-          "[;:.] ((?:restore|bring|end|free|mount|move|give|remove|rename|set|raise|install|delete|name|choose|run|start) [^;]+)");
+          "[;:.] ((?:restore|bring|end|free|mount|move|give|remove|rename|set|raise|install|delete|make|unmount|name|choose|run|start) [^;]+)");
 
   private Remedies() {}
 

@@ -43,6 +43,8 @@ class PlainWordsTest {
         "port 1 is taken by process 5 (x): end it, or set client.port; its log says: address already in use|end it, or set client.port",
         "cannot write /x: permission denied; give that user access; nothing was changed|give that user access",
         "no programs; run \"polis provision kubernetes\" and start it again|run \"polis provision",
+        "cannot list /x: /x is a link to /y, which is not there; make it, or remove the link that leads there; nothing was changed|make it, or remove the link",
+        "/x is mounted at /y already; unmount it; nothing was changed|unmount it",
         "nft cannot be run: the program nft is not installed|install that program",
         "/x/audit is no directory|move aside what is there",
         "open /x: no such file or directory|bring back what is missing",

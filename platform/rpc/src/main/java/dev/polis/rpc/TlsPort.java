@@ -112,6 +112,7 @@ final class TlsPort extends SharedPort<TlsHandler> {
       threads.execute(() -> serve(connection, pass.get()));
     } catch (RejectedExecutionException stopped) {
       connection.abort();
+      ended(connection, pass.get());
     }
   }
 
@@ -152,14 +153,18 @@ final class TlsPort extends SharedPort<TlsHandler> {
       }
     } catch (IOException gone) {
       // A peer may go at any time; there is no caller to answer.
-    } catch (IllegalStateException stopped) {
+    } catch (IllegalStateException | RejectedExecutionException stopped) {
       if (server.isOpen()) {
         throw stopped;
       }
     } finally {
-      open.remove(connection);
-      pass.left();
+      ended(connection, pass);
     }
+  }
+
+  private void ended(TlsConnection connection, ConnectionGate.Pass pass) {
+    open.remove(connection);
+    pass.left();
   }
 
   /** Makes the handshake; false if the connection is to be closed. */

@@ -10,6 +10,10 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
@@ -21,6 +25,7 @@ import java.util.List;
 final class HandshakeHost {
   static final String MEMORY = "memory";
   static final String LOG = "log";
+  static final String FETCH = "https:";
 
   /** Longer than a test, so that no connection ends for another reason. */
   private static final Duration HANDSHAKE = Duration.ofMinutes(5);
@@ -56,8 +61,20 @@ final class HandshakeHost {
                         heap(),
                         PlatformDependent.usedDirectMemory());
             case LOG -> handshakes(fixture);
+            case String address when address.startsWith(FETCH) -> fetched(URI.create(address));
             default -> throw new IOException("what is \"" + line + "\"?");
           });
+    }
+  }
+
+  /** Makes a request as a plugin may, and returns its status or why it failed. */
+  private static String fetched(URI address) {
+    try (HttpClient client =
+        HttpClient.newBuilder().sslContext(TlsContexts.anonymous(TlsTrust.anyKey())).build()) {
+      HttpRequest request = HttpRequest.newBuilder(address).build();
+      return "status " + client.send(request, HttpResponse.BodyHandlers.discarding()).statusCode();
+    } catch (IOException | InterruptedException e) {
+      return e.getMessage();
     }
   }
 

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Distribution;
+import dev.polis.logtree.LogTree;
 import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.TlsContexts;
@@ -21,6 +22,7 @@ import java.net.Socket;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.security.KeyPair;
+import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -56,6 +58,13 @@ class HandshakeSizeTest {
   /** What the limits of connections count for all handshakes together. */
   private static final long ROOM = 16 << 20;
 
+  /**
+   * Netty counts what it has taken from the system, in chunks of 2 MiB for each thread. Up to two
+   * would be half empty, which is not what handshakes need. This is the power of two of 8 KiB that
+   * makes them 64 KiB, twice the largest buffer of a connection.
+   */
+  private static final int CHUNKS = 3;
+
   private static Process host;
   private static BufferedReader answers;
   private static PrintStream questions;
@@ -66,6 +75,7 @@ class HandshakeSizeTest {
     List<String> command = new ArrayList<>();
     command.add(Distribution.program("java").toString());
     command.addAll(Distribution.javaOptions());
+    command.add("-Dio.netty.allocator.maxOrder=" + CHUNKS);
     command.addAll(
         List.of("-cp", System.getProperty("java.class.path"), HandshakeHost.class.getName()));
     host = new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
@@ -167,6 +177,30 @@ class HandshakeSizeTest {
         new TlsIdentity(user.privateKey(), Collections.nCopies(CHAIN, user.certificate()));
     assertTrue(CHAIN * user.certificate().getEncoded().length > LARGEST);
     assertRefused(port -> show(chain, port));
+  }
+
+  @Test
+  @DisplayName("a request to a server with more than 8 KiB of certificates fails with both sizes")
+  void outward() throws Exception {
+    KeyPair pair = Ed25519.generate();
+    X509Certificate node = CertificateAuthority.create("another").issueNode(pair.getPublic());
+    TlsIdentity chain = new TlsIdentity(pair.getPrivate(), Collections.nCopies(CHAIN, node));
+    try (TlsListener server =
+        TlsListener.open(
+            "dev.polis.test",
+            at(0),
+            TlsContexts.context(TlsKeys.fixed(chain), TlsTrust.anyKey()),
+            TlsContexts.clientParameters(),
+            connection -> new TlsHandler.Next.Close(),
+            LogTree.create().log("test"))) {
+      String why =
+          ask("%s//127.0.0.1:%d/".formatted(HandshakeHost.FETCH, server.address().getPort()));
+      assertTrue(
+          why.matches(
+              ".*The size of the handshake message \\(\\d+\\) exceeds the maximum allowed size \\(%d\\).*"
+                  .formatted(LARGEST)),
+          why);
+    }
   }
 
   private static void show(TlsIdentity chain, int port) throws Exception {

@@ -1,6 +1,7 @@
 package dev.polis.rpc;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -23,6 +24,7 @@ import java.security.KeyPair;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLSocket;
 import org.junit.jupiter.api.AfterEach;
@@ -135,6 +137,33 @@ class TlsListenerTest {
       first.close();
       assertThrows(ConnectException.class, this::connect);
       assertTrue(ended(socket));
+    }
+  }
+
+  @Test
+  @DisplayName("a port that closes while a request passes its connection on ends both connections")
+  void closesWhilePassedOn() throws Exception {
+    InetSocketAddress far = here;
+    here = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+    AtomicReference<TlsListener> second = new AtomicReference<>();
+    AtomicReference<Thread> serving = new AtomicReference<>();
+    AtomicReference<Throwable> uncaught = new AtomicReference<>();
+    second.set(
+        open(
+            connection -> {
+              serving.set(Thread.currentThread());
+              serving.get().setUncaughtExceptionHandler((thread, thrown) -> uncaught.set(thrown));
+              TlsConnection other =
+                  TlsConnection.dial(far, context, TlsContexts.clientParameters(), PATIENCE);
+              second.get().close();
+              return new TlsHandler.Next.Join(other);
+            }));
+    here = second.get().address();
+    try (SSLSocket socket = connect()) {
+      socket.getOutputStream().write('a');
+      assertTrue(ended(socket));
+      Await.end(serving.get());
+      assertNull(uncaught.get());
     }
   }
 

@@ -32,6 +32,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
@@ -71,6 +72,8 @@ public final class KubeClient implements AutoCloseable {
   private final TlsTrust trust;
   private final KubeDeadlines deadlines;
   private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
+
+  private volatile boolean closed;
 
   // Guarded by this.
   private Connections latest;
@@ -119,7 +122,10 @@ public final class KubeClient implements AutoCloseable {
    * open for calls that have them already; those of older certificates take no new request and
    * close after their last one.
    */
-  private synchronized HttpClient http() {
+  private synchronized HttpClient http() throws IOException {
+    if (closed) {
+      throw closed(null);
+    }
     Optional<TlsIdentity> now = user.get();
     if (!Objects.equals(latest.user(), now.orElse(null))) {
       // Running requests and watches continue to their end.
@@ -302,7 +308,7 @@ public final class KubeClient implements AutoCloseable {
   private <T> HttpResponse<T> exchange(
       HttpRequest request, HttpResponse.BodyHandler<T> reader, Duration within)
       throws IOException, InterruptedException {
-    CompletableFuture<HttpResponse<T>> answer = http().sendAsync(request, reader);
+    CompletableFuture<HttpResponse<T>> answer = begin(request, reader);
     try {
       return answer.get(within.toMillis(), TimeUnit.MILLISECONDS);
     } catch (TimeoutException late) {
@@ -311,6 +317,9 @@ public final class KubeClient implements AutoCloseable {
               .formatted(server, request.method(), request.uri().getPath(), within.toSeconds()),
           late);
     } catch (ExecutionException failed) {
+      if (closed) {
+        throw closed(failed.getCause());
+      }
       if (failed.getCause() instanceof ConnectException wordless) {
         // The JDK's client reports neither that nothing listens nor the address.
         throw new IOException("no connection to the API server at " + server, wordless);
@@ -321,6 +330,22 @@ public final class KubeClient implements AutoCloseable {
     } finally {
       answer.cancel(true);
     }
+  }
+
+  private <T> CompletableFuture<HttpResponse<T>> begin(
+      HttpRequest request, HttpResponse.BodyHandler<T> reader) throws IOException {
+    try {
+      return http().sendAsync(request, reader);
+    } catch (RejectedExecutionException closing) {
+      throw closed(closing);
+    }
+  }
+
+  private IOException closed(Throwable cause) {
+    return new IOException(
+        "no connection to the API server at %s: the client was closed by its owner, which stops or has a new one"
+            .formatted(server),
+        cause);
   }
 
   private static KubeException refusal(int code, String body, String request) {
@@ -342,6 +367,8 @@ public final class KubeClient implements AutoCloseable {
 
   @Override
   public synchronized void close() {
+    // Before the connections end, so that each request that ends with them says why.
+    closed = true;
     latest.http().shutdownNow();
     before.http().shutdownNow();
     ending.forEach(HttpClient::shutdownNow);

@@ -167,6 +167,27 @@ class KubeClientTest {
 
   @Test
   @Timeout(30)
+  @DisplayName("calls of a client that is closed say so, under way and afterwards")
+  void closed() throws Exception {
+    try (Silent server = new Silent(line -> "");
+        ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      KubeClient client = server.client(Duration.ofMinutes(1), Duration.ofMinutes(1));
+      Future<IOException> call =
+          threads.submit(() -> assertThrows(IOException.class, () -> client.find("/api/v1/a")));
+      Await.until("the call to reach the server", () -> !server.asked.isEmpty());
+
+      client.close();
+
+      IOException afterwards = assertThrows(IOException.class, () -> client.find("/api/v1/b"));
+      for (IOException each : List.of(call.get(), afterwards)) {
+        assertTrue(
+            each.getMessage().contains("the client was closed by its owner"), each::toString);
+      }
+    }
+  }
+
+  @Test
+  @Timeout(30)
   @DisplayName("a list is requested page by page")
   void pages() throws Exception {
     try (Silent server =

@@ -1,10 +1,10 @@
 package dev.polis.ctl.node;
 
 import dev.polis.ctl.session.CtlException;
+import dev.polis.ctl.session.CtlName;
 import dev.polis.ctl.session.CtlOptions;
 import dev.polis.ctl.session.ExitCode;
 import dev.polis.ctl.session.Session;
-import dev.polis.wire.api.Node;
 import dev.polis.wire.runtime.GetRuntimeRequest;
 import dev.polis.wire.runtime.RestartRequest;
 import dev.polis.wire.runtime.RuntimeGrpc;
@@ -52,28 +52,24 @@ final class NodeRestartCommand implements Callable<Integer> {
   @Parameters(
       arity = "0..1",
       paramLabel = "ID",
-      description = "the node; optional if there is only one")
+      description = "the node; if it is left out, the one that --endpoint or --state names")
   List<String> ids = List.of();
 
   @Override
   public Integer call() throws InterruptedException {
     CtlOptions.requireAtLeast(1, wait, "--wait");
     PrintWriter out = spec.commandLine().getOut();
-    Node chosen;
+    String address;
     String before;
-    long began;
     try (Session session = Session.open(node.ctl.options)) {
-      chosen = NodeCommand.single(session, ids);
-      RuntimeGrpc.RuntimeBlockingV2Stub stub = session.runtime(NodeCommand.address(chosen));
-      before =
-          session.call(() -> stub.getRuntime(GetRuntimeRequest.getDefaultInstance())).getInstance();
-      RestartRequest request = RestartRequest.newBuilder().setInstance(before).build();
-      session.call(() -> stub.restart(request));
-      began = System.nanoTime();
+      address =
+          ids.isEmpty() ? session.host() : NodeCommand.address(NodeCommand.single(session, ids));
+      before = replace(session, address);
     }
-    out.println("the process of " + chosen.getId() + " is replaced; children and mounts stay");
+    long began = System.nanoTime();
+    out.println("the process of the node at " + address + " is replaced; children and mounts stay");
     out.flush();
-    awaitOther(before, chosen, began + Duration.ofSeconds(wait).toNanos());
+    awaitOther(before, address, began + Duration.ofSeconds(wait).toNanos());
     out.printf(
         Locale.ROOT,
         "a new process answers after %.1f s%n",
@@ -81,14 +77,44 @@ final class NodeRestartCommand implements Callable<Integer> {
     return ExitCode.OK.code();
   }
 
+  /**
+   * Asks a node for a new process. The node's own listener decides who may, by the certificates of
+   * its cluster, so that neither curator nor etcd nor a volume is needed.
+   *
+   * @return the process that is replaced
+   */
+  private static String replace(Session session, String address) throws InterruptedException {
+    RuntimeGrpc.RuntimeBlockingV2Stub stub = session.runtime(address);
+    try {
+      String now =
+          session.call(() -> stub.getRuntime(GetRuntimeRequest.getDefaultInstance())).getInstance();
+      RestartRequest request = RestartRequest.newBuilder().setInstance(now).build();
+      session.call(() -> stub.restart(request));
+      return now;
+    } catch (CtlException away) {
+      String state = session.target().listenersNow().state();
+      boolean runsHere =
+          !state.isEmpty() && address.equals(session.host()) && session.target().isRunning();
+      if (away.exitCode() != ExitCode.UNREACHABLE || !runsHere) {
+        throw away;
+      }
+      throw new CtlException(
+          ExitCode.UNREACHABLE,
+          "%1$s; './polis down --state %2$s' and './polis up --state %2$s' make a new process too"
+              .formatted(away.getMessage(), CtlName.quoted(state)),
+          away);
+    }
+  }
+
   /** Asks until another process answers; one that is starting cannot. */
-  private void awaitOther(String before, Node chosen, long deadline) throws InterruptedException {
+  private void awaitOther(String before, String address, long deadline)
+      throws InterruptedException {
     String last = "it still answers with the old process";
     while (System.nanoTime() < deadline) {
       try (Session session = Session.open(node.ctl.options)) {
         String now =
             session
-                .runtime(NodeCommand.address(chosen))
+                .runtime(address)
                 .getRuntime(GetRuntimeRequest.getDefaultInstance())
                 .getInstance();
         if (!now.equals(before)) {
@@ -101,7 +127,7 @@ final class NodeRestartCommand implements Callable<Integer> {
     }
     throw new CtlException(
         ExitCode.UNREACHABLE,
-        "no new process of %s has answered within %d s (%s); look at the node's output, './polis up' starts it"
-            .formatted(chosen.getId(), wait, last));
+        "no new process of the node at %s has answered within %d s (%s); look at the node's output, './polis up' starts it"
+            .formatted(address, wait, last));
   }
 }

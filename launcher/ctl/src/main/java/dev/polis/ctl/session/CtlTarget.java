@@ -143,7 +143,7 @@ public record CtlTarget(
   }
 
   /** Returns whether the process of the node on this machine lives, whether it listens or not. */
-  boolean isRunning() {
+  public boolean isRunning() {
     return state()
         .map(directory -> NamedProcess.of(Root.at(directory).lock().path()) == NamedProcess.LIVES)
         .orElse(false);

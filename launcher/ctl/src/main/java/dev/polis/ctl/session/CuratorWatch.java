@@ -101,6 +101,8 @@ final class CuratorWatch implements AutoCloseable {
       context.cancel(null);
     } catch (InterruptedException over) {
       Thread.currentThread().interrupt();
+    } catch (CtlException unreadable) {
+      // A file of the node, perhaps for the interrupt that ends this thread; the call reads it too.
     }
   }
 
@@ -145,9 +147,15 @@ final class CuratorWatch implements AutoCloseable {
     return new CtlException(ExitCode.UNREACHABLE, sentence);
   }
 
+  /** Ends after its last call, which needs the threads of all channels: these end next. */
   @Override
   public void close() {
     thread.interrupt();
     context.cancel(null);
+    try {
+      thread.join();
+    } catch (InterruptedException hurried) {
+      Thread.currentThread().interrupt();
+    }
   }
 }

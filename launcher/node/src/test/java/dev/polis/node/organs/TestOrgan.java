@@ -21,9 +21,21 @@ public final class TestOrgan implements BundleActivator {
     BootReport report = report(context);
     switch (System.getProperty(name, "nothing")) {
       case "home" -> report.home("node-1 is HOME");
+      case "warn" -> {
+        System.err.println("a warning of a library");
+        report.home("node-1 is HOME");
+      }
+      case "noise" -> {
+        new IllegalStateException("noise of a library").printStackTrace();
+        throw new IllegalArgumentException("the ticket is too short: 3 bytes");
+      }
       case "throw" ->
           throw new IllegalStateException(
               "enrolment failed", new IllegalArgumentException("the ticket is too short: 3 bytes"));
+      case "NoClassDefFoundError" -> throw new NoClassDefFoundError("dev/polis/lost/Type");
+      case "ExceptionInInitializerError" ->
+          throw new ExceptionInInitializerError(new IllegalStateException("no such zone"));
+      case "StackOverflowError" -> throw new StackOverflowError(null);
       case "fatal" ->
           report.fatal(
               "cluster",

@@ -5,6 +5,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleContext;
 import org.osgi.framework.Constants;
@@ -38,9 +39,10 @@ final class ProviderHooks implements FindHook, EventListenerHook {
       String filter,
       boolean allServices,
       Collection<ServiceReference<?>> references) {
+    Optional<Bundle> seeker = seeker(context);
     references.removeIf(
         reference ->
-            hidden(reference, context.getBundle())
+            hidden(reference, seeker)
                 && followed(reference).stream()
                     .anyMatch(contract -> contract.equals(name) || names(filter, contract)));
   }
@@ -54,27 +56,44 @@ final class ProviderHooks implements FindHook, EventListenerHook {
     }
     listeners.forEach(
         (context, infos) -> {
-          if (hidden(reference, context.getBundle())) {
+          if (hidden(reference, seeker(context))) {
             infos.removeIf(
                 info -> followed.stream().anyMatch(contract -> names(info.getFilter(), contract)));
           }
         });
   }
 
-  /** The contracts of a service that are followed. */
+  /** Returns the contracts of a service that are followed; none if the service is gone. */
   private List<String> followed(ServiceReference<?> reference) {
+    if (reference.getBundle() == null) {
+      return List.of();
+    }
     return Arrays.stream((String[]) reference.getProperty(Constants.OBJECTCLASS))
         .filter(contract -> followers.stream().anyMatch(each -> each.follows(contract, reference)))
         .toList();
   }
 
-  private boolean hidden(ServiceReference<?> reference, Bundle seeker) {
+  /** Returns the bundle of a context; empty if it has stopped, which may happen at any moment. */
+  private static Optional<Bundle> seeker(BundleContext context) {
+    try {
+      return Optional.of(context.getBundle());
+    } catch (IllegalStateException stopped) {
+      return Optional.empty();
+    }
+  }
+
+  /** Tells whether a provider is hidden from a bundle; one that has stopped gets no provider. */
+  private boolean hidden(ServiceReference<?> reference, Optional<Bundle> seeker) {
     Bundle provider = reference.getBundle();
-    return seeker.getBundleId() != Constants.SYSTEM_BUNDLE_ID
-        && !seeker.equals(own)
-        && provider != null
+    return provider != null
         && !provider.equals(own)
-        && !provider.equals(seeker);
+        && seeker
+            .filter(
+                bundle ->
+                    bundle.getBundleId() == Constants.SYSTEM_BUNDLE_ID
+                        || bundle.equals(own)
+                        || bundle.equals(provider))
+            .isEmpty();
   }
 
   /** Returns whether a filter asks for a contract by its name. */

@@ -18,8 +18,11 @@ import java.lang.ref.WeakReference;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Hashtable;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -37,8 +40,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.osgi.framework.Bundle;
+import org.osgi.framework.BundleContext;
 import org.osgi.framework.ServiceEvent;
+import org.osgi.framework.ServiceReference;
 import org.osgi.framework.ServiceRegistration;
+import org.osgi.framework.hooks.service.EventListenerHook;
+import org.osgi.framework.hooks.service.FindHook;
+import org.osgi.framework.hooks.service.ListenerHook.ListenerInfo;
 
 /** Replaces providers of a contract in a real framework, while a user stays. */
 @Timeout(60)
@@ -106,6 +114,78 @@ final class FollowedServicesTest {
     one.unregister();
 
     assertEquals(List.of("registered dev.polis.handover.following"), events);
+  }
+
+  @Test
+  @DisplayName("a bundle that stops while it looks for a service finds no provider of the contract")
+  void theUserStopsMeanwhile() throws Exception {
+    TestFramework.provide(first, new TestShelf("a"));
+    BundleContext stopped = framework.user.getBundleContext();
+    List<ServiceReference<?>> found = new ArrayList<>(TestFramework.references(first));
+    assertTrue(providers(first).contains("shelves"));
+    framework.user.stop();
+
+    hook(FindHook.class).find(stopped, Shelf.class.getName(), null, false, found);
+
+    assertEquals(
+        List.of("dev.polis.following"),
+        found.stream().map(each -> each.getBundle().getSymbolicName()).toList());
+  }
+
+  @Test
+  @DisplayName("a listener that stops while an event is on its way shows no provider to the others")
+  void aListenerStopsMeanwhile() throws Exception {
+    ServiceReference<?> provider = TestFramework.provide(first, new TestShelf("a")).getReference();
+    Map<BundleContext, Collection<ListenerInfo>> listeners = new LinkedHashMap<>();
+    for (Bundle each : List.of(second, framework.user)) {
+      BundleContext context = each.getBundleContext();
+      listeners.put(context, new ArrayList<>(List.of(listener(context))));
+    }
+    second.stop();
+
+    hook(EventListenerHook.class)
+        .event(new ServiceEvent(ServiceEvent.REGISTERED, provider), listeners);
+
+    assertTrue(listeners.values().stream().allMatch(Collection::isEmpty), listeners::toString);
+  }
+
+  @Test
+  @DisplayName("an event of a provider that was uninstalled meanwhile is passed on")
+  void theProviderIsUninstalledMeanwhile() throws Exception {
+    ServiceReference<?> provider = TestFramework.provide(first, new TestShelf("a")).getReference();
+    BundleContext context = framework.user.getBundleContext();
+    Map<BundleContext, Collection<ListenerInfo>> listeners =
+        Map.of(context, new ArrayList<>(List.of(listener(context))));
+    first.uninstall();
+
+    hook(EventListenerHook.class)
+        .event(new ServiceEvent(ServiceEvent.UNREGISTERING, provider), listeners);
+
+    assertEquals(1, listeners.get(context).size());
+  }
+
+  private <T> T hook(Class<T> type) {
+    BundleContext system = framework.system().getBundleContext();
+    return system.getService(system.getServiceReference(type));
+  }
+
+  private static ListenerInfo listener(BundleContext context) {
+    return new ListenerInfo() {
+      @Override
+      public BundleContext getBundleContext() {
+        return context;
+      }
+
+      @Override
+      public String getFilter() {
+        return "(objectClass=" + Shelf.class.getName() + ")";
+      }
+
+      @Override
+      public boolean isRemoved() {
+        return false;
+      }
+    };
   }
 
   @Test
