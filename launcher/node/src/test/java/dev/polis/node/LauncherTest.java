@@ -75,7 +75,7 @@ class LauncherTest {
   }
 
   @Test
-  @DisplayName("A bundle that a swap replaces before its turn in the start is left out of the start")
+  @DisplayName("A bundle that a swap replaces before its turn in the start is left out of it")
   void replacedBeforeItsStart() throws Exception {
     try (LauncherProcess node =
         run("-Ddev.polis.cluster=home", "-Ddev.polis.storage=removes-kubernetes")) {

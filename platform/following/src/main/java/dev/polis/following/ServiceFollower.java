@@ -272,7 +272,7 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
     ProviderCalls before = gate.latest();
     present = null;
     List<ServiceReference<Object>> heirs = heirs();
-    // One that has given its state gets it back when the one that goes is deactivated, which is next.
+    // It gets its state back when the one that goes is deactivated, which is next.
     boolean waits = !heirs.isEmpty() && hasGiven(heirs.getFirst());
     if (!waits && heirs.stream().anyMatch(this::takeOver)) {
       retire(before);
@@ -289,8 +289,7 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
   /** Returns the providers that may get the calls, the predecessor of a swap first. */
   private List<ServiceReference<Object>> heirs() {
     Comparator<ServiceReference<Object>> order =
-        Comparator.comparing(
-            each -> swap != null && swap.predecessor.equals(each.getBundle()));
+        Comparator.comparing(each -> swap != null && swap.predecessor.equals(each.getBundle()));
     return providers.stream()
         .filter(each -> !activating.contains(each))
         .sorted(order.thenComparing(Comparator.naturalOrder()).reversed())

@@ -30,6 +30,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
@@ -527,22 +528,24 @@ final class FollowedServicesTest {
 
   @Test
   @DisplayName(
-      "a successor whose activation ends after its swap, when no other provider is left, is offered")
+      "a successor whose activation ends after its swap is offered if no other provider is left")
   void aSuccessorThatComesAfterItsSwap() throws Exception {
     ServiceRegistration<Shelf> one = TestFramework.provide(first, new TestShelf("a"));
     Shelf shelf = framework.shelf();
     ServiceSwap swap = framework.services().begin(first, second);
+    AtomicBoolean ended = new AtomicBoolean();
     TestFramework.activate(
         second,
         () -> {
-          Thread end =
-              Thread.ofVirtual()
-                  .start(
-                      () -> {
-                        one.unregister();
-                        swap.close();
-                      });
-          awaitEndOrWait(end);
+          if (ended.compareAndSet(false, true)) {
+            awaitEndOrWait(
+                Thread.ofVirtual()
+                    .start(
+                        () -> {
+                          one.unregister();
+                          swap.close();
+                        }));
+          }
           return new TestShelf("b");
         });
     assertEquals("b:x", framework.shelf().read("x"));
@@ -585,7 +588,8 @@ final class FollowedServicesTest {
   }
 
   @Test
-  @DisplayName("a successor that goes within its swap is followed by its predecessor, not by a third")
+  @DisplayName(
+      "a successor that goes within its swap is followed by its predecessor, not by a third")
   void aThirdProviderGetsNothing() throws Exception {
     TestFramework.provide(first, new TestShelf("a"));
     Shelf shelf = framework.shelf();

@@ -180,7 +180,7 @@ public final class StagedFiles {
     return folder.resolve(digest.hex() + PART);
   }
 
-  /** Deletes the oldest files, but not the newest one, whose time may be before that of the others. */
+  /** Deletes the oldest files, but not the newest one, whose time may be before the others'. */
   private void prune(Digest newest) throws IOException {
     Set<Digest> wanted = ClusterWants.read(store).anywhere();
     List<Path> files;

@@ -260,6 +260,7 @@ class SwapEngineFaultTest {
 
   @ParameterizedTest(name = "at {0}")
   @ValueSource(strings = {"begins", "switches", "ends"})
+  @Tag("full") // Each swap waits for the listener as long as for a bundle that does not stop.
   @DisplayName("A listener that does not return holds a swap up for a limited time")
   void aListenerHangs(String where) throws Exception {
     CountDownLatch never = new CountDownLatch(1);
