@@ -38,7 +38,7 @@ public final class HandOverComponent implements ServiceFactory<HandOvers> {
     this.table = HandOverTable.open(logs);
   }
 
-  /** Called by Declarative Services when all listeners that are there have been added. */
+  /** Declarative Services calls this after it has added all listeners that are there. */
   @Activate
   void offer(BundleContext context) {
     registration = context.registerService(HandOvers.class, this, new Hashtable<>());
@@ -49,13 +49,13 @@ public final class HandOverComponent implements ServiceFactory<HandOvers> {
     registration.unregister();
   }
 
-  /** Called by Declarative Services when a bundle wants to learn of hand-overs. */
+  /** Declarative Services calls this when a bundle wants to learn of hand-overs. */
   @Reference(cardinality = ReferenceCardinality.MULTIPLE, policy = ReferencePolicy.DYNAMIC)
   void addListener(HandOverListener listener) {
     table.add(listener);
   }
 
-  /** Called by Declarative Services when the bundle goes. */
+  /** Declarative Services calls this when the bundle goes. */
   void removeListener(HandOverListener listener) {
     table.remove(listener);
   }
