@@ -43,8 +43,8 @@
  * back to the instance it came from, or is closed if that one has left. A second instance that has
  * not started after {@link dev.polis.handover.SwapDeadline#START} loses the state, and is asked to
  * give what it has when it starts all the same: an instance in a loop keeps no organ from working.
- * If the first instance leaves by itself before it is asked,
- * there is no predecessor, and the second one begins as if it were alone.
+ * If the first instance leaves by itself before it is asked, there is no predecessor, and the
+ * second one begins as if it were alone.
  *
  * <p>No lock of this package is held while an instance is called, and instances are called on
  * threads of their own. So a hand-over may happen while Declarative Services activate or deactivate

@@ -210,14 +210,12 @@ class SwapCrashIT {
 
   @ParameterizedTest(name = "one that {0}")
   @ValueSource(strings = {"starts-slowly", "never-healthy"})
-  @DisplayName(
-      "a node that is asked to stop during a swap takes it back first, and stops in order")
+  @DisplayName("a node that is asked to stop during a swap takes it back first, and stops in order")
   void stoppedInASwap(String behaviour) throws Exception {
     String before = victim.running(FaultyPlugins.NAME);
     Path file = victim.plugins.version(victim.nextVersion(), behaviour);
     CompletableFuture<Finished> swap =
-        CompletableFuture.supplyAsync(
-            () -> victim.node.ctl("plugin", "swap", file.toString()));
+        CompletableFuture.supplyAsync(() -> victim.node.ctl("plugin", "swap", file.toString()));
     String stage = behaviour.equals("starts-slowly") ? "starting" : "gate beside";
     Path journal = victim.node.state().resolve("plugins/swap");
     Await.until(

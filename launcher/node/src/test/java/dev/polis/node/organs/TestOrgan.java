@@ -40,8 +40,7 @@ public final class TestOrgan implements BundleActivator, ServiceFactory<Object> 
         wait.detail("1 of 3 members answers");
       }
       case "swaps" ->
-          context.registerService(
-              "dev.polis.plugins.local.LocalPlugins", this, new Hashtable<>());
+          context.registerService("dev.polis.plugins.local.LocalPlugins", this, new Hashtable<>());
       case "removes-kubernetes" -> {
         for (Bundle each : context.getBundles()) {
           if (each.getSymbolicName().equals("dev.polis.kubernetes")) {

@@ -18,7 +18,9 @@ import org.osgi.service.component.annotations.ReferenceCardinality;
 import org.osgi.service.component.annotations.ReferencePolicy;
 
 /** Offers the node's one table of hand-overs, to each bundle for itself. */
-@Component(service = {}, immediate = true)
+@Component(
+    service = {},
+    immediate = true)
 @Capability(
     namespace = "osgi.service",
     attribute = "objectClass:List<String>=\"dev.polis.handover.HandOvers\"",

@@ -481,8 +481,7 @@ class SwapEngineFaultTest {
   private List<String> files() throws Exception {
     try (Stream<Path> stored = Files.walk(folder.resolve("plugins"));
         Stream<Path> cached = Files.list(folder.resolve("cache"))) {
-      return Stream.concat(
-              stored.filter(each -> !each.getParent().endsWith("generations")), cached)
+      return Stream.concat(stored.filter(each -> !each.getParent().endsWith("generations")), cached)
           .map(each -> folder.relativize(each).toString().replaceAll("bundle[0-9]+$", "bundle"))
           .sorted()
           .toList();
