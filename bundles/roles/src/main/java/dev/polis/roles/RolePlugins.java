@@ -97,8 +97,6 @@ final class RolePlugins {
   /** Takes the runs of another instance, or begins with none. */
   private void adopt(OrganState taken) {
     Optional<Subtree> place = taken.find(PLACE, Subtree.class);
-    place.ifPresent(given -> given.moveTo(organ));
-    parent = place.orElseGet(() -> organ.subtree("plugins"));
     Map<RoleName, Subtree> runs = map(taken, SUBTREES);
     Map<RoleName, RolePlugin> plugins = map(taken, PLUGINS);
     Map<RoleName, Integer> rankings = map(taken, RANKINGS);
@@ -113,6 +111,9 @@ final class RolePlugins {
           started.put(role, new Started(offers.get(plugin), subtree));
         });
     wanted = Set.copyOf(runs.keySet());
+    // Last: a state that cannot be read moves no run into a subtree that is closed for that.
+    place.ifPresent(given -> given.moveTo(organ));
+    parent = place.orElseGet(() -> organ.subtree("plugins"));
     publish();
   }
 

@@ -76,21 +76,22 @@ final class RoleService implements LocalRoleServer, OrganInstance {
    * Runs of another instance, whose state was taken, keep running.
    */
   RoleService(RoleSettings settings, Parts parts, OrganState taken) {
+    SortedSet<RoleName> ran = running(taken);
+    taken.find(WANTED, LocalRoles.class).ifPresent(roles::set);
     this.settings = settings;
     this.parts = parts;
     this.subtree = parts.supervisor().organ("roles");
     this.log = parts.logs().log(subtree.dn());
-    this.health = parts.health().organ("roles", subtree.dn());
     this.report = NodeReport.of(settings.curatorPort(), wire(parts.version()));
-    this.plugins = new RolePlugins(subtree, log, parts.boot()::stopReason, taken);
-    taken.find(WANTED, LocalRoles.class).ifPresent(roles::set);
+    this.plugins = plugins(taken);
+    this.health = parts.health().organ("roles", subtree.dn());
     this.running =
         new RunningRoles(
             plugins.subtrees(),
             parts.supervisor().runnables(),
             parts.health().all(),
             parts.consensus().status(),
-            running(taken));
+            ran);
     RoleHealth roleHealth =
         new RoleHealth(parts.health(), roles, plugins.subtrees(), parts.consensus().status());
     subtree.run("remembered", this::publishRemembered);
@@ -98,6 +99,16 @@ final class RoleService implements LocalRoleServer, OrganInstance {
     subtree.run("running", running::run);
     subtree.run("health", roleHealth::run);
     subtree.run("server", this::serve);
+  }
+
+  /** Takes the runs of another instance, or leaves nothing behind. */
+  private RolePlugins plugins(OrganState taken) {
+    try {
+      return new RolePlugins(subtree, log, parts.boot()::stopReason, taken);
+    } catch (RuntimeException unreadable) {
+      subtree.close(StopReason.CODE_REPLACED);
+      throw unreadable;
+    }
   }
 
   @SuppressWarnings("unchecked") // what give() has put there

@@ -3,6 +3,7 @@ package dev.polis.roles;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.ByteString;
@@ -28,6 +29,7 @@ import dev.polis.base.values.Value;
 import dev.polis.files.FilePlacement;
 import dev.polis.files.layout.Root;
 import dev.polis.fixtures.Await;
+import dev.polis.handover.HandOverException;
 import dev.polis.handover.HandOverTable;
 import dev.polis.handover.HandOvers;
 import dev.polis.handover.OrganState;
@@ -69,6 +71,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.osgi.framework.Constants;
 
 class RoleServiceTest {
@@ -512,6 +516,23 @@ class RoleServiceTest {
       two.retire(two.first);
       assertEquals(List.of("begins", "ends: CODE_REPLACED"), update.events());
     }
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"run-of-role", "running-roles"})
+  @DisplayName("an instance that cannot read the state it takes leaves nothing behind")
+  void aStateThatCannotBeRead(String name) {
+    OrganState other = OrganState.NONE.with(name, "another type");
+    MutableValue<DataStatus> data = new MutableValue<>(MOUNTED);
+    ClusterManager cluster = Fake.of(ClusterManager.class);
+
+    assertThrows(HandOverException.class, () -> service(1, table, data, cluster, other));
+
+    assertTrue(
+        tree.runnables().peek().orElseThrow().stream()
+            .noneMatch(each -> each.dn().startsWith("root.roles")));
+    assertTrue(
+        table.all().peek().orElseThrow().stream().noneMatch(each -> each.name().equals("roles")));
   }
 
   @Test

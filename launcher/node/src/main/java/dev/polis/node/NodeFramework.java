@@ -2,6 +2,7 @@ package dev.polis.node;
 
 import dev.polis.base.boot.BootReport;
 import dev.polis.base.boot.Wait;
+import dev.polis.plugins.local.LocalPlugins;
 import dev.polis.plugins.plan.BootPlan;
 import dev.polis.plugins.plan.BundleManifest;
 import java.io.IOException;
@@ -20,6 +21,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 import org.apache.felix.framework.Felix;
 import org.apache.felix.framework.Logger;
 import org.osgi.framework.Bundle;
@@ -178,6 +180,10 @@ final class NodeFramework {
   }
 
   private static Bundle start(Bundle bundle) throws BundleException {
+    if (bundle.getState() == Bundle.UNINSTALLED) {
+      // A swap has replaced it meanwhile, and has started its successor.
+      return bundle;
+    }
     try {
       bundle.start();
       return bundle;
@@ -212,8 +218,10 @@ final class NodeFramework {
   }
 
   /**
-   * Stops all bundles in reverse order of their start, then the framework. A bundle that fails to
-   * stop is reported and does not keep the others from stopping.
+   * Stops all bundles in reverse order of their start, then the framework. The bundle that replaces
+   * others stops first: a swap that is under way is taken back while its organs can be started and
+   * stopped, and starts none afterwards. A bundle that fails to stop is reported and does not keep
+   * the others from stopping.
    *
    * @param progress opens a wait for each bundle
    * @param complaints receives a line for each bundle that failed to stop
@@ -254,13 +262,22 @@ final class NodeFramework {
       }
     }
     order.sort(
-        Comparator.comparingInt(
-                (Bundle bundle) -> {
+        Comparator.comparing(NodeFramework::replacesOthers)
+            .thenComparingInt(
+                bundle -> {
                   int place = planned.indexOf(bundle.getSymbolicName());
                   return place < 0 ? planned.size() : place;
                 })
             .reversed());
     return order;
+  }
+
+  private static boolean replacesOthers(Bundle bundle) {
+    ServiceReference<?>[] services = bundle.getRegisteredServices(); // null if there are none
+    return services != null
+        && Stream.of(services)
+            .map(each -> (String[]) each.getProperty(Constants.OBJECTCLASS))
+            .anyMatch(each -> List.of(each).contains(LocalPlugins.class.getName()));
   }
 
   private Bundle bundle(BundleManifest manifest) {

@@ -59,6 +59,35 @@ class LauncherTest {
   }
 
   @Test
+  @DisplayName("The bundle that replaces others stops before them, wherever it has started")
+  void swapsEndFirst() throws Exception {
+    try (LauncherProcess node = run("-Ddev.polis.kubernetes=home", "-Ddev.polis.storage=swaps")) {
+      node.await("HOME after");
+
+      node.terminate();
+
+      assertEquals(Exit.OK, node.exit());
+      assertEquals(
+          List.of(
+              "STOPPED dev.polis.storage PROCESS_RESTART",
+              "STOPPED dev.polis.kubernetes PROCESS_RESTART",
+              "STOPPED dev.polis.cluster PROCESS_RESTART"),
+          organLines(node).stream().filter(line -> line.startsWith("STOPPED")).toList());
+    }
+  }
+
+  @Test
+  @DisplayName("A bundle that a swap replaces before its turn in the start is left out of it")
+  void replacedBeforeItsStart() throws Exception {
+    try (LauncherProcess node =
+        run("-Ddev.polis.cluster=home", "-Ddev.polis.storage=removes-kubernetes")) {
+      node.await("HOME after");
+      node.terminate();
+      assertEquals(Exit.OK, node.exit(), node.seen()::toString);
+    }
+  }
+
+  @Test
   @DisplayName("SIGHUP, the end of the terminal, stops a node as SIGTERM does, and is named")
   void hangUpIsRestart() throws Exception {
     try (LauncherProcess node = run("-Ddev.polis.kubernetes=home")) {
@@ -316,19 +345,22 @@ class LauncherTest {
   }
 
   private void refused(String words, String... arguments) throws Exception {
-    try (LauncherProcess node = run("-Dnone", arguments)) {
+    try (LauncherProcess node = run(arguments)) {
       assertEquals(Exit.REFUSED, node.exit(), node.seen()::toString);
       assertTrue(node.seen().getLast().contains(words), node.seen()::toString);
       assertEquals(List.of(), organLines(node));
     }
   }
 
-  private LauncherProcess run(String property, String... more) throws Exception {
+  /** Starts a node; of the options, those that begin with -D are properties of its JVM. */
+  private LauncherProcess run(String... options) throws Exception {
+    List<String> properties =
+        new ArrayList<>(List.of("-Dpolis.distribution=" + distribution.folder()));
     List<String> arguments = new ArrayList<>(List.of("run", "--state", state.toString()));
-    arguments.addAll(List.of(more));
-    return new LauncherProcess(
-        List.of("-Dpolis.distribution=" + distribution.folder(), property),
-        arguments.toArray(String[]::new));
+    for (String option : options) {
+      (option.startsWith("-D") ? properties : arguments).add(option);
+    }
+    return new LauncherProcess(properties, arguments.toArray(String[]::new));
   }
 
   private static List<String> organLines(LauncherProcess node) {

@@ -5,10 +5,15 @@ import dev.polis.logtree.LogTree;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
@@ -28,6 +33,7 @@ public final class HandOverTable implements HandOvers {
 
   private final Log log;
   private final Duration patience;
+  private final Duration activation;
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
   // Guarded by lock. A line stays for ever: there are as many as organs, and waiters keep theirs.
@@ -39,22 +45,28 @@ public final class HandOverTable implements HandOvers {
     final List<Seat<?>> seats = new ArrayList<>();
     Seat<?> incumbent; // null while no instance is in charge
     boolean changing;
-    int closing; // instances that have left and are not closed
+    final Set<Seat<?>> closing = new HashSet<>(); // have left with their state, and are not closed
   }
 
-  private HandOverTable(Log log, Duration patience) {
+  private HandOverTable(Log log, Duration patience, Duration activation) {
     this.log = log;
     this.patience = patience;
+    this.activation = activation;
   }
 
   /** Opens a table; nothing needs to be closed. */
   public static HandOverTable open(LogTree logs) {
-    return open(logs, PATIENCE);
+    return open(logs, PATIENCE, SwapDeadline.START.limit());
   }
 
-  /** Opens a table whose instances have another time than {@link #PATIENCE}. */
-  static HandOverTable open(LogTree logs, Duration patience) {
-    return new HandOverTable(logs.log("handover"), patience);
+  /**
+   * Opens a table with other times.
+   *
+   * @param patience instead of {@link #PATIENCE}
+   * @param activation how long an instance may take to start while there is another
+   */
+  static HandOverTable open(LogTree logs, Duration patience, Duration activation) {
+    return new HandOverTable(logs.log("handover"), patience, activation);
   }
 
   /** Notifies a listener of each hand-over from now on. */
@@ -71,7 +83,7 @@ public final class HandOverTable implements HandOvers {
     for (HandOverListener listener : listeners) {
       try {
         event.accept(listener);
-      } catch (RuntimeException failed) {
+      } catch (RuntimeException | Error failed) {
         log.error("%s failed: %s", listener.getClass().getName(), failed, failed);
       }
     }
@@ -81,27 +93,32 @@ public final class HandOverTable implements HandOvers {
   public <I extends OrganInstance, E extends Exception> Membership<I> join(
       String organ, Starter<I, E> starter) throws E {
     beginChange(organ);
+    Handing handing = new Handing(organ, incumbent(organ).orElse(null));
     try {
-      return start(organ, starter);
+      handing.begin();
+      return start(handing, starter);
+    } catch (Throwable failure) {
+      handing.end();
+      handing.giveBack("the new instance failed: " + failure);
+      throw failure;
     } finally {
-      endChange(organ);
+      handing.endChange();
     }
   }
 
   private <I extends OrganInstance, E extends Exception> Seat<I> start(
-      String organ, Starter<I, E> starter) throws E {
-    Handing handing = new Handing(organ, incumbent(organ).orElse(null));
-    try {
-      I instance = starter.start(handing);
-      Seat<I> seat = new Seat<>(organ, instance);
-      enter(seat);
-      handing.over = true;
-      return seat;
-    } catch (Throwable failure) {
-      handing.over = true;
-      handing.giveBack(failure);
-      throw failure;
+      Handing handing, Starter<I, E> starter) throws E {
+    I instance = starter.start(handing);
+    Seat<I> seat = new Seat<>(handing.organ, instance);
+    if (!handing.end()) {
+      // Its state is elsewhere: it must decide nothing, and what it gives is known there.
+      seat.give();
+      throw new HandOverException(
+          "the new instance of %s took longer than %d s to start, and its state went back"
+              .formatted(handing.organ, activation.toSeconds()));
     }
+    enter(seat);
+    return seat;
   }
 
   // ---- who is in charge
@@ -205,12 +222,12 @@ public final class HandOverTable implements HandOvers {
     }
   }
 
-  /** Waits for those that have left: until it is closed, an instance still decides. */
+  /** Waits for those that have left with their state: until closed, an instance still decides. */
   private void awaitClosed(String organ) {
     lock.lock();
     try {
       Line line = lines.get(organ);
-      if (!await(() -> line.closing == 0, TURN)) {
+      if (!await(line.closing::isEmpty, TURN)) {
         throw new HandOverException(
             "the instance of %s before this one is still closing after %d s; start this one when it is closed"
                 .formatted(organ, TURN.toSeconds()));
@@ -226,12 +243,58 @@ public final class HandOverTable implements HandOvers {
   private final class Handing implements Predecessor {
     private final String organ;
     private final Seat<?> giver; // null if there is none
+    private final CountDownLatch ended = new CountDownLatch(1);
     private OrganState taken; // null until it is taken
-    private boolean over;
+    private final AtomicReference<OrganState> owed = new AtomicReference<>(); // to be given back
+    private boolean over; // guarded by this
+    private boolean overdue; // guarded by this
 
     Handing(String organ, Seat<?> giver) {
       this.organ = organ;
       this.giver = giver;
+    }
+
+    /** Begins the start, whose time is limited if another instance waits for its end. */
+    void begin() {
+      if (giver != null) {
+        Thread.ofVirtual().name("hand-over of " + organ).start(this::watch);
+      }
+    }
+
+    /** Ends the start; returns false if its time was over before. */
+    synchronized boolean end() {
+      over = true;
+      ended.countDown();
+      return !overdue;
+    }
+
+    /** Lets others change the organ, unless they may since the time of this start was over. */
+    synchronized void endChange() {
+      if (!overdue) {
+        HandOverTable.this.endChange(organ);
+      }
+    }
+
+    /** Gives the state back, and the organ free, when the time of the start is over. */
+    private void watch() {
+      try {
+        if (ended.await(activation.toNanos(), TimeUnit.NANOSECONDS)) {
+          return;
+        }
+      } catch (InterruptedException never) {
+        throw new IllegalStateException("this thread is known to no other", never);
+      }
+      synchronized (this) {
+        if (over) {
+          return;
+        }
+        overdue = true;
+      }
+      try {
+        giveBack("the new instance has not started within %d s".formatted(activation.toSeconds()));
+      } finally {
+        HandOverTable.this.endChange(organ);
+      }
     }
 
     @Override
@@ -259,6 +322,7 @@ public final class HandOverTable implements HandOvers {
       try {
         announce(listener -> listener.gives(organ));
         taken = giver.give();
+        owed.set(taken);
       } finally {
         endAsking(giver, taken != null);
         if (taken == null) {
@@ -271,34 +335,27 @@ public final class HandOverTable implements HandOvers {
       return taken;
     }
 
-    private void requireStarting() {
-      if (over) {
+    private synchronized void requireStarting() {
+      if (over || overdue) {
         throw new HandOverException(
             "%s asks for its predecessor's state after its start; ask while starting"
                 .formatted(organ));
       }
     }
 
-    /**
-     * Gives the state back to the predecessor, which continues; if it has left, closes the state.
-     */
-    void giveBack(Throwable failure) {
-      if (taken == null) {
+    /** Gives the state back to the predecessor, which continues. */
+    void giveBack(String why) {
+      OrganState back = owed.getAndSet(null); // null if none was taken, or it went back before
+      if (back == null) {
         return;
       }
-      log.warning("%s: the new instance failed and its state goes back: %s", organ, failure);
-      if (beginAsking(giver)) {
-        try {
-          giver.prepare();
-          giver.resume(taken);
-        } finally {
-          endAsking(giver, false);
-        }
-        announce(listener -> listener.resumes(organ));
-      } else {
-        log.error("%s: no instance is left to take the state back; it is given up", organ);
-        taken.close(trouble -> log.warning("%s: %s", organ, trouble));
-      }
+      log.warning("%s: its state goes back: %s", organ, why);
+      giver.continueWith(
+          back,
+          () -> {
+            giver.prepare();
+            giver.resume(back);
+          });
     }
   }
 
@@ -315,7 +372,7 @@ public final class HandOverTable implements HandOvers {
       }
       close.run();
     } finally {
-      endClosing(seat.organ);
+      endClosing(seat);
     }
   }
 
@@ -328,10 +385,11 @@ public final class HandOverTable implements HandOvers {
     }
   }
 
-  private void endClosing(String organ) {
+  /** Notes that an instance decides nothing any more: it is closed, or its state is elsewhere. */
+  private void endClosing(Seat<?> seat) {
     lock.lock();
     try {
-      lines.get(organ).closing--;
+      lines.get(seat.organ).closing.remove(seat);
       changed.signalAll();
     } finally {
       lock.unlock();
@@ -364,13 +422,15 @@ public final class HandOverTable implements HandOvers {
     lock.lock();
     try {
       Line line = lines.get(seat.organ);
-      if (!await(() -> !line.changing || (!seat.busy && !returnsState(line, seat)), TURN)) {
+      if (!await(() -> !seat.busy && !(line.changing && returnsState(line, seat)), TURN)) {
         log.error("%s: an instance leaves during a hand-over; it does not wait", seat.organ);
       }
       if (!line.seats.remove(seat)) {
         return new Withdrawal.Repeated();
       }
-      line.closing++;
+      if (!seat.gave) {
+        line.closing.add(seat);
+      }
       changed.signalAll();
       return line.incumbent == seat ? succeed(line) : new Withdrawal.Plain();
     } finally {
@@ -398,6 +458,7 @@ public final class HandOverTable implements HandOvers {
     OrganState state = OrganState.NONE;
     try {
       state = from.give();
+      endClosing(from);
     } catch (HandOverException failed) {
       log.error("%s: it starts without state: %s", from.organ, failed.getMessage());
     }
@@ -442,8 +503,9 @@ public final class HandOverTable implements HandOvers {
                 OrganState given = instance.give();
                 try {
                   given.requireForeignTypes(organ, instance);
-                } catch (HandOverException unusable) {
-                  goOn(given);
+                } catch (Throwable unusable) {
+                  // Whatever a value does when it is looked at: this instance has stopped deciding.
+                  keep(given);
                   throw unusable;
                 }
                 return given;
@@ -454,12 +516,32 @@ public final class HandOverTable implements HandOvers {
 
     private void tooLate(OrganState state) {
       log.warning("%s: the state was given too late; the instance keeps it and continues", organ);
-      goOn(state);
+      keep(state);
     }
 
-    private void goOn(OrganState state) {
-      instance.prepare();
-      instance.resume(state);
+    /** Returns the state to the instance that gave it, on the thread that it was given on. */
+    private void keep(OrganState state) {
+      continueWith(
+          state,
+          () -> {
+            instance.prepare();
+            instance.resume(state);
+          });
+    }
+
+    /** Lets the instance decide again; if it has left, closes the state. */
+    void continueWith(OrganState state, Runnable resume) {
+      if (!beginAsking(this)) {
+        log.error("%s: no instance is left to take the state back; it is given up", organ);
+        state.close(trouble -> log.warning("%s: %s", organ, trouble));
+        return;
+      }
+      try {
+        resume.run();
+      } finally {
+        endAsking(this, false);
+      }
+      announce(listener -> listener.resumes(organ));
     }
 
     void prepare() {
@@ -470,22 +552,29 @@ public final class HandOverTable implements HandOvers {
       tolerate(InstanceCall.Request.RESUME, () -> instance.resume(state));
     }
 
-    /** Calls an instance that must continue even if the call fails: failures are logged. */
+    /**
+     * Calls an instance that must continue even if the call fails: failures are logged. An instance
+     * that is still busy with an earlier call gets this one after it, however long that takes.
+     */
     private void tolerate(InstanceCall.Request request, Runnable step) {
+      InstanceCall before = last;
+      last =
+          new InstanceCall(
+              organ,
+              request,
+              () -> {
+                before.awaitEnd();
+                step.run();
+                return OrganState.NONE;
+              });
       try {
-        call(
-                request,
-                () -> {
-                  step.run();
-                  return OrganState.NONE;
-                })
-            .within(patience);
+        last.within(patience);
       } catch (HandOverException failed) {
         log.error("%s: %s", organ, failed.getMessage(), failed);
       }
     }
 
-    /** Prepares a call; an instance is called by one thread at a time. */
+    /** Prepares a call, unless the instance is busy: it is called by one thread at a time. */
     private InstanceCall call(InstanceCall.Request request, InstanceCall.Step step) {
       if (last.isRunning()) {
         throw new HandOverException(

@@ -65,6 +65,14 @@ final class InstanceCall {
     return running != null && running.isAlive();
   }
 
+  /** Waits for the end of this call; an interrupt is meant for the caller's own work, and lost. */
+  void awaitEnd() {
+    while (isRunning()) {
+      join(thread, AFTER_INTERRUPT);
+      Thread.interrupted();
+    }
+  }
+
   @Override
   public String toString() {
     return "it has to " + request.words;

@@ -14,7 +14,7 @@
  *        ├── leave(close) ─────────────────▶│  the hand-over is final           │
  *        ×                                                                      ▼
  *
- *   If the second one throws while it starts, or leaves before the first one has:
+ *   If the second one throws while it starts, leaves before the first one has, or its bundle ends:
  *        │◀──── prepare(), resume(state) ───┤◀── throws, or leave(): give() ─────┤
  *        ▼  decides again                                                       ×
  * </pre>
@@ -40,8 +40,11 @@
  * <p>Deadlines: a predecessor has {@link dev.polis.handover.HandOvers#PATIENCE} to drain. If it
  * takes longer or throws, it continues, and the second instance fails to start with a {@link
  * dev.polis.handover.HandOverException} that says so. A state that comes later all the same goes
- * back to the instance it came from. If the first instance leaves by itself before it is asked,
- * there is no predecessor, and the second one begins as if it were alone.
+ * back to the instance it came from, or is closed if that one has left. A second instance that has
+ * not started after {@link dev.polis.handover.SwapDeadline#START} loses the state, and is asked to
+ * give what it has when it starts all the same: an instance in a loop keeps no organ from working.
+ * If the first instance leaves by itself before it is asked, there is no predecessor, and the
+ * second one begins as if it were alone.
  *
  * <p>No lock of this package is held while an instance is called, and instances are called on
  * threads of their own. So a hand-over may happen while Declarative Services activate or deactivate

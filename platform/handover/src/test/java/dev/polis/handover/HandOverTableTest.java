@@ -10,29 +10,39 @@ import dev.polis.fixtures.Await;
 import dev.polis.fixtures.TestThreads;
 import dev.polis.logtree.LogTree;
 import java.time.Duration;
+import java.util.AbstractList;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.ConcurrentModificationException;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Future;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class HandOverTableTest {
 
   private static final Duration SOON = Duration.ofSeconds(15);
 
-  private final HandOverTable table = HandOverTable.open(LogTree.create(), SOON);
+  private final HandOverTable table = HandOverTable.open(LogTree.create(), SOON, SOON);
 
   /** A table for instances that hang: each call to them may take at most 200 ms. */
   private final HandOverTable hurried =
-      HandOverTable.open(LogTree.create(), Duration.ofMillis(200));
+      HandOverTable.open(LogTree.create(), Duration.ofMillis(200), SOON);
 
   private final List<String> calls = Collections.synchronizedList(new ArrayList<>());
 
@@ -74,7 +84,12 @@ class HandOverTableTest {
   }
 
   private HandOvers.Membership<Counter> join(HandOverTable in, String name) {
-    return in.join("organ", predecessor -> new Counter(name, predecessor.take()));
+    return join(in, state -> new Counter(name, state));
+  }
+
+  private static HandOvers.Membership<Counter> join(
+      HandOverTable in, Function<OrganState, Counter> start) {
+    return in.join("organ", predecessor -> start.apply(predecessor.take()));
   }
 
   @Test
@@ -463,6 +478,212 @@ class HandOverTableTest {
                 }));
     leaving.awaitLeft();
     assertEquals(List.of("leaving resumes count", "leaving is closed"), calls);
+  }
+
+  /** Returns states whose values fail when they are looked at. */
+  static Stream<Arguments> statesThatFail() {
+    List<?> deep = List.of();
+    for (int level = 0; level < 100_000; level++) {
+      deep = List.of(deep);
+    }
+    List<String> changing =
+        new AbstractList<>() {
+          @Override
+          public String get(int index) {
+            throw new ConcurrentModificationException("injected");
+          }
+
+          @Override
+          public int size() {
+            return 1;
+          }
+        };
+    return Stream.of(
+        Arguments.of("lists in lists without end", OrganState.NONE.with("value", deep)),
+        Arguments.of("a list that changes meanwhile", OrganState.NONE.with("value", changing)));
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @MethodSource("statesThatFail")
+  @DisplayName("an instance whose state fails when it is looked at decides again")
+  void aStateThatFails(String what, OrganState given) {
+    join(
+        table,
+        state ->
+            new Counter("first", state) {
+              @Override
+              public OrganState give() {
+                return given;
+              }
+            });
+    assertThrows(HandOverException.class, () -> join("second"));
+    assertEquals(List.of("first prepares", "first resumes value"), calls);
+  }
+
+  @Test
+  @DisplayName("a state that is given too late by an instance that has left resumes nothing")
+  void aLateStateOfOneThatHasLeft() throws Exception {
+    CountDownLatch released = new CountDownLatch(1);
+    AtomicBoolean closed = new AtomicBoolean();
+    HandOvers.Membership<Counter> first =
+        join(hurried, state -> new Deaf("first", state, released, closed));
+    assertThrows(HandOverException.class, () -> join(hurried, "second"));
+    leave(first);
+    released.countDown();
+    Await.until(SOON, "the late state to be closed", closed::get);
+    assertEquals(List.of(), calls);
+  }
+
+  @Test
+  @DisplayName("an instance that leaves and gives its state back too late does not decide again")
+  void aStateThatComesBackTooLate() throws Exception {
+    CountDownLatch released = new CountDownLatch(1);
+    AtomicBoolean closed = new AtomicBoolean();
+    join(hurried, "first");
+    HandOvers.Membership<Counter> second =
+        join(hurried, state -> new Deaf("second", state, released, closed));
+    leave(second);
+    released.countDown();
+    Await.until(SOON, "the late state to be closed", closed::get);
+    assertEquals(List.of("first gives", "first prepares", "first resumes nothing"), calls);
+  }
+
+  /** Gives a socket as its state when it is released, whatever interrupts it. */
+  private final class Deaf extends Counter {
+    private final CountDownLatch released;
+    private final AtomicBoolean closed;
+
+    Deaf(String name, OrganState state, CountDownLatch released, AtomicBoolean closed) {
+      super(name, state);
+      this.released = released;
+      this.closed = closed;
+    }
+
+    @Override
+    public OrganState give() {
+      awaitDeaf(released);
+      return OrganState.NONE.with("socket", new Socket(closed));
+    }
+  }
+
+  private static void awaitDeaf(CountDownLatch latch) {
+    while (latch.getCount() > 0) {
+      try {
+        latch.await();
+      } catch (InterruptedException ignored) {
+        // The instance of this test is one that does not listen.
+        continue;
+      }
+    }
+  }
+
+  @Test
+  @DisplayName("an instance that prepares too long gets its state when it has prepared")
+  void aPreparationThatTakesTooLong() throws Exception {
+    CountDownLatch released = new CountDownLatch(1);
+    HandOvers.Membership<Counter> first =
+        join(
+            hurried,
+            state ->
+                new Counter("first", state) {
+                  @Override
+                  public void prepare() {
+                    awaitDeaf(released);
+                    super.prepare();
+                  }
+                });
+    first.instance().count = 7;
+    HandOvers.Membership<Counter> second = join(hurried, "second");
+    second.instance().count = 9;
+    leave(second);
+    released.countDown();
+    Await.until(SOON, "the first to decide again", () -> first.instance().count == 9);
+    assertEquals("first resumes count", calls.getLast());
+  }
+
+  @Test
+  @DisplayName("an instance that leaves is closed although a listener fails with an error")
+  void aListenerFails() {
+    table.add(
+        new HandOverListener() {
+          @Override
+          public void gives(String organ) {
+            throw new NoClassDefFoundError("injected");
+          }
+
+          @Override
+          public void resumes(String organ) {
+            throw new NoClassDefFoundError("injected");
+          }
+        });
+    HandOvers.Membership<Counter> first = join("first");
+    HandOvers.Membership<Counter> second = join("second");
+    second.leave(() -> calls.add("second is closed"));
+    assertEquals("second is closed", calls.getLast());
+    leave(first);
+  }
+
+  @Test
+  @DisplayName("a state goes back from an instance that hangs in its start, and others may follow")
+  void aStartThatHangs() throws Exception {
+    HandOverTable brief = HandOverTable.open(LogTree.create(), SOON, Duration.ofMillis(100));
+    CountDownLatch released = new CountDownLatch(1);
+    HandOvers.Membership<Counter> first = join(brief, "first");
+    first.instance().count = 7;
+    FutureTask<String> hanging =
+        new FutureTask<>(
+            () ->
+                assertThrows(
+                        HandOverException.class,
+                        () ->
+                            join(
+                                brief,
+                                state -> {
+                                  awaitDeaf(released);
+                                  return new Counter("second", state);
+                                }))
+                    .getMessage());
+    Thread.ofVirtual().start(hanging);
+    Await.until(SOON, "the first to decide again", () -> calls.contains("first resumes count"));
+
+    HandOvers.Membership<Counter> third = join(brief, "third");
+    assertEquals(7, third.instance().count);
+    calls.clear();
+    released.countDown();
+    String refusal = hanging.get(SOON.toSeconds(), TimeUnit.SECONDS);
+    assertTrue(refusal.contains("its state went back"), refusal);
+    assertEquals(List.of("second gives"), calls, "the instance that came too late decides nothing");
+    leave(third);
+    assertEquals("first resumes count", calls.getLast());
+  }
+
+  @ParameterizedTest(name = "that gave its state to the {0}")
+  @ValueSource(strings = {"next", "previous"})
+  @Timeout(value = 10, unit = TimeUnit.SECONDS)
+  @DisplayName("an instance that hangs in its end, and has given its state, delays no later one")
+  void anEndThatHangs(String other) throws Exception {
+    HandOvers.Membership<Counter> first = join("first");
+    HandOvers.Membership<Counter> second = join("second");
+    HandOvers.Membership<Counter> hanging = other.equals("next") ? first : second;
+    CountDownLatch closing = new CountDownLatch(1);
+    CountDownLatch mayClose = new CountDownLatch(1);
+    Thread leaver =
+        Thread.ofVirtual()
+            .start(
+                () ->
+                    hanging.leave(
+                        () -> {
+                          closing.countDown();
+                          awaitQuietly(mayClose);
+                        }));
+    closing.await();
+    leave(hanging == first ? second : first);
+
+    HandOvers.Membership<Counter> third = join("third");
+
+    assertEquals(0, third.instance().count);
+    mayClose.countDown();
+    Await.end(leaver);
   }
 
   @Test

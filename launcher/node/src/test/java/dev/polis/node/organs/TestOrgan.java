@@ -3,19 +3,24 @@ package dev.polis.node.organs;
 import dev.polis.base.boot.BootReport;
 import dev.polis.base.boot.Wait;
 import java.util.ArrayList;
+import java.util.Hashtable;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
+import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleActivator;
 import org.osgi.framework.BundleContext;
+import org.osgi.framework.BundleException;
+import org.osgi.framework.ServiceFactory;
 import org.osgi.framework.ServiceReference;
+import org.osgi.framework.ServiceRegistration;
 
 /**
  * Stands for an organ in tests of the launcher: the system property with its symbolic name sets its
  * behaviour. It prints a line when it starts and when it stops.
  */
-public final class TestOrgan implements BundleActivator {
+public final class TestOrgan implements BundleActivator, ServiceFactory<Object> {
   @Override
-  public void start(BundleContext context) {
+  public void start(BundleContext context) throws BundleException {
     String name = context.getBundle().getSymbolicName();
     System.out.println("STARTED " + name);
     BootReport report = report(context);
@@ -45,6 +50,15 @@ public final class TestOrgan implements BundleActivator {
       case "wait" -> {
         Wait wait = report.waiting("a leader");
         wait.detail("1 of 3 members answers");
+      }
+      case "swaps" ->
+          context.registerService("dev.polis.plugins.local.LocalPlugins", this, new Hashtable<>());
+      case "removes-kubernetes" -> {
+        for (Bundle each : context.getBundles()) {
+          if (each.getSymbolicName().equals("dev.polis.kubernetes")) {
+            each.uninstall();
+          }
+        }
       }
       case "eat" -> {
         report.home("node-1 is HOME");
@@ -87,6 +101,17 @@ public final class TestOrgan implements BundleActivator {
     }
     System.out.println(
         "STOPPED " + context.getBundle().getSymbolicName() + " " + report(context).stopReason());
+  }
+
+  /** Offers an object of no certain type, since this bundle knows no types of the node. */
+  @Override
+  public Object getService(Bundle user, ServiceRegistration<Object> own) {
+    return this;
+  }
+
+  @Override
+  public void ungetService(Bundle user, ServiceRegistration<Object> own, Object service) {
+    // There is nothing to end.
   }
 
   private static BootReport report(BundleContext context) {

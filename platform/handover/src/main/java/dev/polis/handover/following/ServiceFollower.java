@@ -8,9 +8,11 @@ import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.Dictionary;
+import java.util.HashSet;
 import java.util.Hashtable;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.locks.ReentrantLock;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleContext;
@@ -52,6 +54,13 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
 
   // Guarded by lock.
   private final List<ServiceReference<Object>> providers = new ArrayList<>();
+
+  /**
+   * Those that a thread activates without the lock. Another one that holds the lock must not ask
+   * for their objects: it would wait for that thread, which may need the lock.
+   */
+  private final Set<ServiceReference<Object>> activating = new HashSet<>();
+
   private ServiceRegistration<?> registration; // null while the proxy is not registered
   private Swap swap; // null while none is announced
   private HandOver handOver; // null while no provider has given its state away
@@ -154,6 +163,9 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
         offer(provider);
       }
       wanted = wanted(provider);
+      if (wanted) {
+        activating.add(provider);
+      }
     } finally {
       lock.unlock();
     }
@@ -170,7 +182,7 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
     return registration != null
         && !provider.equals(present)
         && providers.contains(provider)
-        && (present == null || swap != null && provider.getBundle().equals(swap.successor));
+        && (present == null || swap != null && swap.successor.equals(provider.getBundle()));
   }
 
   /** Activates a provider, without the lock since that may take long, and sends calls to it. */
@@ -185,6 +197,10 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
     try {
       if (!wanted(provider)) {
         context.ungetService(provider);
+        if (present == null && registration == null && providers.contains(provider)) {
+          // Its swap has ended meanwhile, without a provider.
+          offer(provider);
+        }
         return;
       }
       before = gate.latest();
@@ -206,6 +222,12 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
         ACTIVATING.remove();
       } else {
         ACTIVATING.set(outer);
+      }
+      lock.lock();
+      try {
+        activating.remove(provider);
+      } finally {
+        lock.unlock();
       }
     }
   }
@@ -251,12 +273,10 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
   private void replace(ServiceReference<Object> going) {
     ProviderCalls before = gate.latest();
     present = null;
-    Optional<ServiceReference<Object>> next = providers.stream().max(Comparator.naturalOrder());
-    if (next.isPresent() && hasGiven(next.get())) {
-      // It gets its state back when the one that goes is deactivated, which is next.
-      next = Optional.empty();
-    }
-    if (next.isPresent() && takeOver(next.get())) {
+    List<ServiceReference<Object>> heirs = heirs();
+    // It gets its state back when the one that goes is deactivated, which is next.
+    boolean waits = !heirs.isEmpty() && hasGiven(heirs.getFirst());
+    if (!waits && heirs.stream().anyMatch(this::takeOver)) {
       retire(before);
     } else if (swap != null) {
       gate.holdWithout(ServiceProvider.of(going.getBundle()) + " is gone, and is being replaced");
@@ -266,6 +286,16 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
       withdraw();
       release(before);
     }
+  }
+
+  /** Returns the providers that may get the calls, the predecessor of a swap first. */
+  private List<ServiceReference<Object>> heirs() {
+    Comparator<ServiceReference<Object>> order =
+        Comparator.comparing(each -> swap != null && swap.predecessor.equals(each.getBundle()));
+    return providers.stream()
+        .filter(each -> !activating.contains(each))
+        .sorted(order.thenComparing(Comparator.naturalOrder()).reversed())
+        .toList();
   }
 
   /** Returns whether a provider has given its state away. The caller has the lock. */
@@ -293,9 +323,12 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
   }
 
   private void refuse(ServiceReference<Object> provider) {
-    log.error(
-        "%s of %s is not used: its component could not be activated; see that component's log",
-        contract.getSimpleName(), ServiceProvider.of(provider.getBundle()));
+    Bundle bundle = provider.getBundle(); // null if the service has gone meanwhile
+    if (bundle != null) {
+      log.error(
+          "%s of %s is not used: its component could not be activated; see that component's log",
+          contract.getSimpleName(), ServiceProvider.of(bundle));
+    }
   }
 
   /** Takes the proxy back: its users are deactivated, and may call the provider until then. */
@@ -460,7 +493,7 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
       // Without the lock: another organ's may be held as long as its users are activated.
       return Optional.empty();
     }
-    lock.lock();
+    lockInterruptibly(predecessor);
     try {
       if (!provides(predecessor)) {
         return Optional.empty();
@@ -470,10 +503,22 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
             "%s of %s is being replaced already: wait for that swap, or cancel it"
                 .formatted(contract.getSimpleName(), ServiceProvider.of(predecessor)));
       }
-      swap = new Swap(ServiceProvider.of(predecessor), successor);
+      swap = new Swap(predecessor, successor);
       return Optional.of(swap);
     } finally {
       lock.unlock();
+    }
+  }
+
+  /** Takes the lock for an announcement, which has a limit of time, unlike what else takes it. */
+  private void lockInterruptibly(Bundle predecessor) {
+    try {
+      lock.lockInterruptibly();
+    } catch (InterruptedException hurried) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException(
+          "%s of %s is busy: a component that uses it does not end its activation or deactivation"
+              .formatted(contract.getSimpleName(), ServiceProvider.of(predecessor)));
     }
   }
 
@@ -484,11 +529,11 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
 
   /** Replaces the provider of this contract. */
   final class Swap {
-    private final ServiceProvider name;
+    private final Bundle predecessor;
     private final Bundle successor;
 
-    private Swap(ServiceProvider name, Bundle successor) {
-      this.name = name;
+    private Swap(Bundle predecessor, Bundle successor) {
+      this.predecessor = predecessor;
       this.successor = successor;
     }
 
@@ -561,7 +606,8 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
 
     private void requireAnnounced() {
       if (swap != this) {
-        throw new IllegalStateException("the swap of %s has ended".formatted(name));
+        throw new IllegalStateException(
+            "the swap of %s has ended".formatted(ServiceProvider.of(predecessor)));
       }
     }
   }
@@ -574,7 +620,7 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
       if (waiting) {
         reopen();
       }
-    } else if (providers.stream().sorted(Comparator.reverseOrder()).noneMatch(this::takeOver)) {
+    } else if (heirs().stream().noneMatch(this::takeOver)) {
       withdraw();
     }
   }

@@ -33,6 +33,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
@@ -41,6 +42,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleContext;
+import org.osgi.framework.Constants;
 import org.osgi.framework.ServiceEvent;
 import org.osgi.framework.ServiceReference;
 import org.osgi.framework.ServiceRegistration;
@@ -579,6 +581,111 @@ final class FollowedServicesTest {
       assertThrows(IllegalStateException.class, () -> framework.services().begin(first, second));
     }
     framework.services().begin(first, second).close();
+  }
+
+  @Test
+  @DisplayName("a predecessor that goes while its successor is activated delays no thread for ever")
+  void thePredecessorGoesDuringTheActivation() throws Exception {
+    ServiceRegistration<Shelf> one = TestFramework.provide(first, new TestShelf("a"));
+    Shelf shelf = framework.shelf();
+    try (ServiceSwap _ = framework.services().begin(first, second)) {
+      Future<?> activated =
+          run(
+              () ->
+                  TestFramework.activate(
+                      second,
+                      () -> {
+                        Thread going = Thread.ofVirtual().start(one::unregister);
+                        awaitEndOrWait(going);
+                        framework.handOvers().gives("shelves");
+                        return new TestShelf("b");
+                      }));
+      activated.get(10, TimeUnit.SECONDS);
+      assertEquals("b:x", shelf.read("x"));
+    }
+    assertEquals("b:y", shelf.read("y"));
+  }
+
+  @Test
+  @DisplayName(
+      "a successor whose activation ends after its swap is offered if no other provider is left")
+  void aSuccessorThatComesAfterItsSwap() throws Exception {
+    ServiceRegistration<Shelf> one = TestFramework.provide(first, new TestShelf("a"));
+    Shelf shelf = framework.shelf();
+    ServiceSwap swap = framework.services().begin(first, second);
+    AtomicBoolean ended = new AtomicBoolean();
+    TestFramework.activate(
+        second,
+        () -> {
+          if (ended.compareAndSet(false, true)) {
+            awaitEndOrWait(
+                Thread.ofVirtual()
+                    .start(
+                        () -> {
+                          one.unregister();
+                          swap.close();
+                        }));
+          }
+          return new TestShelf("b");
+        });
+    assertEquals("b:x", framework.shelf().read("x"));
+    assertEquals("b:x", shelf.read("x"));
+  }
+
+  private static void awaitEndOrWait(Thread thread) {
+    call(
+        () -> {
+          Await.until(
+              "the other thread to end, or to wait",
+              () -> !thread.isAlive() || thread.getState() == Thread.State.WAITING);
+          return "";
+        });
+  }
+
+  @Test
+  @DisplayName("a successor that goes during its activation is forgotten: calls wait for the next")
+  void aSuccessorThatGoesDuringItsActivation() throws Exception {
+    ServiceRegistration<Shelf> one = TestFramework.provide(first, new TestShelf("a"));
+    Shelf shelf = framework.shelf();
+    try (ServiceSwap _ = framework.services().begin(first, second)) {
+      TestFramework.activate(
+          second,
+          () -> {
+            call(
+                () -> {
+                  second.stop();
+                  return "";
+                });
+            return null;
+          });
+      one.unregister();
+      assertInstanceOf(FollowedService.Held.class, framework.status().provision());
+      Future<String> waiting = run(() -> shelf.read("x"));
+      awaitOneWaiting();
+      TestFramework.provide(first, new TestShelf("c"));
+      assertEquals("c:x", waiting.get(10, TimeUnit.SECONDS));
+    }
+  }
+
+  @Test
+  @DisplayName(
+      "a successor that goes within its swap is followed by its predecessor, not by a third")
+  void aThirdProviderGetsNothing() throws Exception {
+    TestFramework.provide(first, new TestShelf("a"));
+    Shelf shelf = framework.shelf();
+    Hashtable<String, Object> best = new Hashtable<>();
+    best.put(Constants.SERVICE_RANKING, Integer.MAX_VALUE);
+    framework
+        .bundle("impostor", "1.0.0")
+        .getBundleContext()
+        .registerService(Shelf.class, new TestShelf("impostor"), best);
+    try (ServiceSwap _ = framework.services().begin(first, second)) {
+      ServiceRegistration<Shelf> two = TestFramework.provide(second, new TestShelf("b"));
+      assertEquals("b:x", shelf.read("x"));
+      two.unregister();
+      assertEquals("a:x", shelf.read("x"));
+    }
+    assertEquals("a:y", shelf.read("y"));
   }
 
   @Test

@@ -153,7 +153,7 @@ public final class StagedFiles {
     }
     // Forces the folder, too, and so the name that the file has got.
     AtomicFile.replace(manifest(digest), manifest, Mode.SECRET, Durability.POWER_LOSS);
-    prune();
+    prune(digest);
   }
 
   /**
@@ -180,14 +180,18 @@ public final class StagedFiles {
     return folder.resolve(digest.hex() + PART);
   }
 
-  private void prune() throws IOException {
+  /** Deletes the oldest files, but not the newest one, whose time may be before the others'. */
+  private void prune(Digest newest) throws IOException {
     Set<Digest> wanted = ClusterWants.read(store).anywhere();
     List<Path> files;
     try (Stream<Path> all = Files.list(folder)) {
       files =
           all.filter(file -> !file.toString().endsWith(MANIFEST))
               .filter(file -> wanted.stream().noneMatch(each -> isNamed(file, each)))
-              .sorted(Comparator.comparing((Path file) -> file.toFile().lastModified()).reversed())
+              .sorted(
+                  Comparator.comparing((Path file) -> isNamed(file, newest))
+                      .thenComparing(file -> file.toFile().lastModified())
+                      .reversed())
               .toList();
     }
     for (Path file : files.subList(Math.min(KEPT, files.size()), files.size())) {

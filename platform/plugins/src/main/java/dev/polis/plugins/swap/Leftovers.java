@@ -57,12 +57,13 @@ final class Leftovers implements AutoCloseable {
   }
 
   /**
-   * Tries once more to remove the bundles that are left, except one that is still being stopped.
+   * Tries once more to remove the bundles that are left, except one that is still being stopped or
+   * started.
    */
   synchronized void remove() throws InterruptedException {
     for (Bundle each : Set.copyOf(bundles.keySet())) {
       // Another try would only be one more thread that waits for the one that hangs.
-      if (each.getState() != Bundle.STOPPING) {
+      if (each.getState() != Bundle.STOPPING && each.getState() != Bundle.STARTING) {
         framework.stop(each, AGAIN);
         framework.uninstall(each, AGAIN);
       }

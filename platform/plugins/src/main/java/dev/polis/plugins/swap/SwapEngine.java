@@ -263,7 +263,21 @@ public final class SwapEngine implements AutoCloseable {
             retired,
             stage -> set(status, stage));
     SwapOutcome outcome = run.run(order, options);
+    if (!(outcome instanceof SwapOutcome.Applied)) {
+      collect();
+    }
     return options.dryRun() ? outcome : noted(outcome, run.record());
+  }
+
+  /** Deletes the files that an order has brought and that nothing needs after it. */
+  private void collect() {
+    try {
+      parts.store().collect();
+    } catch (IOException e) {
+      parts.audit().note("the store cannot be tidied up: " + StoreFailure.words(e));
+    } catch (PluginStoreException e) {
+      parts.audit().note("the store cannot be tidied up: " + e.getMessage());
+    }
   }
 
   private SwapRecord record(SwapStatus first) {

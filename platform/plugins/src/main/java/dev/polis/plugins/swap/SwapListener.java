@@ -14,8 +14,9 @@ import org.osgi.annotation.versioning.ConsumerType;
  *                                                                       start, the successors stop ──▶ ends(not applied)
  * </pre>
  *
- * <p>All methods are called by the one thread of the swap, which waits for them: an implementation
- * returns at once. What it throws is logged and ends nothing.
+ * <p>The methods are called one after the other, by a thread of the swap, which waits for them: an
+ * implementation returns at once. What it throws is logged and ends nothing. One that does not
+ * return within the time that a bundle has to stop is interrupted, and the swap continues.
  */
 @ConsumerType
 public interface SwapListener {

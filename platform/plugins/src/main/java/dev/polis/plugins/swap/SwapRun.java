@@ -92,7 +92,7 @@ final class SwapRun {
     this.targets = new SwapTargets(parts.store(), parts.check());
     this.decisions = new ClusterDecisions(parts.store());
     this.configurations = new OrganConfigurations(parts.configurations(), parts.commandLine());
-    this.announcements = new Announcements(parts.listeners(), parts.audit());
+    this.announcements = new Announcements(parts.listeners(), parts.audit(), settings.stop());
   }
 
   SwapRecord record() {
@@ -482,7 +482,7 @@ final class SwapRun {
     return back ? new SwapOutcome.Reverted(reason) : new SwapOutcome.CouldNotRevert(reason);
   }
 
-  private void announceEnd() {
+  private void announceEnd() throws InterruptedException {
     announcements.end(undone(), false);
     if (!kept.isEmpty()) {
       announcements.end(kept, true);

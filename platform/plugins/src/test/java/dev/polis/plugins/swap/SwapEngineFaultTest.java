@@ -18,6 +18,8 @@ import dev.polis.plugins.store.ConfigurationSet;
 import dev.polis.plugins.store.Generation;
 import dev.polis.plugins.store.SwapNotes;
 import dev.polis.plugins.swap.organs.TestOrgan;
+import java.lang.management.ManagementFactory;
+import java.lang.reflect.Proxy;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -26,8 +28,12 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import javax.management.ObjectName;
+import org.apache.felix.framework.BundleWiringImpl;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
@@ -252,6 +258,33 @@ class SwapEngineFaultTest {
     assertEquals(List.of(true), ended);
   }
 
+  @ParameterizedTest(name = "at {0}")
+  @ValueSource(strings = {"begins", "switches", "ends"})
+  @Tag("full") // Each swap waits for the listener as long as for a bundle that does not stop.
+  @DisplayName("A listener that does not return holds a swap up for a limited time")
+  void aListenerHangs(String where) throws Exception {
+    CountDownLatch never = new CountDownLatch(1);
+    node.listeners.add(
+        (SwapListener)
+            Proxy.newProxyInstance(
+                SwapListener.class.getClassLoader(),
+                new Class<?>[] {SwapListener.class},
+                (proxy, method, arguments) -> {
+                  if (method.getName().equals(where)) {
+                    never.await();
+                  }
+                  return null;
+                }));
+
+    SwapStatus end = node.run(swap(node.base("2.0.0", "well")));
+
+    assertInstanceOf(SwapOutcome.Applied.class, outcome(end), () -> words(end));
+    assertTrue(
+        node.audit.stream().anyMatch(each -> each.contains("it took longer than")),
+        node.audit::toString);
+    requireNextWorks();
+  }
+
   @Test
   @DisplayName(
       "A part that could not be reverted does not hinder later swaps, and is removed when it ends")
@@ -413,6 +446,62 @@ class SwapEngineFaultTest {
           System.gc();
           return held().isEmpty();
         });
+  }
+
+  @Test
+  @Tag("full")
+  @DisplayName("A hundred failed swaps leave no bundle, thread, file or class loader")
+  void nothingIsLeft() throws Exception {
+    node.run(swap(node.base("2.0.0", "throws")));
+    List<String> files = files();
+    int threads = Thread.getAllStackTraces().size();
+    long loaders = loaders();
+
+    for (int number = 1; number <= 100; number++) {
+      SwapStatus end = node.run(swap(node.base("2.0." + number, "throws")));
+      assertInstanceOf(SwapOutcome.Reverted.class, outcome(end), () -> words(end));
+    }
+
+    assertEquals(BEFORE, node.organs());
+    assertEquals(files, files());
+    assertTrue(
+        Thread.getAllStackTraces().size() <= threads + 2,
+        () -> Thread.getAllStackTraces().keySet().toString());
+    Await.until(
+        SwapFixture.PATIENCE,
+        "the class loaders to be collected",
+        () -> {
+          System.gc();
+          return loaders() <= loaders + 1 && held().isEmpty();
+        },
+        () -> loaders() + " classes of organs, before " + loaders + "; " + held());
+  }
+
+  /** Returns the files of the store and the folders of the framework's cache. */
+  private List<String> files() throws Exception {
+    try (Stream<Path> stored = Files.walk(folder.resolve("plugins"));
+        Stream<Path> cached = Files.list(folder.resolve("cache"))) {
+      return Stream.concat(stored.filter(each -> !each.getParent().endsWith("generations")), cached)
+          .map(each -> folder.relativize(each).toString().replaceAll("bundle[0-9]+$", "bundle"))
+          .sorted()
+          .toList();
+    }
+  }
+
+  /** Returns how many classes of organs are in memory. */
+  private static long loaders() throws Exception {
+    Object histogram =
+        ManagementFactory.getPlatformMBeanServer()
+            .invoke(
+                new ObjectName("com.sun.management:type=DiagnosticCommand"),
+                "gcClassHistogram",
+                new Object[] {new String[0]},
+                new String[] {String[].class.getName()});
+    return String.valueOf(histogram)
+        .lines()
+        .filter(line -> line.contains(BundleWiringImpl.BundleClassLoader.class.getName()))
+        .mapToLong(line -> Long.parseLong(line.strip().split(" +")[1]))
+        .sum();
   }
 
   private List<String> stuck() {

@@ -11,6 +11,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.health.HealthCondition;
 import dev.polis.plugins.store.ConfigurationSet;
+import dev.polis.plugins.store.Digest;
 import dev.polis.plugins.store.SwapNotes;
 import dev.polis.plugins.store.SwapRecord;
 import dev.polis.plugins.swap.BlastLine.Effect;
@@ -19,6 +20,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
@@ -322,6 +324,18 @@ class SwapEngineTest {
     assertInstanceOf(SwapOutcome.Refused.class, outcome(end), () -> words(end));
     assertTrue(words(end).contains("java.lang.Runnable"), () -> words(end));
     assertEquals(BEFORE, node.organs());
+  }
+
+  @Test
+  @DisplayName("An order that fails, is refused or only tried leaves no file in the store")
+  void noFileIsLeft() throws Exception {
+    Set<Digest> before = node.store.files();
+
+    node.run(swap(node.base("2.0.0", "throws")));
+    node.run(swap(node.requiring("base", "2.1.0", "polis.organ;filter:=\"(polis.organ=moon)\"")));
+    node.run(swap(node.base("2.2.0", "well")), SwapOptions.by("the test").dry());
+
+    assertEquals(before, node.store.files());
   }
 
   @Test

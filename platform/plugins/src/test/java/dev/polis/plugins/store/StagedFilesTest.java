@@ -1,0 +1,43 @@
+package dev.polis.plugins.store;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.time.Instant;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class StagedFilesTest {
+  @TempDir Path folder;
+
+  @Test
+  @DisplayName("the newest file is kept when the clock was set back, and the oldest is deleted")
+  void theClockWasSetBack() throws Exception {
+    StagedFiles staged = StagedFiles.of(PluginStore.open(folder));
+    Instant ahead = Instant.now().plusSeconds(3600);
+    for (int number = 0; number < 8; number++) {
+      Digest digest = stage(staged, "file " + number);
+      Files.setLastModifiedTime(staged.file(digest), FileTime.from(ahead.plusSeconds(number)));
+    }
+
+    Digest newest = stage(staged, "the newest");
+
+    assertTrue(staged.isWhole(newest));
+    assertEquals(8, staged.whole().size());
+    assertTrue(!staged.isWhole(Digest.of("file 0".getBytes(StandardCharsets.UTF_8))));
+  }
+
+  private static Digest stage(StagedFiles staged, String content) throws Exception {
+    byte[] bytes = content.getBytes(StandardCharsets.UTF_8);
+    Digest digest = Digest.of(bytes);
+    staged.write(digest, 0, ByteBuffer.wrap(bytes));
+    staged.finish(digest, new byte[] {1});
+    return digest;
+  }
+}
