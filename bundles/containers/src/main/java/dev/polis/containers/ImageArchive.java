@@ -33,22 +33,22 @@ import java.util.zip.GZIPInputStream;
 import java.util.zip.ZipException;
 
 /**
- * Reads which images an archive holds, an OCI layout or what {@code docker save} writes, and how
- * large it is once it is unpacked. What this class and containerd might read differently is
- * refused.
+ * Reads the names of the images in an archive, which is an OCI layout or a file of {@code docker
+ * save}, and its unpacked size. It refuses an archive that this class and containerd might read
+ * differently.
  */
 final class ImageArchive {
 
-  /** What is made on the node: the image of each Pod's first process. */
+  /** The name of the image that the node makes: that of each Pod's first process. */
   static final String RESERVED = "polis.local/";
 
   private static final String INDEX = "index.json";
   private static final String MANIFEST = "manifest.json";
 
-  /** Of containerd and of newer Dockers: the whole name. */
+  /** The key of containerd and of newer Dockers: the whole name. */
   private static final String FULL_NAME = "io.containerd.image.name";
 
-  /** Of the OCI layout: often the tag alone. */
+  /** The key of the OCI layout: often the tag alone. */
   private static final String REFERENCE = "org.opencontainers.image.ref.name";
 
   static final int BLOCK = 512;
@@ -65,7 +65,7 @@ final class ImageArchive {
   /** containerd keeps the layer as it came, and makes three directories for what is in it. */
   private static final int FILES_OF_A_LAYER = 4;
 
-  /** A thousand images need a tenth of it. */
+  /** A thousand images need a tenth of this. */
   private static final int MOST_JSON = 4 << 20;
 
   private static final byte[] GZIP = {0x1f, (byte) 0x8b};
@@ -103,7 +103,7 @@ final class ImageArchive {
         | InvalidPathException
         | JsonParseException damaged) {
       throw new ContainersException(
-          "the archive is damaged, cut off or no tar; write it again with \"docker save\" or as an OCI layout",
+          "the archive is damaged, truncated or not a tar file; write it again with \"docker save\" or as an OCI layout",
           damaged);
     }
     return read.names();
@@ -137,20 +137,20 @@ final class ImageArchive {
       case JsonArray array -> array.forEach(ImageArchive::refuseReserved);
       case JsonPrimitive text when text.getAsString().startsWith(RESERVED) ->
           throw new ContainersException(
-              "the archive has an image %s: names under %s are for what the node makes itself; give it another name"
+              "the archive has an image %s: names under %s are reserved for images of the node; give it another name"
                   .formatted(text.getAsString(), RESERVED));
       default -> {}
     }
   }
 
-  /** Returns what a stream holds once it is unpacked. */
+  /** Returns the unpacked content of a stream. */
   private static InputStream plain(InputStream in) throws IOException {
     PushbackInputStream start = new PushbackInputStream(in, ZSTD.length);
     byte[] first = start.readNBytes(ZSTD.length);
     start.unread(first);
     if (Arrays.equals(first, ZSTD) || skippable(first)) {
       throw new ContainersException(
-          "the archive is packed with zstd, whose size is not known before it is unpacked; write it with gzip, or unpacked");
+          "the archive is compressed with zstd, which does not give the unpacked size; write it with gzip, or uncompressed");
     }
     return new BufferedInputStream(
         Arrays.equals(Arrays.copyOf(first, GZIP.length), GZIP)
@@ -187,12 +187,12 @@ final class ImageArchive {
     take(BLOCK);
     byte[] header = in.readNBytes(BLOCK);
     if (header.length != BLOCK) {
-      throw new EOFException("it ends in the middle");
+      throw new EOFException("it ends too early");
     }
     return header;
   }
 
-  /** Returns the size that a header says. */
+  /** Returns the size in a header. */
   static long size(byte[] header) {
     return Long.parseUnsignedLong(text(header, SIZE, SIZE_LENGTH).strip(), 8);
   }
@@ -208,7 +208,7 @@ final class ImageArchive {
     if (name.equals(INDEX) || name.equals(MANIFEST)) {
       if (size > MOST_JSON || found.containsKey(name)) {
         throw new ContainersException(
-            "%s of the archive is larger than %d MiB, or there twice; write it again with \"docker save\" or as an OCI layout"
+            "%s of the archive is larger than %d MiB, or the archive has it twice; write it again with \"docker save\" or as an OCI layout"
                 .formatted(name, MOST_JSON >> 20));
       }
       String json = new String(content.readAllBytes(), StandardCharsets.UTF_8);
@@ -276,7 +276,7 @@ final class ImageArchive {
     }
   }
 
-  /** Refuses an extended header that says something else than the header itself. */
+  /** Refuses an extended header that contradicts the header itself. */
   private static void requireSameName(long size, InputStream records) throws IOException {
     String text = new String(records.readNBytes(MOST_JSON), StandardCharsets.UTF_8);
     if (size > MOST_JSON
@@ -289,13 +289,13 @@ final class ImageArchive {
 
   private static ContainersException otherName() {
     return new ContainersException(
-        "the archive gives a file another name or size than its header has room for, which archives of images do not need; write it again with \"docker save\" or as an OCI layout");
+        "the archive extends the header of a file by a long name or size, which archives of images do not need; write it again with \"docker save\" or as an OCI layout");
   }
 
   private static void requireNoContent(String name, long size) {
     if (size > 0) {
       throw new ContainersException(
-          "the archive's entry \"%s\" is no file and has content; write it again with \"docker save\" or as an OCI layout"
+          "the archive's entry \"%s\" is not a file and has content; write it again with \"docker save\" or as an OCI layout"
               .formatted(name));
     }
   }
@@ -342,13 +342,13 @@ final class ImageArchive {
       }
       int read = in.read(target, offset, (int) Math.min(left, length));
       if (read < 0) {
-        throw new EOFException("it ends in the middle");
+        throw new EOFException("it ends too early");
       }
       left -= read;
       return read;
     }
 
-    /** Says whether there is more, which unpacking asks before it begins with another member. */
+    /** Returns whether there is more; the unpacking asks before it begins another member. */
     @Override
     public int available() {
       return (int) Math.min(left, Integer.MAX_VALUE);
