@@ -176,9 +176,7 @@ final class LayerDisk {
   private DiskSpace under(String path, boolean directory) {
     String folders = directory ? path : path.substring(0, path.lastIndexOf('/') + 1);
     List<String> names =
-        Stream.of(folders.split("/"))
-            .filter(name -> !name.isEmpty() && !name.equals("."))
-            .toList();
+        Stream.of(folders.split("/")).filter(name -> !name.isEmpty() && !name.equals(".")).toList();
     int known = 0;
     while (known < Math.min(names.size(), above.size())
         && names.get(known).equals(above.get(known))) {

@@ -60,15 +60,15 @@ class ImageStoreTest {
     "99999999 4096 0 0, ''",
     "no such folder, not known how much room"
   })
-  @DisplayName("an image is loaded only if its blocks and inodes have room where containerd unpacks")
+  @DisplayName(
+      "an image is loaded only if its blocks and inodes have room where containerd unpacks")
   void room(String free, String refusal) throws Exception {
     // The script stands for the sandbox, in which another disk may be mounted.
     Path enter =
         script(
             "enter",
             "#!/bin/sh\ncase $1 in stat) echo '%s' ;; *) exec \"$@\" ;; esac\n".formatted(free));
-    ImageStore store =
-        store(List.of(enter.toString()), script("ctr", "#!/bin/sh\nexit 0\n"));
+    ImageStore store = store(List.of(enter.toString()), script("ctr", "#!/bin/sh\nexit 0\n"));
     ByteArrayOutputStream archive = new ByteArrayOutputStream();
     try (TarWriter tar = new TarWriter(archive)) {
       tar.file("layer.tar", 0644, new byte[1]);

@@ -202,8 +202,7 @@ class LauncherTest {
     Files.delete(manifests.getFirst());
     Files.writeString(manifests.getLast(), "");
     assertTrue(
-        bootAndStop()
-            .contains("manifests of plugins were restored from " + distribution.folder()));
+        bootAndStop().contains("manifests of plugins were restored from " + distribution.folder()));
     for (int each = 0; each < manifests.size(); each++) {
       assertArrayEquals(contents.get(each), Files.readAllBytes(manifests.get(each)));
     }

@@ -147,8 +147,7 @@ final class StoreCheck implements SelfCheck.Look {
       return Optional.of(subject + "missing").filter(_ -> seen.containsKey(manifest));
     }
     return fault(
-        manifest,
-        () -> isOf(plugin, bundle) ? Optional.empty() : Optional.of(subject + "damaged"));
+        manifest, () -> isOf(plugin, bundle) ? Optional.empty() : Optional.of(subject + "damaged"));
   }
 
   private static boolean isOf(StoredPlugin plugin, Path bundle) throws IOException {
