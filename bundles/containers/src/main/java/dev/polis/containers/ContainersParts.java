@@ -21,7 +21,6 @@ record ContainersParts(
 
   /** Returns the images of the runtime in a sandbox. */
   static ImageStore images(ContainersParts parts, Sandbox sandbox, RuntimePrograms programs) {
-    return new ImageStore(
-        sandbox, programs.program("ctr"), parts.files().archives().path(), parts.loading());
+    return new ImageStore(sandbox, programs.program("ctr"), parts.files(), parts.loading());
   }
 }

@@ -241,7 +241,7 @@ final class ContainersService implements Containers, OrganInstance {
   private ImageStore store() {
     ContainersStatus.Running running = state.running();
     Path ctr = Path.of(parts.settings().programs()).toAbsolutePath().resolve("bin/ctr");
-    return new ImageStore(running.sandbox(), ctr, parts.files().archives().path(), parts.loading());
+    return new ImageStore(running.sandbox(), ctr, parts.files(), parts.loading());
   }
 
   /**

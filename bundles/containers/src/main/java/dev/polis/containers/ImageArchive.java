@@ -53,13 +53,17 @@ final class ImageArchive {
 
   static final int BLOCK = 512;
 
-  private static final int NAME_LENGTH = 100;
+  static final int NAME_LENGTH = 100;
   private static final int SIZE = 124;
   private static final int SIZE_LENGTH = 12;
   static final int TYPE = 156;
-  private static final int LINK = 157;
-  private static final int LINK_LENGTH = 100;
-  private static final int PREFIX = 345;
+  static final int LINK = 157;
+  static final int LINK_LENGTH = 100;
+  static final int PREFIX = 345;
+  static final int PREFIX_LENGTH = 155;
+
+  /** containerd keeps the layer as it came, and makes three directories for what is in it. */
+  private static final int FILES_OF_A_LAYER = 4;
 
   /** A thousand images need a tenth of this. */
   private static final int MOST_JSON = 4 << 20;
@@ -72,10 +76,10 @@ final class ImageArchive {
 
   private final Map<String, JsonElement> found = new HashMap<>();
   private final LayerUses layers = new LayerUses();
-  private final long most;
-  private long left;
+  private final DiskSpace most;
+  private DiskSpace left;
 
-  private ImageArchive(long most) {
+  private ImageArchive(DiskSpace most) {
     this.most = most;
     this.left = most;
   }
@@ -83,11 +87,11 @@ final class ImageArchive {
   /**
    * Returns the names of the images in an archive, sorted.
    *
-   * @param most bytes that the archive and its unpacked layers may have
-   * @throws ContainersException if it is not an archive of images, none of them has a name, one has
-   *     a name that is reserved for this node, or it is too large
+   * @param most what it may take of the disk, with its layers unpacked
+   * @throws ContainersException if it is no archive of images, none of them has a name, one has a
+   *     name that is this node's, or it is too large
    */
-  static List<String> names(Path archive, long most) throws IOException {
+  static List<String> names(Path archive, DiskSpace most) throws IOException {
     ImageArchive read = new ImageArchive(most);
     try (InputStream in = plain(Files.newInputStream(archive))) {
       read.collect(in);
@@ -222,18 +226,19 @@ final class ImageArchive {
     layers.file(name, unpack(name, whole));
   }
 
-  /** Returns how many bytes a file has when it is unpacked. */
-  private long unpack(String name, InputStream content) throws IOException {
+  /** Returns what a file takes of the disk when it is unpacked, beside itself. */
+  private DiskSpace unpack(String name, InputStream content) throws IOException {
     InputStream plain = plain(content);
-    long unpacked = 0;
-    SparseFiles sparse = new SparseFiles(name);
+    LayerDisk disk = new LayerDisk(name);
+    DiskSpace unpacked = LayerDisk.of(FILES_OF_A_LAYER);
+    take(unpacked);
     byte[] block = new byte[BLOCK];
     for (int read = plain.readNBytes(block, 0, BLOCK);
         read > 0;
         read = plain.readNBytes(block, 0, BLOCK)) {
-      take(read);
-      unpacked += read;
-      sparse.refuse(block, read);
+      DiskSpace more = disk.next(block, read);
+      take(more);
+      unpacked = unpacked.plus(more);
     }
     return unpacked;
   }
@@ -296,12 +301,23 @@ final class ImageArchive {
   }
 
   private void take(long bytes) {
-    left -= bytes;
-    if (bytes < 0 || left < 0) {
-      throw new ContainersException(
-          "unpacked, the archive and its layers have more than %d MiB, and the volume lacks the room; remove images, enlarge the volume, or load fewer images at a time"
-              .formatted(most >> 20));
+    take(new DiskSpace(bytes, 0));
+  }
+
+  private void take(DiskSpace taken) {
+    left = left.minus(taken);
+    if (taken.bytes() < 0 || left.bytes() < 0) {
+      throw tooLarge("%d MiB".formatted(most.bytes() >> 20));
     }
+    if (left.inodes() < 0) {
+      throw tooLarge("%d files and directories".formatted(most.inodes()));
+    }
+  }
+
+  private static ContainersException tooLarge(String most) {
+    return new ContainersException(
+        "unpacked, the archive and its layers take more than %s, for which there is no room; remove images, enlarge the volume, or load fewer at a time"
+            .formatted(most));
   }
 
   /** Ends where an entry does. */

@@ -12,6 +12,8 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.NoSuchElementException;
+import java.util.Scanner;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.locks.ReentrantLock;
 
@@ -30,7 +32,10 @@ final class ImageStore {
   /** The room that stays for all else on the volume: etcd, logs, the node's own files. */
   private static final long RESERVE = 256L << 20;
 
-  /** The largest images, of machine learning, have half of this. */
+  /** As many as ext4 has for these bytes. */
+  private static final long INODES_RESERVE = RESERVE >> 14;
+
+  /** The largest images, of machine learning, have half of it. */
   private static final long MOST_UNPACKED = 32L << 30;
 
   /** Archives that may come at the same time; each takes a thread that waits, and room. */
@@ -40,7 +45,7 @@ final class ImageStore {
 
   private final Sandbox sandbox;
   private final Path ctr;
-  private final Path archives;
+  private final ContainersFiles files;
   private final Loading loading;
 
   /** Bounds the archives that the node loads at the same time. */
@@ -51,13 +56,13 @@ final class ImageStore {
   }
 
   /**
-   * @param archives folder for an archive during its loading
-   * @param loading bounds the loading of all stores of this node
+   * @param files with the folder in which an archive lies while it is taken in, and containerd's
+   * @param loading of all stores of this node
    */
-  ImageStore(Sandbox sandbox, Path ctr, Path archives, Loading loading) {
+  ImageStore(Sandbox sandbox, Path ctr, ContainersFiles files, Loading loading) {
     this.sandbox = sandbox;
     this.ctr = ctr;
-    this.archives = archives;
+    this.files = files;
     this.loading = loading;
   }
 
@@ -114,7 +119,7 @@ final class ImageStore {
               .formatted(UPLOADS));
     }
     try {
-      Path archive = Files.createTempFile(archives, "", ".tar");
+      Path archive = Files.createTempFile(files.archives().path(), "", ".tar");
       try {
         store(in, archive);
         return load(archive);
@@ -129,8 +134,7 @@ final class ImageStore {
   private List<String> load(Path archive) throws IOException, InterruptedException {
     loading.imports().lockInterruptibly();
     try {
-      List<String> names =
-          ImageArchive.names(archive, Math.clamp(free(archive) - RESERVE, 0, MOST_UNPACKED));
+      List<String> names = ImageArchive.names(archive, room(archive));
       Commands.Result said = ctr(IMPORT, List.of("images", "import", archive.toString()));
       if (!said.ok()) {
         throw new ContainersException("containerd refuses the archive: " + said.words());
@@ -206,12 +210,35 @@ final class ImageStore {
     return Files.getFileStore(archive).getUsableSpace();
   }
 
+  /** Returns what images may take where containerd unpacks them, and where the archive lies. */
+  private DiskSpace room(Path archive) throws IOException, InterruptedException {
+    Commands.Result said =
+        inside(
+            ANSWER, List.of("stat", "-f", "-c", "%a %S %d %c", files.runtime().path().toString()));
+    try (Scanner numbers = new Scanner(said.output())) {
+      long bytes = Math.min(free(archive), numbers.nextLong() * numbers.nextLong());
+      long inodes = numbers.nextLong();
+      boolean counted = numbers.nextLong() > 0;
+      return new DiskSpace(
+          Math.clamp(bytes - RESERVE, 0, MOST_UNPACKED),
+          counted ? Math.max(inodes - INODES_RESERVE, 0) : Long.MAX_VALUE);
+    } catch (NoSuchElementException noNumber) {
+      throw new ContainersException(
+          "it is not known how much room containerd has for images: " + said.words(), noNumber);
+    }
+  }
+
   private Commands.Result ctr(Duration within, List<String> arguments) throws InterruptedException {
     List<String> command = new ArrayList<>();
     command.add(ctr.toString());
     command.addAll(List.of("--address", RuntimeConfiguration.SOCKET.toString()));
     command.addAll(List.of("--namespace", NAMESPACE));
     command.addAll(arguments);
+    return inside(within, command);
+  }
+
+  private Commands.Result inside(Duration within, List<String> command)
+      throws InterruptedException {
     try {
       return new Commands().run(within, sandbox.command(command));
     } catch (IOException e) {

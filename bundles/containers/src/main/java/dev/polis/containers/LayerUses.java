@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
-import java.util.function.LongConsumer;
+import java.util.function.Consumer;
 
 /**
  * Counts how often containerd unpacks each layer of an archive: once for each sequence of layers
@@ -31,17 +31,17 @@ final class LayerUses {
   /** A sequence of layers: the shorter sequence before it, 0 for none, and the last layer. */
   private record Sequence(int before, String last) {}
 
-  private final Map<String, Long> sizes = new HashMap<>();
+  private final Map<String, DiskSpace> sizes = new HashMap<>();
   private final Map<String, String> links = new HashMap<>();
   private final List<List<String>> images = new ArrayList<>();
   private final Set<String> read = new HashSet<>();
   private final Set<String> manifests = new HashSet<>();
   private int names;
 
-  /** Notes a file of the archive and how large it is when it is unpacked. */
-  void file(String name, long unpacked) {
+  /** Notes a file of the archive and what it takes of the disk when it is unpacked. */
+  void file(String name, DiskSpace unpacked) {
     count();
-    sizes.merge(name, unpacked, Math::max);
+    sizes.merge(name, unpacked, DiskSpace::max);
   }
 
   /** Notes a link, which containerd follows to a layer. */
@@ -141,11 +141,11 @@ final class LayerUses {
   }
 
   /**
-   * Passes on the number of bytes that containerd unpacks beyond one copy of each file.
+   * Takes what containerd unpacks beyond one copy of each file.
    *
    * @throws ContainersException if this cannot determine what it unpacks
    */
-  void takeCopies(LongConsumer take) {
+  void takeCopies(Consumer<DiskSpace> take) {
     for (String manifest : manifests) {
       if (sizes.containsKey(file(manifest)) && !read.contains(file(manifest))) {
         throw new ContainersException(
@@ -169,8 +169,8 @@ final class LayerUses {
     }
   }
 
-  private long size(String file) {
-    Long size = sizes.get(file);
+  private DiskSpace size(String file) {
+    DiskSpace size = sizes.get(file);
     if (size == null) {
       throw new ContainersException(
           "the archive names layer %s more than once but does not contain it; write it again with \"docker save\" or as an OCI layout"

@@ -1,24 +1,87 @@
 package dev.polis.containers;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.polis.api.containers.ContainersException;
 import dev.polis.api.containers.Isolation;
 import dev.polis.api.containers.Sandbox;
 import dev.polis.api.containers.SandboxRequest;
+import dev.polis.files.layout.Root;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
 import java.net.InetAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
-/** Makes the node's own image, with a script in place of containerd's tool. */
+/** Takes images in, with scripts in place of containerd's tool and of the sandbox. */
 class ImageStoreTest {
 
   @TempDir private Path folder;
+  private ContainersFiles files;
+
+  @BeforeEach
+  void makeFolders() throws Exception {
+    files = new ContainersFiles(Root.at(folder.resolve("root")));
+    files.create();
+  }
+
+  private ImageStore store(List<String> enter, Path ctr) {
+    InetAddress here = InetAddress.ofLiteral("127.0.0.1");
+    SandboxRequest request =
+        new SandboxRequest(Isolation.MACHINE, "t1", here, here, folder, List.of(), List.of());
+    return new ImageStore(
+        new Sandbox(request, enter, "", folder, "/bin"), ctr, files, new ImageStore.Loading());
+  }
+
+  private Path script(String name, String text) throws IOException {
+    Path script = Files.writeString(folder.resolve(name), text);
+    Files.setPosixFilePermissions(script, PosixFilePermissions.fromString("rwx------"));
+    return script;
+  }
+
+  @ParameterizedTest(name = "{0}: {1}")
+  @CsvSource({
+    "1000 4096 9999999 10000000, more than 0 MiB",
+    "99999999 4096 16385 10000000, more than 1 files and directories",
+    "99999999 4096 0 0, ''",
+    "no such folder, not known how much room"
+  })
+  @DisplayName(
+      "an image is loaded only if its blocks and inodes have room where containerd unpacks")
+  void room(String free, String refusal) throws Exception {
+    // The script stands for the sandbox, in which another disk may be mounted.
+    Path enter =
+        script(
+            "enter",
+            "#!/bin/sh\ncase $1 in stat) echo '%s' ;; *) exec \"$@\" ;; esac\n".formatted(free));
+    ImageStore store = store(List.of(enter.toString()), script("ctr", "#!/bin/sh\nexit 0\n"));
+    ByteArrayOutputStream archive = new ByteArrayOutputStream();
+    try (TarWriter tar = new TarWriter(archive)) {
+      tar.file("layer.tar", 0644, new byte[1]);
+      tar.file("manifest.json", 0644, "[{\"RepoTags\":[\"a:1\"]}]".getBytes(UTF_8));
+    }
+    InputStream in = new ByteArrayInputStream(archive.toByteArray());
+    if (refusal.isEmpty()) {
+      assertEquals(List.of("a:1"), store.load(in));
+    } else {
+      String said = assertThrows(ContainersException.class, () -> store.load(in)).getMessage();
+      assertTrue(said.contains(refusal), said);
+    }
+  }
 
   @Test
   @Tag("attack")
@@ -27,8 +90,8 @@ class ImageStoreTest {
     Path busybox = Files.writeString(folder.resolve("busybox"), "a static busybox");
     // The script records its input, and prints the manifest's digest, as containerd does.
     Path ctr =
-        Files.writeString(
-            folder.resolve("ctr"),
+        script(
+            "ctr",
             """
             #!/bin/sh
             cd '%s' || exit
@@ -43,18 +106,9 @@ class ImageStoreTest {
             esac
             """
                 .formatted(folder));
-    Files.setPosixFilePermissions(ctr, PosixFilePermissions.fromString("rwx------"));
     Path images = folder.resolve("images");
     Path imported = folder.resolve("imported");
-    InetAddress here = InetAddress.ofLiteral("127.0.0.1");
-    SandboxRequest request =
-        new SandboxRequest(Isolation.MACHINE, "t1", here, here, folder, List.of(), List.of());
-    ImageStore store =
-        new ImageStore(
-            new Sandbox(request, List.of(), "", folder, "/bin"),
-            ctr,
-            folder,
-            new ImageStore.Loading());
+    ImageStore store = store(List.of(), ctr);
 
     Files.writeString(images, "");
     store.ensurePause(busybox, folder);

@@ -34,7 +34,8 @@ class PauseImageTest {
 
   private static final byte[] BUSYBOX = "a static busybox".getBytes(StandardCharsets.UTF_8);
 
-  private static final int ROOM = 1 << 20;
+  private static final int MEBI = 1 << 20;
+  private static final DiskSpace ROOM = new DiskSpace(MEBI, 1 << 10);
   private static final int BLOCK = 512;
 
   @TempDir private Path folder;
@@ -220,7 +221,7 @@ class PauseImageTest {
     String json = "[{\"RepoTags\":[\"a:1\"]}]";
     ByteArrayOutputStream bomb = new ByteArrayOutputStream();
     try (OutputStream packed = new GZIPOutputStream(bomb)) {
-      packed.write(new byte[2 * ROOM]);
+      packed.write(new byte[2 * MEBI]);
     }
     Path archive = folder.resolve("bomb.tar");
     for (boolean whole : new boolean[] {true, false}) {
@@ -228,9 +229,9 @@ class PauseImageTest {
           OutputStream out = whole ? new GZIPOutputStream(file) : file;
           TarWriter tar = new TarWriter(out)) {
         tar.file("manifest.json", 0644, json.getBytes(StandardCharsets.UTF_8));
-        tar.file("layer.tar", 0644, whole ? new byte[2 * ROOM] : bomb.toByteArray());
+        tar.file("layer.tar", 0644, whole ? new byte[2 * MEBI] : bomb.toByteArray());
       }
-      assertTrue(Files.size(archive) < ROOM / 10, "the archive is small while it is packed");
+      assertTrue(Files.size(archive) < MEBI / 10, "the archive is small while it is packed");
       assertRefused("more than 1 MiB", archive);
     }
     byte[] zstd = {0x28, (byte) 0xb5, 0x2f, (byte) 0xfd, 0};
@@ -245,6 +246,34 @@ class PauseImageTest {
       tar.file("layer.tar", 0644, skippable);
     }
     assertRefused("zstd", archive);
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName("a layer of many empty directories counts the blocks and inodes that they take")
+  void emptyDirectories() throws Exception {
+    ByteArrayOutputStream layer = new ByteArrayOutputStream();
+    try (TarWriter tar = new TarWriter(layer)) {
+      for (int each = 0; each < 250; each++) {
+        tar.directory("d" + each, 0755);
+      }
+    }
+    Path archive =
+        images(
+            tar -> {
+              tar.file("layer.tar", 0644, layer.toByteArray());
+              put(tar, "manifest.json", "[{\"RepoTags\":[\"a:1\"],\"Layers\":[\"layer.tar\"]}]");
+            });
+    assertTrue(Files.size(archive) < MEBI / 4, "the archive and its layer fit the room twice");
+    assertRefused("more than 1 MiB", archive);
+    assertEquals(
+        List.of("a:1"), ImageArchive.names(archive, new DiskSpace(2 * MEBI, ROOM.inodes())));
+    String message =
+        assertThrows(
+                ContainersException.class,
+                () -> ImageArchive.names(archive, new DiskSpace(2 * MEBI, 250)))
+            .getMessage();
+    assertTrue(message.contains("more than 250 files and directories"), message);
   }
 
   private Path images(TarEntries entries) throws IOException {
@@ -274,7 +303,7 @@ class PauseImageTest {
   @Tag("attack")
   @DisplayName("a layer counts as often as containerd unpacks it, under any name")
   void repeatedLayers() throws Exception {
-    byte[] layer = new byte[ROOM / 8];
+    byte[] layer = new byte[MEBI / 8];
     String docker = "[{\"RepoTags\":[\"a:1\"],\"Layers\":[%s]}]";
     String digest = "{\"digest\":\"sha256:00\"}";
     String index =
@@ -321,7 +350,7 @@ class PauseImageTest {
     Path archive =
         images(
             tar -> {
-              tar.file("x/layer.tar", 0644, new byte[ROOM / 8]);
+              tar.file("x/layer.tar", 0644, new byte[MEBI / 8]);
               for (int link = 0; link < 9; link++) {
                 tar.file(link + "/layer.tar", 0644, new byte[0]);
               }
@@ -336,7 +365,7 @@ class PauseImageTest {
             });
     assertEquals(List.of("a:1"), ImageArchive.names(archive, ROOM));
     byte[] bytes = Files.readAllBytes(archive);
-    int first = BLOCK + ROOM / 8;
+    int first = BLOCK + MEBI / 8;
     for (int link = 0; link < 9; link++) {
       bytes[first + link * BLOCK + 156] = '2';
       byte[] target = "../x/layer.tar".getBytes(StandardCharsets.US_ASCII);
@@ -352,7 +381,7 @@ class PauseImageTest {
     Path archive =
         images(
             tar -> {
-              tar.file("blobs/sha256/00", 0644, new byte[ROOM / 8]);
+              tar.file("blobs/sha256/00", 0644, new byte[MEBI / 8]);
               String oci = "{\"layers\":[{\"digest\":\"sha256:00\"}]}";
               String docker = "{\"RepoTags\":[\"a:1\"],\"Layers\":[\"blobs/sha256/00\"]}";
               for (int image = 1; image <= 9; image++) {
@@ -407,8 +436,11 @@ class PauseImageTest {
       tar.file("second", 0644, content.getBytes(StandardCharsets.UTF_8));
       tar.file("third", 0644, new byte[0]);
     }
-    byte[] tar = bytes.toByteArray();
-    int header = 2 * BLOCK;
+    return retyped(bytes.toByteArray(), 2 * BLOCK, type);
+  }
+
+  /** Changes the type of the entry whose header is at an offset. */
+  static byte[] retyped(byte[] tar, int header, char type) {
     int sum = Integer.parseInt(new String(tar, header + 148, 6, StandardCharsets.US_ASCII), 8);
     byte[] digits = "%06o".formatted(sum + type - '0').getBytes(StandardCharsets.US_ASCII);
     System.arraycopy(digits, 0, tar, header + 148, digits.length);

@@ -240,6 +240,32 @@ record Distribution(Path folder) {
   }
 
   /**
+   * Puts plugin manifests back that the store has lost, or that were damaged in it.
+   *
+   * @return whether there were any
+   * @throws Refusal if one is damaged here, too
+   * @throws IOException if the store can not be written
+   */
+  boolean restoreManifests(PluginStore store) throws Refusal, IOException {
+    boolean restored = false;
+    for (Line line : lines()) {
+      Optional<Path> bundle = store.file(line.plugin().digest());
+      Path own = manifestFile(line.file());
+      if (bundle.isPresent()
+          && Files.exists(own)
+          && !isSame(own, ManifestEnvelope.beside(bundle.get()))) {
+        putManifest(store, line);
+        restored = true;
+      }
+    }
+    return restored;
+  }
+
+  private static boolean isSame(Path file, Path other) throws IOException {
+    return Files.exists(other) && Files.mismatch(file, other) < 0;
+  }
+
+  /**
    * @return the manifests of all bundles of the distribution itself
    * @throws Refusal if one is missing or no bundle
    */

@@ -175,6 +175,9 @@ final class RunCommand implements Callable<Integer> {
                   terminal::line)
               .allowed(generation);
       bundles = load(distribution, store, generation, terminal);
+      if (distribution.restoreManifests(store)) {
+        terminal.line("manifests of plugins were restored from " + distribution.folder());
+      }
       libraries.await();
     }
     Map<String, Dictionary<String, Object>> configuration =

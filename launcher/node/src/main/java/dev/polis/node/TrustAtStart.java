@@ -95,7 +95,7 @@ final class TrustAtStart {
     PluginVerifier verifier =
         new PluginVerifier(PlatformVersion.current(), distribution.manifestDigests());
     try {
-      byte[] manifest = PluginVerifier.read(file.get(), ManifestEnvelope.beside(file.get()));
+      byte[] manifest = ManifestEnvelope.stored(file.get());
       VerifiedManifest verified = verifier.verifyManifest(manifest, roots);
       return verified.manifest().digest().equals(plugin.digest())
           ? Optional.empty()

@@ -1,9 +1,11 @@
 package dev.polis.node;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.polis.plugins.manifest.ManifestEnvelope;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -287,13 +289,26 @@ class LauncherTest {
 
   @Test
   @DisplayName(
-      "Bundles lost or damaged in the store are put back from the distribution, if it has them")
+      "Bundles and manifests lost or damaged in the store are put back from the distribution, if it has them")
   void damagedStoreIsRestored() throws Exception {
     bootAndStop();
     List<Path> files;
     try (Stream<Path> all = Files.list(state.resolve("plugins/files"))) {
-      files = all.sorted().toList();
+      files = all.filter(file -> file.toString().endsWith(".jar")).sorted().toList();
     }
+    List<Path> manifests = files.stream().map(ManifestEnvelope::beside).toList();
+    List<byte[]> contents = new ArrayList<>();
+    for (Path manifest : manifests) {
+      contents.add(Files.readAllBytes(manifest));
+    }
+    Files.delete(manifests.getFirst());
+    Files.writeString(manifests.getLast(), "");
+    assertTrue(
+        bootAndStop().contains("manifests of plugins were restored from " + distribution.folder()));
+    for (int each = 0; each < manifests.size(); each++) {
+      assertArrayEquals(contents.get(each), Files.readAllBytes(manifests.get(each)));
+    }
+
     Files.delete(files.getFirst());
     Files.writeString(files.getLast(), "garbled");
     List<String> seen = bootAndStop();

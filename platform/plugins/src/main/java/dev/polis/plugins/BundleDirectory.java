@@ -99,8 +99,9 @@ final class BundleDirectory {
   }
 
   private StatusException refusal(String why) {
+    String organs = organs();
     return Status.FAILED_PRECONDITION
-        .withDescription(why + " Organs that may be stopped: " + organs())
+        .withDescription(organs.isEmpty() ? why : why + " Organs that may be stopped: " + organs)
         .asException();
   }
 

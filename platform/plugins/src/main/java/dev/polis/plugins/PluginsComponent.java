@@ -1,9 +1,11 @@
 package dev.polis.plugins;
 
+import dev.polis.base.boot.StopReason;
 import dev.polis.base.values.Value;
 import dev.polis.health.HealthRegistry;
 import dev.polis.health.PluginReports;
 import dev.polis.health.PluginStatus;
+import dev.polis.health.SelfCheck;
 import dev.polis.logtree.Log;
 import dev.polis.logtree.LogTree;
 import dev.polis.plugins.local.LocalInventory;
@@ -29,6 +31,8 @@ import dev.polis.process.ProcessManager;
 import dev.polis.process.ProcessRecord;
 import dev.polis.rpc.RpcHost;
 import dev.polis.rpc.audit.AuditLog;
+import dev.polis.supervision.Subtree;
+import dev.polis.supervision.Supervisor;
 import io.grpc.BindableService;
 import io.grpc.ServerServiceDefinition;
 import java.io.IOException;
@@ -63,6 +67,7 @@ public final class PluginsComponent implements BindableService, LocalPlugins, Pl
 
   private final List<SwapListener> listeners = new CopyOnWriteArrayList<>();
   private final List<TrustSource> trusted = new CopyOnWriteArrayList<>();
+  private final Subtree subtree;
   private final PluginsHealth own;
   private final KeptTrust kept;
   private final SwapEngine engine;
@@ -82,6 +87,7 @@ public final class PluginsComponent implements BindableService, LocalPlugins, Pl
       BundleContext context,
       PluginsConfig config,
       @Reference LogTree logs,
+      @Reference Supervisor supervisor,
       @Reference HealthRegistry health,
       @Reference ServiceComponentRuntime components,
       @Reference ConfigurationAdmin configurations,
@@ -124,6 +130,8 @@ public final class PluginsComponent implements BindableService, LocalPlugins, Pl
     reporter =
         new PluginReporter(
             context, store, engine, verifier, this::knownRoots, graph::all, graph::contracts);
+    subtree = supervisor.organ("plugins");
+    subtree.run("store", SelfCheck.task(own, new StoreCheck(store)));
   }
 
   /** Returns the keys that the cluster trusts; while no source knows them, those of the copy. */
@@ -221,6 +229,7 @@ public final class PluginsComponent implements BindableService, LocalPlugins, Pl
   /** Declarative Services calls this. */
   @Deactivate
   void close() {
+    subtree.close(StopReason.PROCESS_RESTART);
     service.close();
     engine.close();
     note.close();

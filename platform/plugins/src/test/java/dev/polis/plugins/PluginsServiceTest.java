@@ -1,6 +1,7 @@
 package dev.polis.plugins;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -174,8 +175,16 @@ class PluginsServiceTest {
     Files.delete(ManifestEnvelope.beside(jar));
     String missing = refused(stopRequest("dev.polis.cluster")).getDescription();
     assertTrue(missing.startsWith("nothing says that dev.polis.cluster is an organ"), missing);
-    assertTrue(missing.contains("has no manifest"), missing);
+    assertTrue(missing.contains(ManifestEnvelope.beside(jar) + " is missing"), missing);
+    assertTrue(missing.contains("polisctl node restart --runtime"), missing);
+    assertFalse(missing.contains("plugin pack"), missing);
 
+    Files.createFile(ManifestEnvelope.beside(jar));
+    String damaged = refused(stopRequest("dev.polis.cluster")).getDescription();
+    assertTrue(damaged.contains(ManifestEnvelope.beside(jar) + " is damaged"), damaged);
+    assertFalse(damaged.contains("plugin pack"), damaged);
+
+    Files.delete(ManifestEnvelope.beside(jar));
     Files.copy(
         ManifestEnvelope.beside(folder.resolve("dev.polis.storage-1.0.0.jar")),
         ManifestEnvelope.beside(jar));

@@ -396,4 +396,39 @@ class NodeLifeIT {
       assertTrue(Files.exists(file), file + " is not restored");
     }
   }
+
+  @Test
+  @Tag("full")
+  @DisplayName(
+      "files of the plugin store that are deleted while the node runs are named, and restored as it is said")
+  void bundlesDeletedMeanwhile() throws Exception {
+    List<Path> files;
+    try (Stream<Path> all = Files.list(node.state().resolve("plugins/files"))) {
+      files = all.sorted().toList();
+    }
+    for (Path file : files) {
+      Files.delete(file);
+    }
+    Await.until(
+        TestNode.PATIENCE,
+        "health to say that files of the plugin store are missing",
+        () -> node.ctl("health").out().contains("is missing; what runs"));
+    String told = node.ctl("health").out();
+    assertTrue(files.stream().anyMatch(file -> told.contains(file.toString())), told);
+    assertTrue(told.contains("polisctl node restart --runtime"), told);
+    String refused = node.ctl("bundle", "stop", "dev.polis.metrics").err();
+    assertTrue(refused.contains("polisctl node restart --runtime"), refused);
+    assertFalse(refused.contains("plugin pack"), refused);
+
+    node.ctl("node", "restart", "--runtime").requireSuccess("node restart --runtime");
+
+    for (Path file : files) {
+      assertTrue(Files.exists(file), file + " is not restored");
+    }
+    node.ctl("health", "--wait", "60").requireSuccess("health after the restart");
+    String after = node.ctl("health").out();
+    assertFalse(after.contains("is missing; what runs"), after);
+    node.ctl("bundle", "stop", "dev.polis.metrics").requireSuccess("bundle stop");
+    node.ctl("bundle", "start", "dev.polis.metrics").requireSuccess("bundle start");
+  }
 }

@@ -37,13 +37,42 @@ public sealed interface ManifestEnvelope permits SignedManifest, DistributionMan
   }
 
   /**
-   * Reads the envelope beside a bundle's file, and nothing of the manifest in it.
+   * Reads the file beside a bundle of the plugin store.
    *
-   * @throws PluginRefusedException if it is missing, or as of {@link #decode}
+   * @return its content, cut off after the largest manifest
+   * @throws PluginRefusedException UNSIGNED if it is missing, with what brings it back
+   * @throws IOException if it cannot be read
+   */
+  static byte[] stored(Path bundle) throws PluginRefusedException, IOException {
+    try {
+      return PluginVerifier.read(bundle, beside(bundle));
+    } catch (PluginRefusedException missing) {
+      throw lost(bundle, "missing", missing);
+    }
+  }
+
+  /**
+   * Reads the envelope beside a bundle of the plugin store, and nothing of the manifest in it. It
+   * was verified when it entered the store.
+   *
+   * @throws PluginRefusedException if it is missing or damaged, with what brings it back
    * @throws IOException if it cannot be read
    */
   static ManifestEnvelope read(Path bundle) throws PluginRefusedException, IOException {
-    return decode(PluginVerifier.read(bundle, beside(bundle)));
+    byte[] file = stored(bundle);
+    try {
+      return decode(file);
+    } catch (PluginRefusedException damaged) {
+      throw lost(bundle, "damaged", damaged);
+    }
+  }
+
+  private static PluginRefusedException lost(
+      Path bundle, String how, PluginRefusedException cause) {
+    return new PluginRefusedException(
+        cause.reason(),
+        "%s is %s in the plugin store; %s".formatted(beside(bundle), how, PluginStore.RESTORE),
+        cause);
   }
 
   /**

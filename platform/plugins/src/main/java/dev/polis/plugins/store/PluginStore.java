@@ -30,6 +30,10 @@ public final class PluginStore {
   /** The end of the name of a plugin manifest; before it stands the name of the bundle's file. */
   public static final String MANIFEST_SUFFIX = ".plugin";
 
+  /** What brings a file back that is missing or damaged. */
+  public static final String RESTORE =
+      "a start restores what came with the distribution (polisctl node restart --runtime); push again what came from elsewhere, or bring the file back from a copy";
+
   private static final String TEMPORARY = "writing-";
   private static final String RESEED =
       "move the store's folder aside: the next start seeds a new one from the distribution";
@@ -314,7 +318,7 @@ public final class PluginStore {
       throw new PluginStoreException(
           file,
           "the file of " + plugin.symbolicName() + " " + plugin.version() + " is missing",
-          RESEED,
+          RESTORE + "; without a copy, " + RESEED,
           e);
     }
     if (!found.equals(plugin.digest())) {
@@ -326,7 +330,7 @@ public final class PluginStore {
               + plugin.version()
               + " is damaged, its digest is "
               + found,
-          RESEED);
+          RESTORE + "; without a copy, " + RESEED);
     }
     checked.note(plugin.digest(), file);
     return file;

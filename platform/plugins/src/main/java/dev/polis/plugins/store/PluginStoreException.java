@@ -10,6 +10,7 @@ public final class PluginStoreException extends Exception {
   private static final long serialVersionUID = 1;
 
   private final transient Path file;
+  private final String fault;
 
   PluginStoreException(Path file, String what, String next) {
     this(file, what, next, null);
@@ -18,6 +19,7 @@ public final class PluginStoreException extends Exception {
   PluginStoreException(Path file, String what, String next, Throwable cause) {
     super(file + ": " + what + "; " + next, cause);
     this.file = file;
+    this.fault = file + ": " + what;
   }
 
   /**
@@ -25,5 +27,12 @@ public final class PluginStoreException extends Exception {
    */
   public Path file() {
     return file;
+  }
+
+  /**
+   * @return the file and what is wrong with it, without what to do next
+   */
+  public String fault() {
+    return fault;
   }
 }

@@ -11,7 +11,7 @@ import java.util.Set;
  * Publishes facts about the plugins of a node, beside its organs, while there are any. One instance
  * serves all who know such facts: of several only the newest would be shown. Thread-safe.
  */
-public final class PluginsHealth implements AutoCloseable {
+public final class PluginsHealth implements HealthScope {
   private final HealthRegistry health;
 
   // Guarded by this.
@@ -28,11 +28,7 @@ public final class PluginsHealth implements AutoCloseable {
     this.health = health;
   }
 
-  /**
-   * Publishes a fact, until it is cleared or replaced by another of its code.
-   *
-   * @param condition what is the case
-   */
+  @Override
   public synchronized void set(HealthCondition condition) {
     if (closed) {
       return;
@@ -44,11 +40,7 @@ public final class PluginsHealth implements AutoCloseable {
     scopeOrNull.set(condition);
   }
 
-  /**
-   * Takes a fact back, if it was published.
-   *
-   * @param code the code it was published with
-   */
+  @Override
   public synchronized void clear(String code) {
     if (!codes.remove(code)) {
       return;

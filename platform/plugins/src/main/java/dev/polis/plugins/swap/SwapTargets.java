@@ -3,7 +3,6 @@ package dev.polis.plugins.swap;
 import dev.polis.base.config.DidYouMean;
 import dev.polis.plugins.manifest.ManifestEnvelope;
 import dev.polis.plugins.manifest.PluginRefusedException;
-import dev.polis.plugins.manifest.PluginVerifier;
 import dev.polis.plugins.metatype.ConfigurationKeys;
 import dev.polis.plugins.metatype.UnfitSettingException;
 import dev.polis.plugins.plan.BootPlan;
@@ -78,7 +77,7 @@ final class SwapTargets {
 
   private static byte[] manifest(Path bundle) throws SwapRefusedException, IOException {
     try {
-      return PluginVerifier.read(bundle, ManifestEnvelope.beside(bundle));
+      return ManifestEnvelope.stored(bundle);
     } catch (PluginRefusedException e) {
       throw new SwapRefusedException(e.getMessage(), e);
     }
