@@ -48,7 +48,7 @@
  * resolves, and it has no way back.
  */
 @Export
-@Version("1.1.0")
+@Version("2.0.0")
 package dev.polis.plugins.swap;
 
 import org.osgi.annotation.bundle.Export;
