@@ -10,7 +10,8 @@ public interface ControlProbe {
   boolean alive() throws InterruptedException;
 
   /**
-   * Returns a message that names what the program needs and does not work; empty if none is known.
+   * Returns a message that names what the program needs and does not work, or what is wrong with
+   * its answer; empty if nothing is known.
    */
   default String missing() throws InterruptedException {
     return "";

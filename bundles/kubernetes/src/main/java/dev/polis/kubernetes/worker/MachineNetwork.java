@@ -1,7 +1,10 @@
 package dev.polis.kubernetes.worker;
 
+import dev.polis.api.containers.ContainersStatus;
 import dev.polis.api.containers.Isolation;
 import dev.polis.api.containers.Sandbox;
+import dev.polis.event.Value;
+import dev.polis.event.Watcher;
 import dev.polis.logtree.Log;
 import dev.polis.process.Commands;
 import dev.polis.process.Nft;
@@ -45,6 +48,16 @@ final class MachineNetwork {
 
   private String dnsAddress() {
     return plan.dns().getHostAddress() + "/32";
+  }
+
+  /** Lists the tables of nftables where the service proxy runs, once the sandbox is there. */
+  Commands.Result tables(Value<ContainersStatus> runtime) throws IOException, InterruptedException {
+    List<String> list = Nft.command(plan.programs().folder(), "list", "tables");
+    try (Watcher<ContainersStatus> watcher = runtime.watch()) {
+      ContainersStatus.Running running =
+          (ContainersStatus.Running) watcher.get(ContainersStatus.Running.class::isInstance);
+      return commands.run(ANSWER, running.sandbox().command(Commands.located(list)));
+    }
   }
 
   /** A table is added first: to delete one that is not there is an error. */
