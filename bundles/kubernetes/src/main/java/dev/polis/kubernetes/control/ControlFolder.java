@@ -18,12 +18,12 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Holds the files that the control plane's programs read. The folder is the node's, and programs
- * with an account pass through it; a file is read by the node and by the account it is given to.
+ * Holds the files that the control plane's programs read. The folder belongs to the node, and
+ * programs with an account pass through it; only the node and the account of a file read that file.
  */
 final class ControlFolder {
 
-  /** Where they are on the data volume. */
+  /** The folder of the files on the data volume. */
   static final OrganFolder FOLDER =
       new OrganFolder("kubernetes-controller", Mode.PASSABLE_DIRECTORY);
 
@@ -65,7 +65,7 @@ final class ControlFolder {
     return flexVolumes;
   }
 
-  /** Returns what a file holds; empty if there is none. */
+  /** Returns the content of a file; empty if there is none. */
   Optional<String> read(ControlFile file) throws FileException {
     return switch (files.get(file).read()) {
       case Stored.Present<byte[]>(Path _, byte[] content) ->

@@ -6,7 +6,7 @@ public interface ControlProbe {
   /** Returns whether it does its work. */
   boolean ready() throws InterruptedException;
 
-  /** Returns whether it answers at all, although what it depends on may not. */
+  /** Returns whether it answers at all, even if its dependencies do not. */
   boolean alive() throws InterruptedException;
 
   /**

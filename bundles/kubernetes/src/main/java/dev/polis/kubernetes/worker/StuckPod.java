@@ -3,7 +3,7 @@ package dev.polis.kubernetes.worker;
 import java.time.Instant;
 
 /**
- * Says why a Pod of this node cannot start, where the node is the reason.
+ * Holds the reason why a Pod of this node cannot start, if the node is the cause.
  *
  * @param reason what hinders it, in plain words; the same for all Pods with the same cause
  * @param message what Kubernetes says of it
