@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 
 import dev.polis.api.containers.Isolation;
-import dev.polis.event.MutableValue;
+import dev.polis.base.values.MutableValue;
 import dev.polis.logtree.Log;
 import dev.polis.logtree.LogTree;
 import java.nio.file.Files;
