@@ -223,7 +223,8 @@ final class PodTrouble {
     if (reason.equals(MOUNT)) {
       return Optional.of(
               new Cause(
-                  "the kubelet cannot mount a volume: " + words, unlessOfSystem(message, KUBELET_LOG)))
+                  "the kubelet cannot mount a volume: " + words,
+                  unlessOfSystem(message, KUBELET_LOG)))
           .filter(cause -> !OWN_VOLUME.matcher(message).find());
     }
     if (NO_ADDRESS.matcher(message).find()) {

@@ -1,7 +1,5 @@
 package dev.polis.ctl.node;
 
-import io.grpc.Status;
-import io.grpc.StatusException;
 import dev.polis.ctl.session.CtlException;
 import dev.polis.ctl.session.CtlOptions;
 import dev.polis.ctl.session.CtlRoot;
@@ -9,6 +7,8 @@ import dev.polis.ctl.session.Document;
 import dev.polis.ctl.session.ExitCode;
 import dev.polis.ctl.session.Output;
 import dev.polis.ctl.session.Session;
+import io.grpc.Status;
+import io.grpc.StatusException;
 import java.time.Duration;
 import java.util.EnumSet;
 import java.util.Set;
