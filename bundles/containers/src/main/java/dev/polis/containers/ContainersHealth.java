@@ -1,6 +1,7 @@
 package dev.polis.containers;
 
 import dev.polis.api.containers.ContainersStatus;
+import dev.polis.api.containers.Sandbox;
 import dev.polis.health.HealthCondition;
 import java.util.Optional;
 
@@ -24,5 +25,46 @@ final class ContainersHealth {
                   "the container runtime does not start: " + reason + "; the node starts it again",
                   ""));
     };
+  }
+
+  /**
+   * Returns what is gone by which the machine and the sandbox of a runtime reach each other. What
+   * runs inside does not notice, and is cut off.
+   */
+  static Optional<HealthCondition> ofNetwork(ContainersStatus status, MachineRoutes machine) {
+    return Optional.of(status)
+        .filter(ContainersStatus.Running.class::isInstance)
+        .map(running -> ((ContainersStatus.Running) running).sandbox())
+        .filter(sandbox -> !sandbox.hostDevice().isEmpty())
+        .flatMap(sandbox -> cutOff(sandbox, machine));
+  }
+
+  private static Optional<HealthCondition> cutOff(Sandbox sandbox, MachineRoutes machine) {
+    String device = sandbox.hostDevice();
+    String host = sandbox.request().hostAddress().getHostAddress();
+    String inside = sandbox.address().getHostAddress();
+    String route = "ip route replace %s/32 dev %s src %s".formatted(inside, device, host);
+    if (!machine.devices().contains(device)) {
+      return cutOff(
+          "the network device %s, by which this machine reaches the sandbox with all containers, was removed"
+              .formatted(device),
+          "have the sandbox made anew: polisctl node role remove NODE KubernetesWorker, then polisctl node role add NODE KubernetesWorker");
+    }
+    if (!machine.addresses().contains(sandbox.request().hostAddress())) {
+      return cutOff(
+          "the address %s, at which containers reach this node, was taken away from this machine, and the route to them with it"
+              .formatted(host),
+          "give both back: ip address replace %s/32 dev lo; %s".formatted(host, route));
+    }
+    return machine.hasRoute(device, sandbox.address())
+        ? Optional.empty()
+        : cutOff(
+            "the route to %s, the sandbox with all containers, was removed from this machine"
+                .formatted(inside),
+            "give it back: " + route);
+  }
+
+  private static Optional<HealthCondition> cutOff(String reason, String remedy) {
+    return Optional.of(HealthCondition.down("sandbox-cut-off", reason, remedy));
   }
 }

@@ -11,6 +11,7 @@ import dev.polis.supervision.Context;
 import dev.polis.supervision.Task;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -76,7 +77,7 @@ final class ContainersRun implements Task {
       containerd.awaitReady(parts.settings().ready());
       ImageStore images = ContainersParts.images(parts, sandbox, programs);
       if (!containerd.process().adopted()) {
-        images.requireCri();
+        requireCri(images, containerd.process());
       }
       images.ensurePause(programs.program("busybox"), parts.files().path());
       context.healthy();
@@ -85,7 +86,27 @@ final class ContainersRun implements Task {
     }
   }
 
-  /** Returns the process that keeps the sandbox; empty if containers run on the machine itself. */
+  private void requireCri(ImageStore images, ManagedProcess containerd)
+      throws InterruptedException, IOException {
+    try {
+      images.requireCri();
+    } catch (ContainersException missing) {
+      String log =
+          Files.readString(containerd.log(), StandardCharsets.ISO_8859_1)
+              .substring((int) containerd.logStart());
+      throw new ContainersException(
+          missing.getMessage()
+              + RuntimeProcess.firstFailure(log)
+                  .map(
+                      failure ->
+                          ": %s. If its files are damaged: remove the role KubernetesWorker, move %s aside, add the role, and load the images again"
+                              .formatted(failure, parts.files().runtime().path()))
+                  .orElse("; the log of root.containers.containerd says why"),
+          missing);
+    }
+  }
+
+  /** Returns the process that keeps the sandbox; none if containers run on the machine itself. */
   private Optional<ManagedProcess> sandbox(RuntimePrograms programs, RuntimeDisk disk)
       throws IOException, InterruptedException {
     SandboxNamespaces namespaces =

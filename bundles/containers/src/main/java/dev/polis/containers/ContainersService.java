@@ -14,6 +14,7 @@ import dev.polis.handover.OrganInstance;
 import dev.polis.handover.OrganState;
 import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthScope;
+import dev.polis.health.SelfCheck;
 import dev.polis.health.StatusHealth;
 import dev.polis.logtree.Log;
 import dev.polis.logtree.LogTree;
@@ -74,6 +75,10 @@ final class ContainersService implements Containers, OrganInstance {
             new ImageStore.Loading());
     this.health = parts.health().organ("containers", subtree.dn());
     subtree.run("health", StatusHealth.task(state.status(), health, ContainersHealth::of));
+    subtree.run(
+        "network",
+        SelfCheck.task(
+            health, () -> ContainersHealth.ofNetwork(state.now(), MachineRoutes.read())));
   }
 
   /** Starts an instance, which takes over from the previous one if there is one. */

@@ -102,7 +102,7 @@ final class ImageStore {
           words.getFirst().contains(".cri.") || words.size() > 1 && words.get(1).equals("cri");
       if (cri && !words.getLast().equals("ok")) {
         throw new ContainersException(
-            "containerd runs without its plugin %s, which is in state \"%s\"; the log of root.containers.containerd says why"
+            "containerd runs without its plugin %s, which is in state \"%s\""
                 .formatted(String.join(" ", words.subList(0, 2)), words.getLast()));
       }
     }

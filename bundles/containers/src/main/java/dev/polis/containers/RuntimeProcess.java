@@ -13,6 +13,8 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.regex.Pattern;
 
 /**
  * Describes containerd as a child process: its command, whether it answers, and how its silence
@@ -43,6 +45,21 @@ record RuntimeProcess(Path socket, ContainersState state, ContainersStatus.Runni
 
   /** containerd ends in milliseconds, because its containers are not its children. */
   private static final Duration GRACE = Duration.ofSeconds(5);
+
+  /** How containerd says which of its parts does not start, and why. */
+  private static final Pattern FAILURE =
+      Pattern.compile("msg=\"failed to load plugin\" error=\"((?:[^\"\\\\]|\\\\.)*)\" id=(\\S+)");
+
+  /**
+   * Returns which of containerd's parts has failed first, by its log; those that need it follow.
+   */
+  static Optional<String> firstFailure(String log) {
+    return FAILURE
+        .matcher(log)
+        .results()
+        .findFirst()
+        .map(found -> "its part %s says: %s".formatted(found.group(2), found.group(1)));
+  }
 
   /**
    * Starts containerd, or adopts a running one with the same command line.

@@ -52,6 +52,7 @@ final class DebugService {
         .ifPresent(
             crash -> organ.publish(HealthCondition.up(CRASHED, "the last run crashed: " + crash)));
     organ.look("descriptors", new DescriptorCheck(Path.of("/proc/self"))::look);
+    organ.look("memory", new MemoryCheck(Path.of("/proc"), Path.of("/sys/fs/cgroup"))::look);
     if (!settings.enabled()) {
       log.info("the debug services are switched off");
       organ.publish(HealthCondition.up(OFF, "switched off: dev.polis.debug.enabled is false"));

@@ -668,6 +668,15 @@ class CtlSessionTest {
   }
 
   @Test
+  void health_ofANodeThatRefusesTheCertificate_isThatOfItsDebugService() {
+    REFUSAL.set(Status.UNAUTHENTICATED.withDescription("the one shown has ended"));
+    CtlRun run = run(ADDRESS, "health");
+    assertTrue(run.out().contains("etcd-failed"), run.out());
+    assertTrue(run.err().contains("the one shown has ended"), run.err());
+    assertTrue(run.err().contains("the node's own report"), run.err());
+  }
+
+  @Test
   void health_ofANodeWhoseCuratorCannotAnswer_isNotMet() {
     REFUSAL.set(Status.UNAVAILABLE.withDescription("no leader"));
     CtlRun run = run(ADDRESS, "health");

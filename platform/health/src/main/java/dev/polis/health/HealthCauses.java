@@ -33,6 +33,8 @@ public final class HealthCauses {
   private static final Map<String, Pattern> USED_UP =
       Map.of(
           "descriptors-short", Pattern.compile("too many open files", Pattern.CASE_INSENSITIVE),
+          "memory-short",
+              Pattern.compile("is out of memory|cannot allocate memory", Pattern.CASE_INSENSITIVE),
           "little-room",
               Pattern.compile(
                   "no space left on device|disk quota exceeded|file system of \\S+ is full",

@@ -31,6 +31,9 @@ final class Remedies {
         "address already in use|port is already in use",
         "end the program that listens there: ss -ltnp names it");
     know(
+        "a person or another program sent it",
+        "nothing if that was meant; else find the sender: auditctl -a always,exit -F arch=b64 -S kill, then ausearch -sc kill");
+    know(
         "out of memory|cannot allocate memory|java heap space|outofmemory",
         "end something else on the machine, or give it more memory: free -h shows how much there is");
     know(

@@ -58,7 +58,9 @@ record ScopedHealth(
             all.stream().map(Dated::condition).distinct().map(this::remedied).toList()));
   }
 
-  /** Leaves out the advice to read the log where the organ's own words say what to do. */
+  /**
+   * Leaves out the advice to read the log, and to wait, where the organ's own words say what to do.
+   */
   private static List<HealthCondition> withoutVagueRemedies(List<HealthCondition> conditions) {
     boolean known =
         conditions.stream()
@@ -68,8 +70,13 @@ record ScopedHealth(
                         && !each.remedy().isEmpty()
                         && !SupervisedHealth.isVague(each.remedy()));
     return conditions.stream()
-        .map(each -> known && SupervisedHealth.isVague(each.remedy()) ? each.withRemedy("") : each)
+        .map(each -> known && isIdle(each) ? each.withRemedy("") : each)
         .toList();
+  }
+
+  private static boolean isIdle(HealthCondition condition) {
+    return SupervisedHealth.isVague(condition.remedy())
+        || condition.level() == HealthLevel.DEGRADED && condition.remedy().startsWith("nothing: ");
   }
 
   /** Returns to whom the smallest subtree belongs that a runnable is in. */

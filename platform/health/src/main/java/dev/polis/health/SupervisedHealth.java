@@ -65,7 +65,8 @@ final class SupervisedHealth {
       return HealthCondition.waiting(
           STARTING, runnable.dn() + " was started and does not work yet" + standing.words());
     }
-    return failed(runnable, "it was started again and does not work yet" + standing.words());
+    // Where its thread is says less than the failure; "explain" of the runnable has it.
+    return failed(runnable, "it was started again and does not work yet");
   }
 
   private static HealthCondition failed(RunnableStatus runnable, String now) {

@@ -22,6 +22,7 @@ class HealthCausesTest {
   @ParameterizedTest
   @CsvSource({
     "descriptors-short, 'accept: Too many open files'",
+    "memory-short, 'etcd ended: killed by signal 9; the kernel ended it: this machine is out of memory'",
     "little-room, 'write /x: No space left on device'",
   })
   @DisplayName("what says that something is used up is the root of each failure for want of it")

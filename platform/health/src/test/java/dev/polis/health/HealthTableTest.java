@@ -110,6 +110,51 @@ final class HealthTableTest {
     }
   }
 
+  @Test
+  @DisplayName("beside what is to be done, no remedy says that nothing is")
+  void oneRemedy() throws Exception {
+    HealthScope scope = health.role("Worker", "");
+    HealthCondition idle =
+        HealthCondition.degraded("idle", "it is late", "nothing: it is tried again");
+    scope.set(idle);
+    HealthStatus alone = await(at -> at.level() == HealthLevel.DEGRADED, "the role to be DEGRADED");
+    assertEquals(List.of(idle), alone.conditions());
+    scope.set(HealthCondition.down("port", "its port is taken", "free the port"));
+    HealthStatus both = await(at -> at.level() == HealthLevel.DOWN, "the role to be DOWN");
+    assertEquals(
+        List.of("free the port", ""),
+        both.conditions().stream().map(HealthCondition::remedy).toList());
+  }
+
+  @Test
+  @DisplayName("a late run that follows a failure is shown with the failure, and no code")
+  void lateAfterFailure() throws Exception {
+    AtomicReference<Instant> now = new AtomicReference<>(Instant.EPOCH);
+    AtomicReference<Exception> failure = new AtomicReference<>(new IOException("the cable is cut"));
+    try (HealthTable table = HealthTable.open(tree, OrganDirectory.empty(), now::get)) {
+      Subtree organ = tree.organ("network");
+      table.organ("network", organ.dn());
+      organ.run(
+          "watch",
+          context -> {
+            Exception first = failure.getAndSet(null);
+            if (first != null) {
+              throw first;
+            }
+            awaitCable(new CountDownLatch(1));
+          });
+      Await.until(
+          "the second run to wait",
+          () ->
+              tree.stack("root.network.watch").stream()
+                  .anyMatch(frame -> frame.getMethodName().equals("awaitCable")));
+      now.set(Instant.now().plusSeconds(60));
+      assertEquals(
+          "root.network.watch has failed: the cable is cut; it was started again and does not work yet",
+          table.all().peek().orElseThrow().getFirst().reason());
+    }
+  }
+
   private static void awaitCable(CountDownLatch cable) throws InterruptedException {
     cable.await();
   }

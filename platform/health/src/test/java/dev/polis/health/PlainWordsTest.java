@@ -55,6 +55,8 @@ class PlainWordsTest {
         "bind: address already in use|end the program that listens there",
         "open /x: permission denied|give the user that runs the node access to it",
         "curator: etcdserver: permission denied|wait a minute: the node makes users",
+        "x ended: killed by signal 9; a person or another program sent it, since the kernel was not out of memory|nothing if that was meant; else find the sender",
+        "x ended: killed by signal 9; the kernel ended it: the cgroup /n is out of memory; raise its memory limit, or end what takes the memory there|raise its memory limit, or end",
         "certificate expired on 2020-01-01|set the clock right",
       })
   @DisplayName("a message of the system leads to a remedy")

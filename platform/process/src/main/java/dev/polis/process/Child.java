@@ -157,6 +157,11 @@ public final class Child implements AutoCloseable {
 
   /** Returns the failure of one that has ended. */
   public ProcessException ended() throws IOException, InterruptedException {
+    if (process.status().peek().orElseThrow() instanceof ProcessStatus.Exited how && how.killed()) {
+      // Its log ends in the midst of its work, and says nothing of it.
+      return new ProcessException(
+          "%s ended: %s; %s".formatted(process, how.text(), KernelLog.killer(process.pid())));
+    }
     return explained(
         "%s ended: %s; see the end of its log %s".formatted(process, end(), process.log()));
   }

@@ -6,6 +6,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 
@@ -36,10 +37,20 @@ public final class LastWords {
 
   private static final Pattern KLOG = Pattern.compile("^[IWEF]\\d{4} \\S+\\s+\\d+ \\S+\\] ");
 
+  /** A message and an error, as klog and logfmt quote them. */
+  private static final Pattern QUOTED =
+      Pattern.compile(
+          "(?:.*\\blevel=\\w+ msg=)?%1$s(?:.*? err(?:or)?=%1$s)?.*"
+              .formatted("\"((?:[^\"\\\\]|\\\\.)*+)\""));
+
+  /** How Go prints the type into which a file does not fit. */
+  private static final Pattern GO_TYPE =
+      Pattern.compile("Go (?:value|struct field) .*? type struct \\{.*\\}");
+
   private LastWords() {}
 
   /**
-   * Returns the line, without the header of klog.
+   * Returns the line, of klog and logfmt the message and the error in it.
    *
    * @param from where to begin: {@link ManagedProcess#logStart}; a file that is shorter was
    *     truncated since, and is read from its beginning
@@ -53,7 +64,17 @@ public final class LastWords {
         .map(at -> lines.get(begin(lines, at)))
         .or(() -> last(lines, ERROR).map(lines::get))
         .or(() -> lines.isEmpty() ? Optional.empty() : Optional.of(lines.getLast()))
-        .map(line -> KLOG.matcher(line).replaceFirst(""));
+        .map(line -> plain(KLOG.matcher(line).replaceFirst("")));
+  }
+
+  private static String plain(String line) {
+    Matcher quoted = QUOTED.matcher(line);
+    String words = line;
+    if (quoted.matches()) {
+      String error = quoted.group(2) == null ? "" : ": " + quoted.group(2);
+      words = (quoted.group(1) + error).replaceAll("\\\\(.)", "$1");
+    }
+    return GO_TYPE.matcher(words).replaceAll("what is expected there");
   }
 
   /** Returns the same for people, cut if it is long; it says so if there is none. */

@@ -31,6 +31,13 @@ public sealed interface ProcessStatus {
     // Shells and the JDK alike: 128 and the number of the signal.
     private static final int SIGNALS = 128;
 
+    private static final int KILL = 9;
+
+    /** Returns whether a signal ended it that no process can catch. */
+    boolean killed() {
+      return code == SIGNALS + KILL;
+    }
+
     @Override
     public String text() {
       return code > SIGNALS ? "killed by signal " + (code - SIGNALS) : "exit code " + code;

@@ -127,8 +127,13 @@ final class Processes implements ProcessManager.OpenManager {
     Path program = Path.of(spec.command().getFirst());
     if (!Files.isExecutable(program)) {
       throw new ProcessException(
-          "cannot start %s: %s is not there or not executable; install it or correct the path"
-              .formatted(spec.name(), program));
+          "cannot start %s: %s %s"
+              .formatted(
+                  spec.name(),
+                  program,
+                  Files.exists(program)
+                      ? "is not executable; run chmod 755 " + program
+                      : "is not there; install it or correct the path"));
     }
     if (!Files.isDirectory(spec.directory())) {
       throw new ProcessException(

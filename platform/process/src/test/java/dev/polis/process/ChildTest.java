@@ -157,6 +157,20 @@ class ChildTest {
     }
   }
 
+  @Test
+  @DisplayName("of a child that was killed, the kernel's log is asked and not its own")
+  void killed() throws Exception {
+    try (Child child = child("echo busy; kill -KILL $$", LONG, LONG)) {
+      assertTrue(child.hasEnded(LONG), "it did not end");
+      String said = child.ended().getMessage();
+      assertTrue(
+          said.startsWith(child.process() + " ended: killed by signal 9; ")
+              && !said.contains("busy")
+              && said.contains("kernel"),
+          said);
+    }
+  }
+
   /** Asks until the child was ended. */
   private static ProcessException ended(Child child) throws Exception {
     List<ProcessException> hung = new ArrayList<>();

@@ -33,7 +33,7 @@ class LastWordsTest {
   @DisplayName("the line with the reason of a program's end is found among its last ones")
   void lastError() throws Exception {
     assertEquals(
-        "\"command failed\" err=\"failed to listen on 10.0.0.7:6443\"",
+        "command failed: failed to listen on 10.0.0.7:6443",
         words(
             """
             I1122 14:00:00.000000       7 server.go:1] starting
@@ -48,6 +48,22 @@ class LastWordsTest {
     assertEquals("it has logged nothing", words(""));
     Path none = folder.resolve("none.log");
     assertTrue(LastWords.of(none, 0).contains(none.toString()));
+  }
+
+  @Test
+  @DisplayName("an error is quoted without the form of its log and without types of Go")
+  void plain() throws Exception {
+    assertEquals(
+        "command failed: error loading config file \"/c\": cannot unmarshal string into what is expected there",
+        words(
+            """
+            E1122 14:00:01.000000       7 run.go:72] "command failed" err="error loading config file \\"/c\\": cannot unmarshal string into Go value of type struct { A string \\"json:\\\\\\"a\\\\\\"\\"; B string }"
+            """));
+    assertEquals(
+        "failed to load plugin: open /r: read-only file system",
+        words(
+            "time=\"2026\" level=error msg=\"failed to load plugin\" error=\"open /r: read-only file system\" id=x\n"));
+    assertEquals("[FATAL] plugin \"x\"", words("[FATAL] plugin \"x\"\n"));
   }
 
   @Test
@@ -67,7 +83,7 @@ class LastWordsTest {
         "leaderelection lost",
         words("F1122 14:00:01.000000       7 run.go:72] leaderelection lost\n" + TRACE));
     String fatal = "time=\"2026-01-01\" level=fatal msg=\"no config\"";
-    assertEquals(fatal, words("level=info msg=hello\n" + fatal + "\nlevel=info msg=bye\n"));
+    assertEquals("no config", words("level=info msg=hello\n" + fatal + "\nlevel=info msg=bye\n"));
     String zap = "{\"level\":\"panic\",\"msg\":\"failed to recover v3 backend\"}";
     assertEquals(zap, words(zap + "\npanic: failed to recover v3 backend\n" + TRACE));
     String earlier = "{\"level\":\"fatal\",\"msg\":\"of an earlier run\"}\n";

@@ -37,8 +37,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLException;
 
 /**
  * Makes requests to one API server as one user. Thread-safe; its owner closes it, which ends
@@ -63,6 +65,9 @@ public final class KubeClient implements AutoCloseable {
    * its preparations.
    */
   public static final String READY = "/readyz";
+
+  /** How a line begins that tells of a check that failed. */
+  private static final String FAILED = "[-]";
 
   /** Takes JSON too, which is YAML. */
   private static final String APPLY = "application/apply-patch+yaml";
@@ -147,6 +152,32 @@ public final class KubeClient implements AutoCloseable {
     } catch (IOException unreachable) {
       return false;
     }
+  }
+
+  /**
+   * Returns what is wrong with the answer of a path, such as {@code /readyz}: another code than 200
+   * with what it says, or a connection that TLS refuses; empty if nothing is, or nothing answers.
+   */
+  public Optional<String> complaint(String path) throws InterruptedException {
+    try {
+      HttpResponse<String> response =
+          exchange(request(path).GET().build(), BodyHandlers.ofString(), CONNECT);
+      return Optional.of(response)
+          .filter(each -> each.statusCode() != HttpURLConnection.HTTP_OK)
+          .map(each -> "it answers with %d%s".formatted(each.statusCode(), failed(each.body())));
+    } catch (IOException broken) {
+      return Optional.of(broken)
+          .filter(each -> each.getCause() instanceof SSLException)
+          .map(each -> "TLS refuses the connection: " + each.getMessage());
+    }
+  }
+
+  /** Returns the checks that failed, as Kubernetes' programs list them. */
+  private static String failed(String body) {
+    return body.lines()
+        .filter(line -> line.startsWith(FAILED))
+        .map(line -> ", " + line.substring(FAILED.length()))
+        .collect(Collectors.joining());
   }
 
   /** Returns an object; empty if there is none. */

@@ -17,4 +17,9 @@ record ApiServerProbe(KubeClient api) implements ControlProbe {
   public boolean alive() throws InterruptedException {
     return api.answers(ALIVE);
   }
+
+  @Override
+  public String missing() throws InterruptedException {
+    return api.complaint(KubeClient.READY).orElse("");
+  }
 }

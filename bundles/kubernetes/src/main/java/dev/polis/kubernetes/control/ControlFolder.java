@@ -11,7 +11,9 @@ import dev.polis.files.Stored;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.EnumMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
@@ -28,6 +30,9 @@ final class ControlFolder {
   private final FolderPlacement folder;
   private final DirectoryPlacement flexVolumes;
   private final Map<ControlFile, FilePlacement> files = new EnumMap<>(ControlFile.class);
+
+  /** What the programs are to read. Guarded by this. */
+  private final Map<ControlFile, String> wanted = new EnumMap<>(ControlFile.class);
 
   ControlFolder(FolderPlacement folder) {
     this.folder = folder;
@@ -70,11 +75,38 @@ final class ControlFolder {
     };
   }
 
-  /** Replaces the content of a file, unless it is the same already. */
-  void write(ControlFile file, String content) throws FileException {
-    if (!read(file).equals(Optional.of(content))) {
+  /** Replaces what a file holds, unless it holds that already. */
+  synchronized void write(ControlFile file, String content) throws FileException {
+    wanted.put(file, content);
+    put(file, content);
+  }
+
+  /** Notes that what a file holds is what its program is to read. */
+  synchronized void keep(ControlFile file) throws FileException {
+    read(file).ifPresent(content -> wanted.put(file, content));
+  }
+
+  /**
+   * Writes again what something else has changed or removed.
+   *
+   * @return the paths of those files
+   */
+  synchronized List<String> restore() throws FileException {
+    List<String> changed = new ArrayList<>();
+    for (Map.Entry<ControlFile, String> each : wanted.entrySet()) {
+      if (put(each.getKey(), each.getValue())) {
+        changed.add(path(each.getKey()));
+      }
+    }
+    return changed;
+  }
+
+  private boolean put(ControlFile file, String content) throws FileException {
+    boolean other = !read(file).equals(Optional.of(content));
+    if (other) {
       files.get(file).write(content.getBytes(StandardCharsets.UTF_8));
     }
+    return other;
   }
 
   /** Deletes the folder with all its files. */

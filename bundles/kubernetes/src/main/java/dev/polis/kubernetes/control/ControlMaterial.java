@@ -139,7 +139,9 @@ final class ControlMaterial {
   /** Makes the API server's own certificate, unless the certificate on the disk still fits. */
   private void ensureServer(KubeKeys keys) throws FileException {
     CertificateTemplate template = serverTemplate();
-    if (!fits(ControlFile.API_SERVER, template, keys.ca().getPublicKey())) {
+    if (fits(ControlFile.API_SERVER, template, keys.ca().getPublicKey())) {
+      files.keep(ControlFile.API_SERVER);
+    } else {
       files.write(ControlFile.API_SERVER, pem(keys.issue(template)));
     }
   }
@@ -174,7 +176,9 @@ final class ControlMaterial {
     files.write(ControlFile.ETCD_CA, Pem.encode(tls.trusted().toArray(X509Certificate[]::new)));
     CertificateTemplate template =
         CertificateTemplate.client(ConsensusUser.KUBE_APISERVER.userName());
-    if (!fits(ControlFile.ETCD_CLIENT, template, ca.getPublicKey())) {
+    if (fits(ControlFile.ETCD_CLIENT, template, ca.getPublicKey())) {
+      files.keep(ControlFile.ETCD_CLIENT);
+    } else {
       files.write(ControlFile.ETCD_CLIENT, pem(new TlsIdentity(tls.key(), tls.chain())));
     }
   }

@@ -21,6 +21,7 @@ import dev.polis.kubernetes.pki.KubeLifetimes;
 import dev.polis.kubernetes.settings.KubernetesAddresses;
 import dev.polis.kubernetes.settings.KubernetesPrograms;
 import dev.polis.kubernetes.settings.KubernetesSettings;
+import dev.polis.logtree.Log;
 import dev.polis.logtree.convert.KlogConverter;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.NodeId;
@@ -118,15 +119,7 @@ public final class ControlPlane {
       ControlOwners owners = ControlOwners.find(programs, files.path());
       owners.give(files, audit, parts.processes());
       owners.tell(health, context.log());
-      new Run(
-              context,
-              programs,
-              place,
-              files,
-              new AuditFiles(audit.path()),
-              owners,
-              material,
-              health)
+      new Run(context, programs, place, files, audit, owners, material, health)
           .serve(member, network);
     } finally {
       access.set(Optional.empty());
@@ -204,7 +197,7 @@ public final class ControlPlane {
     private final KubernetesPrograms programs;
     private final ControlPlace place;
     private final ControlFolder files;
-    private final AuditFiles audit;
+    private final FolderPlacement audit;
     private final ControlOwners owners;
     private final ControlMaterial material;
     private final HealthScope health;
@@ -214,7 +207,7 @@ public final class ControlPlane {
         KubernetesPrograms programs,
         ControlPlace place,
         ControlFolder files,
-        AuditFiles audit,
+        FolderPlacement audit,
         ControlOwners owners,
         ControlMaterial material,
         HealthScope health) {
@@ -257,7 +250,10 @@ public final class ControlPlane {
 
     private ControlSpecs specs(ControlMaterial.Made made) throws FileException {
       return ControlSpecs.of(
-          new ControlCommands(programs, settings, place, files, audit), files, owners, made.etcd());
+          new ControlCommands(programs, settings, place, files, new AuditFiles(audit.path())),
+          files,
+          owners,
+          made.etcd());
     }
 
     private URI local(int port) {
@@ -265,10 +261,23 @@ public final class ControlPlane {
     }
 
     private void start(ProcessSpec spec, ControlProbe probe) {
+      ControlProcess process =
+          new ControlProcess(
+              parts.processes(), spec, probe, parts.health(), ROLE, new KlogConverter());
       context.run(
           spec.name(),
-          new ControlProcess(
-              parts.processes(), spec, probe, parts.health(), ROLE, new KlogConverter()));
+          child -> {
+            restore(child.log());
+            process.run(child);
+          });
+    }
+
+    /** Gives the programs again what they read and write, as something else may have changed it. */
+    private void restore(Log log) throws FileException, InterruptedException {
+      synchronized (files) {
+        owners.give(files, audit, parts.processes());
+        RestoredFiles.tell(files.restore(), health, log);
+      }
     }
 
     private void awaitReady(KubeClient api) throws InterruptedException {

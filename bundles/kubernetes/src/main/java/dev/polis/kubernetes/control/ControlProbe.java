@@ -9,7 +9,10 @@ public interface ControlProbe {
   /** Returns whether it answers at all, even if its dependencies do not. */
   boolean alive() throws InterruptedException;
 
-  /** Returns a message that names a failed dependency of the program; empty if none is known. */
+  /**
+   * Returns a message that names what the program needs and does not work, or what is wrong with
+   * its answer; empty if nothing is known.
+   */
   default String missing() throws InterruptedException {
     return "";
   }

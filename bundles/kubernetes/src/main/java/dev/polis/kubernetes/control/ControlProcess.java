@@ -56,8 +56,19 @@ public record ControlProcess(
     }
   }
 
-  /** Publishes the results of its probe. */
-  private record Program(ControlProbe probe, HealthScope scope) implements ChildProgram {
+  /** Publishes what its probe finds out. */
+  private static final class Program implements ChildProgram {
+
+    private final ControlProbe probe;
+    private final HealthScope scope;
+
+    /** What hindered its last answer. */
+    private String hindrance = "";
+
+    Program(ControlProbe probe, HealthScope scope) {
+      this.probe = probe;
+      this.scope = scope;
+    }
 
     @Override
     public boolean ready(ManagedProcess process) throws InterruptedException {
@@ -66,7 +77,9 @@ public record ControlProcess(
 
     @Override
     public boolean answers(ManagedProcess process) throws InterruptedException {
-      return probe.alive();
+      boolean alive = probe.alive();
+      hindrance = alive ? "" : hint(process);
+      return alive;
     }
 
     @Override
@@ -77,7 +90,7 @@ public record ControlProcess(
 
     @Override
     public void silent(ManagedProcess process, String text, boolean answered) {
-      String why = "%s; its log says: %s".formatted(text, lastWords(process));
+      String why = "%s%s; its log says: %s".formatted(text, hindrance, lastWords(process));
       scope.set(
           answered
               ? HealthCondition.down(

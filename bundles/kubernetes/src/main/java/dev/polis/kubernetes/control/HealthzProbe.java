@@ -23,6 +23,8 @@ record HealthzProbe(KubeClient program, KubeClient api) implements ControlProbe 
 
   @Override
   public String missing() throws InterruptedException {
-    return api.answers(KubeClient.READY) ? "" : "the API server is not ready";
+    return api.answers(KubeClient.READY)
+        ? program.complaint(HEALTH).orElse("")
+        : "the API server is not ready";
   }
 }

@@ -65,7 +65,7 @@ final class CertificateTask implements Task {
     Optional<WorkerCertificates> stored =
         WorkerCertificates.read(files)
             .filter(certificates -> certificates.match(keys, plan.addresses().worker()));
-    stored.ifPresent(certificates -> publish(keys, certificates));
+    stored.ifPresent(certificates -> credentials.set(new WorkerCredentials(keys, certificates)));
     context.healthy();
     WorkerCertificates present = stored.isPresent() ? stored.get() : renew(context, keys);
     while (true) {
@@ -79,14 +79,13 @@ final class CertificateTask implements Task {
   private WorkerCertificates renew(Context context, WorkerKeys keys)
       throws InterruptedException, IOException {
     WorkerCertificates issued = fetch(context, keys);
-    issued.write(files);
-    publish(keys, issued);
+    WorkerCredentials renewed = new WorkerCredentials(keys, issued);
+    renewed.write(files);
+    credentials.set(renewed);
+    // A program that was started meanwhile has written those of before.
+    renewed.write(files);
     context.log().info("The curator has issued the certificates of the worker's programs.");
     return issued;
-  }
-
-  private void publish(WorkerKeys keys, WorkerCertificates certificates) {
-    credentials.set(new WorkerCredentials(keys, certificates));
   }
 
   private WorkerCertificates fetch(Context context, WorkerKeys keys) throws InterruptedException {

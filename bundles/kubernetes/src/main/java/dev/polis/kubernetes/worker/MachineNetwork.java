@@ -1,7 +1,10 @@
 package dev.polis.kubernetes.worker;
 
+import dev.polis.api.containers.ContainersStatus;
 import dev.polis.api.containers.Isolation;
 import dev.polis.api.containers.Sandbox;
+import dev.polis.base.values.Value;
+import dev.polis.base.values.Watcher;
 import dev.polis.logtree.Log;
 import dev.polis.process.Commands;
 import dev.polis.process.Nft;
@@ -49,7 +52,17 @@ final class MachineNetwork {
     return plan.dns().getHostAddress() + "/32";
   }
 
-  /** This first adds the table: deleting a missing table is an error. */
+  /** Lists the tables of nftables where the service proxy runs, once the sandbox is there. */
+  Commands.Result tables(Value<ContainersStatus> runtime) throws IOException, InterruptedException {
+    List<String> list = Nft.command(plan.programs().folder(), "list", "tables");
+    try (Watcher<ContainersStatus> watcher = runtime.watch()) {
+      ContainersStatus.Running running =
+          (ContainersStatus.Running) watcher.get(ContainersStatus.Running.class::isInstance);
+      return commands.run(ANSWER, running.sandbox().command(Commands.located(list)));
+    }
+  }
+
+  /** A table is added first: to delete one that is not there is an error. */
   private static String withoutPluginTables() {
     return PLUGIN_TABLES.stream()
         .map(table -> "add table %1$s; delete table %1$s".formatted(table))

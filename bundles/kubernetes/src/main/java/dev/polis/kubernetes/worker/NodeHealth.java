@@ -2,26 +2,120 @@ package dev.polis.kubernetes.worker;
 
 import com.google.gson.JsonObject;
 import dev.polis.health.HealthCondition;
+import dev.polis.health.HealthLevel;
 import java.net.InetSocketAddress;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Supplier;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
-/** Derives the health of the role from the state of the worker. */
+/** Says what a state of the worker means for the health of the role. Belongs to one thread. */
 final class NodeHealth {
 
   private static final String NOT_READY = "node-not-ready";
+  private static final String PRESSURE = "node-under-pressure";
+  private static final String CORDONED = "node-cordoned";
   private static final String NO_CONTROLLERS = "no-controllers";
 
-  private NodeHealth() {}
+  /** How the kubelet says what the runtime says of the network. */
+  private static final Pattern OF_NETWORK =
+      Pattern.compile(
+          "container runtime network not ready: NetworkReady=false reason:\\w+ message:(?:Network plugin returns error: )?");
+
+  /** What the controller manager writes there when it does not hear of a kubelet any more. */
+  private static final String SILENT = "Kubelet stopped posting node status";
+
+  /** What to do, by the type of the Node object's condition. */
+  private static final Map<String, String> REMEDIES =
+      Map.of(
+          "DiskPressure",
+              "free some space: df -h DATA shows how full it is, and df -i DATA its inodes",
+          "MemoryPressure",
+              "end something else on the machine, or give it more memory: free -h shows how much there is",
+          "PIDPressure", "end processes, or raise kernel.pid_max: ps -eLf names them");
+
+  private final WorkerPlan plan;
+  private final Path data;
+  private final Supplier<Optional<Long>> kubelet;
+
+  /** Whether the Node object was there since this instance judges. */
+  private boolean registered;
+
+  /**
+   * Judges nothing yet.
+   *
+   * @param data where Pods write
+   * @param kubelet the process id of the kubelet, while it runs
+   */
+  NodeHealth(WorkerPlan plan, Path data, Supplier<Optional<Long>> kubelet) {
+    this.plan = plan;
+    this.data = data;
+    this.kubelet = kubelet;
+  }
 
   /** Judges this node's Node object. */
-  static Optional<HealthCondition> ofNode(Optional<JsonObject> node) {
+  Optional<HealthCondition> ofNode(Optional<JsonObject> node) {
+    registered |= node.isPresent();
     if (node.isEmpty()) {
       return Optional.of(
-          HealthCondition.waiting(NOT_READY, "the kubelet has not registered this node yet"));
+          kubelet
+              .get()
+              .filter(_ -> registered)
+              .map(NodeHealth::deleted)
+              .orElseGet(
+                  () ->
+                      HealthCondition.waiting(
+                          NOT_READY, "the kubelet has not registered this node yet")));
     }
     return NodeObject.notReady(node.get())
-        .map(reason -> HealthCondition.waiting(NOT_READY, "the node is not Ready: " + reason));
+        .map(NodeHealth::notReady)
+        .or(() -> ofPressures(NodeObject.pressures(node.get())))
+        .or(() -> NodeObject.cordoned(node.get()) ? Optional.of(cordoned()) : Optional.empty());
+  }
+
+  private static HealthCondition notReady(String said) {
+    String why = OF_NETWORK.matcher(said).replaceAll("the network of Pods is not set up: ");
+    return new HealthCondition(
+        HealthLevel.WAITING,
+        NOT_READY,
+        "the node is not Ready: " + why,
+        said.contains(SILENT)
+            ? "see why the kubelet does not reach the API server: polisctl node logs --dn root.roles.plugins.kubernetes_worker.plugin.worker.kubelet"
+            : "");
+  }
+
+  /** A kubelet registers its node once, when it starts. */
+  private static HealthCondition deleted(long kubelet) {
+    return HealthCondition.down(
+        NOT_READY,
+        "the Node object of this node was deleted from Kubernetes, so it gets no Pods",
+        "end the kubelet: kill %d; it is started again, and registers the node".formatted(kubelet));
+  }
+
+  private Optional<HealthCondition> ofPressures(List<String> types) {
+    return types.isEmpty()
+        ? Optional.empty()
+        : Optional.of(
+            HealthCondition.degraded(
+                PRESSURE,
+                "the kubelet reports %s: it evicts Pods, and the node takes no new ones"
+                    .formatted(String.join(" and ", types)),
+                types.stream()
+                    .map(
+                        type -> REMEDIES.getOrDefault(type, "kubectl describe node " + plan.node()))
+                    .map(remedy -> remedy.replace("DATA", data.toString()))
+                    .collect(Collectors.joining("; "))));
+  }
+
+  private HealthCondition cordoned() {
+    return HealthCondition.degraded(
+        CORDONED,
+        "the node is cordoned, so it takes no new Pods",
+        "let it take Pods again: kubectl uncordon " + plan.node());
   }
 
   /** Judges which API servers there are. */

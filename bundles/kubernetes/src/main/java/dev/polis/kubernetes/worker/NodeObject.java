@@ -2,7 +2,9 @@ package dev.polis.kubernetes.worker;
 
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
+import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /** Reads the parts of a Node object that concern the worker. */
 final class NodeObject {
@@ -20,17 +22,37 @@ final class NodeObject {
 
   /** Returns why the node is not Ready, in the kubelet's words; empty if it is. */
   static Optional<String> notReady(JsonObject node) {
-    if (!node.has("status") || !node.getAsJsonObject("status").has("conditions")) {
-      return Optional.of("the kubelet has not reported yet");
-    }
-    for (JsonElement each : node.getAsJsonObject("status").getAsJsonArray("conditions")) {
-      JsonObject condition = each.getAsJsonObject();
-      if (condition.get("type").getAsString().equals(READY)) {
-        return condition.get("status").getAsString().equals("True")
-            ? Optional.empty()
-            : Optional.of(condition.get("message").getAsString());
-      }
-    }
-    return Optional.of("the kubelet has not reported yet");
+    return conditions(node)
+        .filter(condition -> text(condition, "type").equals(READY))
+        .findFirst()
+        .map(ready -> text(ready, "status").equals("True") ? READY : text(ready, "message"))
+        .or(() -> Optional.of("the kubelet has not reported yet"))
+        .filter(message -> !message.equals(READY));
+  }
+
+  /** Returns the types of what the node is short of, such as {@code DiskPressure}. */
+  static List<String> pressures(JsonObject node) {
+    return conditions(node)
+        .filter(condition -> text(condition, "status").equals("True"))
+        .map(condition -> text(condition, "type"))
+        .filter(type -> type.endsWith("Pressure"))
+        .toList();
+  }
+
+  /** Returns whether the node takes no new Pods because a user said so. */
+  static boolean cordoned(JsonObject node) {
+    JsonObject spec = node.getAsJsonObject("spec");
+    return spec.has("unschedulable") && spec.get("unschedulable").getAsBoolean();
+  }
+
+  private static Stream<JsonObject> conditions(JsonObject node) {
+    JsonObject status = node.getAsJsonObject("status");
+    return status != null && status.has("conditions")
+        ? status.getAsJsonArray("conditions").asList().stream().map(JsonElement::getAsJsonObject)
+        : Stream.empty();
+  }
+
+  private static String text(JsonObject condition, String field) {
+    return condition.has(field) ? condition.get(field).getAsString() : "";
   }
 }

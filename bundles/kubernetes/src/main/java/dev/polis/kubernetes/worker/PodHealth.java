@@ -160,6 +160,7 @@ final class PodHealth implements Task {
     String remedy =
         named.stream()
             .map(pods -> pods.getFirst().remedy())
+            .filter(each -> !each.isEmpty())
             .distinct()
             .collect(Collectors.joining("; "));
     return Optional.of(

@@ -20,9 +20,10 @@ final class PodNetworkFiles {
    * Writes the configuration; the runtime notices it by itself.
    *
    * @param range the node's own part of the Pods' addresses
+   * @return false if it was there already
    */
-  static void write(Path folder, String range) throws FileException {
-    WorkerFiles.writeAside(folder.resolve(FILE), text(range));
+  static boolean write(Path folder, String range) throws FileException {
+    return WorkerFiles.writeAside(folder.resolve(FILE), text(range));
   }
 
   static String text(String range) {

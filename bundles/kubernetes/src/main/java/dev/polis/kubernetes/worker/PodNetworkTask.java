@@ -8,6 +8,8 @@ import dev.polis.api.containers.Sandbox;
 import dev.polis.base.values.Value;
 import dev.polis.base.values.Values;
 import dev.polis.base.values.Watcher;
+import dev.polis.files.FileException;
+import dev.polis.logtree.Log;
 import dev.polis.process.Commands;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.Task;
@@ -15,6 +17,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.TimeoutException;
 
 /**
  * Gives the runtime and this machine the addresses of the node's Pods, once the controller manager
@@ -24,6 +27,9 @@ final class PodNetworkTask implements Task {
 
   /** The kernel answers at once; this allows a machine under load a thousand times that. */
   private static final Duration ANSWER = Duration.ofSeconds(10);
+
+  /** A configuration that was removed is missed by the next Pod; a look reads one file. */
+  private static final Duration LOOK_EVERY = Duration.ofSeconds(10);
 
   private final Containers containers;
   private final WorkerPlan plan;
@@ -47,10 +53,24 @@ final class PodNetworkTask implements Task {
       String known = "";
       while (true) {
         String before = known;
-        known = watcher.get(now -> now.isPresent() && !now.get().equals(before)).orElseThrow();
-        apply(known);
-        context.log().info("Pods of this node have the addresses %s.", known);
+        try {
+          known =
+              watcher
+                  .get(now -> now.isPresent() && !now.get().equals(before), LOOK_EVERY)
+                  .orElseThrow();
+          apply(known);
+          context.log().info("Pods of this node have the addresses %s.", known);
+        } catch (TimeoutException unchanged) {
+          restore(known, context.log());
+        }
       }
+    }
+  }
+
+  /** Writes the configuration again that something else has changed or removed. */
+  void restore(String range, Log log) throws FileException {
+    if (!range.isEmpty() && PodNetworkFiles.write(files.network(), range)) {
+      log.warning("The CNI configuration in %s was changed, and is restored.", files.network());
     }
   }
 

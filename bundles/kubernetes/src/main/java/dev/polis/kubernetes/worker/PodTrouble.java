@@ -8,6 +8,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
@@ -56,6 +57,11 @@ final class PodTrouble {
       pattern(
           "no such host|dial tcp|i/o timeout|connection refused|network is unreachable|no route to host"
               + "|TLS handshake|deadline exceeded|server misbehaving|RegistryUnavailable");
+
+  /** How Go says which name it asked which server for, and whether that server answered. */
+  private static final Pattern LOOKUP =
+      pattern("lookup (\\S+) on (\\S+):53: (?:.*?(no such host))?");
+
   private static final Pattern REFUSED =
       pattern("access denied|unauthorized|authorization failed|forbidden|insufficient_scope");
   private static final Pattern MISSING = pattern("not found|manifest unknown");
@@ -63,6 +69,7 @@ final class PodTrouble {
   private static final Pattern OF_NETWORK = pattern("setup network|network is not ready|\\bcni\\b");
   private static final Pattern NO_ADDRESS = pattern("no IP addresses available");
   private static final Pattern NO_PLUGIN = pattern("failed to find plugin");
+  private static final Pattern NOT_EXECUTABLE = pattern("fork/exec (\\S+): permission denied");
   private static final Pattern NO_CONFIGURATION = pattern("plugin not initialized");
 
   private static final String LOAD = "bring it onto the node: polisctl image load ARCHIVE";
@@ -71,7 +78,13 @@ final class PodTrouble {
   private static final String KUBELET_LOG =
       "polisctl node logs --dn root.roles.plugins.kubernetes_worker.plugin.worker.kubelet";
 
-  /** The parts that differ between Pods and attempts, or are for programmers. */
+  /** What the machine refuses; the health table knows what to do about that. */
+  private static final Pattern OF_SYSTEM =
+      pattern(
+          "read-only file system|no space left on device|disk quota exceeded|input/output error"
+              + "|too many open files|cannot allocate memory");
+
+  /** What differs from Pod to Pod and from try to try, or is for programmers. */
   private static final Pattern NOISE =
       Pattern.compile(
           "(?s)^.*\\bdesc = |\\(combined from similar events\\): |^MountVolume\\.[\\w ]+ failed for volume"
@@ -146,7 +159,9 @@ final class PodTrouble {
     } else if (RUNTIME.contains(reason) && !OWN_FAULT.matcher(message).find()) {
       cause =
           Optional.of(
-              new Cause("the runtime starts no container: " + words(pod, message), RUNTIME_LOG));
+              new Cause(
+                  "the runtime starts no container: " + words(pod, message),
+                  unlessOfSystem(message, RUNTIME_LOG)));
     }
     return cause.map(found -> stuck(pod, found, message));
   }
@@ -156,6 +171,10 @@ final class PodTrouble {
       return new Cause(
           image + "and there is no room for it",
           "free some space on the data volume: df -h shows how full it is");
+    }
+    Matcher lookup = LOOKUP.matcher(message);
+    if (lookup.find()) {
+      return ofName(image, lookup);
     }
     if (UNREACHED.matcher(message).find()) {
       return new Cause(image + "and the node does not reach its registry", LOAD);
@@ -171,7 +190,24 @@ final class PodTrouble {
     return new Cause(image + "and the runtime cannot fetch it: " + words(pod, message), LOAD);
   }
 
-  /** Uses the latest of the events about the steps before the first container. */
+  private static Cause ofName(String image, Matcher lookup) {
+    String server = lookup.group(2);
+    if (lookup.group(3) != null) {
+      return new Cause(
+          image + "and the name server %s knows no registry %s".formatted(server, lookup.group(1)),
+          "correct the image's name, or " + LOAD);
+    }
+    return new Cause(
+        image + "and the name server %s does not answer where its registry is".formatted(server),
+        "name a server that answers in /etc/resolv.conf, and remove and add the role KubernetesWorker, whose sandbox has a copy of it; or "
+            + LOAD);
+  }
+
+  private static String unlessOfSystem(String message, String remedy) {
+    return OF_SYSTEM.matcher(message).find() ? "" : remedy;
+  }
+
+  /** Judges by the latest event, of those that say what comes before the first container. */
   private static Optional<StuckPod> ofEvents(JsonObject pod, List<JsonObject> events) {
     return events.stream()
         .filter(event -> BEFORE.contains(text(event, "reason")))
@@ -185,7 +221,10 @@ final class PodTrouble {
   private static Optional<Cause> ofEvent(JsonObject pod, String reason, String message) {
     String words = words(pod, message);
     if (reason.equals(MOUNT)) {
-      return Optional.of(new Cause("the kubelet cannot mount a volume: " + words, KUBELET_LOG))
+      return Optional.of(
+              new Cause(
+                  "the kubelet cannot mount a volume: " + words,
+                  unlessOfSystem(message, KUBELET_LOG)))
           .filter(cause -> !OWN_VOLUME.matcher(message).find());
     }
     if (NO_ADDRESS.matcher(message).find()) {
@@ -200,6 +239,13 @@ final class PodTrouble {
               "a program of the network plugin is missing: " + words,
               "run \"polis provision kubernetes\""));
     }
+    Matcher program = NOT_EXECUTABLE.matcher(message);
+    if (program.find()) {
+      return Optional.of(
+          new Cause(
+              "a program is not executable: " + program.group(1),
+              "make it executable: chmod 755 " + program.group(1)));
+    }
     if (NO_CONFIGURATION.matcher(message).find()) {
       return Optional.of(
           new Cause(
@@ -207,9 +253,11 @@ final class PodTrouble {
               "polisctl kube status: kube-controller-manager assigns the addresses"));
     }
     if (reason.equals(NETWORK) || OF_NETWORK.matcher(message).find()) {
-      return Optional.of(new Cause("the network plugin fails: " + words, RUNTIME_LOG));
+      return Optional.of(
+          new Cause("the network plugin fails: " + words, unlessOfSystem(message, RUNTIME_LOG)));
     }
-    return Optional.of(new Cause("the runtime makes no sandbox: " + words, RUNTIME_LOG));
+    return Optional.of(
+        new Cause("the runtime makes no sandbox: " + words, unlessOfSystem(message, RUNTIME_LOG)));
   }
 
   private static StuckPod stuck(JsonObject pod, Cause cause, String message) {
@@ -241,7 +289,11 @@ final class PodTrouble {
     if (words.isEmpty()) {
       return "it gives no reason";
     }
-    return words.length() <= LONGEST ? words : words.substring(0, LONGEST) + "…";
+    // Each part of a program puts its words before those of the part that failed: the end is the
+    // cause.
+    return words.length() <= LONGEST
+        ? words
+        : words.substring(0, LONGEST / 2) + "…" + words.substring(words.length() - LONGEST / 2);
   }
 
   private static String text(JsonObject object, String field) {

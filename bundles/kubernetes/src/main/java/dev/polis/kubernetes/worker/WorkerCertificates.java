@@ -1,7 +1,6 @@
 package dev.polis.kubernetes.worker;
 
 import com.google.protobuf.ByteString;
-import dev.polis.files.FileException;
 import dev.polis.files.FilePlacement;
 import dev.polis.files.Stored;
 import dev.polis.pki.Ed25519;
@@ -17,6 +16,7 @@ import java.security.PrivateKey;
 import java.security.cert.X509Certificate;
 import java.time.Instant;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Stream;
 
@@ -80,13 +80,14 @@ record WorkerCertificates(
     }
   }
 
-  /** Writes them to their files. */
-  void write(WorkerFiles files) throws FileException {
-    WorkerFiles.write(files.ca, Pem.encode(ca));
-    WorkerFiles.write(files.kubeletServer, Pem.encode(kubeletServer));
-    WorkerFiles.write(files.kubeletClient, Pem.encode(kubeletClient));
-    WorkerFiles.write(files.provisioner, Pem.encode(provisioner));
-    WorkerFiles.write(files.netservices, Pem.encode(netservices));
+  /** Returns what each file of the certificates is to hold. */
+  Map<FilePlacement, String> texts(WorkerFiles files) {
+    return Map.of(
+        files.ca, Pem.encode(ca),
+        files.kubeletServer, Pem.encode(kubeletServer),
+        files.kubeletClient, Pem.encode(kubeletClient),
+        files.provisioner, Pem.encode(provisioner),
+        files.netservices, Pem.encode(netservices));
   }
 
   /** Returns whether they certify these keys and this address, and come from their CA. */

@@ -124,23 +124,29 @@ final class WorkerFiles {
     return volumes.path();
   }
 
-  /** Writes a text into a file, unless the file already has it. */
-  static void write(FilePlacement file, String text) throws FileException {
+  /** Writes a text into a file, unless it is there already; returns whether it was written. */
+  static boolean write(FilePlacement file, String text) throws FileException {
     byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
     if (file.read() instanceof Stored.Present<byte[]> present
         && Arrays.equals(present.value(), bytes)) {
-      return;
+      return false;
     }
     file.write(bytes);
+    return true;
   }
 
-  /** Writes a text into an undeclared file, unless the file already has it. */
-  static void writeAside(Path file, String text) throws FileException {
+  /**
+   * Writes a text into a file that is not declared, unless it is there already; returns whether it
+   * was written.
+   */
+  static boolean writeAside(Path file, String text) throws FileException {
     try {
       byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
-      if (!Files.exists(file) || !Arrays.equals(Files.readAllBytes(file), bytes)) {
-        AtomicFile.replace(file, bytes, Mode.PUBLIC, AtomicFile.Durability.PROCESS);
+      if (Files.exists(file) && Arrays.equals(Files.readAllBytes(file), bytes)) {
+        return false;
       }
+      AtomicFile.replace(file, bytes, Mode.PUBLIC, AtomicFile.Durability.PROCESS);
+      return true;
     } catch (IOException e) {
       throw new FileException(
           FileException.Problem.IO,

@@ -16,6 +16,7 @@ import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthScope;
 import dev.polis.health.StatusHealth;
 import dev.polis.kubernetes.client.KubeClient;
+import dev.polis.kubernetes.control.RestoredFiles;
 import dev.polis.kubernetes.control.RootPrograms;
 import dev.polis.kubernetes.settings.KubernetesPrograms;
 import dev.polis.kubernetes.settings.KubernetesSettings;
@@ -26,6 +27,7 @@ import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.TlsIdentity;
 import dev.polis.pki.TlsTrust;
 import dev.polis.process.ChildOwner;
+import dev.polis.process.ManagedProcess;
 import dev.polis.process.ProcessManager;
 import dev.polis.process.ReadyProbe;
 import dev.polis.rpc.resolver.LeaderConnection;
@@ -155,10 +157,16 @@ public final class WorkerService implements RolePlugin {
       startAccess(context, plan, files, leader, health, shared);
       context.run("runtime", new RuntimeTask(parts.containers(), plan.sandbox(files), health));
       ApiServerWait api = new ApiServerWait(() -> kubelet.answers(KubeClient.READY));
-      startNetworkServices(context, plan, files, credentials, api, health);
+      Programs programs = new Programs(context, plan, files, credentials, api, health);
+      startNetworkServices(programs);
       MutableValue<Optional<JsonObject>> node = new MutableValue<>();
       context.run("node-watch", new NodeWatch(kubelet, plan, credentials, node));
-      context.run("node-health", StatusHealth.task(node, health, NodeHealth::ofNode));
+      NodeHealth judge =
+          new NodeHealth(
+              plan,
+              files.kubelet(),
+              () -> parts.processes().find(KubeletFiles.NAME).map(ManagedProcess::pid));
+      context.run("node-health", StatusHealth.task(node, health, judge::ofNode));
       context.run(
           "pod-health",
           new PodHealth(
@@ -173,7 +181,7 @@ public final class WorkerService implements RolePlugin {
       context.run(
           "volumes", new VolumeProvisioner(provisioner, plan, files.volumes(), credentials));
       context.run("node-object", at -> whenRemoved(at, () -> deleteNode(at.log(), kubelet, plan)));
-      startKubelet(context, plan, files, credentials, api);
+      startKubelet(programs);
       context.run("pod-network", new PodNetworkTask(parts.containers(), plan, files, node));
       context.run(
           "drain", at -> whenRemoved(at, () -> new NodeDrain(kubelet, plan, at.log()).run()));
@@ -203,24 +211,37 @@ public final class WorkerService implements RolePlugin {
         StatusHealth.task(shared.controllers(), health, NodeHealth::ofControllers));
   }
 
-  private void startNetworkServices(
+  /** What the worker's programs are started with. */
+  private record Programs(
       Context context,
       WorkerPlan plan,
       WorkerFiles files,
       Value<WorkerCredentials> credentials,
       ApiServerWait api,
       HealthScope health) {
-    MachineNetwork network = new MachineNetwork(plan);
-    DnsFiles dns = new DnsFiles(plan, files);
+
+    /** Writes keys and certificates before each start, as something else may have changed them. */
+    ChildTask.Preparation restored(ChildTask.Preparation preparation) {
+      return runtime -> {
+        List<String> changed = credentials.peek().orElseThrow().write(files);
+        RestoredFiles.tell(changed, health, context.log());
+        return preparation.prepare(runtime);
+      };
+    }
+  }
+
+  private void startNetworkServices(Programs programs) {
+    Context context = programs.context();
+    MachineNetwork network = new MachineNetwork(programs.plan());
+    DnsFiles dns = new DnsFiles(programs.plan(), programs.files());
     context.run(
         DnsFiles.NAME,
         child(
-            plan,
-            credentials,
+            programs,
             runtime -> {
               network.addDnsAddress(runtime.sandbox());
               ChildOwner owner = dns.owner();
-              RootPrograms.tell(Map.of(DnsFiles.NAME, owner), health, context.log());
+              RootPrograms.tell(Map.of(DnsFiles.NAME, owner), programs.health(), context.log());
               return dns.prepare(runtime, owner);
             },
             // It also answers for names outside the cluster, for which it needs no API server.
@@ -228,53 +249,51 @@ public final class WorkerService implements RolePlugin {
             DnsFiles.READY_PORT,
             "/ready",
             LineConverter.raw()));
-    ProxyFiles proxy = new ProxyFiles(plan, files);
     context.run(
         ProxyFiles.NAME,
         child(
-            plan,
-            credentials,
-            proxy::prepare,
-            api,
+            programs,
+            new ProxyFiles(programs.plan(), programs.files())::prepare,
+            programs.api(),
             ProxyFiles.HEALTH_PORT,
             // The other path also fails for a node under deletion.
             "/livez",
             new KlogConverter()));
+    context.run(
+        "service-rules",
+        new ServiceRules(
+            () -> network.tables(parts.containers().status()),
+            parts.processes(),
+            programs.health()));
   }
 
-  private void startKubelet(
-      Context context,
-      WorkerPlan plan,
-      WorkerFiles files,
-      Value<WorkerCredentials> credentials,
-      ApiServerWait api) {
-    KubeletFiles kubelet = new KubeletFiles(plan, files);
-    context.run(
-        KubeletFiles.NAME,
-        child(
-            plan,
-            credentials,
-            kubelet::prepare,
-            api,
-            KubeletFiles.HEALTH_PORT,
-            "/healthz",
-            new KlogConverter()));
+  private void startKubelet(Programs programs) {
+    programs
+        .context()
+        .run(
+            KubeletFiles.NAME,
+            child(
+                programs,
+                new KubeletFiles(programs.plan(), programs.files())::prepare,
+                programs.api(),
+                KubeletFiles.HEALTH_PORT,
+                "/healthz",
+                new KlogConverter()));
   }
 
   private ChildTask child(
-      WorkerPlan plan,
-      Value<WorkerCredentials> credentials,
+      Programs programs,
       ChildTask.Preparation preparation,
       ApiServerWait api,
       int port,
       String path,
       LineConverter converter) {
-    InetSocketAddress at = new InetSocketAddress(plan.addresses().worker(), port);
+    InetSocketAddress at = new InetSocketAddress(programs.plan().addresses().worker(), port);
     return new ChildTask(
         parts.processes(),
         parts.containers().status(),
-        credentials,
-        preparation,
+        programs.credentials(),
+        programs.restored(preparation),
         api,
         new ChildTask.Probe(at, path),
         parts.health(),

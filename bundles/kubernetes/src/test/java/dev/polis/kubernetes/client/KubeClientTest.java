@@ -210,4 +210,35 @@ class KubeClientTest {
           server.asked::toString);
     }
   }
+
+  @Test
+  @DisplayName("an answer other than 200 is told with the checks that failed; a missing one is not")
+  void complaint() throws Exception {
+    HttpServer server =
+        HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    server.createContext(
+        "/",
+        exchange -> {
+          boolean well = exchange.getRequestURI().getPath().equals("/well");
+          byte[] body =
+              "[+]ping ok\n[-]etcd failed: reason withheld\nreadyz check failed\n"
+                  .getBytes(StandardCharsets.UTF_8);
+          exchange.sendResponseHeaders(well ? 200 : 500, body.length);
+          exchange.getResponseBody().write(body);
+          exchange.close();
+        });
+    server.start();
+    try (KubeClient client =
+        new KubeClient(
+            URI.create("http://127.0.0.1:" + server.getAddress().getPort()),
+            () -> Optional.of(user.get()),
+            TlsTrust.authority(TlsTrust.Source.of(authority.certificate())))) {
+      assertEquals(Optional.empty(), client.complaint("/well"));
+      assertEquals(
+          Optional.of("it answers with 500, etcd failed: reason withheld"),
+          client.complaint("/readyz"));
+      server.stop(0);
+      assertEquals(Optional.empty(), client.complaint("/readyz"));
+    }
+  }
 }

@@ -12,10 +12,12 @@ import dev.polis.pki.Renewal;
 import dev.polis.rpc.resolver.LeaderConnection;
 import dev.polis.supervision.Subtree;
 import dev.polis.supervision.SupervisionTree;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.junit.jupiter.api.AfterEach;
@@ -117,6 +119,20 @@ class CertificateTaskTest {
       Await.until(SOON, "the certificates", () -> credentials.peek().isPresent());
       assertEquals(Map.of(), Map.copyOf(health.standing));
     }
+  }
+
+  @Test
+  @DisplayName("keys and certificates that something else has changed are written again, and named")
+  void restored() throws Exception {
+    WorkerFixture worker = worker();
+    WorkerCredentials known =
+        new WorkerCredentials(WorkerKeys.ensure(worker.files), issued(worker));
+    assertEquals(List.of(), known.write(worker.files));
+    Path changed = worker.files.kubeletClient.path();
+    String before = Files.readString(changed);
+    Files.writeString(changed, "garbage");
+    assertEquals(List.of(changed.toString()), known.write(worker.files));
+    assertEquals(before, Files.readString(changed));
   }
 
   /** Issues certificates in one run of the task. */

@@ -163,6 +163,8 @@ class PodHealthTest {
           """
           ErrImageNeverPull   | Container image "a.example/b:1" is not present with pull policy of Never   | does not let the node fetch it | image load
           ErrImagePull        | failed to do request: dial tcp: lookup a.example: no such host             | does not reach its registry | image load
+          ErrImagePull        | dial tcp: lookup a.example on 10.9.9.9:53: no such host                     | the name server 10.9.9.9 knows no registry a.example | correct the image's name
+          ErrImagePull        | dial tcp: lookup a.example on 10.9.9.9:53: read udp 1:2->3:53: i/o timeout | the name server 10.9.9.9 does not answer | /etc/resolv.conf
           ImagePullBackOff    | failed to do request: dial tcp 127.0.0.1:1: connect: connection refused    | does not reach its registry | image load
           RegistryUnavailable | registry is unavailable                                                    | does not reach its registry | image load
           ImagePullBackOff    | pull access denied, repository does not exist or may require authorization | other credentials | imagePullSecrets
@@ -210,6 +212,7 @@ class PodHealthTest {
           """
           FailedCreatePodSandBox | plugin type="bridge" failed (add): failed to find plugin "portmap" in path [/p/cni] | program of the network plugin is missing | provision kubernetes
           FailedCreatePodSandBox | plugin type="bridge" failed (add): no IP addresses available in range set: 10.244.0.1 | Pods use all addresses that this node has | delete Pods
+          FailedCreatePodSandBox | plugin type="bridge" failed (add): fork/exec /p/cni/bridge: permission denied | a program is not executable: /p/cni/bridge | chmod 755 /p/cni/bridge
           FailedCreatePodSandBox | plugin type="bridge" failed (add): device or resource busy | network plugin fails: failed to setup network for sandbox: plugin | containerd
           NetworkNotReady        | network is not ready: NetworkReady=false reason:NetworkPluginNotReady message:Network plugin returns error: cni plugin not initialized | no addresses for Pods yet | kube status
           NetworkNotReady        | network is not ready: container runtime network not ready | network plugin fails | containerd
@@ -224,6 +227,25 @@ class PodHealthTest {
     assertTrue(found.reason().contains(why), found.reason());
     assertTrue(found.remedy().contains(remedy), found.remedy());
     assertTrue(!found.reason().contains("0011223344"), found.reason());
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      textBlock =
+          """
+          FailedCreatePodSandBox | mkdir /r/io.containerd.snapshotter.v1.overlayfs/snapshots/new-1: read-only file system
+          FailedCreatePodSandBox | failed to create sandbox root directory "/a/state/data/containers/runtime/io.containerd.grpc.v1.cri/sandboxes/0011": mkdir /a/state/data/containers/runtime/io.containerd.grpc.v1.cri/sandboxes/0011: read-only file system
+          FailedMount            | MountVolume.SetUp failed for volume "v" : write /k/pods/1: no space left on device
+          """)
+  @DisplayName("where the machine refuses, the remedy is left to those who know its words")
+  void ofSystem(String reason, String message) throws Exception {
+    pod("p", false);
+    event("p", reason, message);
+    HealthCondition found = condition();
+    assertEquals("", found.remedy());
+    assertTrue(
+        found.reason().endsWith(message.substring(message.lastIndexOf(": "))), found.reason());
   }
 
   @Test

@@ -1,10 +1,18 @@
 package dev.polis.kubernetes.worker;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 
+import dev.polis.api.containers.Isolation;
+import dev.polis.base.values.MutableValue;
+import dev.polis.logtree.Log;
+import dev.polis.logtree.LogTree;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Optional;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** Parses routes as the system's {@code ip} prints them. */
 class PodNetworkTaskTest {
@@ -20,5 +28,23 @@ class PodNetworkTaskTest {
     assertEquals(Optional.empty(), PodNetworkTask.otherRoute(OURS, "polis0"));
     assertEquals(Optional.of(THEIRS.strip()), PodNetworkTask.otherRoute(THEIRS, "polis0"));
     assertEquals(Optional.of(THEIRS.strip()), PodNetworkTask.otherRoute(OURS + THEIRS, "polis0"));
+  }
+
+  @Test
+  @DisplayName("a CNI configuration that was removed or changed is restored")
+  void restores(@TempDir Path directory) throws Exception {
+    WorkerFixture worker = new WorkerFixture(directory, "127.0.0.1", Isolation.NAMESPACES, 36);
+    PodNetworkTask task =
+        new PodNetworkTask(null, worker.plan, worker.files, new MutableValue<>(Optional.empty()));
+    Log log = LogTree.create().log("test");
+    Path file = worker.files.network().resolve("10-polis.conflist");
+
+    task.restore("", log);
+    assertFalse(Files.exists(file));
+    task.restore("10.244.0.0/24", log);
+    String whole = Files.readString(file);
+    Files.writeString(file, "garbage");
+    task.restore("10.244.0.0/24", log);
+    assertEquals(whole, Files.readString(file));
   }
 }

@@ -225,7 +225,8 @@ final class KubeStatus {
                 status.equals("True") ? UP : DOWN,
                 KubeJson.text(node, "status", "nodeInfo", "kubeletVersion"),
                 status.equals("True") ? "" : reason));
-      } else if (!status.equals("False")) {
+      } else if (status.equals("True")) {
+        // Of a kubelet that reports no more, all are unknown, which its own line says.
         rows.add(new Row("condition", type, name, DOWN, "", reason));
       }
     }

@@ -290,6 +290,7 @@ class KubeCommandsTest {
           "conditions": [
             {"type": "Ready", "status": "True", "message": "kubelet is posting ready status"},
             {"type": "DiskPressure", "status": "True", "message": "the disk is full"},
+            {"type": "MemoryPressure", "status": "Unknown", "message": "Kubelet stopped posting"},
             {"type": "PIDPressure", "status": "False", "message": "fine"}]}}]}"""
         .formatted(ID);
   }
@@ -418,6 +419,7 @@ class KubeCommandsTest {
         run.out());
     assertTrue(row(run, "condition", "DiskPressure", "the disk is full"), run.out());
     assertTrue(!run.out().contains("PIDPressure"), "healthy parts get no line");
+    assertTrue(!run.out().contains("MemoryPressure"), "the kubelet's line says what is unknown");
     JsonObject first =
         JsonParser.parseString(run("-o", "json", "kube", "status").out())
             .getAsJsonArray()

@@ -1,0 +1,68 @@
+package dev.polis.kubernetes.worker;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.health.HealthScope;
+import dev.polis.health.HealthTable;
+import dev.polis.logtree.LogTree;
+import dev.polis.process.Commands;
+import dev.polis.process.ProcessManager;
+import dev.polis.process.ProcessSpec;
+import dev.polis.supervision.SupervisionTree;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class ServiceRulesTest {
+
+  @TempDir private Path directory;
+  private String tables = "table inet cni\ntable ip kube-proxy";
+  private int exit;
+
+  @Test
+  @DisplayName("kube-proxy is ended and named when its rules were missing twice, and not otherwise")
+  void removed() throws Exception {
+    LogTree logs = LogTree.create();
+    try (ProcessManager.OpenManager processes = ProcessManager.open(directory, logs);
+        SupervisionTree tree = SupervisionTree.open(logs);
+        HealthTable health = HealthTable.open(tree);
+        HealthScope scope = health.role("KubernetesWorker", "")) {
+      ServiceRules rules =
+          new ServiceRules(
+              () -> new Commands.Result(List.of("nft"), exit, tables), processes, scope);
+      processes.ensure(ProcessSpec.of("kube-proxy", "/bin/sleep", "1000"));
+      try {
+        rules.look();
+        exit = 1;
+        tables = "";
+        rules.look();
+        rules.look();
+        exit = 0;
+        tables = "table inet cni";
+        rules.look();
+        assertTrue(processes.lives("kube-proxy"), "ended too early");
+        assertEquals("", codes(health));
+
+        rules.look();
+        assertFalse(processes.lives("kube-proxy"), "still alive");
+        assertEquals("service-rules-gone", codes(health));
+
+        tables = "table ip kube-proxy";
+        rules.look();
+        assertEquals("", codes(health));
+      } finally {
+        processes.stop("kube-proxy");
+      }
+    }
+  }
+
+  private static String codes(HealthTable health) {
+    return health.all().peek().orElseThrow().getFirst().conditions().stream()
+        .map(condition -> condition.code())
+        .reduce("", String::concat);
+  }
+}
