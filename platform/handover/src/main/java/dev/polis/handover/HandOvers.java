@@ -14,8 +14,7 @@ public interface HandOvers {
    * Starts an instance of an organ, which may take the state of the one before it.
    *
    * <p>If the starter throws, a state that it has taken goes back to the predecessor, which
-   * continues with it, before this method throws the same. A membership that its opener has not
-   * ended when the opener's bundle stops ends then, and the state goes back, too.
+   * continues with it, before this method throws the same.
    *
    * @param organ the organ's name, {@code "curator"}
    * @param starter makes the instance; called once, on the calling thread

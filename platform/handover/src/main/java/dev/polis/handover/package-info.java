@@ -14,7 +14,7 @@
  *        ├── leave(close) ─────────────────▶│  the hand-over is final           │
  *        ×                                                                      ▼
  *
- *   If the second one throws while it starts, leaves before the first one has, or its bundle ends:
+ *   If the second one throws while it starts, or leaves before the first one has:
  *        │◀──── prepare(), resume(state) ───┤◀── throws, or leave(): give() ─────┤
  *        ▼  decides again                                                       ×
  * </pre>
@@ -52,7 +52,8 @@
  *
  * <p>Not promised: a hand-over between processes; there the records on the disk serve. Nor between
  * an instance that ends first and one that begins later: then no instance would renew a lease
- * meanwhile.
+ * meanwhile. Nor that the state goes back from an instance whose component fails after it has
+ * joined.
  *
  * <p>Why not a class of its own for the state of each organ: each field that a version adds would
  * need a new platform, and so a new process.

@@ -30,8 +30,6 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Ends the processes of a node during swaps, and expects from the next start the old or the new
@@ -206,34 +204,6 @@ class SwapCrashIT {
     assertEquals(1, refused.code(), refused::all);
     assertTrue(
         refused.lastLine().contains("the process ended 2 times during this swap"), refused::all);
-  }
-
-  @ParameterizedTest(name = "one that {0}")
-  @ValueSource(strings = {"starts-slowly", "never-healthy"})
-  @DisplayName("a node that is asked to stop during a swap takes it back first, and stops in order")
-  void stoppedInASwap(String behaviour) throws Exception {
-    String before = victim.running(FaultyPlugins.NAME);
-    Path file = victim.plugins.version(victim.nextVersion(), behaviour);
-    CompletableFuture<Finished> swap =
-        CompletableFuture.supplyAsync(() -> victim.node.ctl("plugin", "swap", file.toString()));
-    String stage = behaviour.equals("starts-slowly") ? "starting" : "gate beside";
-    Path journal = victim.node.state().resolve("plugins/swap");
-    Await.until(
-        TestNode.PATIENCE,
-        "the stage " + stage,
-        () -> Files.exists(journal) && Files.readString(journal).contains(stage.replace(" ", "+")),
-        () -> swap.isDone() ? swap.join().all() : "the swap is under way");
-
-    assertEquals(0, victim.node.terminate(), victim.node::said);
-
-    swap.get(TestNode.PATIENCE.toSeconds(), TimeUnit.SECONDS);
-    victim.up();
-    victim.requireWhole("after a stop during a swap");
-    assertEquals(before, victim.running(FaultyPlugins.NAME));
-    JsonObject last =
-        victim.node.json("plugin", "history").getAsJsonArray().asList().getLast().getAsJsonObject();
-    assertEquals("reverted", last.get("outcome").getAsString(), last::toString);
-    assertTrue(last.get("reason").getAsString().contains("the end of the node"), last::toString);
   }
 
   /** Holds a node, and the state that it must have after each of its ends. */

@@ -78,36 +78,6 @@ public class OrganSwapContainerTest {
     assertTrue(calls > SWAPS, "the node was not used");
   }
 
-  @ParameterizedTest(name = "{0}")
-  @ValueSource(strings = {"storage", "network", "consensus", "curator", "cluster", "roles"})
-  @DisplayName(
-      "another version of a deep organ that fails after it has taken the state gives it back")
-  public void aVersionThatFailsGivesTheStateBack(String organ) throws Exception {
-    node.awaitHome("before the failure of " + organ);
-    List<Long> children = ContainedNode.children();
-    Bundle first = ContainedNode.bundle(organ);
-    Bundle second = OtherVersion.installFailing(first);
-    try (ServiceSwap _ =
-        Bundles.ask(FollowedServices.class, services -> services.begin(first, second))) {
-      second.start();
-      assertTrue(
-          Bundles.waiting().stream().anyMatch(each -> each.contains("failed")),
-          "the component has not failed");
-      second.stop();
-    }
-    second.uninstall();
-    node.awaitHome("after the failure of " + organ);
-    // A write needs the organ that has the state, such as the curator that leads.
-    try (NodeLoad load = NodeLoad.open(node)) {
-      Await.until(Bundles.PATIENCE, "calls of the owner", () -> load.calls() > 10);
-      assertEquals(List.of(), load.troubles(), "after the failure of " + organ);
-    }
-    Residue residue = new Residue();
-    swap(organ, residue);
-    assertEquals(children, ContainedNode.children(), "etcd was restarted");
-    node.awaitHome("after a swap of " + organ);
-  }
-
   private static void swap(String organ, Residue residue) throws Exception {
     Bundle first = ContainedNode.bundle(organ);
     Bundle second = OtherVersion.install(first);

@@ -3,12 +3,10 @@ package dev.polis.container.it;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.URI;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Enumeration;
 import java.util.function.Consumer;
-import java.util.function.UnaryOperator;
 import java.util.jar.Attributes;
 import java.util.jar.JarEntry;
 import java.util.jar.JarFile;
@@ -48,40 +46,12 @@ final class OtherVersion {
                 packageName + "," + headers.getValue(Constants.IMPORT_PACKAGE)));
   }
 
-  /**
-   * Installs a next version beside a bundle. Its components fail at the end of their activation,
-   * when their constructors have done their work.
-   */
-  static Bundle installFailing(Bundle bundle) throws Exception {
-    Path jar =
-        copy(
-            jar(bundle),
-            bundle.getSymbolicName(),
-            new Version(8, 0, 0),
-            headers -> {},
-            component ->
-                component
-                    .replaceAll(" activate=\"[^\"]*\"", "")
-                    .replace(" deactivate=", " activate=\"notThere\" deactivate="));
-    return Bundles.context().installBundle(REFERENCE + jar.toUri());
-  }
-
   /** Returns the file from which a bundle was installed, also after updates. */
   static Path jar(Bundle bundle) {
     return Path.of(URI.create(bundle.getLocation().substring(REFERENCE.length())));
   }
 
   private static Path copy(Path jar, String name, Version version, Consumer<Attributes> headers)
-      throws IOException {
-    return copy(jar, name, version, headers, component -> component);
-  }
-
-  private static Path copy(
-      Path jar,
-      String name,
-      Version version,
-      Consumer<Attributes> headers,
-      UnaryOperator<String> components)
       throws IOException {
     Path folder = Files.createDirectories(Path.of(System.getProperty("polis.scratch"), "versions"));
     Path copy = folder.resolve(name + "-" + version + ".jar");
@@ -96,13 +66,7 @@ final class OtherVersion {
           JarEntry entry = entries.nextElement();
           if (!entry.getName().equals(JarFile.MANIFEST_NAME)) {
             to.putNextEntry(new JarEntry(entry.getName()));
-            byte[] content = from.getInputStream(entry).readAllBytes();
-            to.write(
-                entry.getName().matches("OSGI-INF/[^/]*\\.xml")
-                    ? components
-                        .apply(new String(content, StandardCharsets.UTF_8))
-                        .getBytes(StandardCharsets.UTF_8)
-                    : content);
+            from.getInputStream(entry).transferTo(to);
             to.closeEntry();
           }
         }
