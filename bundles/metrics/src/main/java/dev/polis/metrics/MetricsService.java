@@ -14,8 +14,11 @@ import dev.polis.logtree.Log;
 import dev.polis.logtree.LogTree;
 import dev.polis.pki.TlsContexts;
 import dev.polis.process.ProcessManager;
-import dev.polis.rpc.HttpsTask;
+import dev.polis.rpc.ComputingThreads;
+import dev.polis.rpc.HttpRequests;
+import dev.polis.rpc.RpcException;
 import dev.polis.rpc.RpcHost;
+import dev.polis.rpc.TlsTask;
 import dev.polis.supervision.Subtree;
 import dev.polis.supervision.Supervisor;
 import java.util.List;
@@ -36,6 +39,9 @@ final class MetricsService {
       Network network,
       ClusterManager cluster,
       Supplier<List<Bundle>> bundles) {}
+
+  /** The first page loads the classes, and the JVM compiles the loops until the second ends. */
+  private static final int WARM_PAGES = 2;
 
   private final MetricsExporters exporters = new MetricsExporters();
   private final SupervisionMetrics supervision;
@@ -69,18 +75,41 @@ final class MetricsService {
             () -> parts.cluster().status().peek().flatMap(ClusterStatus::credentials),
             log);
     MetricsAccess access = new MetricsAccess(parts.cluster().status(), parts.rpc()::revoked);
-    HttpsTask.Service pages =
-        new HttpsTask.Service(
+    TlsTask.Service pages =
+        new TlsTask.Service(
             MetricsSettings.PID,
             settings.port(),
             "metrics at https://%s/metrics",
             access::context,
             TlsContexts.serverParameters(),
-            serverLog -> new MetricsHandler(access, registry, exporters, discovery, serverLog));
+            serverLog ->
+                new HttpRequests(
+                    new MetricsHandler(access, registry, exporters, discovery, serverLog),
+                    () -> warm(registry, parts.rpc().computing())));
     subtree.run(
         "server",
-        new HttpsTask<>(
+        new TlsTask<>(
             pages, access::awaitCredentials, parts.network().status(), NetworkStatus::address));
+  }
+
+  /**
+   * Writes pages for no reader, which loads the code that writes them. On a thread of low priority,
+   * because the calls of the node get the processors first.
+   */
+  private void warm(MetricsRegistry registry, ComputingThreads threads) {
+    try {
+      threads.run(
+          () -> {
+            for (int page = 0; page < WARM_PAGES; page++) {
+              registry.scrape();
+            }
+            return registry;
+          });
+    } catch (RpcException busy) {
+      log.info("the first reader waits while code is loaded: %s", busy.getMessage());
+    } catch (InterruptedException stopping) {
+      Thread.currentThread().interrupt();
+    }
   }
 
   void add(MetricsExporter exporter) {

@@ -2,7 +2,7 @@
  * Serves metrics of this node and its programs over HTTPS, for Prometheus.
  *
  * <pre>
- *   Prometheus ── TLS 1.3, certificate of a node or user ──▶ HttpsTask (7840, the node's address)
+ *   Prometheus ── TLS 1.3, certificate of a node or user ──▶ TlsTask (7840, the node's address)
  *                                                                 │  MetricsAccess: who may read
  *                                                                 ▼
  *   /metrics/NAME ◀────────────────┬──────────────────── MetricsHandler ──▶ /metrics, /metrics/core

@@ -8,7 +8,8 @@ import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.TlsContexts;
 import dev.polis.pki.TlsKeys;
 import dev.polis.pki.TlsTrust;
-import dev.polis.rpc.HttpsTask;
+import dev.polis.rpc.HttpRequests;
+import dev.polis.rpc.TlsTask;
 import dev.polis.supervision.Context;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLParameters;
@@ -33,15 +34,15 @@ final class KubernetesRole {
 
   /** Waits for credentials and an address, then serves until cancelled. */
   void run(Context context) throws Exception {
-    HttpsTask.Service service =
-        new HttpsTask.Service(
+    TlsTask.Service service =
+        new TlsTask.Service(
             KubernetesComponent.PID,
             port,
             "Kubernetes clients are answered at https://%s",
             this::tls,
             parameters(),
-            log -> new StatusHandler(message));
-    new HttpsTask<>(service, this::awaitCredentials, network, NetworkStatus::address).run(context);
+            log -> new HttpRequests(new StatusHandler(message)));
+    new TlsTask<>(service, this::awaitCredentials, network, NetworkStatus::address).run(context);
   }
 
   private void awaitCredentials() throws InterruptedException {

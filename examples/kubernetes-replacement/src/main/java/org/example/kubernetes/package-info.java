@@ -3,7 +3,7 @@
  * operator's own.
  *
  * <pre>
- *   role server ──runs──▶ KubernetesRole ──HttpsTask──▶ port 6444 ──▶ StatusHandler: 503, a v1.Status
+ *   role server ──runs──▶ KubernetesRole ───TlsTask───▶ port 6444 ──▶ StatusHandler: 503, a v1.Status
  * </pre>
  *
  * <p>An organ is replaced by a bundle of the same symbolic name that registers the same services

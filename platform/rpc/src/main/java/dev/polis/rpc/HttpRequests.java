@@ -12,13 +12,14 @@ import java.security.cert.X509Certificate;
 import java.time.Duration;
 
 /**
- * Reads the requests of HTTP/1.1 from a connection, and has a handler answer each.
+ * Reads the requests of HTTP/1.1 from a connection, and has a handler answer each. For ports where
+ * only members of the cluster finish the handshake.
  *
  * <p>Why not the JDK's own server: at a port that strangers reach it counts connections, not whose
  * they are. Why not Netty's codec: it reads ahead, and what it has of the next request would be
  * lost with a handler that is replaced.
  */
-final class HttpRequests implements TlsHandler {
+public final class HttpRequests implements TlsHandler {
   /** Requests of our clients are far below; more is an attack on the memory. */
   private static final int HEAD_BYTES = 16 << 10;
 
@@ -26,9 +27,27 @@ final class HttpRequests implements TlsHandler {
   private static final Duration REQUEST_TIME = Duration.ofSeconds(30);
 
   private final HttpHandler handler;
+  private final Runnable preparation;
 
-  HttpRequests(HttpHandler handler) {
+  /** Creates a reader whose handler needs no preparation. */
+  public HttpRequests(HttpHandler handler) {
+    this(handler, () -> {});
+  }
+
+  /**
+   * Creates a reader.
+   *
+   * @param handler answers all requests, on several threads at a time
+   * @param preparation runs once, before the handler takes the place of another one at a port
+   */
+  public HttpRequests(HttpHandler handler, Runnable preparation) {
     this.handler = handler;
+    this.preparation = preparation;
+  }
+
+  @Override
+  public void prepare() {
+    preparation.run();
   }
 
   /** Says what is wrong with a request, with the status that tells it. */
@@ -42,7 +61,7 @@ final class HttpRequests implements TlsHandler {
     }
   }
 
-  /** Members only get through the handshake at such a port. */
+  /** Returns true: only members finish the handshake. */
   @Override
   public boolean isMember(X509Certificate certificate) {
     return true;

@@ -7,22 +7,19 @@ import java.util.concurrent.TimeUnit;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLParameters;
 
-/**
- * Answers the requests at a port for as long as it is the newest there. Thread-safe.
- *
- * @param <H> what answers one request
- */
-final class PortTenant<H> {
+/** Answers the requests at a port for as long as it is the newest there. Thread-safe. */
+final class PortTenant {
 
   private final SSLContext context;
   private final SSLParameters parameters;
-  private final H handler;
+  private final TlsHandler handler;
   private final HandshakeLog handshakes;
   // Guarded by this.
   private final Set<Thread> busy = new HashSet<>();
   private boolean finished;
 
-  PortTenant(SSLContext context, SSLParameters parameters, H handler, HandshakeLog handshakes) {
+  PortTenant(
+      SSLContext context, SSLParameters parameters, TlsHandler handler, HandshakeLog handshakes) {
     this.context = context;
     this.parameters = parameters;
     this.handler = handler;
@@ -37,7 +34,7 @@ final class PortTenant<H> {
     return parameters;
   }
 
-  H handler() {
+  TlsHandler handler() {
     return handler;
   }
 

@@ -19,31 +19,25 @@ import java.util.stream.Stream;
  *
  * <p>All ports of the process are known here, and one lock guards them all: they are few, and
  * seldom change.
- *
- * @param <H> what answers one request
  */
-abstract class SharedPort<H> {
+abstract class SharedPort {
 
   /** How long the requests of a leaving tenant may take to end. */
   private static final Duration DRAIN = Duration.ofSeconds(2);
 
-  private static final Map<InetSocketAddress, SharedPort<?>> OPEN = new HashMap<>();
+  private static final Map<InetSocketAddress, SharedPort> OPEN = new HashMap<>();
 
-  /**
-   * Opens a port that has no tenant yet.
-   *
-   * @param <P> the kind of port
-   */
+  /** Opens a port that has no tenant yet. */
   @FunctionalInterface
-  interface Opening<P> {
-    P open() throws IOException;
+  interface Opening {
+    SharedPort open() throws IOException;
   }
 
   private final String pid;
   private final ConnectionGate gate = new ConnectionGate(StrangerRoom.ofProcess());
   private final PortFloods floods;
   // Guarded by OPEN.
-  private final List<PortTenant<H>> tenants = new ArrayList<>();
+  private final List<PortTenant> tenants = new ArrayList<>();
   private long arrivals;
   private boolean closed;
 
@@ -68,7 +62,7 @@ abstract class SharedPort<H> {
   /** Looks for floods at all ports; returns whether one begins or ends. */
   static boolean lookForFloods(Log log) {
     boolean changed = false;
-    for (SharedPort<?> port : open()) {
+    for (SharedPort port : open()) {
       changed |= port.floods.look(log);
     }
     return changed;
@@ -93,9 +87,17 @@ abstract class SharedPort<H> {
                     List.of()));
   }
 
-  private static List<SharedPort<?>> open() {
+  private static List<SharedPort> open() {
     synchronized (OPEN) {
       return List.copyOf(OPEN.values());
+    }
+  }
+
+  /** Returns whether a tenant answers requests at an address. */
+  static boolean isServed(InetSocketAddress address) {
+    synchronized (OPEN) {
+      SharedPort port = OPEN.get(address);
+      return port != null && !port.tenants.isEmpty();
     }
   }
 
@@ -108,36 +110,25 @@ abstract class SharedPort<H> {
   /**
    * Serves at an address: at the port of the tenant before, if there is one of the same organ.
    *
-   * @param kind the class of the port; a port of another class without tenants is closed first
    * @param opening opens the port if there is none
    * @throws IOException if the port cannot be opened; the message says what to do
    */
-  static <H, P extends SharedPort<H>> P join(
-      Class<P> kind,
-      String pid,
-      InetSocketAddress address,
-      PortTenant<H> tenant,
-      Opening<P> opening)
+  static SharedPort join(String pid, InetSocketAddress address, PortTenant tenant, Opening opening)
       throws IOException {
     synchronized (OPEN) {
-      SharedPort<?> present = OPEN.get(address);
-      if (present != null && !kind.isInstance(present) && present.tenants.isEmpty()) {
-        present.shut();
-        present = null;
-      }
+      SharedPort present = OPEN.get(address);
       if (present == null) {
         return opened(tenant, opening.open());
       }
-      if (!present.pid.equals(pid) || !kind.isInstance(present)) {
+      if (!present.pid.equals(pid)) {
         throw taken(pid, address, "it is the port of " + present.pid, null);
       }
-      P port = kind.cast(present);
-      add(port, tenant);
-      return port;
+      add(present, tenant);
+      return present;
     }
   }
 
-  private static <H, P extends SharedPort<H>> P opened(PortTenant<H> tenant, P port) {
+  private static SharedPort opened(PortTenant tenant, SharedPort port) {
     add(port, tenant);
     port.start();
     OPEN.put(port.address(), port);
@@ -151,7 +142,7 @@ abstract class SharedPort<H> {
         cause);
   }
 
-  private static <H> void add(SharedPort<H> port, PortTenant<H> tenant) {
+  private static void add(SharedPort port, PortTenant tenant) {
     port.tenants.add(tenant);
     port.arrivals++;
     OPEN.notifyAll();
@@ -161,8 +152,8 @@ abstract class SharedPort<H> {
    * Begins a request on the calling thread, which has to tell its tenant when it leaves; waits
    * while the port is kept open for the next one.
    */
-  final PortTenant<H> enter() {
-    PortTenant<H> tenant = awaitTenant();
+  final PortTenant enter() {
+    PortTenant tenant = awaitTenant();
     while (!tenant.enter()) {
       tenant = awaitTenant();
     }
@@ -170,14 +161,14 @@ abstract class SharedPort<H> {
   }
 
   /** Returns who serves; empty while the port is kept open for the next one. */
-  final Optional<PortTenant<H>> newest() {
+  final Optional<PortTenant> newest() {
     synchronized (OPEN) {
       return tenants.isEmpty() ? Optional.empty() : Optional.of(tenants.getLast());
     }
   }
 
   /** Returns who serves, and waits while the port is kept open for the next one. */
-  final PortTenant<H> awaitTenant() {
+  final PortTenant awaitTenant() {
     synchronized (OPEN) {
       try {
         while (tenants.isEmpty() && !closed) {
@@ -199,7 +190,7 @@ abstract class SharedPort<H> {
    * @param keep how long the port stays open for the next tenant, if this was the last; requests
    *     wait meanwhile
    */
-  final void leave(PortTenant<H> tenant, Duration keep) {
+  final void leave(PortTenant tenant, Duration keep) {
     boolean last;
     long before;
     synchronized (OPEN) {

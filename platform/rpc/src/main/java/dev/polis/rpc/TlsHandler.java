@@ -43,6 +43,12 @@ public interface TlsHandler {
   Next handle(TlsConnection connection) throws IOException;
 
   /**
+   * Prepares for requests, before the handler takes the place of another one, which answers
+   * meanwhile. So the first caller does not wait while code is loaded.
+   */
+  default void prepare() {}
+
+  /**
    * Returns whether the owner of a certificate belongs to the cluster. Asked after the handshake,
    * which proved that the peer owns it. Connections of members have room of their own; all others,
    * which is what this takes everybody for, give way to newer ones.

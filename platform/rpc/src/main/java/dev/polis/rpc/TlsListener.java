@@ -17,16 +17,16 @@ import javax.net.ssl.SSLParameters;
  */
 public final class TlsListener implements AutoCloseable {
 
-  private final TlsPort port;
-  private final PortTenant<TlsHandler> tenant;
+  private final SharedPort port;
+  private final PortTenant tenant;
 
-  private TlsListener(TlsPort port, PortTenant<TlsHandler> tenant) {
+  private TlsListener(SharedPort port, PortTenant tenant) {
     this.port = port;
     this.tenant = tenant;
   }
 
   /**
-   * Begins to listen.
+   * Begins to listen. A handler that takes the place of another one prepares first.
    *
    * @param pid the configuration whose key {@code port} chose the port; failures name it
    * @param address where to listen; port 0 for any free one
@@ -44,9 +44,11 @@ public final class TlsListener implements AutoCloseable {
       TlsHandler handler,
       Log log)
       throws IOException {
-    PortTenant<TlsHandler> tenant =
-        new PortTenant<>(
-            context, parameters, handler, new HandshakeLog(log, TlsPort.HANDSHAKE_TIME));
+    if (SharedPort.isServed(address)) {
+      handler.prepare();
+    }
+    PortTenant tenant =
+        new PortTenant(context, parameters, handler, new HandshakeLog(log, TlsPort.HANDSHAKE_TIME));
     return new TlsListener(TlsPort.join(pid, address, tenant), tenant);
   }
 

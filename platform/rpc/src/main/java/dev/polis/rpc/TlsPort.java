@@ -20,7 +20,7 @@ import java.util.concurrent.TimeUnit;
  * Keeps one port open for TLS. The newest tenant of the port answers each request of each
  * connection; between requests a connection belongs to the port alone.
  */
-final class TlsPort extends SharedPort<TlsHandler> {
+final class TlsPort extends SharedPort {
 
   /** Connections that wait to be accepted: a flood that fills it costs others a second's pause. */
   private static final int BACKLOG = 4096;
@@ -55,9 +55,9 @@ final class TlsPort extends SharedPort<TlsHandler> {
    *
    * @throws IOException if the port cannot be opened; the message says what to do
    */
-  static TlsPort join(String pid, InetSocketAddress address, PortTenant<TlsHandler> tenant)
+  static SharedPort join(String pid, InetSocketAddress address, PortTenant tenant)
       throws IOException {
-    return join(TlsPort.class, pid, address, tenant, () -> new TlsPort(pid, bind(pid, address)));
+    return join(pid, address, tenant, () -> new TlsPort(pid, bind(pid, address)));
   }
 
   private static ServerSocketChannel bind(String pid, InetSocketAddress address)
@@ -174,7 +174,7 @@ final class TlsPort extends SharedPort<TlsHandler> {
     if (first < 0) {
       return false;
     }
-    PortTenant<TlsHandler> tenant = awaitTenant();
+    PortTenant tenant = awaitTenant();
     try {
       connection.accept(first, tenant.context(), tenant.parameters());
       member(connection, tenant.handler())
@@ -238,7 +238,7 @@ final class TlsPort extends SharedPort<TlsHandler> {
   }
 
   private Next handle(TlsConnection connection, ConnectionGate.Pass pass) throws IOException {
-    PortTenant<TlsHandler> tenant = enter();
+    PortTenant tenant = enter();
     Optional<StrangerRoom.Call> place = Optional.empty();
     try {
       connection.setOfMember(member(connection, tenant.handler()).isPresent());

@@ -49,8 +49,14 @@ public final class TlsTask<N> implements Task {
       SSLParameters parameters,
       Function<Log, TlsHandler> handler) {}
 
+  /** Waits for something. */
+  @FunctionalInterface
+  public interface Readiness {
+    void await() throws InterruptedException;
+  }
+
   private final Service service;
-  private final HttpsTask.Readiness credentials;
+  private final Readiness credentials;
   private final Value<N> network;
   private final Function<N, Optional<InetAddress>> address;
   private final boolean kept;
@@ -64,7 +70,7 @@ public final class TlsTask<N> implements Task {
    */
   public TlsTask(
       Service service,
-      HttpsTask.Readiness credentials,
+      Readiness credentials,
       Value<N> network,
       Function<N, Optional<InetAddress>> address) {
     this(service, credentials, network, address, false);
@@ -72,7 +78,7 @@ public final class TlsTask<N> implements Task {
 
   private TlsTask(
       Service service,
-      HttpsTask.Readiness credentials,
+      Readiness credentials,
       Value<N> network,
       Function<N, Optional<InetAddress>> address,
       boolean kept) {

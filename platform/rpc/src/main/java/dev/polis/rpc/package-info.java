@@ -60,13 +60,14 @@
  * being served can end: {@code HeapRoom}. The reports of the cluster's nodes about themselves, and
  * unary calls at the debug listener, are served nevertheless.
  *
- * <p>{@link dev.polis.rpc.HttpsListener} opens the sockets of organs whose clients speak HTTP/1.1:
- * metrics and Kubernetes; {@link dev.polis.rpc.HttpsTask} keeps one open at the node's address.
- * {@link dev.polis.rpc.TlsListener} and {@link dev.polis.rpc.TlsTask} do the same for other
- * protocols: they give each request of a connection, with its first byte unread, to the organ. A
- * long one the organ may join to another connection; then the platform passes the bytes, and a
- * replacement of the organ's code does not end it. Such a port belongs to the platform: an instance
- * of an organ that replaces another one opens it too, and gets its requests without a gap.
+ * <p>{@link dev.polis.rpc.TlsTask} keeps the port of an organ open whose clients speak another
+ * protocol, such as HTTP/1.1 ({@link dev.polis.rpc.HttpRequests}): metrics and Kubernetes. Its
+ * {@link dev.polis.rpc.TlsListener} gives each request of a connection, with its first byte unread,
+ * to the organ. A long one the organ may join to another connection; then the platform passes the
+ * bytes, and a replacement of the organ's code does not end it. Port and connections belong to the
+ * platform: an instance of an organ that replaces another one opens the port too, and gets the next
+ * request of each connection. Before that it may {@linkplain dev.polis.rpc.TlsHandler#prepare
+ * prepare}, while the other one answers.
  *
  * <p>A request that changes something is refused if it holds a field that this node does not know;
  * a part that was done silently would be taken for the whole.

@@ -24,6 +24,7 @@ import java.security.KeyPair;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLSocket;
@@ -102,6 +103,36 @@ class TlsListenerTest {
       assertEquals('1', ask(socket, 'a'), "the first one is the newest again");
       assertEquals('1', ask(socket, 'x'));
       assertEquals(-1, socket.getInputStream().read());
+    }
+  }
+
+  @Test
+  @DisplayName(
+      "a handler prepares before it takes the place of another one, which answers meanwhile")
+  void prepares() throws Exception {
+    AtomicInteger prepared = new AtomicInteger();
+    try (SSLSocket socket = connect();
+        TlsListener second =
+            open(
+                new TlsHandler() {
+                  @Override
+                  public void prepare() {
+                    try {
+                      assertEquals('1', ask(socket, 'a'));
+                    } catch (IOException e) {
+                      throw new UncheckedIOException(e);
+                    }
+                    prepared.incrementAndGet();
+                  }
+
+                  @Override
+                  public Next handle(TlsConnection connection) throws IOException {
+                    return answering('2').handle(connection);
+                  }
+                })) {
+      assertEquals(here, second.address());
+      assertEquals('2', ask(socket, 'a'));
+      assertEquals(1, prepared.get());
     }
   }
 
@@ -245,27 +276,6 @@ class TlsListenerTest {
       assertEquals(here, second.address());
       socket.getOutputStream().write('a');
       assertTrue(ended(socket));
-    }
-  }
-
-  @Test
-  @DisplayName(
-      "a port that is kept open may go to a listener of another protocol of the same organ")
-  void anotherKind() throws Exception {
-    first.close(KEEP);
-    HttpsListener other =
-        HttpsListener.open(
-            "dev.polis.test",
-            here,
-            context,
-            TlsContexts.serverParameters(),
-            exchange -> exchange.close(),
-            logs.log("test"));
-    assertEquals(here, other.address());
-    other.close(KEEP);
-    first = open(answering('4'));
-    try (SSLSocket socket = connect()) {
-      assertEquals('4', ask(socket, 'a'));
     }
   }
 }

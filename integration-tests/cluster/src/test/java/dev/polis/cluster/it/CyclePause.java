@@ -27,9 +27,9 @@ record CyclePause(Duration aim, Duration limit, Duration median) {
   /** Returns the pause of an organ. */
   static CyclePause of(String organ) {
     return switch (organ) {
-      // A client's connection ends with the organ: a new handshake and page run in cold code.
+      // Measured when a client's connection ended with the organ, and the first page was cold code.
       case "metrics" -> missed(SHALLOW, 80, 20);
-      // The calls of the role server wait while its runs are moved to the successor.
+      // Measured when each instance made three handshakes with the curator of its own process.
       case "roles" -> missed(SHALLOW, 17, 10);
       // Signatures are verified anew before code starts: 10.6 ms on an otherwise idle machine.
       case "convergence" -> missed(SHALLOW, 17, 11);

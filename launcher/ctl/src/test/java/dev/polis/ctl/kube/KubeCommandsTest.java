@@ -22,10 +22,11 @@ import dev.polis.pki.Pem;
 import dev.polis.pki.TlsContexts;
 import dev.polis.pki.TlsKeys;
 import dev.polis.pki.TlsTrust;
-import dev.polis.rpc.HttpsListener;
+import dev.polis.rpc.HttpRequests;
 import dev.polis.rpc.LocalRpcHost;
 import dev.polis.rpc.RpcHost;
 import dev.polis.rpc.RpcSettings;
+import dev.polis.rpc.TlsListener;
 import dev.polis.wire.api.AAAGrpc;
 import dev.polis.wire.api.EscrowRequest;
 import dev.polis.wire.api.EscrowResponse;
@@ -92,7 +93,7 @@ class KubeCommandsTest {
   private static final AtomicReference<Map<String, String>> ANSWERS = new AtomicReference<>();
   private static final SortedSet<String> IMAGES = new ConcurrentSkipListSet<>();
   private static LocalRpcHost host;
-  private static HttpsListener kubernetes;
+  private static TlsListener kubernetes;
 
   @TempDir Path state;
 
@@ -118,14 +119,14 @@ class KubeCommandsTest {
     host.serve(RpcHost.DEBUG, new Images());
     host.serve(RpcHost.MANAGEMENT, new ImageStore());
     kubernetes =
-        HttpsListener.open(
+        TlsListener.open(
             "dev.polis.test",
             new InetSocketAddress(ADDRESS, KubeEndpoint.PORT),
             TlsContexts.context(
                 TlsKeys.fixed(node.tls()),
                 TlsTrust.member(TlsTrust.Source.of(CLUSTER.certificate()))),
             TlsContexts.serverParameters(),
-            KubeCommandsTest::answer,
+            new HttpRequests(KubeCommandsTest::answer),
             logs.log("kubernetes"));
   }
 

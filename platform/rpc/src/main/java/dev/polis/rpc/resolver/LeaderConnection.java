@@ -16,23 +16,20 @@ import io.grpc.StatusException;
 import io.grpc.stub.BlockingClientCall;
 import java.net.InetSocketAddress;
 import java.time.Duration;
-import java.util.List;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
 
 /**
  * Connects this node to the leader of its cluster's curator, whichever node leads. Thread-safe; its
- * creator closes it.
+ * creator closes it, after the calls that it made.
+ *
+ * <p>All connections of a node share one channel, which ends with the last of them.
  */
 public final class LeaderConnection implements AutoCloseable {
 
   /** A call that reports a state and has no answer for this long is made again. */
   public static final Duration REPORT = Duration.ofSeconds(10);
-
-  /** Calls in flight get this long to end when the connection is closed. */
-  private static final long GRACE_SECONDS = 2;
 
   // An election without contention takes about this long.
   private static final Duration FIRST_PAUSE = Duration.ofMillis(250);
@@ -49,8 +46,7 @@ public final class LeaderConnection implements AutoCloseable {
 
   private final Supplier<NodeCredentials> newest;
   private final NodeId self;
-  private final LeaderResolver resolver;
-  private final ManagedChannel channel;
+  private final SharedLeader leader;
 
   /**
    * Begins to look for the leader.
@@ -60,13 +56,14 @@ public final class LeaderConnection implements AutoCloseable {
    * @param log receives how the leader is found
    */
   public LeaderConnection(Supplier<NodeCredentials> newest, InetSocketAddress seed, Log log) {
-    NodeCredentials first = newest.get();
     this.newest = newest;
-    this.self = first.id();
-    RpcClients clients =
-        RpcClients.authenticated(() -> newest.get().tls(), RpcTrust.cluster(first.ca()));
-    this.resolver = LeaderResolver.open(List.of(seed), clients, log);
-    this.channel = resolver.channel();
+    this.self = newest.get().id();
+    this.leader = SharedLeader.join(this, seed, log);
+  }
+
+  /** Returns the newest credentials of this node. */
+  NodeCredentials credentials() {
+    return newest.get();
   }
 
   /** Returns this node's id. */
@@ -79,9 +76,9 @@ public final class LeaderConnection implements AutoCloseable {
     return new Backoff(FIRST_PAUSE, LONGEST_PAUSE);
   }
 
-  /** Returns the channel to the leader. It ends with this connection. */
+  /** Returns the channel to the leader. It may end with this connection. */
   public Channel channel() {
-    return channel;
+    return leader.channel();
   }
 
   /** Opens a channel to one node, which accepts no other peer. The caller shuts it down. */
@@ -108,7 +105,7 @@ public final class LeaderConnection implements AutoCloseable {
     context.healthy();
     Backoff backoff = backoff();
     while (true) {
-      BlockingClientCall<?, T> call = open.apply(channel);
+      BlockingClientCall<?, T> call = open.apply(channel());
       Consumer<T> messages = reader.get();
       try {
         for (T next = call.read(); next != null; next = call.read()) {
@@ -152,7 +149,7 @@ public final class LeaderConnection implements AutoCloseable {
 
   private <T> boolean sent(Context context, String what, T state, Report<T> report) {
     try {
-      report.send(channel, state);
+      report.send(channel(), state);
       return true;
     } catch (StatusException e) {
       context.log().warning("%s could not be reported: %s", what, e.getMessage());
@@ -160,15 +157,9 @@ public final class LeaderConnection implements AutoCloseable {
     }
   }
 
-  /** Ends the calls in flight, for which it waits a moment, and the search for the leader. */
+  /** Ends the channel, with its calls in flight, unless another connection uses it. */
   @Override
   public void close() {
-    channel.shutdownNow();
-    try {
-      channel.awaitTermination(GRACE_SECONDS, TimeUnit.SECONDS);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
-    resolver.close();
+    leader.leave(this);
   }
 }

@@ -19,6 +19,7 @@ import dev.polis.rpc.LocalRpcHost;
 import dev.polis.rpc.RpcClients;
 import dev.polis.rpc.RpcHost;
 import dev.polis.rpc.RpcSettings;
+import dev.polis.rpc.RpcStatistics;
 import dev.polis.rpc.RpcTrust;
 import dev.polis.wire.common.NodeStatus;
 import dev.polis.wire.curator.CuratorGrpc;
@@ -30,6 +31,7 @@ import dev.polis.wire.curator.GetCurrentLeaderResponse;
 import dev.polis.wire.curator.Node;
 import dev.polis.wire.curator.WatchEvent;
 import dev.polis.wire.curator.WatchRequest;
+import io.grpc.Channel;
 import io.grpc.ManagedChannel;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
@@ -63,9 +65,7 @@ class LeaderResolverTest {
 
     Curator(int number) {
       this.number = number;
-      KeyPair pair = Ed25519.generate();
-      NodeCredentials credentials =
-          new NodeCredentials(pair.getPrivate(), ca.issueNode(pair.getPublic()), ca.certificate());
+      NodeCredentials credentials = newNode();
       id = credentials.id().text();
       host =
           new LocalRpcHost(
@@ -84,6 +84,14 @@ class LeaderResolverTest {
 
     InetSocketAddress address() {
       return host.address(RpcHost.CURATOR);
+    }
+
+    /** Counts the open connections of members. */
+    int connections() {
+      return host.statistics().ports().stream()
+          .filter(port -> port.name().equals(RpcHost.CURATOR))
+          .mapToInt(RpcStatistics.Port::members)
+          .sum();
     }
 
     @Override
@@ -160,6 +168,11 @@ class LeaderResolverTest {
     curators.forEach(curator -> curator.host.close());
   }
 
+  private NodeCredentials newNode() {
+    KeyPair pair = Ed25519.generate();
+    return new NodeCredentials(pair.getPrivate(), ca.issueNode(pair.getPublic()), ca.certificate());
+  }
+
   private RpcClients owner() {
     KeyPair pair = Ed25519.generate();
     return RpcClients.authenticated(
@@ -167,7 +180,7 @@ class LeaderResolverTest {
         RpcTrust.cluster(ca.certificate()));
   }
 
-  private static String ask(ManagedChannel channel) {
+  private static String ask(Channel channel) {
     return CuratorGrpc.newBlockingStub(channel)
         .withDeadlineAfter(20, TimeUnit.SECONDS)
         .getConsensusStatus(GetConsensusStatusRequest.getDefaultInstance())
@@ -197,6 +210,30 @@ class LeaderResolverTest {
         channel.shutdownNow();
       }
     }
+  }
+
+  @Test
+  @DisplayName(
+      "connections of a node share their channel to the leader, which ends with the last of them")
+  void sharesTheChannel() throws Exception {
+    NodeCredentials node = newNode();
+    Curator leader = curators.getFirst();
+    LeaderConnection first =
+        new LeaderConnection(() -> node, leader.address(), logs.log("resolver"));
+    assertEquals(leader.id, ask(first.channel()));
+    // Of the search, of the list of curators, and of the calls.
+    Await.until("three connections of the node", () -> leader.connections() == 3);
+    LeaderConnection second =
+        new LeaderConnection(() -> node, leader.address(), logs.log("resolver"));
+    assertEquals(leader.id, ask(second.channel()));
+    assertEquals(3, leader.connections());
+    first.close();
+    assertEquals(leader.id, ask(second.channel()));
+    assertEquals(3, leader.connections());
+    first.close();
+    assertEquals(leader.id, ask(second.channel()), "after it was closed twice");
+    second.close();
+    Await.until("no connection of the node", () -> leader.connections() == 0);
   }
 
   private static String withinThreeAttempts(ManagedChannel channel) {

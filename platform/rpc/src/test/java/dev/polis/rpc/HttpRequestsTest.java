@@ -41,7 +41,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-class HttpsListenerTest {
+class HttpRequestsTest {
   private static final Duration PATIENCE = Duration.ofSeconds(20);
   private static final String FAILED = "TLS handshake with ";
 
@@ -55,17 +55,17 @@ class HttpsListenerTest {
   private final LogTree logs = LogTree.create();
   private final CertificateAuthority ca = CertificateAuthority.create("Test cluster");
   private final TlsTrust members = TlsTrust.member(TlsTrust.Source.of(ca.certificate()));
-  private HttpsListener listener;
+  private TlsListener listener;
 
   @BeforeEach
   void open() throws IOException {
     listener =
-        HttpsListener.open(
+        TlsListener.open(
             "dev.polis.test",
             new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
             TlsContexts.context(TlsKeys.fixed(node()), members),
             TlsContexts.serverParameters(),
-            ANSWER,
+            new HttpRequests(ANSWER),
             logs.log("test"));
   }
 
@@ -205,19 +205,20 @@ class HttpsListenerTest {
 
   // ---- one listener after the other at the same port
 
-  private HttpsListener at(InetSocketAddress address, String pid, String text) throws IOException {
+  private TlsListener at(InetSocketAddress address, String pid, String text) throws IOException {
     byte[] body = text.getBytes(StandardCharsets.US_ASCII);
-    return HttpsListener.open(
+    return TlsListener.open(
         pid,
         address,
         TlsContexts.context(TlsKeys.fixed(node()), members),
         TlsContexts.serverParameters(),
-        exchange -> {
-          try (exchange) {
-            exchange.sendResponseHeaders(200, body.length);
-            exchange.getResponseBody().write(body);
-          }
-        },
+        new HttpRequests(
+            exchange -> {
+              try (exchange) {
+                exchange.sendResponseHeaders(200, body.length);
+                exchange.getResponseBody().write(body);
+              }
+            }),
         logs.log("test"));
   }
 
@@ -246,11 +247,11 @@ class HttpsListenerTest {
   void secondListener() throws Exception {
     InetSocketAddress here = listener.address();
     try (HttpClient client = client()) {
-      HttpsListener second = at(here, "dev.polis.test", "second");
+      TlsListener second = at(here, "dev.polis.test", "second");
       assertEquals("second", answer(client, here));
       second.close();
       assertEquals("", answer(client, here));
-      HttpsListener third = at(here, "dev.polis.test", "third");
+      TlsListener third = at(here, "dev.polis.test", "third");
       listener.close();
       assertEquals("third", answer(client, here));
       third.close();
@@ -279,7 +280,7 @@ class HttpsListenerTest {
       listener.close(PATIENCE);
       List<CompletableFuture<String>> waiting =
           List.of(later(() -> answer(client, here)), later(() -> answer(stranger, here)));
-      HttpsListener next = at(here, "dev.polis.test", "next");
+      TlsListener next = at(here, "dev.polis.test", "next");
       for (CompletableFuture<String> each : waiting) {
         assertEquals("next", each.get(PATIENCE.toSeconds(), TimeUnit.SECONDS));
       }
@@ -325,9 +326,9 @@ class HttpsListenerTest {
                   return "";
                 }));
       }
-      HttpsListener present = listener;
+      TlsListener present = listener;
       for (int swap = 0; swap < 50; swap++) {
-        HttpsListener next;
+        TlsListener next;
         if (swap % 2 == 0) {
           next = at(here, "dev.polis.test", "x");
           present.close();

@@ -1,0 +1,90 @@
+package dev.polis.rpc.resolver;
+
+import dev.polis.logtree.Log;
+import dev.polis.pki.NodeId;
+import dev.polis.rpc.RpcClients;
+import dev.polis.rpc.RpcTrust;
+import io.grpc.ManagedChannel;
+import java.net.InetSocketAddress;
+import java.security.cert.X509Certificate;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Keeps the channel to the leader that all organs of a node share. The last user closes it. An
+ * organ that takes the place of another one makes no handshake: a leader in the same process would
+ * compute its side of it on the threads that serve its callers.
+ */
+final class SharedLeader {
+
+  /** Calls in flight get this long to end when the channel is closed. */
+  private static final long GRACE_SECONDS = 2;
+
+  private static final Map<Key, SharedLeader> OPEN = new HashMap<>();
+
+  /** What users of one channel have in common. */
+  private record Key(NodeId self, X509Certificate ca, InetSocketAddress seed) {}
+
+  private final Key key;
+  private final LeaderResolver resolver;
+  private final ManagedChannel channel;
+  private final List<LeaderConnection> users = new ArrayList<>(); // guarded by OPEN
+
+  private SharedLeader(Key key, Log log) {
+    this.key = key;
+    RpcClients clients =
+        RpcClients.authenticated(
+            () -> newestUser().credentials().tls(), RpcTrust.cluster(key.ca()));
+    this.resolver = LeaderResolver.open(List.of(key.seed()), clients, log);
+    this.channel = resolver.channel();
+  }
+
+  /**
+   * Lets a connection use the channel, which is opened for the first one.
+   *
+   * @param seed the address of a curator listener
+   * @param log receives how the leader is found
+   */
+  static SharedLeader join(LeaderConnection user, InetSocketAddress seed, Log log) {
+    Key key = new Key(user.self(), user.credentials().ca(), seed);
+    synchronized (OPEN) {
+      SharedLeader shared = OPEN.computeIfAbsent(key, each -> new SharedLeader(each, log));
+      shared.users.add(user);
+      return shared;
+    }
+  }
+
+  ManagedChannel channel() {
+    return channel;
+  }
+
+  /** Returns the user whose credentials are shown: that of the newest code. */
+  private LeaderConnection newestUser() {
+    synchronized (OPEN) {
+      if (users.isEmpty()) {
+        throw new IllegalStateException("the channel to the leader is closed");
+      }
+      return users.getLast();
+    }
+  }
+
+  /** Closes the channel after the last user, and the search for the leader. */
+  void leave(LeaderConnection user) {
+    synchronized (OPEN) {
+      if (!users.remove(user) || !users.isEmpty()) {
+        return;
+      }
+      OPEN.remove(key);
+    }
+    channel.shutdownNow();
+    try {
+      channel.awaitTermination(GRACE_SECONDS, TimeUnit.SECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    resolver.close();
+  }
+}
