@@ -28,11 +28,12 @@ public final class KubernetesAuditComponent {
 
   /** Called by Declarative Services. */
   @Activate
-  public KubernetesAuditComponent(BundleContext bundle, @Reference Storage storage) {
+  public KubernetesAuditComponent(
+      BundleContext bundle, @Reference Storage storage, @Reference RpcHost rpc) {
     this.registration =
         bundle.registerService(
             BindableService.class,
-            new AuditEndpoint(storage, streams),
+            new AuditEndpoint(storage, streams, rpc.computing()),
             new Hashtable<>(Map.of(RpcHost.LISTENER, RpcHost.MANAGEMENT)));
   }
 
