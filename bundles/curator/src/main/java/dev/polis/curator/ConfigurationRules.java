@@ -60,6 +60,11 @@ final class ConfigurationRules {
   private static void checkExpressions(ClusterConfiguration configuration) {
     for (Kubernetes.NodeLabelsToSynchronize entry :
         configuration.getKubernetes().getNodeLabelsToSynchronizeList()) {
+      NodeFilterLimits.problemOfPattern(entry.getRegexp())
+          .ifPresent(
+              problem -> {
+                throw Refusal.invalid("%s: %s", LABELS_TO_SYNCHRONIZE, problem);
+              });
       try {
         Pattern.compile(entry.getRegexp());
       } catch (PatternSyntaxException e) {
