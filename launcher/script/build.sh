@@ -1,9 +1,9 @@
-# Builds the distribution when, and only when, something it is made of has changed.
+# Builds the distribution if, and only if, one of its sources has changed.
 # shellcheck shell=bash
 
 DISTRIBUTION="$POLIS_REPOSITORY/launcher/dist/target/polis"
 
-# build_fingerprint [tests]: changes with every source that is added, removed or written; with those of tests only if they are asked for.
+# build_fingerprint [tests]: prints a digest that changes with every added, removed or written source; with those of tests only on request.
 build_fingerprint() {
   local -a places=(pom.xml .mvn platform bundles launcher tools/places) without=(-name target -o -path '*/src/test' -o -path launcher/script)
   [[ "${1:-}" != tests ]] || { places+=(integration-tests examples) && without=(-name target -o -path launcher/script); }
@@ -11,8 +11,7 @@ build_fingerprint() {
     LC_ALL=C sort | sha256sum | cut -d ' ' -f 1
 }
 
-# build_if_stale JAVA_HOME: one build at a time; others wait for it and find it done.
-# POLIS_BUILD=no takes the distribution as it is.
+# build_if_stale JAVA_HOME: runs one build at a time; other callers wait for it and use its result. POLIS_BUILD=no uses the present distribution.
 build_if_stale() {
   if [[ "${POLIS_BUILD:-}" == no && -f "$DISTRIBUTION/bundles.list" ]]; then
     return 0
@@ -30,7 +29,7 @@ build_if_stale() {
 }
 
 build() {
-  say "building (only what runs, without tests)"
+  say "building (without tests)"
   rm -f "$POLIS_CACHE/built"
   if ! maven "$1" building "$POLIS_CACHE/build.log" -T 1C -pl launcher/dist -am -Dmaven.test.skip=true -Dspotless.check.skip=true package; then
     maven_errors "$POLIS_CACHE/build.log" >&2

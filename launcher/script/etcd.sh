@@ -1,7 +1,7 @@
-# Where etcd comes from: a folder that is named, the cache, the machine's own, or Debian's packages unpacked into the cache.
+# Finds etcd: in a named folder, in the cache, on the machine, or in Debian's packages, which it unpacks into the cache.
 # shellcheck shell=bash
 
-# Older ones can lose acknowledged writes, or changes that a watch must see: the node refuses them, and its EtcdDefect says which for what.
+# Older releases can lose acknowledged writes, or changes that a watch must see: the node refuses them, and its EtcdDefect lists the defects.
 ETCD_OLDEST=3.5.16
 # The newest stable suite whose etcd is recent enough; bookworm has 3.4.
 ETCD_SUITE=trixie
@@ -10,13 +10,13 @@ ETCD_KEYRING=/usr/share/keyrings/debian-archive-keyring.gpg
 # etcd_version FOLDER: prints the version, or fails.
 etcd_version() {
   local first
-  # All of it, not the first line of a pipe: with pipefail, etcd would now and then die of the closed pipe.
+  # This reads all output and not the first line of a pipe: with pipefail, etcd would sometimes die of the closed pipe.
   first="$("$1/etcd" --version 2>/dev/null)" || return 1
   [[ "$first" =~ ^etcd\ Version:\ ([0-9]+\.[0-9]+\.[0-9]+) ]] || return 1
   printf '%s\n' "${BASH_REMATCH[1]}"
 }
 
-# etcd_usable FOLDER: both programs are there and recent enough. Says nothing.
+# etcd_usable FOLDER: succeeds if both programs exist and are recent enough. Prints nothing.
 etcd_usable() {
   local version
   [[ -x "$1/etcd" && -x "$1/etcdctl" ]] || return 1
@@ -24,16 +24,16 @@ etcd_usable() {
   version_at_least "$version" "$ETCD_OLDEST"
 }
 
-# etcd_check FOLDER: refuses a folder that a person named, in words.
+# etcd_check FOLDER: refuses an unusable folder that a person named, with the reason.
 etcd_check() {
   local folder="$1" program version
-  [[ -d "$folder" ]] || refuse "etcd: $folder is no folder" "name the folder that holds etcd and etcdctl"
+  [[ -d "$folder" ]] || refuse "etcd: $folder is not a folder" "name the folder that holds etcd and etcdctl"
   for program in etcd etcdctl; do
-    [[ -e "$folder/$program" ]] || refuse "etcd: $folder holds no $program" "name the folder that holds etcd and etcdctl"
+    [[ -e "$folder/$program" ]] || refuse "etcd: $folder has no $program" "name the folder that holds etcd and etcdctl"
     [[ -x "$folder/$program" ]] || refuse "etcd: $folder/$program is not executable" "chmod +x $folder/$program"
   done
   version="$(etcd_version "$folder")" ||
-    refuse "etcd: $folder/etcd does not tell its version" "run it with --version; it may be made for another machine"
+    refuse "etcd: $folder/etcd does not report its version" "run it with --version; it may be made for another machine"
   version_at_least "$version" "$ETCD_OLDEST" ||
     refuse "etcd: $folder/etcd is $version, older than $ETCD_OLDEST: it can lose acknowledged writes, or changes that a watch must see" "leave the option out to use Debian's $ETCD_SUITE package"
 }
@@ -44,26 +44,26 @@ etcd_fetch() {
   local -a APT
   local elsewhere="give a folder with etcd and etcdctl $ETCD_OLDEST or newer: --etcd FOLDER, or POLIS_ETCD=FOLDER"
   if ! command -v apt-get >/dev/null || ! command -v dpkg >/dev/null; then
-    refuse "etcd: there is none here, and without apt-get and dpkg none can be fetched" "$elsewhere"
+    refuse "etcd: this machine has none, and without apt-get and dpkg ./polis cannot fetch it" "$elsewhere"
   fi
   mirror="$(debian_mirror)"
-  [[ -n "$mirror" ]] || refuse "etcd: there is none here, and apt's sources name no Debian mirror" "$elsewhere"
-  [[ -r "$ETCD_KEYRING" ]] || refuse "etcd: $ETCD_KEYRING is missing, packages could not be verified" "install debian-archive-keyring, or $elsewhere"
+  [[ -n "$mirror" ]] || refuse "etcd: this machine has none, and apt's sources name no Debian mirror" "$elsewhere"
+  [[ -r "$ETCD_KEYRING" ]] || refuse "etcd: $ETCD_KEYRING is missing, so apt cannot verify packages" "install debian-archive-keyring, or $elsewhere"
 
   say "fetching etcd of Debian $ETCD_SUITE from $mirror"
-  # Whoever holds the lock is the only one who fetches: what is there was left by one that was killed.
+  # Only the holder of the lock fetches: older files come from a killed call.
   rm -rf "$cache"/fetch.*
   work="$(mktemp -d "$cache/fetch.XXXXXX")"
   private_apt "$work"
   touch "$work/status"
   printf 'deb [signed-by=%s] %s %s main\n' "$ETCD_KEYRING" "$mirror" "$ETCD_SUITE" >"$work/sources.list"
-  # Another release than the machine's: its sources and what is installed are of no use.
+  # This is another release than the machine's, so apt must not use the machine's sources and installed packages.
   APT+=(-o "Dir::Etc::sourcelist=$work/sources.list" -o "Dir::Etc::sourceparts=$work/none" -o "Dir::Etc::preferencesparts=$work/none"
     -o "Dir::State::status=$work/status")
   if ! while_waiting "fetching etcd" "$work/log" etcd_download "$work/archives"; then
     cat "$work/log" >&2
     rm -rf "$work"
-    refuse "etcd: Debian's packages could not be fetched from $mirror" "$elsewhere"
+    refuse "etcd: ./polis could not fetch Debian's packages from $mirror" "$elsewhere"
   fi
   for folder in "$work"/archives/*.deb; do
     dpkg -x "$folder" "$work/root"
@@ -75,7 +75,7 @@ etcd_fetch() {
   rm -rf "$work"
 }
 
-# etcd_download FOLDER: fetches the packages alone, whose programs need nothing else.
+# etcd_download FOLDER: fetches only these packages, whose programs need no others.
 etcd_download() {
   "${APT[@]}" update && (cd "$1" && "${APT[@]}" download etcd-server etcd-client)
 }
@@ -92,7 +92,7 @@ etcd_cached() {
   return 1
 }
 
-# etcd_current CACHE: prints the folder of the current release, unpacked once from the archives beside the checkout; fails without them.
+# etcd_current CACHE: prints the folder of the current release, which it unpacks once from the archives beside the checkout; fails without them.
 etcd_current() {
   local cache="$1" archives folder="$1/current-etcd" tools=node-tools-linux-amd64
   if ! etcd_usable "$folder"; then

@@ -1,12 +1,12 @@
-# Which Java: one JDK 25, wherever it is; where there is none, Debian's packages or the official Temurin archive, unpacked into the cache.
+# Finds a JDK 25 anywhere on the machine; otherwise unpacks Debian's packages or the official Temurin archive into the cache.
 # shellcheck shell=bash
 
 JAVA_WANTED=25
-# Debian's packages of it. What they need besides, each Debian has, or only programs with windows and sound call. They are made for this C library,
-# Debian 13's, and do not start on an older one.
+# Debian's packages of it. Each Debian has the other packages that they need, or only programs with windows and sound use them. They are made for this
+# C library, Debian 13's, and do not start on an older one.
 JAVA_PACKAGES=("openjdk-$JAVA_WANTED-jdk-headless" "openjdk-$JAVA_WANTED-jre-headless")
 JAVA_PACKAGES_LIBC=2.38
-# The official archive; POLIS_JDK_URL names a mirror of it, and POLIS_JDK_SHA256 the digest where the mirror has another archive. It is made for this
+# The official archive; POLIS_JDK_URL names a mirror of it, and POLIS_JDK_SHA256 the digest if the mirror has another archive. It is made for this
 # C library.
 TEMURIN_VERSION=25.0.4.1+1
 TEMURIN_SHA256=dbb698396d478e7fa2b1e50f4103324b2a99b90569ee27c33f2261f9215cf41e
@@ -23,8 +23,8 @@ java_feature() {
   [[ "$(<"$1/release")" =~ (^|$'\n')JAVA_VERSION=\"([0-9]+) ]] && printf '%s\n' "${BASH_REMATCH[2]}"
 }
 
-# java_home: prints the home of a JDK 25: JAVA_HOME, then the one in PATH, then the usual folders, then the cache; provides one if there is none. Several
-# callers at once fetch only once.
+# java_home: prints the home of a JDK 25: JAVA_HOME, then PATH, then the usual folders, then the cache; provides one if there is none. Several callers at once
+# fetch only once.
 java_home() {
   local candidate
   local -a candidates=("${JAVA_HOME:-}")
@@ -38,7 +38,7 @@ java_home() {
   }
 }
 
-# java_among HOME...: prints the first that is a JDK 25, or fails.
+# java_among HOME...: prints the first JDK 25 of these, or fails.
 java_among() {
   local candidate
   for candidate in "$@"; do
@@ -50,26 +50,26 @@ java_among() {
   return 1
 }
 
-# java_cached: prints the JDK that was unpacked before, or fails.
+# java_cached: prints the JDK in the cache, or fails.
 java_cached() {
   java_among "$POLIS_CACHE"/jdk-"$JAVA_WANTED"*
 }
 
-# java_provide: unpacks a JDK to the cache and prints its home, which appears under its name when it is whole and has started.
+# java_provide: unpacks a JDK to the cache and prints its home, which appears under its name when it is complete and has started.
 java_provide() {
   local stage libc made FETCH_FOR=java FETCH_ELSEWHERE="$JAVA_ELSEWHERE" FETCH_PROTOCOLS==https,http
-  java_cached && return # Another has provided it meanwhile.
-  # Looked at before: half a gigabyte is too much to find out that it does not start.
+  java_cached && return # Another call has provided it meanwhile.
+  # This check comes first: half a gigabyte is too much for a JDK that does not start.
   libc="$(libc_version)"
   if [[ "$(uname -m)" != x86_64 ]] || ! version_at_least "$libc" "$TEMURIN_LIBC"; then
-    refuse "there is no JDK $JAVA_WANTED, and none is made for this machine ($(uname -m), GNU C library $libc): needed are x86_64 and $TEMURIN_LIBC" "$JAVA_ELSEWHERE"
+    refuse "there is no JDK $JAVA_WANTED, and none exists for this machine ($(uname -m), GNU C library $libc): it needs x86_64 and $TEMURIN_LIBC" "$JAVA_ELSEWHERE"
   fi
-  # What is there was left by one that was killed.
+  # Older files come from a killed call.
   rm -rf "$POLIS_CACHE"/jdk.*.new
-  stage="$(mktemp -d "$POLIS_CACHE/jdk.XXXXXX.new")" || refuse "java: $POLIS_CACHE cannot be written" "make it writable, with room for a JDK"
-  # A folder of mktemp is its maker's alone, and the programs are for every user that may start a node.
+  stage="$(mktemp -d "$POLIS_CACHE/jdk.XXXXXX.new")" || refuse "java: cannot write $POLIS_CACHE" "make it writable, with room for a JDK"
+  # Only its maker may read a folder of mktemp, but every user that may start a node needs the programs.
   chmod 755 "$stage"
-  # What refuses ends this shell, and must leave nothing half made. An own shell, so that the trap is its own.
+  # A refusal ends this shell and must leave nothing unfinished. The subshell has its own trap.
   (
     trap 'rm -rf "$stage"' EXIT
     java_from_packages "$stage" "$libc" || java_from_archive "$stage"
@@ -80,19 +80,19 @@ java_provide() {
   )
 }
 
-# libc_version: prints the version of the GNU C library, 0 where the machine has another one.
+# libc_version: prints the version of the GNU C library, or 0 if the machine has another C library.
 libc_version() {
   local name version=0
   read -r name version < <(getconf GNU_LIBC_VERSION 2>/dev/null) || true
   printf '%s\n' "${version:-0}"
 }
 
-# java_starts HOME: it is a JDK 25, and runs here.
+# java_starts HOME: succeeds if it is a JDK 25 that runs here.
 java_starts() {
   java_among "$1" >/dev/null && "$1/bin/java" -version >>"$POLIS_CACHE/java.log" 2>&1
 }
 
-# java_from_packages STAGE LIBC: makes STAGE/jdk of the packages that the machine's own sources have. Fails where they are not to be had.
+# java_from_packages STAGE LIBC: makes STAGE/jdk of the packages of the machine's own sources. Fails if they do not have them.
 java_from_packages() {
   local stage="$1" log="$POLIS_CACHE/java.log"
   if ! has_program apt-get || ! has_program dpkg-deb || ! version_at_least "$2" "$JAVA_PACKAGES_LIBC"; then
@@ -102,12 +102,12 @@ java_from_packages() {
   say "fetching JDK $JAVA_WANTED, the packages ${JAVA_PACKAGES[*]}"
   while_waiting "fetching ${JAVA_PACKAGES[0]}" "$log" java_unpack_packages "$stage" && java_starts "$stage/jdk" && return
   refuse_full "$stage"
-  say "the packages could not be had, or do not start here, see $log"
+  say "./polis could not fetch the packages, or they do not start here; see $log"
   rm -rf "${stage:?}"/*
   return 1
 }
 
-# java_unpack_packages STAGE: apt verifies what it fetches by the machine's keys; nothing is installed.
+# java_unpack_packages STAGE: apt verifies the packages with the machine's keys; this installs nothing.
 java_unpack_packages() {
   local stage="$1" package link target
   local -a APT
@@ -117,7 +117,7 @@ java_unpack_packages() {
     dpkg-deb --extract "$package" "$stage/root" && rm "$package" || return 1
   done
   mv "$stage/root/usr/lib/jvm/java-$JAVA_WANTED-openjdk-amd64" "$stage/jdk" || return 1
-  # Its settings are links to /etc, where nothing was installed.
+  # Its settings are links to /etc, where the unpacking puts nothing.
   while IFS= read -r link; do
     target="$stage/root$(readlink "$link")"
     [[ ! -e "$target" ]] || { rm "$link" && cp -r "$target" "$link"; } || return 1
@@ -137,14 +137,14 @@ java_from_archive() {
   mkdir "$stage/jdk" || exit
   unpack "$POLIS_CACHE" "$archive" "$stage/jdk" --gzip --strip-components=1
   rm -f "$archive"
-  java_starts "$stage/jdk" || refuse "java: what is in $url is no JDK $JAVA_WANTED that starts here, see $POLIS_CACHE/java.log" "$JAVA_ELSEWHERE"
+  java_starts "$stage/jdk" || refuse "java: $url is not a JDK $JAVA_WANTED that starts here; see $POLIS_CACHE/java.log" "$JAVA_ELSEWHERE"
 }
 
-# java_trust HOME: the JDK trusts the servers that the machine trusts. Debian's has no list of its own, and the archive's does not know those of a firm.
+# java_trust HOME: makes the JDK trust the servers that the machine trusts. Debian's JDK has no list, and the archive's list lacks a company's authorities.
 java_trust() {
   local certificates
   certificates="$(need_certificates)" || exit
   rm -f "$1/lib/security/cacerts"
   "$1/bin/java" -XX:TieredStopAtLevel=1 -XX:+UseSerialGC "$POLIS_REPOSITORY/launcher/script/TrustStore.java" "$certificates" "$1/lib/security/cacerts" \
-    >>"$POLIS_CACHE/java.log" 2>&1 || refuse "java: the certificates in $certificates could not be given to the JDK, see $POLIS_CACHE/java.log" "$JAVA_ELSEWHERE"
+    >>"$POLIS_CACHE/java.log" 2>&1 || refuse "java: cannot add the certificates in $certificates to the JDK; see $POLIS_CACHE/java.log" "$JAVA_ELSEWHERE"
 }

@@ -1,17 +1,17 @@
-# Where Kubernetes' programs come from: a folder that is named, the cache, archives beside the checkout, or the official downloads. Debian's tools for
-# containers, firewalls and connections are unpacked beside them.
+# Finds Kubernetes' programs: in a named folder, in the cache, in archives beside the checkout, or in the official downloads. It unpacks Debian's tools for
+# containers, firewalls and connections beside them.
 # shellcheck shell=bash
 
-# Upstream supports its newest release and the two before it; flags and configuration files follow what was tested with these.
+# Upstream supports its newest release and the two before it; the flags and configuration files were tested with these.
 KUBERNETES_OLDEST=1.34
 KUBERNETES_NEWEST=1.36
-# What is taken where no folder is named.
+# The release to use if no folder is named.
 KUBERNETES_VERSION=1.36.3
-# The first with CRI v1, the only one that a kubelet of these releases speaks.
+# The first with CRI v1, the only version that a kubelet of these releases supports.
 CONTAINERD_OLDEST=1.6.0
-# Debian bookworm's, with which all but Pods with user namespaces ran.
+# Debian bookworm's, with which all Pods ran except those with user namespaces.
 RUNC_OLDEST=1.1.0
-# The first whose bridge and portmap write rules of nftables without faults.
+# The first whose bridge and portmap write correct rules of nftables.
 CNI_OLDEST=1.6.2
 # The first with EndpointSlices of discovery.k8s.io/v1.
 COREDNS_OLDEST=1.8.4
@@ -19,9 +19,9 @@ COREDNS_OLDEST=1.8.4
 KUBERNETES_PROGRAMS=(kube-apiserver kube-controller-manager kube-scheduler kubelet kube-proxy kubectl)
 CONTAINER_PROGRAMS=(containerd containerd-shim-runc-v2 ctr)
 CNI_PROGRAMS=(bridge host-local loopback portmap)
-# What a named folder may leave to Debian's packages.
+# The programs that Debian's packages may add to a named folder.
 DEBIAN_PROGRAMS=(runc busybox)
-# Debian's package of each tool that the worker calls, and the folder it is in.
+# Debian's package of each tool that the worker calls, and the folder of the tool.
 KUBERNETES_PACKAGES=(runc nftables iptables conntrack ipset ethtool socat busybox-static)
 KUBERNETES_TOOLS=(sbin/runc sbin/nft sbin/iptables sbin/conntrack sbin/ipset sbin/ethtool bin/socat bin/busybox)
 
@@ -31,8 +31,8 @@ declare -A KUBERNETES_ARCHIVES=(
   [node-tools-linux-amd64.tar.xz]=e43c3cf599dba9dfeac6e52246af9908a72f8167ff74a7224881c30e6e92ac1e
 )
 
-# The official downloads and their digests. That of Kubernetes' own release, a SHA-512, is not known here: the operator gives the SHA-256, or says yes to what
-# the server gives. Then its digest is fetched from beside it over HTTPS and kept in the cache; later downloads are held to it.
+# The official downloads and their digests. That of Kubernetes' own release, a SHA-512, is not known here: the operator gives the SHA-256, or accepts any
+# release of the server. Then the script fetches its digest from the same server over HTTPS and keeps it in the cache; later downloads must match it.
 KUBERNETES_DIGEST=""
 CONTAINERD_VERSION=2.4.1
 CONTAINERD_DIGEST=d65eda6a188aac1006848d8060099be88ba9c4bcddbfd9a23a961194710d0dd4
@@ -41,7 +41,7 @@ CNI_DIGEST=b98f74a0f8522f0a83867178729c1aa70f2158f90c45a2ca8fa791db1c76b303
 COREDNS_VERSION=1.14.7
 COREDNS_DIGEST=9a09356438c6d9591cb80011a2a7a52f87fc3a113f6690e41f243f98b98faac9
 
-# MiB on the disk: the programs take 600, the archives are unpacked with etcd; the official downloads are 500 more, which go when they are unpacked.
+# MiB on the disk: the programs take 600, and the archives also contain etcd; the official downloads take 500 more until they are unpacked.
 KUBERNETES_ROOM_ARCHIVES=800
 KUBERNETES_ROOM_DOWNLOADS=1500
 
@@ -52,7 +52,7 @@ kubernetes_folder() {
   local cache="$1" named="${2:-${POLIS_KUBERNETES:-}}" FETCH_FOR=kubernetes FETCH_ELSEWHERE="$KUBERNETES_ELSEWHERE"
   mkdir -p "$cache" || return
   if [[ -n "$named" ]]; then
-    [[ -d "$named" ]] || refuse "kubernetes: $named is no folder" "name the folder that holds kube-apiserver, kubelet and the others, or leave the option out"
+    [[ -d "$named" ]] || refuse "kubernetes: $named is not a folder" "name the folder that holds kube-apiserver, kubelet and the others, or leave the option out"
     named="$(cd "$named" && pwd)" || return
     if kubernetes_complete "$named"; then
       kubernetes_check_release "$named" "$(kubernetes_noted "$named")"
@@ -69,7 +69,7 @@ kubernetes_folder() {
   } 9>"$cache/kubernetes.lock"
 }
 
-# kubernetes_complete FOLDER: it was provided here, and nothing was taken out of it since. The file with the versions is written last.
+# kubernetes_complete FOLDER: succeeds if this script made it, and no program is missing. The script writes the file with the versions last.
 kubernetes_complete() {
   local program
   [[ -s "$1/versions" && -d "$1/root/usr" ]] || return 1
@@ -86,20 +86,20 @@ kubernetes_noted() {
   sed -n 's/^kubernetes //p' "$1/versions"
 }
 
-# kubernetes_provide CACHE NAMED: makes the folder and prints it. It appears under its name when it is whole and its programs have told their versions.
+# kubernetes_provide CACHE NAMED: makes the folder and prints it. It appears under its name when it is complete and its programs have reported their versions.
 kubernetes_provide() {
   local cache="$1" named="$2" stage made
   if [[ -z "$named" ]] && kubernetes_complete "$cache/kubernetes-$KUBERNETES_VERSION"; then
-    printf '%s\n' "$cache/kubernetes-$KUBERNETES_VERSION" # Another made it meanwhile.
+    printf '%s\n' "$cache/kubernetes-$KUBERNETES_VERSION" # Another call made it meanwhile.
     return
   fi
-  [[ "$(uname -m)" == x86_64 ]] || refuse "kubernetes: this machine is $(uname -m); archives, downloads and this script are for x86_64" "run it on such a machine"
-  # Whoever holds the lock is the only one who provides: what is there was left by one that was killed.
+  [[ "$(uname -m)" == x86_64 ]] || refuse "kubernetes: this machine is $(uname -m); archives, downloads and this script are for x86_64" "run it on an x86_64 machine"
+  # Only the holder of the lock provides: older files come from a killed call.
   rm -rf "$cache"/kubernetes.*.new
-  stage="$(mktemp -d "$cache/kubernetes.XXXXXX.new")" || refuse "kubernetes: $cache cannot be written" "make it writable, with room for the programs"
-  # A folder of mktemp is its maker's alone, and the programs are for every user that may start a node.
+  stage="$(mktemp -d "$cache/kubernetes.XXXXXX.new")" || refuse "kubernetes: cannot write $cache" "make it writable, with room for the programs"
+  # Only its maker may read a folder of mktemp, but every user that may start a node needs the programs.
   chmod 755 "$stage"
-  # What refuses ends this shell, and must leave nothing half made. An own shell, so that the trap is its own.
+  # A refusal ends this shell and must leave nothing unfinished. The subshell has its own trap.
   (
     trap 'rm -rf "$stage"' EXIT
     mkdir "$stage/bin" "$stage/cni" || exit
@@ -112,7 +112,7 @@ kubernetes_provide() {
     fi
     kubernetes_add_tools "$cache" "$stage"
     kubernetes_check "${named:-$stage}" "$stage" >"$stage/versions" || exit
-    # Links to a named folder are made each time; those of a node that runs stay while they are the same.
+    # This makes the links to a named folder each time, but keeps those of a running node if they are the same.
     if ! kubernetes_complete "$made" || [[ "$(kubernetes_content "$made")" != "$(kubernetes_content "$stage")" ]]; then
       rm -rf "$made" && mv "$stage" "$made" || exit
     fi
@@ -120,22 +120,22 @@ kubernetes_provide() {
   )
 }
 
-# kubernetes_named_place CACHE NAMED STAGE: prints where the links to a named folder belong: a place that two folders of one release do not share.
+# kubernetes_named_place CACHE NAMED STAGE: prints the place of the links to a named folder, which two folders of one release do not share.
 kubernetes_named_place() {
   local version
   version="$(kubernetes_version "$3/bin/kubelet")" ||
-    refuse "kubernetes: $(readlink "$3/bin/kubelet") does not tell its version" "run it with --version; it may be made for another machine"
+    refuse "kubernetes: $(readlink "$3/bin/kubelet") does not report its version" "run it with --version; it may be made for another machine"
   printf '%s/kubernetes-%s-%s\n' "$1" "$version" "$(printf '%s' "$2" | sha256sum | cut -c 1-8)"
 }
 
-# kubernetes_content FOLDER: prints what two folders with the same programs have in common.
+# kubernetes_content FOLDER: prints the versions and links of a folder, equal for folders with the same programs.
 kubernetes_content() {
   (cd "$1" && cat versions && find bin cni -printf '%p %l\n' | LC_ALL=C sort)
 }
 
-# --- a folder that is named ---
+# --- a named folder ---
 
-# kubernetes_from_folder NAMED STAGE: links the programs of a folder that is flat, or has them in bin/ and cni/.
+# kubernetes_from_folder NAMED STAGE: links the programs of a flat folder, or of its bin/ and cni/.
 kubernetes_from_folder() {
   local named="$1" stage="$2" program found
   local -a missing=()
@@ -148,7 +148,7 @@ kubernetes_from_folder() {
     fi
   done
   [[ ${#missing[@]} == 0 ]] ||
-    refuse "kubernetes: $named holds no ${missing[*]}" "put them there, flat or into bin/ and cni/, or leave the option out to use $KUBERNETES_VERSION"
+    refuse "kubernetes: $named has no ${missing[*]}" "put them there, flat or into bin/ and cni/, or leave the option out to use $KUBERNETES_VERSION"
 }
 
 # kubernetes_place PROGRAM: prints bin or cni.
@@ -176,13 +176,13 @@ kubernetes_archives() {
   if [[ -n "${POLIS_KUBERNETES_ARCHIVES:-}" ]]; then
     for name in "${!KUBERNETES_ARCHIVES[@]}"; do
       [[ -f "$POLIS_KUBERNETES_ARCHIVES/$name" ]] ||
-        refuse "kubernetes: POLIS_KUBERNETES_ARCHIVES names $POLIS_KUBERNETES_ARCHIVES, which holds no $name" "put it there, or unset the variable"
+        refuse "kubernetes: POLIS_KUBERNETES_ARCHIVES names $POLIS_KUBERNETES_ARCHIVES, which has no $name" "put it there, or unset the variable"
     done
     printf '%s\n' "$POLIS_KUBERNETES_ARCHIVES"
     return
   fi
   local -a folders=("$POLIS_REPOSITORY/../shared/kubernetes")
-  # Without git, and in a copy without its history, there is no other.
+  # Without git, and in a copy without its history, there is no other place.
   if main="$(git -C "$POLIS_REPOSITORY" rev-parse --path-format=absolute --git-common-dir 2>/dev/null)"; then
     folders+=("$main/../../shared/kubernetes")
   fi
@@ -210,10 +210,10 @@ kubernetes_from_archives() {
   say "unpacking Kubernetes $KUBERNETES_VERSION from $folder"
   mkdir "$stage/unpacked" || exit
   for name in "${!KUBERNETES_ARCHIVES[@]}"; do
-    digest="$(sha256sum <"$folder/$name" | cut -d ' ' -f 1)" || refuse "kubernetes: $folder/$name cannot be read" "make it readable"
+    digest="$(sha256sum <"$folder/$name" | cut -d ' ' -f 1)" || refuse "kubernetes: cannot read $folder/$name" "make it readable"
     [[ "$digest" == "${KUBERNETES_ARCHIVES[$name]}" ]] ||
-      refuse "kubernetes: $folder/$name has the SHA-256 $digest, and not ${KUBERNETES_ARCHIVES[$name]}: it is damaged or another one; nothing was unpacked" \
-        "copy it again, or take it away: then the official release is downloaded"
+      refuse "kubernetes: $folder/$name has the SHA-256 $digest, and not ${KUBERNETES_ARCHIVES[$name]}: it is damaged or another file; ./polis has unpacked nothing" \
+        "copy it again, or remove it; then ./polis downloads the official release"
     unpack "$cache" "$folder/$name" "$stage/unpacked" --xz --strip-components=1
   done
   take "$folder" "$stage/unpacked" "$stage/bin" "${KUBERNETES_PROGRAMS[@]}" "${CONTAINER_PROGRAMS[@]}" runc coredns
@@ -221,12 +221,12 @@ kubernetes_from_archives() {
   rm -rf "$stage/unpacked"
 }
 
-# take SOURCE FROM TO PROGRAM...: moves what was unpacked to where it belongs.
+# take SOURCE FROM TO PROGRAM...: moves unpacked programs to their place.
 take() {
   local source="$1" from="$2" to="$3" program
   shift 3
   for program in "$@"; do
-    [[ -f "$from/$program" ]] || refuse "kubernetes: what $source gave holds no $program" "$KUBERNETES_ELSEWHERE"
+    [[ -f "$from/$program" ]] || refuse "kubernetes: $source does not contain $program" "$KUBERNETES_ELSEWHERE"
     mv "$from/$program" "$to/" || exit
   done
 }
@@ -257,20 +257,20 @@ kubernetes_from_downloads() {
   take "$cni" "$stage/unpacked/cni" "$stage/cni" "${CNI_PROGRAMS[@]}"
   unpack "$cache" "$downloads/containerd.tar.gz" "$stage/unpacked/containerd" --gzip
   take "$containerd" "$stage/unpacked/containerd/bin" "$stage/bin" "${CONTAINER_PROGRAMS[@]}"
-  # These alone: the images beside them are several times as large.
+  # This unpacks only the programs: the images beside them are several times as large.
   unpack "$cache" "$downloads/kubernetes.tar.gz" "$stage/bin" --gzip --strip-components=3 "${KUBERNETES_PROGRAMS[@]/#/kubernetes/server/bin/}"
   rm -rf "$downloads" "$stage/unpacked"
 }
 
-# kubernetes_consent CACHE: refuses a release whose digest nobody has given, unless the operator has said yes to that.
+# kubernetes_consent CACHE: refuses a release without a known digest, unless the operator accepts that.
 kubernetes_consent() {
   [[ -z "$KUBERNETES_DIGEST" && -z "${POLIS_KUBERNETES_SHA256:-}" && "${POLIS_KUBERNETES_UNVERIFIED:-}" != yes ]] || return 0
   [[ ! -s "$1/kubernetes-$KUBERNETES_VERSION.sha512" ]] || return 0
-  refuse "kubernetes: the digest of the official release $KUBERNETES_VERSION does not stand in this repository, so a forged one would not be noticed" \
-    "./polis provision kubernetes --sha256 DIGEST, with the one that you trust; --unverified takes what the server gives; or $KUBERNETES_ELSEWHERE"
+  refuse "kubernetes: this repository has no digest of the official release $KUBERNETES_VERSION, so ./polis could not detect a forged one" \
+    "./polis provision kubernetes --sha256 DIGEST, with a digest that you trust; --unverified accepts any file of the server; or $KUBERNETES_ELSEWHERE"
 }
 
-# kubernetes_digest CACHE URL: prints algorithm and digest that a release must have: the known one, the operator's, or the one of the first use.
+# kubernetes_digest CACHE URL: prints algorithm and digest that a release must have: the known digest, the operator's, or that of the first use.
 kubernetes_digest() {
   local kept="$1/kubernetes-$KUBERNETES_VERSION.sha512" fetched="$1/kubernetes-downloads/digest" digest
   if [[ -n "$KUBERNETES_DIGEST" ]]; then
@@ -279,7 +279,7 @@ kubernetes_digest() {
   fi
   if [[ -n "${POLIS_KUBERNETES_SHA256:-}" ]]; then
     [[ "$POLIS_KUBERNETES_SHA256" =~ ^[0-9a-f]{64}$ ]] ||
-      refuse "kubernetes: \"$POLIS_KUBERNETES_SHA256\" is no SHA-256" "give 64 hexadecimal digits in small letters"
+      refuse "kubernetes: \"$POLIS_KUBERNETES_SHA256\" is not a SHA-256" "give 64 hexadecimal digits in lower case"
     printf 'sha256 %s\n' "$POLIS_KUBERNETES_SHA256"
     return
   fi
@@ -287,8 +287,8 @@ kubernetes_digest() {
     rm -f "$fetched"
     fetch "$2.sha512" "$fetched"
     digest="$(tr -d '[:space:]' <"$fetched")"
-    [[ "$digest" =~ ^[0-9a-f]{128}$ ]] || refuse "kubernetes: $2.sha512 holds no SHA-512" "try again later, or $KUBERNETES_ELSEWHERE"
-    say "Kubernetes $KUBERNETES_VERSION has the SHA-512 ${digest:0:16}…, as its server says; kept in $kept"
+    [[ "$digest" =~ ^[0-9a-f]{128}$ ]] || refuse "kubernetes: $2.sha512 has no SHA-512" "try again later, or $KUBERNETES_ELSEWHERE"
+    say "Kubernetes $KUBERNETES_VERSION has the SHA-512 ${digest:0:16}…, according to its server; ./polis keeps it in $kept"
     printf '%s\n' "$digest" >"$kept.new" && mv "$kept.new" "$kept" || exit
   fi
   printf 'sha512 %s\n' "$(<"$kept")"
@@ -302,7 +302,7 @@ kubernetes_add_tools() {
   local -A from=([runc]=usr/sbin/runc [busybox]=usr/bin/busybox)
   local program
   kubernetes_tools "$cache"
-  cp -a "$cache/kubernetes-tools" "$stage/root" || refuse "kubernetes: $stage/root cannot be written" "make room there"
+  cp -a "$cache/kubernetes-tools" "$stage/root" || refuse "kubernetes: cannot write $stage/root" "make room there"
   for program in "${DEBIAN_PROGRAMS[@]}"; do
     [[ ! -e "$stage/bin/$program" ]] || continue
     if [[ -x "$stage/root/${from[$program]}" ]]; then
@@ -313,8 +313,8 @@ kubernetes_add_tools() {
   done
 }
 
-# kubernetes_tools CACHE: makes CACHE/kubernetes-tools, a root with Debian's tools and the libraries that the machine lacks. Without apt, the machine's own
-# must do.
+# kubernetes_tools CACHE: makes CACHE/kubernetes-tools, a root with Debian's tools and the libraries that the machine lacks. Without apt, it uses the
+# machine's own.
 kubernetes_tools() {
   local cache="$1" folder="$1/kubernetes-tools" tool
   local -a missing=()
@@ -332,17 +332,17 @@ kubernetes_tools() {
     has_program "$tool" || missing+=("$tool")
   done
   [[ ${#missing[@]} == 0 ]] ||
-    refuse "kubernetes: the machine lacks ${missing[*]}, and Debian's packages could not be fetched, see $cache/kubernetes.log" "install ${KUBERNETES_PACKAGES[*]}"
+    refuse "kubernetes: the machine lacks ${missing[*]}, and ./polis could not fetch Debian's packages; see $cache/kubernetes.log" "install ${KUBERNETES_PACKAGES[*]}"
   mkdir -p "$folder.new/usr/"{bin,sbin,lib} && mv "$folder.new" "$folder" || exit
 }
 
-# kubernetes_fetch_tools ROOT: apt verifies what it fetches by the machine's keys; nothing is installed.
+# kubernetes_fetch_tools ROOT: apt verifies the packages with the machine's keys; this installs nothing.
 kubernetes_fetch_tools() {
   local root="$1" work="$1.apt" package place name
   local -a APT packages
   private_apt "$work"
   "${APT[@]}" update || return 1
-  # The packages themselves even if the machine has them, and whatever it lacks of what they need. Its C library is the one its loader fits.
+  # The packages themselves even if the machine has them, and the missing packages that they need. It keeps the machine's C library, which fits its loader.
   mapfile -t packages < <({
     "${APT[@]}" install --simulate --no-install-recommends "${KUBERNETES_PACKAGES[@]}" | awk '$1 == "Inst" && $2 != "libc6" { print $2 }'
     printf '%s\n' "${KUBERNETES_PACKAGES[@]}"
@@ -356,19 +356,19 @@ kubernetes_fetch_tools() {
   for package in "$work"/archives/*.deb; do
     dpkg-deb --fsys-tarfile "$package" | tar --extract --keep-directory-symlink --no-same-owner --directory "$root" || return 1
   done
-  # What update-alternatives would do at an installation.
+  # The links that update-alternatives would make at an installation.
   for name in iptables iptables-save iptables-restore ip6tables ip6tables-save ip6tables-restore; do
     [[ -e "$root/usr/sbin/$name" ]] || ln -s xtables-nft-multi "$root/usr/sbin/$name" || return 1
   done
   rm -rf "$root/usr/share/"{doc,man,locale,lintian,bash-completion,bug} "$work"
   for name in "${KUBERNETES_TOOLS[@]}"; do
-    [[ -x "$root/usr/$name" ]] || { echo "the packages hold no usr/$name"; return 1; }
+    [[ -x "$root/usr/$name" ]] || { echo "the packages have no usr/$name"; return 1; }
   done
 }
 
 # --- versions ---
 
-# kubernetes_version FILE [OPTION...]: prints the version that a program tells, or fails. What it prints besides does not matter.
+# kubernetes_version FILE [OPTION...]: prints the version that a program reports, or fails. It ignores the other output.
 kubernetes_version() {
   local file="$1" text
   shift
@@ -378,7 +378,7 @@ kubernetes_version() {
   printf '%s\n' "${BASH_REMATCH[2]}"
 }
 
-# kubernetes_check SHOWN STAGE: prints the version of each part; refuses what does not run or does not fit. SHOWN is the folder that a person knows.
+# kubernetes_check SHOWN STAGE: prints the version of each part; refuses a part that does not run or does not fit. SHOWN is the folder that a person knows.
 kubernetes_check() {
   local stage="$2" program version kubernetes="" file
   for program in "${KUBERNETES_PROGRAMS[@]}"; do
@@ -415,15 +415,15 @@ kubernetes_check_part() {
   place="$(kubernetes_place "$program")"
   # Debian's runc has a library beside it.
   version="$(LD_LIBRARY_PATH="$2/root/usr/lib/x86_64-linux-gnu" kubernetes_version "$2/$place/$program" "$5")" || kubernetes_silent "$file"
-  version_at_least "$version" "$oldest" || refuse "kubernetes: $file is $version, older than $oldest" "give a newer one, or leave the option out to use what belongs to $KUBERNETES_VERSION"
+  version_at_least "$version" "$oldest" || refuse "kubernetes: $file is $version, older than $oldest" "give a newer one, or leave the option out to use the parts of $KUBERNETES_VERSION"
   printf '%s %s\n' "$program" "$version"
 }
 
 kubernetes_silent() {
-  refuse "kubernetes: $1 does not tell its version" "run it with --version; it may be made for another machine"
+  refuse "kubernetes: $1 does not report its version" "run it with --version; it may be made for another machine"
 }
 
-# kubernetes_shown SHOWN STAGE PROGRAM: prints the name of a program that a person finds it by.
+# kubernetes_shown SHOWN STAGE PROGRAM: prints the path of a program that a person knows.
 kubernetes_shown() {
   kubernetes_find "$1" "$3" || readlink -f "$2/$(kubernetes_place "$3")/$3"
 }

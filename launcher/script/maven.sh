@@ -1,11 +1,11 @@
-# Runs Maven with its output in a file, and shows how far it is.
+# Runs Maven with its output in a file, and shows its progress.
 # shellcheck shell=bash
 
-# Without a terminal, there is a line after so many seconds at the latest.
+# Without a terminal, the script prints a line at least every so many seconds.
 SIGN_OF_LIFE=60
 
-# provide_maven: puts Maven behind the PATH where the machine has none: the release that the wrapper's properties name, unpacked to the cache once. So it is
-# of no use in a subshell. Debian's package is not unpacked: its libraries are links into folders of other packages.
+# provide_maven: adds Maven to the PATH if the machine has none: the release that the wrapper's properties name, which it unpacks to the cache once. It is
+# useless in a subshell. It does not unpack Debian's package: its libraries are links into folders of other packages.
 provide_maven() {
   local made url digest version properties="$POLIS_REPOSITORY/.mvn/wrapper/maven-wrapper.properties"
   ! has_program mvn || return 0
@@ -23,7 +23,7 @@ provide_maven() {
   export PATH
 }
 
-# maven_fetch FOLDER URL SHA256: unpacks Maven, unless another has done it meanwhile.
+# maven_fetch FOLDER URL SHA256: unpacks Maven, unless another call has done it meanwhile.
 maven_fetch() {
   local made="$1" url="$2" digest="$3" archive="$1.tar.gz" FETCH_FOR=maven FETCH_ELSEWHERE="install the package maven" FETCH_PROTOCOLS==https,http
   [[ ! -x "$made/bin/mvn" ]] || return 0
@@ -31,23 +31,23 @@ maven_fetch() {
   need_curl
   need_certificates >/dev/null
   fetch_verified "$url" "$archive" sha256 "$digest"
-  # What is there was left by one that was killed, or that refused.
+  # Older files come from a call that was killed or refused.
   rm -rf "$made.new" && mkdir "$made.new" || exit
   unpack "$POLIS_CACHE" "$archive" "$made.new" --gzip --strip-components=1
-  [[ -x "$made.new/bin/mvn" ]] || refuse "maven: $url holds no bin/mvn" "$FETCH_ELSEWHERE"
+  [[ -x "$made.new/bin/mvn" ]] || refuse "maven: $url has no bin/mvn" "$FETCH_ELSEWHERE"
   mv "$made.new" "$made" && rm -f "$archive" || exit
 }
 
-# maven JAVA_HOME WHAT LOG ARGUMENT...: succeeds as Maven does. WHAT is what the screen says is done with each module.
+# maven JAVA_HOME ACTION LOG ARGUMENT...: succeeds if Maven does. The screen shows ACTION with each module.
 maven() {
   local java="$1" what="$2" log="$3"
   shift 3
   provide_maven
-  # All in the foreground: whoever presses Ctrl-C ends Maven and its children, too.
+  # All run in the foreground, so that Ctrl-C also ends Maven and its children.
   maven_signs "$java" "$log" "$@" | follow_maven "$what"
 }
 
-# maven_signs JAVA_HOME LOG ARGUMENT...: runs Maven and prints those of its lines that tell how far it is.
+# maven_signs JAVA_HOME LOG ARGUMENT...: runs Maven and prints its lines about progress.
 maven_signs() {
   local java="$1" log="$2"
   shift 2
@@ -56,7 +56,7 @@ maven_signs() {
     { grep --line-buffered -E '^\[[A-Z]+\] (Building [^ :]+ [0-9]|Running |Tests run:.*Time elapsed|Downloading )' || true; }
 }
 
-# maven_streams JAVA_HOME WHAT LOG ARGUMENT...: runs a Maven for each member of the array streams, which names modules, all at the same time. Adds their
+# maven_streams JAVA_HOME ACTION LOG ARGUMENT...: runs a Maven for each member of the array streams, which names modules, all at the same time. Adds their
 # logs to LOG. Succeeds if all do.
 maven_streams() {
   local java="$1" what="$2" log="$3" beside=yes code=0
@@ -67,8 +67,8 @@ maven_streams() {
   return "$code"
 }
 
-# maven_stream NUMBER JAVA_HOME LOG ARGUMENT...: one of the streams beside those that come after it. As parts of a pipe they are in the foreground: what
-# runs in the background of a script does not hear Ctrl-C.
+# maven_stream NUMBER JAVA_HOME LOG ARGUMENT...: runs a stream and all later ones. As parts of a pipe they run in the foreground: a background process of
+# a script does not get Ctrl-C.
 maven_stream() {
   local number="$1" java="$2" log="$3"
   shift 3
@@ -79,7 +79,7 @@ maven_stream() {
   fi
 }
 
-# follow_maven WHAT: turns Maven's lines into the moving line, or into a line for each module where there is no terminal.
+# follow_maven ACTION: turns Maven's lines into the moving line, or into a line for each module if there is no terminal.
 follow_maven() {
   local what="$1" line="" part status module="" detail="" started=$SECONDS shown=-1 spoken=$SECONDS passed=0 failed=0 moving=""
   ! moves || moving=yes
@@ -91,7 +91,7 @@ follow_maven() {
       maven_line "$line"
       line=""
     elif [[ $status -le 128 ]]; then
-      break # The end; a time that is up has a higher status.
+      break # The end; a timeout has a higher status.
     fi
     if [[ -n "$moving" && $shown != "$SECONDS" ]]; then
       shown=$SECONDS
@@ -103,18 +103,18 @@ follow_maven() {
   progress_end
 }
 
-# maven_line LINE: takes what a line tells into the variables of follow_maven.
+# maven_line LINE: updates the variables of follow_maven from a line.
 maven_line() {
   local result='Tests run: ([0-9]+), Failures: ([0-9]+), Errors: ([0-9]+), Skipped: ([0-9]+).* in (.*)$' bad
   case "$1" in
     *"] Building "*)
-      # "[INFO] Building dev.polis.event 0.1.0   [7/33]"; without the end where one module is built alone.
+      # "[INFO] Building dev.polis.event 0.1.0   [7/33]"; without the end if Maven builds one module alone.
       read -r _ _ module part <<<"$1"
       [[ -n "${beside:-}" || ! "$part" =~ \[([0-9]+)/([0-9]+)\]$ ]] || module="${BASH_REMATCH[1]} of ${BASH_REMATCH[2]}: $module"
       detail=""
       [[ -n "$moving" ]] || maven_say "$what $module ($(duration $((SECONDS - started))))"
       ;;
-    # Of modules that run at once, the one whose tests these are is in the name of the class.
+    # If several modules run at once, the name of the class identifies the module.
     *"] Running "*) [[ -n "${beside:-}" ]] && module="${1##* }" || detail=", ${1##*.}" ;;
     *"] Downloading "*) detail=", fetching ${1##*/}" ;;
     *)
@@ -127,14 +127,14 @@ maven_line() {
   esac
 }
 
-# maven_state: prints what is under way, how far it is, how long it takes.
+# maven_state: prints the action, its progress and its time.
 maven_state() {
   local tests=""
   [[ $((passed + failed)) == 0 ]] || tests="; $passed passed, $failed failed"
   printf '%s %s%s%s (%s)\n' "$what" "${module:-...}" "$detail" "$tests" "$(duration $((SECONDS - started)))"
 }
 
-# maven_say TEXT: a line that stays.
+# maven_say TEXT: prints a line that stays.
 maven_say() {
   progress_end
   say "$1"

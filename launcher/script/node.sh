@@ -3,21 +3,23 @@
 
 NODE_MAIN=dev.polis.node.Main
 
-# A node prints the errors of the system ("No space left on device") beside messages of its own: both in English, whatever else the operator reads. The
-# encoding of file names stays the operator's.
+# A node prints the errors of the system ("No space left on device") with its own messages: both in English, whatever the operator's language is. File names
+# keep the operator's encoding.
 if [[ -n "${LC_ALL:-}" ]]; then
   export LC_CTYPE="$LC_ALL"
   unset LC_ALL
 fi
 export LC_MESSAGES=C
 
-# What every JVM of ours is told. C1 alone and the serial collector: half of the CPU time and two thirds of the memory at start, and a node's own code
-# is never what its throughput hangs on. Compact headers and a heap that starts small, where the JVM would take a 64th of the machine at once, keep a
-# control plane within 150 MiB; so does giving back to the system, each ten seconds, what the start took from malloc. A node out of memory is worth less than one that is started again, its children go on meanwhile.
-# -Xmx is what the command line and a node in a training get; node_heap has a node's.
-# Netty names connections by the machine; on one without a network card it would print a warning and take random bytes.
-# A peer's message of a handshake has 8 KiB at most, where the JDK keeps 32 KiB for a stranger, and copies them with each piece that comes. The largest that
-# is measured is a hello of Go with a ticket, 1801 bytes; the largest that can be holds in its ticket two certificates of 2 KiB, as many as are read: 6.2 KiB.
+# The options of every JVM of Polis. C1 alone and the serial collector: half of the CPU time and two thirds of the memory at start, and a node's own code
+# never limits its throughput. Compact headers and a heap that starts small, where the JVM would take a 64th of the machine at once, keep a control plane
+# within 150 MiB; so does returning to the system, each ten seconds, the memory that the start took from malloc. A node without memory is less useful than a
+# restarted one; its children continue meanwhile.
+# -Xmx is for the command line and a node in a training; node_heap computes a node's.
+# Netty names connections after the machine; on a machine without a network card it would print a warning and use random bytes.
+# A peer's message of a handshake has at most 8 KiB; the JDK would keep 32 KiB for a stranger, and copy them with each received piece. The largest measured
+# message is a hello of Go with a ticket, 1801 bytes; the largest possible one holds two certificates of 2 KiB in its ticket, as many as a node reads: 6.2
+# KiB.
 JVM_OPTIONS=(
   -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:+UseCompactObjectHeaders
   -Xms16m -Xmx96m -XX:ReservedCodeCacheSize=48m -XX:TrimNativeHeapInterval=10000
@@ -27,21 +29,21 @@ JVM_OPTIONS=(
   -Dio.netty.machineId=02:00:00:00:00:00:00:01
 )
 
-# node_class_path: the launcher's libraries; spelled out, because an AOT cache is bound to their order.
+# node_class_path: prints the launcher's libraries one by one, because an AOT cache depends on their order.
 node_class_path() {
   local IFS=: LC_ALL=C
   local -a jars=("$DISTRIBUTION"/lib/*.jar)
   printf '%s\n' "${jars[*]}"
 }
 
-# The heap of a node is an eighth of the memory, since etcd and Pods need the rest; 96 MiB carry a control plane, and more than a gibibyte no load
-# has filled that admission lets in. In MiB.
+# The heap of a node is an eighth of the memory, since etcd and Pods need the rest; 96 MiB suffice for a control plane, and no load that admission accepts has
+# filled more than a gibibyte. In MiB.
 HEAP_SHARE=8 HEAP_LEAST=96 HEAP_MOST=1024
 
-# From 32 GiB on the JVM has other object pointers, to which no AOT cache fits. In MiB.
+# From 32 GiB on the JVM uses other object pointers, which fit no AOT cache. In MiB.
 HEAP_LIMIT=$((31 * 1024))
 
-# machine_memory [ROOT]: prints how many MiB this process may use: the machine's, or less where a cgroup of version 2 or 1 says so. ROOT is for tests.
+# machine_memory [ROOT]: prints how many MiB this process may use: the machine's, or less if a cgroup of version 2 or 1 limits it. ROOT is for tests.
 machine_memory() {
   local root="${1:-}" least="" key value hierarchy controllers path folder file
   while read -r key value _; do
@@ -55,12 +57,12 @@ machine_memory() {
     else
       continue
     fi
-    # A group above may have the limit; in a container the path may be one of the machine outside, and its own group is the uppermost.
+    # A group above may have the limit; in a container the path may belong to the machine outside, and its own group is the uppermost.
     while true; do
       path="${path%/}"
       if [[ -r "$folder$path/$file" ]]; then
         value="$(<"$folder$path/$file")"
-        # "max" is no limit, and neither is what has more digits than the memory of any machine.
+        # "max" is no limit, and neither is a number with more digits than the memory of any machine.
         if [[ "$value" =~ ^[0-9]{1,15}$ ]] && ((value / 1048576 < least)); then
           least=$((value / 1048576))
         fi
@@ -72,7 +74,7 @@ machine_memory() {
   printf '%s\n' "$least"
 }
 
-# node_heap MEMORY [SIZE]: prints the largest heap of a node in MiB, for so many MiB of memory; SIZE is what the operator wants, as 512m or 2g.
+# node_heap MEMORY [SIZE]: prints the largest heap of a node in MiB, for so many MiB of memory; SIZE is the operator's value, such as 512m or 2g.
 node_heap() {
   local memory="$1" wanted="${2:-}" heap
   if [[ -z "$wanted" ]]; then
@@ -80,18 +82,18 @@ node_heap() {
     ((heap > HEAP_LEAST)) || heap=$HEAP_LEAST
     ((heap < HEAP_MOST)) || heap=$HEAP_MOST
   else
-    [[ "$wanted" =~ ^([1-9][0-9]{0,6})([mMgG])$ ]] || usage "--heap $wanted: write a number and m or g, as 512m or 2g"
+    [[ "$wanted" =~ ^([1-9][0-9]{0,6})([mMgG])$ ]] || usage "--heap $wanted: write a number and m or g, such as 512m or 2g"
     heap="${BASH_REMATCH[1]}"
     [[ "${BASH_REMATCH[2]}" == [mM] ]] || heap=$((heap * 1024))
     ((heap >= HEAP_LEAST)) || refuse "--heap $wanted: a node needs $HEAP_LEAST MiB" "give more, or leave --heap out"
-    ((heap <= HEAP_LIMIT)) || refuse "--heap $wanted: more than $HEAP_LIMIT MiB make the JVM slower, not larger" "give less"
-    ((heap < memory)) || refuse "--heap $wanted: there are $memory MiB of memory, which etcd and Kubernetes share" "give less, or leave --heap out"
+    ((heap <= HEAP_LIMIT)) || refuse "--heap $wanted: more than $HEAP_LIMIT MiB make the JVM slower and not larger" "give less"
+    ((heap < memory)) || refuse "--heap $wanted: the machine has $memory MiB of memory, which etcd and Kubernetes also need" "give less, or leave --heap out"
   fi
   printf '%s\n' "$heap"
 }
 
-# node_command JAVA_HOME [STATE]: fills NODE with the command line of the launcher, with the AOT cache if a fresh one is there. The cache fits heaps of
-# any size. With STATE, for a node: its heap is POLIS_HEAP, or that which fits the machine, in NODE_HEAP too; and there the JVM reports its own end.
+# node_command JAVA_HOME [STATE]: fills NODE with the command line of the launcher, with the AOT cache if there is a fresh one. The cache fits heaps of
+# any size. STATE is for a node: its heap, also in NODE_HEAP, is POLIS_HEAP, or fits the machine; and the JVM writes the report of its own end there.
 node_command() {
   local cache
   NODE=("$1/bin/java" "${JVM_OPTIONS[@]}")
@@ -107,8 +109,8 @@ node_command() {
   NODE+=("-Dpolis.distribution=$DISTRIBUTION" -cp "$(node_class_path)" "$NODE_MAIN")
 }
 
-# aot_cache JAVA_HOME: prints where the cache of this very distribution on this very Java, with these options, belongs. Any change gives another name, so
-# a stale one is never used.
+# aot_cache JAVA_HOME: prints the path of the cache for exactly this distribution, Java and options. Any change gives another name, so a node never uses a
+# stale one.
 aot_cache() {
   local digest
   digest="$({ cat "$DISTRIBUTION/bundles.list" "$1/release" && stat -c '%n %Y %s' "$DISTRIBUTION"/lib/*.jar "$DISTRIBUTION"/ctl/*.jar && printf '%s\n' "${JVM_OPTIONS[@]}" "${AOT_OPTIONS[@]}" "${CTL_OPTIONS[@]}"; } |
@@ -116,16 +118,16 @@ aot_cache() {
   printf '%s/aot/%s.aot\n' "$POLIS_CACHE" "${digest:0:16}"
 }
 
-# aot_trained JAVA_HOME ETCD: prints where the cache is, for tests; makes it first, or waits for whoever makes it.
+# aot_trained JAVA_HOME ETCD: prints the path of the cache, for tests; makes it first, or waits for the call that makes it.
 aot_trained() {
   mkdir -p "$POLIS_CACHE"
   AOT_WAITS=yes aot_train "$@"
   aot_cache "$1"
 }
 
-# aot_train JAVA_HOME ETCD: lets the JVM write down what it loads and compiles, for the node and for the command line. Both are of use from the second
-# start on, so that is what is recorded: a throw-away node is created, asked, and started again. Runs at the lowest priority, once; a failed training
-# costs slower starts and nothing else. POLIS_TRAIN=no leaves it out.
+# aot_train JAVA_HOME ETCD: lets the JVM record the classes that it loads and compiles, for the node and for the command line. The cache helps from the second
+# start on, so the training records that one: it creates a temporary node, calls it, and starts it again. It runs at the lowest priority, once; a failed
+# training costs only slower starts. POLIS_TRAIN=no leaves it out.
 aot_train() {
   local cache scratch
   [[ "${POLIS_TRAIN:-}" != no ]] || return 0
@@ -152,11 +154,11 @@ aot_train() {
 aot_train_in() {
   local scratch="$1" cache="$2" java="$3" pid waited
   local -a run=("-Dpolis.distribution=$DISTRIBUTION" -cp "$(node_class_path)" "$NODE_MAIN"
-    # An address of its own, so that it stands in nobody's way.
+    # An address of its own, so that it conflicts with no other node.
     run --state "$scratch" --address 127.83.84.85 --etcd "$4" --security insecure --parameters "$scratch/owner/parameters.json" --home-within 300)
   local -a owner=(--config "$scratch/contexts" --state "$scratch")
   ctl "$java" params make --owner "$scratch/owner" --to "$scratch/owner/parameters.json" || return 1
-  # No child of this shell may keep its lock.
+  # No child of this shell may hold its lock.
   "$java/bin/java" "${JVM_OPTIONS[@]}" "${run[@]}" 7>&- &
   pid=$!
   for ((waited = 0; waited < 3000; waited++)); do
@@ -167,31 +169,30 @@ aot_train_in() {
   ctl "$java" "${owner[@]}" takeownership &&
     "$java/bin/java" "${JVM_OPTIONS[@]}" "${AOT_OPTIONS[@]}" "-XX:AOTCacheOutput=$cache.ctl.new" "${CTL_OPTIONS[@]}" -cp "$(ctl_class_path)" "$CTL_MAIN" "${owner[@]}" node list &&
     mv "$cache.ctl.new" "$cache.ctl"
-  # A restart, so that the next one finds etcd running.
+  # The restart leaves etcd running for the next start.
   kill -TERM "$pid"
   wait "$pid"
   "$java/bin/java" "${JVM_OPTIONS[@]}" "${AOT_OPTIONS[@]}" "-XX:AOTCacheOutput=$cache.new" "${run[@]}" --until-home 7>&- &&
     mv "$cache.new" "$cache"
 }
 
-# What a training is told besides: profiles are for an optimizing compiler, and C1 is none. All of a cache is in memory once its addresses are fixed.
+# More options of a training: profiles are for an optimizing compiler, which C1 is not. Fixed addresses would load the whole cache into memory.
 AOT_OPTIONS=(-XX:+UnlockDiagnosticVMOptions -XX:-AOTRecordTraining -XX:-AOTReplayTraining -Xlog:aot=error)
 
 CTL_MAIN=dev.polis.ctl.Ctl
 
-# What the JVM of the command line is told besides. It trusts the cluster's own certificate and no authority that a JDK comes with; Netty would read
-# those 150 certificates before the first connection. Method handles for reflection pay off in a process that lives for long; the classes of Netty's
-# events for JFR are in no AOT cache.
+# More options of the command line's JVM. It trusts the cluster's own certificate and no authority of a JDK; Netty would read those 150 certificates before
+# the first connection. Method handles for reflection only help a long process; no AOT cache has the classes of Netty's events for JFR.
 CTL_OPTIONS=(-Djavax.net.ssl.trustStore=NONE -Djdk.reflect.useNativeAccessorOnly=true -Dio.netty.jfr.enabled=false)
 
-# ctl_class_path: spelled out for the same reason as a node's.
+# ctl_class_path: prints the libraries one by one, for the same reason as for a node.
 ctl_class_path() {
   local IFS=: LC_ALL=C
   local -a jars=("$DISTRIBUTION"/ctl/*.jar)
   printf '%s\n' "${jars[*]}"
 }
 
-# ctl JAVA_HOME ARGUMENT...: the operator's command line, with its AOT cache if a fresh one is there.
+# ctl JAVA_HOME ARGUMENT...: runs the operator's command line, with its AOT cache if there is a fresh one.
 ctl() {
   local home="$1" cache
   shift
@@ -201,13 +202,13 @@ ctl() {
   POLIS_COMMAND="$0 ctl" "$home/bin/java" "${JVM_OPTIONS[@]}" "${CTL_OPTIONS[@]}" "${trained[@]}" -cp "$(ctl_class_path)" "$CTL_MAIN" "$@"
 }
 
-# run_node STATE COMMAND...: runs a node in the foreground, with what POLIS_INPUT reads as its input. When its JVM gives up, as on a full heap, after it
-# was home, the node is started again, and finds its children. Ends with the exit code of the last.
+# run_node STATE COMMAND...: runs a node in the foreground, with POLIS_INPUT as its input. If its JVM crashes after HOME, for example on a full heap, this
+# starts the node again, which finds its children. Ends with the exit code of the last.
 run_node() {
   local state="$1" code node since
   shift
   since="$(mktemp)"
-  # Ctrl-C reaches the node by itself. The shell would have it ignored by what runs in the background.
+  # The terminal sends Ctrl-C to the node itself. The shell makes background processes ignore it.
   trap ':' INT
   trap 'kill -TERM "$node" 2>/dev/null || true' TERM
   trap 'kill -HUP "$node" 2>/dev/null || true' HUP
@@ -220,12 +221,12 @@ run_node() {
       # A signal ends the wait and not the node.
       kill -0 "$node" 2>/dev/null || break
     done
-    # A JVM leaves its report when it gives up; a node that is killed or stopped stays down.
+    # A JVM leaves its report when it crashes; a killed or stopped node stays down.
     if [[ ! "$state/ephemeral/launcher/jvm-error.txt" -nt "$since" || ! "$state/ephemeral/launcher/home" -nt "$since" ]]; then
       rm -f "$since"
       return "$code"
     fi
-    say "the node's JVM gave up; the node is started again"
+    say "the node's JVM crashed; starting the node again"
     touch "$since"
     again "$@"
     set -- "${AGAIN[@]}"
@@ -233,7 +234,7 @@ run_node() {
   done
 }
 
-# again COMMAND...: fills AGAIN with the command line of a node that was started before: it is a member, and its input holds no second key.
+# again COMMAND...: fills AGAIN with the command line of a second start: the node is a member, and its input has no second key.
 again() {
   AGAIN=()
   while [[ $# -gt 0 ]]; do
@@ -244,8 +245,8 @@ again() {
   done
 }
 
-# follow LOG OFFSET HOME_FILE SINCE PID SECONDS: shows the log from a byte on until the node is home or has ended, or the time is over; succeeds if it
-# is home. A file from before SINCE, another file, is the home of another run.
+# follow LOG OFFSET HOME_FILE SINCE PID SECONDS: shows the log from a byte on until the node is HOME or has ended, or the time is over; succeeds if it
+# is HOME. A HOME_FILE older than the file SINCE belongs to another run.
 follow() {
   local log="$1" offset="$2" home="$3" since="$4" pid="$5" limit=$((SECONDS + $6)) follower
   tail -c "+$((offset + 1))" -f --pid="$pid" "$log" 2>/dev/null &
@@ -253,14 +254,14 @@ follow() {
   while kill -0 "$pid" 2>/dev/null && [[ ! "$home" -nt "$since" ]] && ((SECONDS < limit)); do
     sleep 0.1
   done
-  # What was printed together with HOME is still on its way.
+  # The output of the same moment as HOME is still on its way.
   sleep 0.3
   kill "$follower" 2>/dev/null || true
   wait "$follower" 2>/dev/null || true
   [[ "$home" -nt "$since" ]]
 }
 
-# kubernetes_roles JAVA STATE PROGRAMS: gives a node that is home the roles of Kubernetes, for its owner, and says what to type next.
+# kubernetes_roles JAVA STATE PROGRAMS: gives a node that is HOME the roles of Kubernetes, as its owner, and prints the next command.
 kubernetes_roles() {
   local java="$1" state="$2" programs="$3" quoted nodes node
   local -a owner roles=(KubernetesController KubernetesWorker)
@@ -268,16 +269,16 @@ kubernetes_roles() {
   owner=("$0" ctl --state "$quoted")
   if [[ "$(id -u)" != 0 ]]; then
     roles=(KubernetesController)
-    say "KubernetesWorker needs root, and this is the user $(id -un): the node gets KubernetesController alone, and runs no Pods"
+    say "KubernetesWorker needs root, and this is the user $(id -un): the node gets only KubernetesController, and runs no Pods"
   fi
   if [[ ! -f "$state/owner/owner-key.pem" ]]; then
-    say "the owner's key is not in $state/owner; next, where it is: $0 ctl node role add NODE ${roles[*]}"
+    say "the owner's key is not in $state/owner; next, on the machine that has it: $0 ctl node role add NODE ${roles[*]}"
     return
   fi
   if [[ ! -f "$state/owner/owner.pem" ]]; then
     ctl "$java" --state "$state" takeownership </dev/null >&2 || return
   fi
-  # A node of one's own has one line below the title; elsewhere it is the owner's choice which node runs Pods.
+  # A single node has one line below the title; otherwise the owner chooses which node runs Pods.
   nodes="$(ctl "$java" --state "$state" node list </dev/null)" || return
   node="$(awk 'NR > 1 && $1 != "" { print $1 }' <<<"$nodes")"
   if [[ "$node" == *$'\n'* ]]; then
@@ -285,5 +286,5 @@ kubernetes_roles() {
     return
   fi
   ctl "$java" --state "$state" node role add "$node" "${roles[@]}" </dev/null >&2 || return
-  say "next: ${owner[*]} kubeconfig, then $programs/bin/kubectl get nodes; ${owner[*]} explain ${roles[-1]} says how far it is"
+  say "next: ${owner[*]} kubeconfig, then $programs/bin/kubectl get nodes; ${owner[*]} explain ${roles[-1]} shows the progress"
 }

@@ -1,7 +1,7 @@
-# Where the programs come from that a node and its tests run: the machine's own, those root installs, or Debian's packages unpacked into the cache.
+# Provides the programs that a node and its tests run: those of the machine, packages that root installs, or Debian's packages, unpacked into the cache.
 # shellcheck shell=bash
 
-# Debian's package of each program. Those that its base system always has are left out.
+# Debian's package of each program, without the programs of every base system.
 declare -A PACKAGE_OF=(
   [cryptsetup]=cryptsetup-bin
   [curl]=curl
@@ -19,14 +19,14 @@ declare -A PACKAGE_OF=(
   [umount]=mount
   [update-ca-certificates]=ca-certificates
 )
-# What an ordinary user can use although nobody installed it. The rest needs the rights of root, or a set-user-id bit, which only root can give.
+# The programs that an ordinary user can use without an installation. The others need the rights of root, or a set-user-id bit, which only root can set.
 UNPACKED_RUN=" cryptsetup curl gocryptfs initdb ip kill mkfs.xfs postgres prometheus-node-exporter qemu-storage-daemon "
-# What is unpacked for root too: its package would start a service of the machine.
+# The programs that even root only unpacks: their packages would start a service of the machine.
 UNPACKED_ONLY=" initdb postgres prometheus-node-exporter "
-# Where Debian puts PostgreSQL's programs, in a folder for each major version that is on nobody's PATH.
+# The place of PostgreSQL's programs on Debian: a folder for each major version, outside of every PATH.
 POSTGRESQL_PLACES=usr/lib/postgresql
 
-# debian_mirror: prints where this machine takes Debian from, in both notations of apt's sources.
+# debian_mirror: prints this machine's Debian mirror, from both notations of apt's sources.
 debian_mirror() {
   # A machine has some of these files.
   { cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources 2>/dev/null || true; } |
@@ -36,8 +36,8 @@ debian_mirror() {
       /^[[:space:]]*deb[[:space:]]/ { for (i = 2; i <= NF; i++) if ($i ~ /:\//) { offer($i); break } }'
 }
 
-# private_apt WORK: fills APT with an apt-get that works in folders of its own and therefore needs no root. The machine's sources, keys, proxies and list of
-# installed packages stay in force.
+# private_apt WORK: fills APT with an apt-get that uses its own folders and therefore needs no root. It uses the machine's sources, keys, proxies and list of
+# installed packages.
 private_apt() {
   mkdir -p "$1"/{lists/partial,archives/partial,root}
   APT=(apt-get -q
@@ -46,14 +46,14 @@ private_apt() {
     -o "APT::Sandbox::User=$(id -un)" -o "Acquire::Languages=none" -o "Debug::NoLocking=true")
 }
 
-# has_program PROGRAM: whether there is such a file on the PATH that can be executed. Of a shell word of the same name, such as kill, nothing is gained; and
-# without an executable file, type names one that is not.
+# has_program PROGRAM: succeeds if the PATH has such an executable file. A builtin of the same name, such as kill, does not count; and without an executable
+# file, type prints one that is not executable.
 has_program() {
   local file
   file="$(type -P "$1")" && [[ -x "$file" ]]
 }
 
-# missing_programs PROGRAM...: prints those that are not on the PATH.
+# missing_programs PROGRAM...: prints the programs that are not on the PATH.
 missing_programs() {
   local program
   for program in "$@"; do
@@ -69,7 +69,7 @@ packages_of() {
   done | sort -u
 }
 
-# use_programs CACHE: puts what was unpacked, and the folders of system programs that a user's PATH may lack, behind the PATH.
+# use_programs CACHE: adds the unpacked programs, and the folders of system programs that a user's PATH may lack, to the end of the PATH.
 use_programs() {
   local place
   PATH="$PATH:/usr/sbin:/sbin:$1/programs/bin"
@@ -79,8 +79,8 @@ use_programs() {
   export PATH
 }
 
-# provide_programs CACHE PROGRAM...: whatever is missing is installed by root and unpacked by others. What cannot be had is said, in one line, and is no
-# failure: a node does without, and tests are skipped. Changes the PATH, so it is of no use in a subshell.
+# provide_programs CACHE PROGRAM...: installs missing programs as root, and unpacks them as another user. It names unavailable programs in one line and
+# succeeds: a node works without them, and their tests are skipped. It changes the PATH, so it is useless in a subshell.
 provide_programs() {
   local cache="$1" why=""
   shift
@@ -90,7 +90,7 @@ provide_programs() {
   [[ ${#missing[@]} -gt 0 ]] || return 0
   mkdir -p "$cache"
   if ! has_program apt-get || ! has_program dpkg; then
-    why="there is no apt-get and dpkg to fetch them with"
+    why="the machine has no apt-get and dpkg to fetch them"
   elif [[ "$(id -u)" == 0 ]]; then
     local program
     for program in "${missing[@]}"; do
@@ -104,15 +104,15 @@ provide_programs() {
     why="apt-get could not install them, see $cache/packages.log"
   fi
   if [[ ${#wanted[@]} -gt 0 ]] && ! unpack_programs "$cache" "${wanted[@]}"; then
-    why="Debian's packages could not be fetched, see $cache/packages.log"
+    why="./polis could not fetch Debian's packages, see $cache/packages.log"
   fi
   hash -r
   mapfile -t missing < <(missing_programs "$@")
   [[ ${#missing[@]} -eq 0 ]] ||
-    say "going on without ${missing[*]} (packages $(packages_of "${missing[@]}" | paste -sd ' ')): ${why:-the packages do not hold them}"
+    say "continuing without ${missing[*]} (packages $(packages_of "${missing[@]}" | paste -sd ' ')): ${why:-the packages do not contain them}"
 }
 
-# unpackable PROGRAM...: prints those that are of use when an ordinary user unpacks them.
+# unpackable PROGRAM...: prints the programs that an ordinary user can use after unpacking.
 unpackable() {
   local program
   for program in "$@"; do
@@ -123,7 +123,7 @@ unpackable() {
   done
 }
 
-# mounts_by_fuse: whether an ordinary user may mount here.
+# mounts_by_fuse: succeeds if an ordinary user may mount here.
 mounts_by_fuse() {
   [[ -w /dev/fuse ]] && has_program fusermount3
 }
@@ -134,12 +134,12 @@ install_packages() {
   shift
   local -a packages
   mapfile -t packages < <(packages_of "$@")
-  say "installing the packages ${packages[*]}, which have $*"
+  say "installing the packages ${packages[*]} for $*"
   while_waiting "installing ${packages[*]}" "$cache/packages.log" apt_install "${packages[@]}"
 }
 
 apt_install() {
-  # Another apt may be at work; a minute is what a small installation takes.
+  # Another apt may run; a small installation takes a minute.
   DEBIAN_FRONTEND=noninteractive apt-get -q update &&
     DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=60 install -y --no-install-recommends "$@"
 }
@@ -155,7 +155,7 @@ unpack_programs() {
     mapfile -t missing < <(missing_programs "$@")
     if [[ ${#missing[@]} -gt 0 ]]; then
       mapfile -t packages < <(packages_of "${missing[@]}")
-      say "fetching the packages ${packages[*]}, which have ${missing[*]}"
+      say "fetching the packages ${packages[*]} for ${missing[*]}"
       while_waiting "fetching ${packages[*]}" "$cache/packages.log" unpack_packages "$cache" "${packages[@]}" &&
         wrap_programs "$cache/programs" "${missing[@]}" || code=1
     fi
@@ -163,17 +163,17 @@ unpack_programs() {
   return "$code"
 }
 
-# unpack_packages CACHE PACKAGE...: apt verifies what it fetches by the machine's keys.
+# unpack_packages CACHE PACKAGE...: unpacks packages, which apt verifies with the machine's keys.
 unpack_packages() {
   local cache="$1" work package
   local -a APT packages
   shift
-  # Whoever holds the lock is the only one who fetches: what is there was left by one that was killed.
+  # Only the holder of the lock fetches: older files come from a killed call.
   rm -rf "$cache"/programs.*.new
   work="$(mktemp -d "$cache/programs.XXXXXX.new")"
   private_apt "$work"
   "${APT[@]}" update || return 1
-  # What would be installed, of which a C library is left out: beside the machine's own it would not fit its loader.
+  # The packages that apt would install, except the C library: it would not fit the machine's loader.
   mapfile -t packages < <("${APT[@]}" install --simulate --no-install-recommends "$@" | awk '$1 == "Inst" && $2 != "libc6" { print $2 }')
   [[ ${#packages[@]} -gt 0 ]] || return 1
   (cd "$work/archives" && "${APT[@]}" download "${packages[@]}") || return 1
@@ -184,13 +184,13 @@ unpack_packages() {
   rm -rf "$work"
 }
 
-# wrap_programs FOLDER PROGRAM...: makes commands in FOLDER/bin that run what lies in FOLDER/root with the libraries that came along.
+# wrap_programs FOLDER PROGRAM...: makes commands in FOLDER/bin that run the programs in FOLDER/root with their libraries.
 wrap_programs() {
   local folder="$1" program place
   local -a places
   shift
   mkdir -p "$folder/bin"
-  # The shell leaves a pattern that matches nothing as it is, which then holds no program.
+  # The shell keeps a pattern without a match, and no program has such a path.
   mapfile -t places < <(cd "$folder/root" && printf '%s\n' usr/sbin usr/bin sbin bin "$POSTGRESQL_PLACES"/*/bin)
   for program in "$@"; do
     for place in "${places[@]}"; do
@@ -207,13 +207,13 @@ END
   done
 }
 
-# storage_programs STATE [SECURITY]: prints what the data volume of a node needs: the one that is there, or the one that is asked for, or the strongest that
-# this machine can give.
+# storage_programs STATE [SECURITY]: prints the programs for the data volume of a node: for the existing volume, the requested security, or the strongest one
+# that this machine can give.
 storage_programs() {
   local state="$1" security="${2:-}"
   local -a authenticated=(gocryptfs fusermount3)
   local -a encrypted=(cryptsetup qemu-storage-daemon fusermount3 mkfs.xfs losetup mount umount)
-  # It may be there on a kernel that has nothing behind it, which shows when it is opened.
+  # The device may exist on a kernel without device-mapper; opening it shows that.
   if { : </dev/mapper/control; } 2>/dev/null; then
     authenticated=(cryptsetup mkfs.xfs mount umount)
     encrypted=("${authenticated[@]}")
@@ -223,7 +223,7 @@ storage_programs() {
   elif [[ -e "$state/volume.luks" ]]; then
     printf '%s\n' "${encrypted[@]}"
   elif [[ -e "$state/data" ]]; then
-    : # It lies there in the clear.
+    : # It is a plain directory.
   else
     case "${security,,}" in
       insecure) ;;

@@ -1,7 +1,7 @@
-# One line that moves while something takes its time: what is under way, how far, how long. Without a terminal, plain lines now and then.
+# Shows a moving line during a long step: the step, its progress and its time. Without a terminal, it prints plain lines from time to time.
 # shellcheck shell=bash
 
-# Width and length of the line that is on the screen, 0 without one.
+# The length of the line on the screen, 0 without one.
 PROGRESS_LENGTH=0
 
 moves() {
@@ -17,7 +17,7 @@ duration() {
   fi
 }
 
-# progress TEXT: puts the text in place of the moving line.
+# progress TEXT: replaces the moving line by a text.
 progress() {
   local width
   width="$(stty size <&2 2>/dev/null)" && width="${width#* }" || width=80
@@ -27,13 +27,13 @@ progress() {
   PROGRESS_LENGTH=${#1}
 }
 
-# progress_end: takes the moving line away, so that another may be printed.
+# progress_end: removes the moving line, so that another line can follow.
 progress_end() {
   [[ $PROGRESS_LENGTH == 0 ]] || printf '\r\e[K' >&2
   PROGRESS_LENGTH=0
 }
 
-# while_waiting TEXT LOG COMMAND...: runs a command whose output goes to a file, and shows meanwhile how long it takes.
+# while_waiting TEXT LOG COMMAND...: runs a command with its output in a file, and shows the time meanwhile.
 while_waiting() {
   local text="$1" log="$2" ticker code=0 began=$SECONDS
   shift 2
@@ -44,7 +44,7 @@ while_waiting() {
   (
     while kill -0 "$$" 2>/dev/null; do
       progress "polis: $text ($(duration $((SECONDS - began))))"
-      # It may outlive this by a second, and must hold no lock for so long.
+      # It may outlive this by a second, and must not hold a lock then.
       sleep 1 8>&- 9>&-
     done
   ) &

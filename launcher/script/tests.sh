@@ -1,7 +1,7 @@
-# Runs the tests and says what came of them.
+# Runs the tests and reports the result.
 # shellcheck shell=bash
 
-# chosen_modules ARGUMENT...: prints the modules that a Maven command line names, as they stand behind -pl.
+# chosen_modules ARGUMENT...: prints the modules that a Maven command line names with -pl.
 chosen_modules() {
   while [[ $# -gt 0 ]]; do
     case "$1" in
@@ -12,37 +12,37 @@ chosen_modules() {
   done
 }
 
-# names_failure_mode ARGUMENT...: a Maven command line says itself what happens after a failure.
+# names_failure_mode ARGUMENT...: succeeds if a Maven command line has an option for failures.
 names_failure_mode() {
   [[ " $* " =~ \ (-ff|-fae|-fn|--fail-fast|--fail-at-end|--fail-never)\  ]]
 }
 
-# Per tier: the tags that it leaves out, the longest time of one test, and of the tests that one process runs, in seconds. A test that takes longer fails with
-# the stacks of all threads, and the next one runs; a process that takes longer is ended.
+# Per tier: the excluded tags, the longest time of one test, and of all tests of one process, in seconds. A test that takes longer fails with
+# the stacks of all threads, and the next one runs; Maven ends a process that takes longer.
 declare -A TIER_WITHOUT=([quick]='full | long' [full]='long' [long]='')
 declare -A TIER_TEST_LIMIT=([quick]='5 m' [full]='20 m' [long]='6 h')
 declare -A TIER_PROCESS_LIMIT=([quick]=1500 [full]=3600 [long]=28800)
 
-# run_tests JAVA_HOME TIER KUBERNETES ARGUMENT...: all tests of a tier, or those that Maven's arguments choose. KUBERNETES is yes, missing or without. Prints
-# the result; fails if it is not good.
+# run_tests JAVA_HOME TIER KUBERNETES ARGUMENT...: runs all tests of a tier, or those that Maven's arguments select. KUBERNETES is yes, missing or without.
+# Prints the result; fails if a test failed or did not run.
 run_tests() {
   local java="$1" tier="$2" kubernetes="$3" log="$POLIS_CACHE/test.log" modules code=0 began=$SECONDS
   local -a mode=() of_tier report=()
   shift 3
-  # One failure does not hide those of the modules that do not need the failed one.
+  # After a failure, Maven still tests the modules that do not need the failed one.
   names_failure_mode "$@" || mode=(--fail-at-end)
   of_tier=("-Dpolis.tier=$tier" "-Dpolis.test.limit=${TIER_TEST_LIMIT[$tier]}" "-Dsurefire.timeout=${TIER_PROCESS_LIMIT[$tier]}")
   touch "$POLIS_CACHE/tests-began"
   modules="$(chosen_modules "$@")"
   if [[ -n "$modules" ]]; then
-    # A test that is named is meant, whatever its tier.
+    # A named test runs, whatever its tier is.
     if [[ " $* " == *" -Dtest="* && "$tier" == quick ]]; then
       of_tier+=("-DexcludedGroups=${TIER_WITHOUT[full]}")
     else
       of_tier+=("-DexcludedGroups=${TIER_WITHOUT[$tier]}")
     fi
     [[ "$tier" != long ]] || of_tier+=("-Dgroups=longer | long")
-    # A module by itself finds those it needs only where Maven installs them.
+    # A single module finds its dependencies only in Maven's repository.
     say "building what $modules needs"
     maven "$java" building "$POLIS_CACHE/build.log" -T 1C install -pl "$modules" -am -DskipTests -Dspotless.check.skip=true || {
       maven_errors "$POLIS_CACHE/build.log" >&2
@@ -51,7 +51,7 @@ run_tests() {
     }
     maven "$java" testing "$log" verify "${of_tier[@]}" "${mode[@]}" "$@" || code=$?
   else
-    # Nodes of a whole run start as an operator's do; for one module the training costs more than it saves.
+    # In a whole run, nodes start as an operator's node does; for one module the training costs more than it saves.
     export POLIS_TEST_AOT=yes
     test_everything "$java" "$log" "$tier" "${of_tier[@]}" "${mode[@]}" "$@" || code=$?
     [[ " $* " == *" -Dtest="* ]] || report=(--whole)
@@ -60,14 +60,14 @@ run_tests() {
   return "$code"
 }
 
-# Per tier: modules whose tests run beside those of all others, in a Maven of their own, so that both Mavens take about as long. A third one keeps two cores
-# so busy that tests of what happens in time fail for want of it.
+# Per tier: modules whose tests run in a second Maven beside all others, so that both Mavens take about the same time. A third Maven loads two cores so much
+# that tests with time limits fail.
 declare -A TIER_BESIDE=(
-  [quick]=integration-tests/cluster,integration-tests/container,integration-tests/faults,integration-tests/scripts,bundles/kubernetes,bundles/consensus,bundles/metrics,bundles/convergence
+  [quick]=integration-tests/cluster,integration-tests/container,integration-tests/faults,integration-tests/scripts,bundles/kubernetes,bundles/consensus,bundles/metrics,bundles/convergence,platform/etcd
   [full]=integration-tests/cluster,integration-tests/faults,integration-tests/scripts,bundles/kubernetes
 )
 
-# A module of few tests. What Maven fetches for the first ones of all is there before the streams begin, which would each write it to the same place.
+# A module with few tests. It makes Maven fetch the files of the first tests before the streams begin, which would each write them to the same place.
 FIRST_TESTED=platform/backoff
 
 # tagged TAG...: prints the modules that have a test with one of these tags, joined by commas.
@@ -81,7 +81,7 @@ tagged_files() {
   (cd "$POLIS_REPOSITORY" && grep -rlE --include='*.java' "@Tag\\(\"($1)\"\\)" platform bundles launcher integration-tests tools 2>/dev/null | grep /src/test/) || true
 }
 
-# build_for_tests JAVA_HOME LOG REPOSITORY ARGUMENT...: builds all modules. Fails with 9 if Maven does not say where its repository is.
+# build_for_tests JAVA_HOME LOG REPOSITORY ARGUMENT...: builds all modules. Fails with 9 if Maven does not report its repository.
 build_for_tests() {
   local java="$1" log="$2" repository="$3"
   shift 3
@@ -89,8 +89,8 @@ build_for_tests() {
   repository_of_build "$java" "$repository" "$@" || return 9
 }
 
-# test_everything JAVA_HOME LOG TIER ARGUMENT...: builds all modules, then runs their tests in streams; at last, one by one, those that need the machine
-# alone. In one Maven, each module's tests would wait for those of the modules that it is made of.
+# test_everything JAVA_HOME LOG TIER ARGUMENT...: builds all modules, then runs their tests in streams; finally, one by one, those that need the machine
+# alone. In one Maven, each module's tests would wait for the tests of its dependencies.
 test_everything() {
   local java="$1" log="$2" tier="$3" repository="$POLIS_CACHE/repository" without alone stream others="!$FIRST_TESTED" code=0
   shift 3
@@ -98,13 +98,13 @@ test_everything() {
   build_for_tests "$java" "$log" "$repository" "$@" || code=$?
   if [[ $code == 9 ]]; then
     code=0
-    say "Maven does not say where its repository is: testing one module after the other"
+    say "Maven does not report its repository: testing one module after the other"
     maven "$java" testing "$log" verify "-DexcludedGroups=$without" "$@" || code=$?
     return "$code"
   fi
   [[ $code == 0 ]] || return "$code"
   rm -f "$log".[0-9]*
-  # Of a module with a failed test Maven would test no other that needs it. The report knows the failures, and the classes that did not run.
+  # After a failed test Maven would not test the modules that need the failed one. The report lists the failures, and the classes that did not run.
   local -a ignoring=("-Dmaven.repo.local=$repository" -Dmaven.test.failure.ignore=true)
   local -a once=("${ignoring[@]}" surefire:test "-DexcludedGroups=$without | alone" "$@")
   maven "$java" testing "$log.00" -pl "$FIRST_TESTED" "${once[@]}" || code=$?
@@ -119,12 +119,12 @@ test_everything() {
   return "$code"
 }
 
-# Long forms that wait for the clocks and Pods of Kubernetes more than they compute. They run beside the others.
+# Long tests that mostly wait for the clocks and Pods of Kubernetes. They run beside the others.
 LONG_WAITING='/(Conformance|Kubernetes|Rotation)'
 
-# run_long JAVA_HOME KUBERNETES ARGUMENT...: the long forms in two streams, of each one class after the other; at last, one by one, those that need the machine
-# alone. A class that has passed is left out when a run that was cut off is called again, as long as no source has changed. A report of all figures is in
-# .polis/long/report.md at the end.
+# run_long JAVA_HOME KUBERNETES ARGUMENT...: runs the long forms in two streams, each class after the other; finally, one by one, those that need the machine
+# alone. A call after an interrupted run skips the classes that have passed, if no source has changed. At the end .polis/long/report.md has a report of all
+# figures.
 run_long() {
   local java="$1" kubernetes="$2" folder="$POLIS_CACHE/long" repository="$POLIS_CACHE/repository" sources file class code=0
   local -a waiting=() computing=() alone=() of_tier
@@ -164,14 +164,15 @@ run_long() {
   return "$code"
 }
 
-# long_streams JAVA_HOME FOLDER ARGUMENT...: the two streams at the same time, as parts of a pipe, for the reason that maven_stream gives.
+# long_streams JAVA_HOME FOLDER ARGUMENT...: runs the two streams at the same time, as parts of a pipe, for the reason that maven_stream gives.
 long_streams() {
   local java="$1" folder="$2" beside=yes
   shift 2
   { long_stream "$java" "$folder" waiting "$@" >&3 | long_stream "$java" "$folder" computing "$@" >&3; } 3>&1 | follow_maven testing
 }
 
-# long_stream JAVA_HOME FOLDER LIST ARGUMENT...: one class after the other, of an array of sources. Prints what tells how far it is. Fails if one does.
+# long_stream JAVA_HOME FOLDER LIST ARGUMENT...: runs the classes of an array of sources one after the other. Prints Maven's lines about progress. Fails if one
+# fails.
 long_stream() {
   local java="$1" folder="$2" file class code=0
   local -n list="$3"
@@ -187,8 +188,8 @@ long_stream() {
   return "$code"
 }
 
-# repository_of_build JAVA_HOME FOLDER ARGUMENT...: fails if Maven does not say where its repository is, else fills a Maven repository with what was just
-# built, beside links to all that Maven has fetched. So no other checkout's build of the same version is taken, nor does another one find this.
+# repository_of_build JAVA_HOME FOLDER ARGUMENT...: fails if Maven does not report its repository, else fills a Maven repository with the results of this
+# build, and with links to all that Maven has fetched. So this checkout uses no other checkout's build of the same version, and no other checkout uses this one.
 repository_of_build() {
   local java="$1" to="$2" fetched entry version pom artifact folder jar
   shift 2
@@ -217,7 +218,7 @@ pom_value() {
   sed '/<parent>/,/<\/parent>/d' "$2" | sed -n "s:^ *<$1>\(.*\)</$1>\$:\1:p" | head -1
 }
 
-# report_tests JAVA_HOME BEGAN OPTION...: reports that were written before the file BEGAN belong to another run.
+# report_tests JAVA_HOME BEGAN OPTION...: prints the result; reports older than the file BEGAN belong to another run.
 report_tests() {
   local java="$1" began="$2"
   shift 2

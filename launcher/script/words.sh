@@ -1,25 +1,25 @@
-# How the scripts speak: progress and refusals go to standard error, results to standard output.
+# Prints progress and refusals to standard error; results go to standard output.
 # shellcheck shell=bash
 
 say() {
   printf 'polis: %s\n' "$*" >&2
 }
 
-# refuse WHAT [NEXT]: says what is wrong and what to do next, and ends with 3, "refused".
+# refuse PROBLEM [REMEDY]: prints the problem and the remedy, and ends with 3, "refused".
 refuse() {
   say "$1"
   [[ $# -lt 2 ]] || say "next: $2"
   exit 3
 }
 
-# usage WHAT: the command line itself is wrong; ends with 2.
+# usage PROBLEM: refuses a wrong command line; ends with 2.
 usage() {
   say "$1"
   say "see: ./polis help"
   exit 2
 }
 
-# needs_value OPTION REMAINING: an option that takes a value was given one.
+# needs_value OPTION REMAINING: checks that an option has a value.
 needs_value() {
   [[ $2 -ge 2 ]] || usage "option $1 needs a value"
 }

@@ -23,12 +23,12 @@ public final class NightlyBackup implements RolePlugin {
   private Storage storage;
   private ProcessManager processes;
 
-  /** Called by Declarative Services. */
+  /** Declarative Services calls this. */
   void bindStorage(Storage service) {
     storage = service;
   }
 
-  /** Called by Declarative Services. */
+  /** Declarative Services calls this. */
   void bindProcesses(ProcessManager service) {
     processes = service;
   }

@@ -34,10 +34,9 @@ import java.time.Instant;
 import java.time.InstantSource;
 
 /**
- * Creates a cluster whose first node is this one. Every step may be repeated, and the journal on
- * the ESP says which were done: after a kill the flow begins again at the top and ends in the same
- * place. The journal only ever goes forward, and what it calls done is not written to the disk
- * again: each start needs less of it than the one before.
+ * Creates a cluster whose first node is this one. Every step is repeatable, and the journal on the
+ * ESP records the completed ones: after a kill the flow starts at the first step and reaches the
+ * same result. The journal only moves forward, and the flow does not write a completed step again.
  */
 final class BootstrapFlow {
 
@@ -112,7 +111,7 @@ final class BootstrapFlow {
       case Stored.None<EnrolmentJournal> none -> begin(parameters, digest);
       case Stored.Present<EnrolmentJournal>(var path, var journal) -> {
         requireSame(journal, digest, path.toString());
-        steps.log().info("going on with the enrolment in %s after %s", path, journal.getStep());
+        steps.log().info("continuing the enrolment in %s after %s", path, journal.getStep());
         yield journal;
       }
       case Stored.Corrupted<EnrolmentJournal> corrupted -> {
@@ -126,7 +125,7 @@ final class BootstrapFlow {
   private static void requireSame(EnrolmentJournal journal, byte[] digest, String path) {
     if (journal.getFormat() != JOURNAL_FORMAT || journal.getFlow() != Flow.FLOW_BOOTSTRAP) {
       throw new EnrolmentException(
-          "%s has format %d and flow %s; this version goes on with format %d and flow %s only"
+          "%s has format %d and flow %s; this version continues only format %d and flow %s"
               .formatted(
                   path,
                   journal.getFormat(),
@@ -136,9 +135,9 @@ final class BootstrapFlow {
     }
     if (!MessageDigest.isEqual(journal.getParametersDigest().toByteArray(), digest)) {
       throw new EnrolmentException(
-          "the node parameters are not those with which the enrolment in %s began; put the former"
+          "the node parameters differ from those with which the enrolment in %s began; put the former"
                   .formatted(path)
-              + " ones back, or choose an empty state directory to begin anew");
+              + " ones back, or choose an empty state directory to begin again");
     }
   }
 
@@ -173,12 +172,12 @@ final class BootstrapFlow {
     return ByteString.copyFrom(Ed25519.seed(pair.getPrivate()));
   }
 
-  /** Whether an earlier run has brought the enrolment at least that far. */
+  /** Returns whether an earlier run has brought the enrolment at least that far. */
   private static boolean reached(EnrolmentJournal journal, Step step) {
     return journal.getStepValue() >= step.getNumber();
   }
 
-  /** Notes a step. What an earlier run has noted is not written again, and never taken back. */
+  /** Records a step. This neither repeats nor reverts a record of an earlier run. */
   private EnrolmentJournal advance(EnrolmentJournal journal, Step step)
       throws InterruptedException {
     if (reached(journal, step)) {
@@ -269,7 +268,7 @@ final class BootstrapFlow {
     }
   }
 
-  /** The keys of a journal. */
+  /** Holds the keys of a journal. */
   private record Keys(KeyPair node, KeyPair join, UnlockKeys unlock) {
     static Keys of(EnrolmentJournal journal) {
       return new Keys(

@@ -60,7 +60,7 @@ public final class ClusterComponent implements ClusterManager {
       @Reference Network network,
       @Reference Consensus consensus,
       @Reference Curator curator) {
-    // Before anything is opened: a refusal here leaves nothing behind.
+    // This comes before the organ opens anything, so that a refusal leaves nothing behind.
     ClusterSettings settings = ClusterSettings.of(config);
     this.boot = boot;
     this.subtree = supervisor.organ("cluster");
@@ -108,7 +108,7 @@ public final class ClusterComponent implements ClusterManager {
     subtree.run("trust", StatusHealth.task(rpc.revocations(), health, ClusterHealth::of));
   }
 
-  /** Continues from the instance before, or leaves nothing behind. */
+  /** Takes over from the previous instance, or leaves nothing behind. */
   private HandOvers.Membership<ClusterService> joined(
       HandOvers handOvers, Function<OrganState, ClusterService> start) {
     try {
@@ -129,7 +129,7 @@ public final class ClusterComponent implements ClusterManager {
         onManagement);
   }
 
-  /** Stops enrolling or following; what was started keeps running. */
+  /** Stops enrolling or following; all that the organ started keeps running. */
   @Deactivate
   void deactivate() {
     membership.leave(this::close);

@@ -10,12 +10,12 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
     description = "How this node becomes a member of a cluster")
 @interface ClusterConfig {
 
-  /** A file with node parameters, before all other places; empty for none. */
+  /** The file with node parameters that the node reads before all other places; empty for none. */
   @AttributeDefinition(
       name = "Node parameters",
       description =
-          "file with node parameters, looked at before all other places; .json is JSON, all else"
-              + " binary; empty for none")
+          "file with node parameters, which the node reads before all other places; .json is"
+              + " JSON, all else binary; empty for none")
   String parameters() default "";
 
   /** Where QEMU's firmware configuration shows node parameters. */
@@ -25,15 +25,17 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
   String fw_cfg() default
       "/sys/firmware/qemu_fw_cfg/by_name/dev.monogon.metropolis/parameters.pb/raw";
 
-  /** The owner's recovery key, for an encrypted node that no other can help; empty for none. */
+  /**
+   * The owner's recovery key, for an encrypted node that no other node can help; empty for none.
+   */
   @AttributeDefinition(
       name = "Recovery key",
       description =
-          "file with the owner's X25519 recovery key in PEM, for an encrypted node that no other can"
-              + " help; - for standard input; empty for none")
+          "file with the owner's X25519 recovery key in PEM, for an encrypted node that no other"
+              + " node can help; - for standard input; empty for none")
   String recovery_key() default "";
 
-  /** How long consensus may take to become ready, in seconds. */
+  /** Returns how long consensus may take to become ready, in seconds. */
   @AttributeDefinition(
       name = "Consensus ready within",
       description = "seconds that consensus may take to become ready",

@@ -14,7 +14,7 @@ import java.time.InstantSource;
 import java.util.List;
 import java.util.Optional;
 
-/** Says what a status of the cluster means for the health of this organ. */
+/** Derives the health of this organ from the status of the cluster. */
 final class ClusterHealth {
 
   private ClusterHealth() {}
@@ -33,7 +33,7 @@ final class ClusterHealth {
     };
   }
 
-  /** Says what is wrong with what the node knows of revoked certificates. */
+  /** Reports what is wrong with the node's list of revoked certificates. */
   static Optional<HealthCondition> of(RpcRevocations revocations) {
     return switch (revocations) {
       case RpcRevocations.None none -> Optional.empty();
@@ -42,15 +42,15 @@ final class ClusterHealth {
           Optional.of(
               HealthCondition.degraded(
                       "revocation-list-unknown",
-                      unknown.describe() + "; it ends when consensus answers",
+                      unknown.describe() + "; the node reads it again when consensus answers",
                       "polisctl explain consensus")
                   .dueTo("consensus"));
     };
   }
 
   /**
-   * Says that the credentials on the disk are not those that a running node works with; empty if
-   * they are.
+   * Reports that the credentials on the disk differ from those of the running node; empty if they
+   * do not.
    */
   static Optional<HealthCondition> credentials(Credentials files, NodeCredentials inUse) {
     try {
@@ -63,7 +63,7 @@ final class ClusterHealth {
       return Optional.of(
           changed(
               files,
-              "they are of %s in another cluster or of another node".formatted(stored.id())));
+              "they belong to %s in another cluster or to another node".formatted(stored.id())));
     } catch (PkiException | FileException damaged) {
       return Optional.of(changed(files, damaged.getMessage()));
     }
@@ -72,9 +72,9 @@ final class ClusterHealth {
   private static HealthCondition changed(Credentials files, String why) {
     return HealthCondition.degraded(
             "credentials-not-in-use",
-            "the credentials in %s are not those that this node works with (%s): it works on, and its next start fails"
+            "the credentials in %s differ from those that this node uses (%s): it keeps running, but its next start fails"
                 .formatted(files.path(), why),
-            "bring that folder back from a copy of this disk before the node starts again, and find out what wrote there")
+            "restore that folder from a copy of this disk before the node starts again, and find out which program wrote there")
         .dueTo("cluster");
   }
 
@@ -82,7 +82,7 @@ final class ClusterHealth {
     return new String(file.read().orThrow(), StandardCharsets.UTF_8);
   }
 
-  /** Looks at the certificates that this node and its cluster show to others. */
+  /** Checks the certificates that this node and its cluster show to others. */
   static CertificateCheck certificates(Credentials files, InstantSource clock) {
     return new CertificateCheck(
         "cluster",
@@ -91,12 +91,12 @@ final class ClusterHealth {
             new CertificateCheck.Watched(
                 "the node's certificate",
                 files.certificate().path(),
-                "the curator renews it by itself; polisctl explain curator says why it does not"),
+                "the curator renews it; polisctl explain curator says why it does not"),
             new CertificateCheck.Watched(
                 "the CA of the cluster",
                 files.clusterCa().path(),
-                "no command of this version replaces it: make a new cluster, and move there what"
-                    + " runs here")));
+                "no command of this version replaces it: make a new cluster, and move your"
+                    + " programs and data there")));
   }
 
   private static String text(ClusterStatus status) {

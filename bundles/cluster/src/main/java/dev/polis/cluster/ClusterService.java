@@ -26,10 +26,10 @@ import java.util.concurrent.CancellationException;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 
-/** Runs the enrolment once and publishes where the node stands. */
+/** Runs the enrolment once and publishes the state of the node. */
 final class ClusterService implements ClusterManager, OrganInstance {
 
-  // Names of what one instance gives to the next.
+  // The names of the values that one instance gives to the next.
   private static final String CREDENTIALS = "credentials";
   private static final String STATE = "cluster-state";
   private static final String REASON = "reason-of-state";
@@ -48,7 +48,7 @@ final class ClusterService implements ClusterManager, OrganInstance {
   private boolean gave; // guarded by charge
   private CredentialRenewal renewal; // null until this node is a member; guarded by charge
 
-  /** Continues from another instance, if that gave something. */
+  /** Continues from the state of another instance, if there is one. */
   ClusterService(
       EnrolmentOrgans organs,
       EnrolmentMachine machine,
@@ -73,7 +73,7 @@ final class ClusterService implements ClusterManager, OrganInstance {
                         ClusterSnapshot.outside(
                             ClusterState.UNKNOWN, "the cluster manager has just started")));
     if (!taken.isEmpty()) {
-      machine.goOn("another cluster manager of this node has enrolled it");
+      machine.goOn("another instance of the cluster manager has enrolled this node");
     }
   }
 
@@ -121,12 +121,12 @@ final class ClusterService implements ClusterManager, OrganInstance {
       context.run("revocations", child -> organs.revocations().follow(organs.rpc(), child));
       context.healthy();
     } catch (InterruptedException | CancellationException e) {
-      // A manager whose subtree is being stopped learns it from the calls of its context, before
-      // its own turn to be cancelled comes.
+      // The calls of its context tell a manager that its subtree stops, before the manager itself
+      // is cancelled.
       throw e;
     } catch (RuntimeException e) {
       if (context.cancelled()) {
-        // A manager that is stopped on its way, with organs that go before it, has not failed.
+        // A manager that stops during the enrolment, because organs stop before it, has not failed.
         throw e;
       }
       giveUp(e, log);
@@ -141,7 +141,7 @@ final class ClusterService implements ClusterManager, OrganInstance {
   private NodeCredentials member(Log log) throws InterruptedException {
     Optional<NodeCredentials> taken = status.peek().flatMap(ClusterStatus::credentials);
     if (taken.isPresent()) {
-      log.info("going on as a member, from another cluster manager of this node");
+      log.info("continuing as a member, from another instance of the cluster manager");
       return taken.get();
     }
     machine.start();
@@ -169,14 +169,14 @@ final class ClusterService implements ClusterManager, OrganInstance {
   // ---- one instance after the other
 
   /**
-   * Gives the membership to another instance. An enrolment that is under way is not given: it
-   * writes its journal step by step, and ends in this instance.
+   * Gives the membership to another instance. It does not give a running enrolment: that writes its
+   * journal step by step, and ends in this instance.
    */
   @Override
   public OrganState give() throws InterruptedException {
     if (machine.phase() != EnrolmentPhase.RUNNING) {
       throw new HandOverException(
-          "the enrolment of this node is not done, its phase is %s; wait until the node is HOME"
+          "this node has not finished its enrolment (phase %s); wait until the node is HOME"
               .formatted(machine.phase()));
     }
     charge.lockInterruptibly();
@@ -211,7 +211,9 @@ final class ClusterService implements ClusterManager, OrganInstance {
     }
   }
 
-  /** Says who the node is, and what it knows of revoked certificates before consensus answers. */
+  /**
+   * Publishes the node's identity, and its list of revoked certificates before consensus answers.
+   */
   private record Enrolled(NodeCredentials credentials, RpcRevocations revocations) {}
 
   private Enrolled enrol() throws InterruptedException {
@@ -224,27 +226,28 @@ final class ClusterService implements ClusterManager, OrganInstance {
           new Enrolled(create(), new RpcRevocations.None());
       case Stored.Corrupted<SealedConfiguration>(var path, var reason) ->
           throw new EnrolmentException(
-              "the sealed configuration %s is corrupted: %s. This node was a member; it is not"
+              "the sealed configuration %s is corrupted: %s. This node was a member; the node does"
                       .formatted(path, reason)
-                  + " enrolled again, because that would make its volume unreadable. Restore the"
-                  + " file from a copy");
+                  + " not enrol it again, because that would make its volume unreadable; restore"
+                  + " the file from a copy");
       case Stored.Unreadable<SealedConfiguration>(var path, var reason, var cause) ->
           throw new EnrolmentException(
-              "the sealed configuration %s cannot be read: %s".formatted(path, reason), cause);
+              "the node cannot read the sealed configuration %s: %s".formatted(path, reason),
+              cause);
     };
   }
 
   private NodeCredentials comeBack(SealedConfiguration sealed) throws InterruptedException {
     machine.transition(EnrolmentPhase.JOINING, "there is a sealed configuration");
     if (parameters.reportUnread()) {
-      steps.step("node parameters", wait -> "not read, since this node is a member already");
+      steps.step("node parameters", wait -> "not read, because this node is already a member");
     }
     if (!(organs.storage().enrolmentJournal().read() instanceof Stored.None<EnrolmentJournal>)) {
       steps.step(
           "enrolment journal erased",
           wait -> {
             organs.storage().enrolmentJournal().erase();
-            return "the enrolment before was complete";
+            return "the last enrolment was complete";
           });
     }
     return join.run(sealed);
@@ -284,7 +287,7 @@ final class ClusterService implements ClusterManager, OrganInstance {
 
   private void giveUp(RuntimeException failure, Log log) {
     String reason = failure.getMessage() == null ? failure.toString() : failure.getMessage();
-    // Where in the code is kept in the crash record.
+    // The crash record keeps the place in the code.
     log.error("Cluster enrolment failed: %s", reason);
     if (machine.phase() != EnrolmentPhase.FAILED) {
       machine.fail(reason);
@@ -294,8 +297,8 @@ final class ClusterService implements ClusterManager, OrganInstance {
   }
 
   /**
-   * HOME while the curator knows a leader, SPLIT while it does not: a leader is only known to those
-   * whose lease consensus still answers.
+   * Publishes HOME while the curator knows a leader, and SPLIT while it does not: only a curator
+   * whose lease consensus still renews knows a leader.
    */
   private void followConsensus(Log log) throws InterruptedException {
     try (Watcher<CuratorStatus> watcher = organs.curator().status().watch()) {

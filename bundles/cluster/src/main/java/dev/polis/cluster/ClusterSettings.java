@@ -22,7 +22,7 @@ record ClusterSettings(
 
   private static final SettingCheck CHECK = SettingCheck.of("dev.polis.cluster");
 
-  // A member that needs longer than a day to become ready never will.
+  // A member that needs longer than a day to become ready never becomes ready.
   private static final Duration LONGEST = Duration.ofDays(1);
 
   /**
@@ -50,11 +50,11 @@ record ClusterSettings(
     try {
       return Path.of(configured);
     } catch (InvalidPathException e) {
-      throw CHECK.refuse(key, configured, "which is no path: " + e.getReason());
+      throw CHECK.refuse(key, configured, "which is not a path: " + e.getReason());
     }
   }
 
-  /** Returns the places where node parameters may be, the most important first. */
+  /** Returns the places of node parameters, the most important first. */
   List<NodeParameterSource> sources(Root.Esp esp) {
     List<NodeParameterSource> sources = new ArrayList<>();
     if (parametersOrNull != null) {

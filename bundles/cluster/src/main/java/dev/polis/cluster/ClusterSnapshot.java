@@ -9,10 +9,10 @@ import dev.polis.pki.NodeCredentials;
 import java.util.Optional;
 import java.util.function.Function;
 
-/** A status: a state, its reason and, for a member, its means. */
+/** Holds a status: a state, its reason and, for a member, its access to the cluster. */
 final class ClusterSnapshot implements ClusterStatus {
 
-  /** What a member has. */
+  /** Holds the access of a member. */
   record Membership(
       NodeCredentials credentials,
       boolean localConsensus,
@@ -69,7 +69,7 @@ final class ClusterSnapshot implements ClusterStatus {
     }
     if (!membership.localConsensus()) {
       throw new ConsensusUnavailableException(
-          "this node does not have direct access to etcd; ask the curator of another node");
+          "this node has no direct access to etcd; ask the curator of another node");
     }
     return membership.consensus().apply(user);
   }

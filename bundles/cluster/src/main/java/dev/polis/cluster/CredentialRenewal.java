@@ -16,10 +16,10 @@ import java.util.function.Consumer;
 /** Replaces the node's certificate in time, without a restart. */
 final class CredentialRenewal {
 
-  /** A machine that was suspended finds out this late at worst that its clock has moved. */
+  /** A machine that was suspended notices within this time that its clock has moved. */
   private static final Duration LONGEST_SLEEP = Duration.ofHours(1);
 
-  /** How soon a renewal that failed is tried again: ten days are left for it. */
+  /** The time until the next attempt after a failed renewal: ten days remain for it. */
   private static final Duration RETRY = Duration.ofMinutes(1);
 
   private final EnrolmentOrgans organs;
@@ -32,8 +32,8 @@ final class CredentialRenewal {
   /**
    * Creates the runnable.
    *
-   * @param first the credentials to begin with
-   * @param publish takes each newer ones
+   * @param first the present credentials
+   * @param publish gets all newer ones
    */
   CredentialRenewal(
       EnrolmentOrgans organs,
@@ -62,7 +62,7 @@ final class CredentialRenewal {
     }
   }
 
-  /** Waits for a renewal that is under way, and makes no more: another instance does. */
+  /** Waits for a running renewal, and makes no more: another instance takes over. */
   void hold() throws InterruptedException {
     lock.lockInterruptibly();
     try {
@@ -72,7 +72,7 @@ final class CredentialRenewal {
     }
   }
 
-  /** Renews again, from these credentials. */
+  /** Starts to renew again, from these credentials. */
   void goOn(NodeCredentials newest) {
     lock.lock();
     try {
@@ -83,7 +83,7 @@ final class CredentialRenewal {
     }
   }
 
-  /** Renews if it is time to, and returns how long to wait before looking again. */
+  /** Renews if it is time, and returns the wait before the next check. */
   Duration step(Context context) throws InterruptedException {
     Duration left = Renewal.of(present.certificate()).until(clock.instant());
     if (left.isPositive()) {
@@ -92,28 +92,32 @@ final class CredentialRenewal {
     try {
       X509Certificate newer = organs.curator().renew(present);
       if (newer.equals(present.certificate())) {
-        context.log().warning("the curator finds the node's certificate young; are clocks apart?");
+        context
+            .log()
+            .warning(
+                "the curator does not renew the node's certificate yet; compare the clocks of both nodes");
         return RETRY;
       }
       replace(newer);
       context
           .log()
           .info(
-              "the node's certificate was renewed and is valid until %s",
+              "the node has renewed its certificate, which is valid until %s",
               newer.getNotAfter().toInstant());
       return Duration.ZERO;
     } catch (CuratorException | FileException e) {
       context
           .log()
           .warning(
-              "the node's certificate, valid until %s, could not be renewed: %s",
+              "the node could not renew its certificate, which is valid until %s: %s",
               present.certificate().getNotAfter().toInstant(), e.getMessage());
       return RETRY;
     }
   }
 
   private void replace(X509Certificate newer) throws FileException {
-    // Made first: it refuses a certificate that does not fit, before the good one is overwritten.
+    // This comes first: it refuses a certificate that does not fit, before the good one is
+    // overwritten.
     NodeCredentials renewed = present.renewed(newer);
     organs
         .storage()

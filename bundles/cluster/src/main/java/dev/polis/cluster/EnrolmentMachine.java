@@ -6,10 +6,10 @@ import dev.polis.event.Value;
 import dev.polis.event.Watcher;
 import dev.polis.logtree.Log;
 
-/** The manager's state machine: one way, one time. Thread-safe. */
+/** Holds the manager's state machine, which runs once and never goes back. Thread-safe. */
 final class EnrolmentMachine {
 
-  /** Where the machine stands, and why if it failed. */
+  /** Holds the phase of the machine, and the reason of a failure. */
   record Standing(EnrolmentPhase phase, String reason) {}
 
   private final Log log;
@@ -30,9 +30,9 @@ final class EnrolmentMachine {
   }
 
   /**
-   * Marks the one run of this machine.
+   * Marks the only run of this machine.
    *
-   * @throws EnrolmentException on the second call; the machine has failed then unless it is done
+   * @throws EnrolmentException on the second call; the machine then fails unless it is done
    */
   synchronized void start() {
     if (started) {
@@ -46,7 +46,7 @@ final class EnrolmentMachine {
     started = true;
   }
 
-  /** Stands where a machine of another instance stood at its end: the node is a member. */
+  /** Moves to the last phase of another instance's machine: the node is a member. */
   synchronized void goOn(String reason) {
     log.info("cluster manager: %s -> %s (%s)", phase(), EnrolmentPhase.RUNNING, reason);
     started = true;
@@ -54,10 +54,8 @@ final class EnrolmentMachine {
   }
 
   /**
-   * Moves on.
-   *
-   * @throws EnrolmentException if the phase may not follow the present one; the machine has failed
-   *     then
+   * Moves to a phase. @throws EnrolmentException if the phase may not follow the present one; the
+   * machine then fails
    */
   synchronized void transition(EnrolmentPhase to, String reason) {
     EnrolmentPhase from = phase();
@@ -72,17 +70,13 @@ final class EnrolmentMachine {
     standing.set(new Standing(to, reason));
   }
 
-  /** Gives up: from every phase, at every error of a handler. */
+  /** Fails the machine, from every phase, at every error of a handler. */
   synchronized void fail(String reason) {
     log.error("cluster manager: %s -> %s (%s)", phase(), EnrolmentPhase.FAILED, reason);
     standing.set(new Standing(EnrolmentPhase.FAILED, reason));
   }
 
-  /**
-   * Waits for the end.
-   *
-   * @return whether the node became a member
-   */
+  /** Waits until the machine ends. @return whether the node became a member */
   boolean awaitFinished() throws InterruptedException {
     try (Watcher<Standing> watcher = standing.watch()) {
       return watcher.get(now -> now.phase().isTerminal()).phase() == EnrolmentPhase.RUNNING;

@@ -26,7 +26,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The organs that the manager drives, and how it waits for each.
+ * Holds the organs that the manager drives, and waits for each.
  *
  * @param storage the disk
  * @param network the address
@@ -45,7 +45,7 @@ record EnrolmentOrgans(
     BootReport boot,
     Duration readyWithin) {
 
-  /** What operators look for in a log when etcd does not come up. */
+  /** The text that operators search in a log when etcd does not come up. */
   private static final String NOT_READY = "consensus service failed to become ready";
 
   /** Applies the network configuration of the parameters, or refuses it by its fields. */
@@ -128,7 +128,9 @@ record EnrolmentOrgans(
     }
   }
 
-  /** Whether this machine has a TPM that a sealer can use: none can in this version. */
+  /**
+   * Returns whether this machine has a TPM that a sealer can use: no sealer can in this version.
+   */
   boolean hasTpm() {
     return false;
   }
@@ -139,8 +141,7 @@ record EnrolmentOrgans(
   }
 
   /**
-   * Says where this node can be reached, how its data volume is protected, and what its owner
-   * should mend.
+   * Reports the node's address, how its data volume is protected, and what its owner should repair.
    */
   String summary(NodeCredentials credentials) {
     List<String> lines = new ArrayList<>();

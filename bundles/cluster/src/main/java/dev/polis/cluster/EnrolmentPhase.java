@@ -2,20 +2,20 @@ package dev.polis.cluster;
 
 import java.util.Set;
 
-/** How far the manager has come. */
+/** Lists the phases of the manager. */
 enum EnrolmentPhase {
-  /** Nothing decided yet. */
+  /** The manager has decided nothing yet. */
   NEW,
-  /** The first node of a new cluster. */
+  /** The node founds a new cluster. */
   CREATING_CLUSTER,
-  /** A node that was a member before comes back. */
+  /** A former member comes back. */
   JOINING,
   /** Done; the node is a member. */
   RUNNING,
-  /** Given up. */
+  /** The manager has given up. */
   FAILED;
 
-  /** Returns the phases that may follow this one at the manager's own wish. */
+  /** Returns the phases to which the manager may move from this one. */
   Set<EnrolmentPhase> successors() {
     return switch (this) {
       case NEW -> Set.of(CREATING_CLUSTER, JOINING);

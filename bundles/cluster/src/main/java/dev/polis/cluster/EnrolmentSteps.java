@@ -5,7 +5,7 @@ import dev.polis.boot.BootReport;
 import dev.polis.boot.Wait;
 import dev.polis.logtree.Log;
 
-/** Runs the steps of a flow under their names, so that each wait and each failure has one. */
+/** Runs the steps of a flow under their names, so that each wait and each failure has a name. */
 final class EnrolmentSteps {
 
   /** The work of a step. */
@@ -29,9 +29,9 @@ final class EnrolmentSteps {
   /**
    * Runs one step.
    *
-   * @param name what is awaited, as people read it
+   * @param name what the step waits for, for people
    * @throws EnrolmentException if the step fails; its message names the step
-   * @throws InterruptedException if the manager is stopped meanwhile
+   * @throws InterruptedException if the manager stops meanwhile
    */
   <T> T step(String name, Step<T> step) throws InterruptedException {
     try (Wait wait = boot.waiting(name)) {

@@ -18,10 +18,10 @@ import java.util.Comparator;
 import java.util.Optional;
 import java.util.stream.Stream;
 
-/** Brings a node back that was a member before. It changes nothing on disk. */
+/** Brings back a node that was a member before. It changes nothing on the disk. */
 final class JoinFlow {
 
-  /** How often a clock that is wrong is read again. */
+  /** The time between two readings of a wrong clock. */
   private static final Duration CLOCK_PAUSE = Duration.ofMillis(500);
 
   private final EnrolmentOrgans organs;
@@ -68,8 +68,8 @@ final class JoinFlow {
   }
 
   /**
-   * Says why no connection of the cluster would succeed by this clock. The node's own certificate
-   * may have ended: consensus does not need it, and then it is renewed.
+   * Returns why no connection of the cluster would succeed by this clock. The node's own
+   * certificate may have ended: consensus does not need it, and the node renews it later.
    */
   private static Optional<String> trouble(NodeCredentials credentials, Instant now) {
     Instant begin =
@@ -87,8 +87,8 @@ final class JoinFlow {
   }
 
   /**
-   * Waits until the clock shows a time at which the node's certificates are valid, for as long as
-   * it takes: a machine without a clock of its own gets the time from the network.
+   * Waits without a limit until the clock shows a time at which the node's certificates are valid:
+   * a machine without a clock of its own gets the time from the network.
    */
   private String awaitClock(NodeCredentials credentials, Wait wait) throws InterruptedException {
     Instant now = clock.instant();
@@ -107,7 +107,7 @@ final class JoinFlow {
   private void mount(SealedConfiguration sealed) throws FileException, InterruptedException {
     boolean mounted = organs.storage().data().peek().orElseThrow() instanceof DataStatus.Mounted;
     if (mounted || sealed.security() == StorageSecurity.INSECURE) {
-      // Needs no key; checks that the mounted volume is this node's own.
+      // This needs no key; it checks that the mounted volume belongs to this node.
       organs.storage().mountExisting(sealed);
       return;
     }
@@ -119,10 +119,10 @@ final class JoinFlow {
   private Secret clusterUnlockKey(StorageSecurity security) throws FileException {
     if (!organs.storage().recoveryShare().exists()) {
       throw new EnrolmentException(
-          "the volume is %s and the cluster's half of its key is on no other node; there is no"
+          "the volume is %s, and no other node has the cluster's half of its key; there is no"
                   .formatted(security)
-              + " recovery share either: the node parameters named no recovery_public_key, and none"
-              + " was enrolled while the node ran. Nothing opens this volume; if there is a copy of"
+              + " recovery share either: the node parameters named no recovery_public_key, and"
+              + " the owner enrolled none later. No key opens this volume; if you have a copy of"
               + " esp/recovery_share.pb, restore it");
     }
     try (Secret key = recoveryKey.read()) {
@@ -142,7 +142,7 @@ final class JoinFlow {
               text(files.clusterCa().read().orThrow()));
     } catch (PkiException damaged) {
       throw new EnrolmentException(
-          "the credentials in %s are damaged: %s; bring the folder back from a copy of this disk, nothing was changed"
+          "the credentials in %s are damaged: %s; bring the folder back from a copy of this disk; nothing was changed"
               .formatted(files.path(), damaged.getMessage()),
           damaged);
     }

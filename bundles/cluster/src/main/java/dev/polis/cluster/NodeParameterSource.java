@@ -8,16 +8,16 @@ import java.util.Arrays;
 import java.util.Optional;
 
 /**
- * One place where node parameters may be found.
+ * Reads one place of node parameters.
  *
- * @param name what people call the place
+ * @param name the name of the place for people
  * @param file where it is
  * @param form how the parameters are written there
- * @param required whether it is an error that nothing is there
+ * @param required whether an absent file is an error
  */
 record NodeParameterSource(String name, Path file, Form form, boolean required) {
 
-  /** How parameters are written down. */
+  /** Lists the formats of parameters. */
   enum Form {
     BINARY,
     JSON;
@@ -52,8 +52,7 @@ record NodeParameterSource(String name, Path file, Form form, boolean required) 
    * Reads the place.
    *
    * @return the content; empty if there is nothing
-   * @throws NodeParametersException if something is there that cannot be read, or a required file
-   *     is missing
+   * @throws NodeParametersException if the content is unreadable, or a required file is missing
    */
   Optional<Found> read() {
     try {
@@ -61,12 +60,12 @@ record NodeParameterSource(String name, Path file, Form form, boolean required) 
     } catch (NoSuchFileException e) {
       if (required) {
         throw new NodeParametersException(
-            "node parameters %s (%s) do not exist; name a file that does".formatted(file, name), e);
+            "node parameters %s (%s) do not exist; name an existing file".formatted(file, name), e);
       }
       return Optional.empty();
     } catch (IOException e) {
       throw new NodeParametersException(
-          "node parameters %s (%s) cannot be read: %s".formatted(file, name, e), e);
+          "the node cannot read the node parameters %s (%s): %s".formatted(file, name, e), e);
     }
   }
 

@@ -17,15 +17,14 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Finds and reads the node parameters. The first source that has any wins, the others are warned
- * about; a wrong value fails with a message that names the file and the field, and is never
- * ignored.
+ * Finds and reads the node parameters. The first source that has any wins, and a warning names the
+ * others; a wrong value always fails, with a message that names the file and the field.
  */
 final class NodeParametersLoader {
 
   private static final int OWNER_KEY_BYTES = 32;
 
-  /** Parameters that were read and checked. */
+  /** Holds checked parameters. */
   record Loaded(NodeParameters parameters, NodeParameterSource source) {}
 
   private final List<NodeParameterSource> sources;
@@ -34,7 +33,7 @@ final class NodeParametersLoader {
   /**
    * Creates a loader.
    *
-   * @param sources the places to look at, the most important first
+   * @param sources the places to read, the most important first
    */
   NodeParametersLoader(List<NodeParameterSource> sources, Log log) {
     this.sources = List.copyOf(sources);
@@ -53,7 +52,7 @@ final class NodeParametersLoader {
     }
     if (found.isEmpty()) {
       throw new NodeParametersException(
-          "no node parameters found; looked at %s. Write one of them, for example with"
+          "no node parameters found at %s; write one of them, for example with"
                   .formatted(String.join(", ", sources.stream().map(Object::toString).toList()))
               + " './polis ctl params make'");
     }
@@ -63,7 +62,7 @@ final class NodeParametersLoader {
         .forEach(
             other ->
                 log.warning(
-                    "node parameters of %s are ignored: those of %s win",
+                    "the node ignores the node parameters of %s: those of %s come first",
                     other.source(), first.source()));
     NodeParameters parameters = parse(first);
     check(parameters, first.source());
@@ -71,7 +70,7 @@ final class NodeParametersLoader {
   }
 
   /**
-   * Logs the parameters that are there and are not read, because this node is a member already.
+   * Logs the parameters that the node does not read because it is already a member.
    *
    * @return whether the operator gave some to this start
    */
@@ -80,8 +79,8 @@ final class NodeParametersLoader {
     for (NodeParameterSource source : sources) {
       if (Files.exists(source.file())) {
         log.info(
-            "node parameters of %s are not read: this node is a member already, and they only say"
-                + " how it becomes one",
+            "the node does not read the node parameters of %s: it is already a member, and they"
+                + " only say how a node becomes one",
             source);
       }
       given |= source.required();
@@ -104,27 +103,27 @@ final class NodeParametersLoader {
       JsonFormat.parser().merge(new String(found.content(), StandardCharsets.UTF_8), parameters);
       return parameters.build();
     } catch (InvalidProtocolBufferException e) {
-      throw wrong(found.source(), "no valid JSON form of NodeParameters: " + e.getMessage());
+      throw wrong(found.source(), "not NodeParameters in JSON: " + e.getMessage());
     }
   }
 
   private static NodeParameters parseBinary(Found found) {
     try {
-      // Of a choice that is set twice a parser silently keeps the last; so look before parsing.
+      // A parser silently keeps the last of two values of a choice, so this checks before it
+      // parses.
       Map<Integer, UnknownFieldSet.Field> fields =
           UnknownFieldSet.parseFrom(found.content()).asMap();
       if (fields.containsKey(NodeParameters.CLUSTER_BOOTSTRAP_FIELD_NUMBER)
           && fields.containsKey(NodeParameters.CLUSTER_REGISTER_FIELD_NUMBER)) {
         throw wrong(
             found.source(),
-            "both cluster_bootstrap and cluster_register are set; remove the one that is not meant");
+            "both cluster_bootstrap and cluster_register are set; remove one of them");
       }
       NodeParameters parameters = NodeParameters.parseFrom(found.content());
       refuseUnknown(parameters, found.source());
       return parameters;
     } catch (InvalidProtocolBufferException e) {
-      throw wrong(
-          found.source(), "truncated, or no NodeParameters message at all: " + e.getMessage());
+      throw wrong(found.source(), "truncated, or not a NodeParameters message: " + e.getMessage());
     }
   }
 
@@ -133,7 +132,7 @@ final class NodeParametersLoader {
     if (!unknown.isEmpty()) {
       throw wrong(
           source,
-          "unknown: %s; the file was written for another version"
+          "unknown fields: %s; the file is for another version"
               .formatted(String.join(", ", unknown)));
     }
   }
@@ -169,7 +168,7 @@ final class NodeParametersLoader {
     }
   }
 
-  /** The curator refuses the same, but when it is asked there are keys and a volume already. */
+  /** The curator refuses the same, but only after there are keys and a volume. */
   private static void checkDomain(String domain, NodeParameterSource source) {
     DomainNames.problemOfCluster(domain)
         .ifPresent(
@@ -187,7 +186,8 @@ final class NodeParametersLoader {
   }
 
   /**
-   * Returns labels of which all malformed pairs are dropped with a warning; the first of two wins.
+   * Returns the labels without the malformed pairs, which it drops with a warning; the first of two
+   * with the same key wins.
    */
   static Map<String, String> sanitized(dev.polis.wire.common.NodeLabels labels, Log log) {
     Map<String, String> kept = new java.util.TreeMap<>();
@@ -197,15 +197,15 @@ final class NodeParametersLoader {
               .or(() -> dev.polis.api.curator.NodeLabels.problemOfValue(pair.getValue()));
       if (problem.isPresent()) {
         log.warning(
-            "label %s=%s of the node parameters is left out: %s",
+            "the node ignores label %s=%s of the node parameters: %s",
             pair.getKey(), pair.getValue(), problem.get());
       } else if (kept.size() == dev.polis.api.curator.NodeLabels.MAX_COUNT) {
         log.warning(
-            "label %s=%s of the node parameters is left out: a node has at most %d",
+            "the node ignores label %s=%s of the node parameters: a node has at most %d",
             pair.getKey(), pair.getValue(), dev.polis.api.curator.NodeLabels.MAX_COUNT);
       } else if (kept.putIfAbsent(pair.getKey(), pair.getValue()) != null) {
         log.warning(
-            "label %s=%s of the node parameters is left out: the first one of that key is kept",
+            "the node ignores label %s=%s of the node parameters: an earlier label has this key",
             pair.getKey(), pair.getValue());
       }
     }

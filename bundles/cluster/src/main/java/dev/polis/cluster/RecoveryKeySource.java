@@ -11,14 +11,14 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 
-/** Says where the owner's recovery key is: an X25519 private key in PEM (PKCS #8). */
+/** Names the place of the owner's recovery key: an X25519 private key in PEM (PKCS #8). */
 sealed interface RecoveryKeySource {
 
   /**
    * Reads the key.
    *
    * @return its 32 raw bytes, which the caller closes
-   * @throws EnrolmentException if none was given, it cannot be read or is no such key
+   * @throws EnrolmentException if there is none, it is unreadable or is not such a key
    */
   Secret read();
 
@@ -27,9 +27,9 @@ sealed interface RecoveryKeySource {
     @Override
     public Secret read() {
       throw new EnrolmentException(
-          "the volume is encrypted and the cluster's half of its key is on no other node; give the"
-              + " owner's recovery key with --recovery-key FILE, or with --recovery-key - on standard"
-              + " input");
+          "the volume is encrypted and no other node has the cluster's half of its key; give the"
+              + " owner's recovery key with --recovery-key FILE, or with --recovery-key - on"
+              + " standard input");
     }
 
     @Override
@@ -60,13 +60,13 @@ sealed interface RecoveryKeySource {
   }
 
   /**
-   * It comes on standard input, once: it lies on no disk, and in no list of arguments.
+   * It comes on standard input, once: no disk and no list of arguments holds it.
    *
    * @param input standard input
    */
   record StandardInput(InputStream input) implements RecoveryKeySource {
 
-    // The PEM text has about 120 characters; more is something else.
+    // The PEM text has about 120 characters; a much longer text is not a key.
     private static final int LONGEST = 4096;
 
     @Override
@@ -75,8 +75,8 @@ sealed interface RecoveryKeySource {
         byte[] text = input.readNBytes(LONGEST);
         if (text.length == 0) {
           throw new EnrolmentException(
-              "recovery key on standard input: there is none, or it was read already; start the node"
-                  + " again with the key on its standard input");
+              "recovery key on standard input: there is none, or the node has already read it;"
+                  + " start the node again with the key on its standard input");
         }
         return parsed(text, "recovery key on standard input");
       } catch (IOException e) {
@@ -94,7 +94,8 @@ sealed interface RecoveryKeySource {
     try {
       return Secret.take(RecoveryKey.privateKey(new String(text, StandardCharsets.US_ASCII)));
     } catch (PkiException e) {
-      // In place of its words, which do not know the file: the innermost of ours is what is shown.
+      // This replaces the message, which does not name the file: the node shows its innermost own
+      // message.
       throw refusal(name, e.getMessage(), e.getCause());
     } finally {
       Arrays.fill(text, (byte) 0);

@@ -37,7 +37,7 @@ import java.util.concurrent.locks.ReentrantLock;
  *                                                         └──sealed──▶ recovery share on esp/
  * </pre>
  *
- * <p>The share is replaced whole: a kill leaves the former one or the new one.
+ * <p>It replaces the whole share: a kill leaves the former one or the new one.
  */
 final class RecoveryService extends RecoveryGrpc.RecoveryImplBase {
 
@@ -48,7 +48,7 @@ final class RecoveryService extends RecoveryGrpc.RecoveryImplBase {
   private final Value<ClusterStatus> cluster;
   private final Log log;
 
-  /** One share is written at a time. */
+  /** Only one call at a time writes a share. */
   private final ReentrantLock writing = new ReentrantLock();
 
   RecoveryService(Storage storage, Curator curator, Value<ClusterStatus> cluster, Log log) {
@@ -82,8 +82,7 @@ final class RecoveryService extends RecoveryGrpc.RecoveryImplBase {
     }
     if (mounted().security() == StorageSecurity.INSECURE) {
       throw RpcException.failedPrecondition(
-          "the data volume is INSECURE: it is not encrypted, so there is nothing for a recovery key"
-              + " to open");
+          "the data volume is INSECURE: it is not encrypted and needs no recovery key");
     }
     NodeCredentials credentials = credentials();
     RecoveryShare share = sealed(credentials, key.toByteArray());
@@ -95,7 +94,7 @@ final class RecoveryService extends RecoveryGrpc.RecoveryImplBase {
 
   private void logEnrolment(ByteString key) {
     log.warning(
-        "the data volume is opened by the recovery key %s from now on, and by no former one; %s enrolled it",
+        "from now on only the recovery key %s opens the data volume, and no former one; %s enrolled it",
         HexFormat.of().formatHex(key.toByteArray()), RpcPeer.current().describe());
   }
 
@@ -133,6 +132,6 @@ final class RecoveryService extends RecoveryGrpc.RecoveryImplBase {
         .peek()
         .flatMap(ClusterStatus::credentials)
         .orElseThrow(
-            () -> RpcException.unavailable("this node is no member of its cluster yet", RETRY));
+            () -> RpcException.unavailable("this node is not a member of its cluster yet", RETRY));
   }
 }

@@ -26,8 +26,8 @@ final class RevocationFile {
   }
 
   /**
-   * Reads the list of a node that was a member before. A list that is missing or damaged is
-   * unknown, not empty: which certificates it named can only be learned from consensus.
+   * Reads the list of a node that was a member before. A missing or damaged list is unknown, not
+   * empty: only consensus knows which certificates it named.
    */
   RpcRevocations read(X509Certificate ca) {
     return switch (file.read()) {
@@ -48,7 +48,7 @@ final class RevocationFile {
     }
   }
 
-  /** Writes each list that the node learns, until cancelled. */
+  /** Writes each new list of the node, until cancelled. */
   void follow(RpcHost rpc, Context context) throws InterruptedException, FileException {
     context.healthy();
     try (Watcher<RpcRevocations> lists = rpc.revocations().watch()) {

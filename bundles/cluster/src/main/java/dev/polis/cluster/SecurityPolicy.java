@@ -8,12 +8,12 @@ import dev.polis.wire.common.ClusterConfiguration.TPMMode;
 import dev.polis.wire.common.NodeStorageSecurity;
 import dev.polis.wire.common.NodeTPMUsage;
 
-/** What a cluster's configuration means for one machine. */
+/** Applies a cluster's configuration to one machine. */
 final class SecurityPolicy {
 
   private SecurityPolicy() {}
 
-  /** The configuration of a cluster whose founder gave none: the strictest there is. */
+  /** The configuration of a cluster whose founder gave none: the strictest one. */
   static ClusterConfiguration defaults() {
     return ClusterConfiguration.newBuilder()
         .setClusterDomain("cluster.internal")
@@ -27,8 +27,8 @@ final class SecurityPolicy {
    * Chooses how a new volume is protected.
    *
    * @param policy what the cluster demands
-   * @param preferred what the machine would like, if the cluster leaves a choice
-   * @throws EnrolmentException if the policy is none, or excludes what was asked for
+   * @param preferred the preference of the machine, if the cluster leaves a choice
+   * @throws EnrolmentException if the policy is unset, or excludes the requested security
    */
   static StorageSecurity security(StorageSecurityPolicy policy, StorageSecurity preferred) {
     return switch (policy) {
@@ -47,7 +47,7 @@ final class SecurityPolicy {
   }
 
   /**
-   * Decides what the node does with its TPM.
+   * Decides how the node uses its TPM.
    *
    * @param mode what the cluster demands
    * @param present whether the machine has a TPM that this node can use
@@ -58,8 +58,8 @@ final class SecurityPolicy {
       case TPM_MODE_REQUIRED -> {
         if (!present) {
           throw new EnrolmentException(
-              "the cluster configuration demands a TPM (tpm_mode TPM_MODE_REQUIRED) and this node"
-                  + " has none it can use; set tpm_mode to TPM_MODE_BEST_EFFORT or"
+              "the cluster configuration demands a TPM (tpm_mode TPM_MODE_REQUIRED), but this"
+                  + " node has no usable one; set tpm_mode to TPM_MODE_BEST_EFFORT or"
                   + " TPM_MODE_DISABLED in the node parameters");
         }
         yield NodeTPMUsage.NODE_TPM_USAGE_PRESENT_AND_USED;
@@ -95,7 +95,7 @@ final class SecurityPolicy {
       case NODE_STORAGE_SECURITY_AUTHENTICATED_ENCRYPTED -> StorageSecurity.AUTHENTICATED_ENCRYPTED;
       case NODE_STORAGE_SECURITY_INVALID, UNRECOGNIZED ->
           throw new EnrolmentException(
-              "storage security %s in the enrolment journal is none that this version knows; run the"
+              "this version does not know the storage security %s in the enrolment journal; run the"
                       .formatted(security)
                   + " version that wrote it");
     };

@@ -29,7 +29,7 @@
  *
  * <p>The newest revocation list lies beside the credentials. A node that comes back reads it before
  * it opens its listeners; if it is missing or damaged, no certificate of the cluster is accepted
- * until consensus has given the list anew, and health says so.
+ * until consensus has given the list again, and health says so.
  *
  * <p>Not promised: to recover from a failed enrolment by itself. What fails here (a damaged file, a
  * foreign volume, parameters that contradict each other) needs a person; the node says what and

@@ -48,7 +48,7 @@ class ClusterHealthTest {
 
     HealthCondition told = ClusterHealth.credentials(files, own).orElseThrow();
     assertTrue(told.reason().contains(files.path().toString()), told.reason());
-    assertTrue(told.remedy().startsWith("bring that folder back"), told.remedy());
+    assertTrue(told.remedy().startsWith("restore that folder"), told.remedy());
     files.certificate().delete();
     assertTrue(ClusterHealth.credentials(files, own).isPresent());
   }

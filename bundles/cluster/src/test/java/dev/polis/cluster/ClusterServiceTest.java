@@ -214,7 +214,7 @@ class ClusterServiceTest {
   void enrolmentIsNotHandedOver() {
     ClusterService service = service(new RecordingOrgans(directory, ""), SOON);
     String refusal = assertThrows(HandOverException.class, service::give).getMessage();
-    assertTrue(refusal.contains("the enrolment of this node is not done"), refusal);
+    assertTrue(refusal.contains("this node has not finished its enrolment"), refusal);
   }
 
   private void run(ClusterService service) {
@@ -452,7 +452,7 @@ class ClusterServiceTest {
     Path file = recording.root().esp().sealedConfiguration().path();
     recording.sealedReading =
         corrupted
-            ? new Stored.Corrupted<>(file, "its checksum does not fit its content")
+            ? new Stored.Corrupted<>(file, "the checksum does not match the content")
             : new Stored.Unreadable<>(
                 file,
                 "bad sector",
@@ -634,10 +634,10 @@ class ClusterServiceTest {
     second.takeOver(first);
     awaitHome(start(second));
     assertTrue(
-        second.waits.contains("node parameters: not read, since this node is a member already"),
+        second.waits.contains("node parameters: not read, because this node is already a member"),
         second.waits.toString());
     try (LogReader reader = logs.read(LogQuery.of("root.cluster.manager").backlogAll())) {
-      String said = parameters + ") are not read: this node is a member already";
+      String said = parameters + "): it is already a member";
       assertEquals(
           1, reader.backlog().stream().filter(each -> each.toString().contains(said)).count());
     }
@@ -709,7 +709,7 @@ class ClusterServiceTest {
             });
     ClusterSnapshot remote = ClusterSnapshot.member(ClusterState.HOME, "test", membership);
     assertEquals(
-        "this node does not have direct access to etcd; ask the curator of another node",
+        "this node has no direct access to etcd; ask the curator of another node",
         assertThrows(
                 ConsensusUnavailableException.class,
                 () -> remote.consensusClient(ConsensusUser.KUBERNETES))

@@ -170,7 +170,7 @@ class NodeParametersLoaderTest {
   void givenATruncationOfJson_thenRefused() throws IOException {
     String whole = JsonFormat.printer().print(bootstrap(3));
     Files.writeString(espJson(), whole.substring(0, whole.length() / 2));
-    assertTrue(refusal().contains("no valid JSON"));
+    assertTrue(refusal().contains("not NodeParameters in JSON"));
   }
 
   @Test

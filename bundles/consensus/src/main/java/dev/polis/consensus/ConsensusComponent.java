@@ -35,7 +35,7 @@ public final class ConsensusComponent implements Consensus, MetricsExporter {
   private final HandOvers.Membership<ConsensusService> membership;
   private final ConsensusService service;
 
-  /** Called by Declarative Services. */
+  /** Declarative Services calls this. */
   @Activate
   public ConsensusComponent(
       ConsensusConfig config,

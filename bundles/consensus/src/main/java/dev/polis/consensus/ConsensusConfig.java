@@ -11,7 +11,7 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
 @interface ConsensusConfig {
 
   @AttributeDefinition(
-      description = "Path of etcd, or of the directory that holds it; empty: searched in PATH")
+      description = "Path of etcd, or of its directory; if empty, the node searches PATH")
   String etcd() default "";
 
   @AttributeDefinition(description = "Port for clients, on the node's address")
@@ -31,14 +31,15 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
               + " 50 heartbeats")
   int election_millis() default 1000;
 
-  // Less than the cluster waits for consensus, so that a start that fails says what etcd said.
+  // Less than the cluster organ waits for consensus, so that the error of a failed start quotes
+  // etcd.
   @AttributeDefinition(description = "Seconds that etcd may take to become ready")
   int ready_seconds() default 50;
 
   @AttributeDefinition(
       description =
-          "Bytes of the database at which writes are refused; 2 GiB is what a member of 4 GiB memory"
-              + " serves well, and 8 GiB the most that etcd supports")
+          "Size of the database in bytes at which etcd refuses writes; 2 GiB suits a machine"
+              + " with 4 GiB of memory, etcd supports at most 8 GiB")
   long quota_bytes() default 2L << 30;
 
   @AttributeDefinition(description = "periodic (keep a span of time) or revision (keep a number)")
@@ -46,8 +47,8 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
 
   @AttributeDefinition(
       description =
-          "History to keep: a span such as 1h for periodic, a number of revisions for revision. A"
-              + " watcher that was away for longer lists everything anew")
+          "History to keep: a span such as 1h for periodic, a number of revisions for revision."
+              + " A watcher that was away for longer must list everything again")
   String compaction_retention() default "1h";
 
   @AttributeDefinition(
@@ -59,6 +60,6 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
   int maintenance_seconds() default 60;
 
   @AttributeDefinition(
-      description = "Percent of the database file that is free before it is defragmented")
+      description = "Free part of the database file, in percent, at which the node defragments it")
   int defragment_percent() default 50;
 }

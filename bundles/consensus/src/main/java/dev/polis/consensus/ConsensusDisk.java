@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * Decides by the disk alone whether a member may be started. That prevents a second bootstrap: etcd
+ * Decides by the disk alone whether a member may start. That prevents a second bootstrap: etcd
  * itself would take an empty data directory for a new cluster at any time.
  */
 final class ConsensusDisk {
@@ -43,13 +43,13 @@ final class ConsensusDisk {
         switch (ConsensusRecord.read(files.member())) {
           case Stored.None<ConsensusRecord> none ->
               throw new ConsensusException(
-                  "%s has no consensus member: %s does not exist. Bootstrap a cluster on it, or restore data/etcd from a copy"
+                  "%s has no consensus member: %s does not exist; bootstrap a cluster on it, or restore data/etcd from a copy"
                       .formatted(node, none.path()));
           case Stored<ConsensusRecord> stored -> checked(stored.orThrow(), node);
         };
     if (record.stage() != Stage.MEMBER) {
       throw new ConsensusException(
-          "the bootstrap of consensus on %s was never finished, as %s says; let the bootstrap go on"
+          "the bootstrap of consensus on %s did not finish, as %s says; let the bootstrap continue"
               .formatted(node, files.member().path()));
     }
     return record;
@@ -59,8 +59,8 @@ final class ConsensusDisk {
   void checkData(ConsensusRecord record) throws FileException {
     if (record.stage() == Stage.MEMBER && !hasData()) {
       throw new ConsensusException(
-          ("the data of etcd member %s of cluster %s is gone: %s holds no write-ahead log. It is not initialised a"
-                  + " second time; restore it from a snapshot")
+          ("the data of etcd member %s of cluster %s is gone: %s holds no write-ahead log. The"
+                  + " node does not initialise a member twice; restore its data from a snapshot")
               .formatted(record.memberId(), record.clusterId(), files.etcd().data().path()));
     }
   }
@@ -73,7 +73,7 @@ final class ConsensusDisk {
       if (!directory.list().isEmpty()) {
         throw directory.occupied(
             "a new consensus member",
-            "%s, which says whose it is, does not exist; move %s away if it is not needed, or restore the file"
+            "%s, which names the owner of the data, does not exist; restore this file, or move %s away if you do not need it"
                 .formatted(files.member().path(), files.etcd().path()));
       }
     }
@@ -85,7 +85,7 @@ final class ConsensusDisk {
   private ConsensusRecord checked(ConsensusRecord record, NodeId node) throws FileException {
     if (!record.node().equals(node.text())) {
       throw new ConsensusException(
-          "%s belongs to node %s, but this node is %s; restore the disk of the right node"
+          "%s belongs to node %s, but this node is %s; restore the disk of this node"
               .formatted(files.etcd().path(), record.node(), node));
     }
     checkData(record);
@@ -93,11 +93,11 @@ final class ConsensusDisk {
   }
 
   /**
-   * Removes the data of a bootstrap that was cut short. etcd does not get past what the end of a
-   * machine or a full disk leaves of its first start: a database that is cut off, or a log without
-   * the entry that makes it a voter of its own cluster, in which no member is ever elected. Until
-   * the record is complete, nothing was confirmed to a caller, and a new start makes all of it
-   * again. Call this only while etcd does not run.
+   * Removes the data of an interrupted bootstrap. A loss of power or a full disk during etcd's
+   * first start can leave a truncated database, or a log without the entry that makes the member a
+   * voter of its own cluster; etcd never elects a leader then. Until the record is complete, the
+   * organ has confirmed nothing to a caller, and a new start makes all of it again. Call this only
+   * while etcd does not run.
    */
   void removeUnfinishedData(ConsensusRecord record) throws FileException {
     if (record.stage() != Stage.BOOTSTRAPPING || !files.etcd().data().exists()) {
@@ -109,7 +109,8 @@ final class ConsensusDisk {
     } catch (IOException undeletable) {
       throw new FileException(
           Problem.IO,
-          "cannot remove what a first start of etcd left in %s: %s".formatted(data, undeletable),
+          "cannot remove the files that a first start of etcd left in %s: %s"
+              .formatted(data, undeletable),
           "check the disk",
           undeletable);
     }

@@ -6,8 +6,8 @@ import dev.polis.files.Mode;
 import dev.polis.files.layout.Root;
 
 /**
- * Names the organ's own files in {@code data/etcd/pki/}. Only the node's user can read them, the
- * certificates too, so that it does not matter which file is secret.
+ * Names the organ's own files in {@code data/etcd/pki/}. Only the node's user can read them, secret
+ * or not.
  */
 final class ConsensusFiles extends DirectoryPlacement {
 
@@ -54,7 +54,7 @@ final class ConsensusFiles extends DirectoryPlacement {
     return root;
   }
 
-  /** Returns the note of etcd's version, with the digest of the program that it is of. */
+  /** Returns the file with etcd's version and the digest of that program. */
   FilePlacement version() {
     return version;
   }

@@ -21,8 +21,8 @@ final class ConsensusHealth {
       Map.of(
           EtcdAlarm.Kind.NOSPACE.name(),
           "etcd refuses writes: delete keys that are not needed (polisctl etcd status prints the options of etcdctl), or"
-              + " start the node with a larger --set dev.polis.consensus.quota.bytes=BYTES; the alarm then ends by itself"
-              + " at the next look, once a minute",
+              + " start the node with a larger --set dev.polis.consensus.quota.bytes=BYTES; the"
+              + " node then clears the alarm within a minute",
           EtcdAlarm.Kind.CORRUPT.name(),
           "the members' data differ, so etcd refuses writes: stop the node and restore data/etcd as a whole from a copy");
 
@@ -45,28 +45,28 @@ final class ConsensusHealth {
           Optional.of(
               HealthCondition.waiting(
                   "etcd-not-wanted",
-                  "etcd does not run: this node is not asked to be a member yet"));
+                  "etcd does not run: no organ of this node has asked for a member yet"));
       case ConsensusStatus.Starting(String waitingFor) ->
           Optional.of(HealthCondition.waiting("etcd-starting", "etcd waits for " + waitingFor));
       case ConsensusStatus.Failed(String reason) ->
           Optional.of(
               HealthCondition.down(
                   "etcd-failed",
-                  "etcd does not start: " + reason + "; it is started again by itself",
+                  "etcd does not start: " + reason + "; the node starts it again",
                   ""));
     };
   }
 
-  /** Looks whether etcd's data are where the next start of etcd looks for them. */
+  /** Checks that etcd's data are where the next start of etcd expects them. */
   static FolderCheck folders(ConsensusFiles files) {
     return new FolderCheck(
         "consensus",
         () -> List.of(files.etcd().data().path()),
-        "save what etcd has before anything ends it, with etcdctl snapshot save FILE (polisctl etcd status prints the"
-            + " options of etcdctl)");
+        "save the data of etcd before etcd ends: etcdctl snapshot save FILE (polisctl etcd"
+            + " status prints the options of etcdctl)");
   }
 
-  /** Looks at the certificates by which etcd and its clients know each other. */
+  /** Checks the certificates with which etcd and its clients authenticate each other. */
   static CertificateCheck certificates(ConsensusFiles files, InstantSource clock) {
     return check(
         clock,
@@ -74,13 +74,13 @@ final class ConsensusHealth {
         new CertificateCheck.Watched(
             "etcd's certificate",
             files.etcd().peerPki().certificate().path(),
-            "it is renewed by itself while etcd serves; polisctl debug logs --dn root.consensus"
-                + " says why it was not"));
+            "the node renews it while etcd serves; polisctl debug logs --dn root.consensus says"
+                + " why it did not"));
   }
 
   /**
-   * Requires a CA that is valid by the node's clock: with another one each connection to etcd
-   * fails, for a reason that names neither.
+   * Requires a CA that is valid by the node's clock: with another one each connection to etcd fails
+   * with a message that names neither the CA nor the clock.
    *
    * @throws ConsensusException if it is not valid yet, or has ended
    */
@@ -101,6 +101,6 @@ final class ConsensusHealth {
     return new CertificateCheck.Watched(
         "the CA of etcd",
         files.ca().path(),
-        "no command of this version replaces it: make a new cluster, and move there what runs here");
+        "no command of this version replaces it: make a new cluster, and move your programs and data there");
   }
 }

@@ -36,16 +36,16 @@ import java.util.function.Predicate;
 
 /**
  * Makes and renews the keys and certificates of the member: the etcd CA, etcd's own certificate,
- * and one for each user. Certificates of users are kept in memory and made anew by each instance;
- * only the root user's is on the disk, for {@code etcdctl}. Thread-safe.
+ * and one for each user. Each instance makes its own certificates for users and keeps them in
+ * memory; only the root user's is on the disk, for {@code etcdctl}. Thread-safe.
  */
 final class ConsensusPki {
 
   static final String CA_NAME = "Polis etcd CA";
 
   /**
-   * The name that each member's certificate has, and no user's: etcd takes peers by it. Those of
-   * all earlier versions have this one too.
+   * The name in each member's certificate and in no user's: etcd accepts peers by it. The
+   * certificates of all earlier versions have it too.
    */
   static final String MEMBER = "localhost";
 
@@ -55,7 +55,7 @@ final class ConsensusPki {
    */
   private static final Duration LIFETIME = Duration.ofDays(365);
 
-  // 64 bits tell apart all clusters that will ever share a network.
+  // 64 random bits distinguish all clusters that will ever share a network.
   private static final int TOKEN_BYTES = 8;
 
   private final ConsensusFiles files;
@@ -75,8 +75,9 @@ final class ConsensusPki {
   /**
    * Reads the CA, or creates it.
    *
-   * @param mayCreate whether nothing depends on a CA yet: no member data has been written under it
-   * @throws ConsensusException if it is missing, broken or incomplete and must not be made anew
+   * @param mayCreate whether no member has written data under a CA yet
+   * @throws ConsensusException if it is missing, broken or incomplete and this must not make a new
+   *     one
    */
   static ConsensusPki open(ConsensusFiles files, boolean mayCreate, InstantSource clock)
       throws FileException {
@@ -84,8 +85,8 @@ final class ConsensusPki {
     if (!whole && !mayCreate) {
       FilePlacement missing = files.ca().exists() ? files.caKey() : files.ca();
       throw new ConsensusException(
-          ("%s is missing, but etcd has data that was written under this CA; restore the file from a copy of"
-                  + " this disk. Nothing was changed")
+          ("%s is missing, but etcd has data written under this CA; restore the file from a copy"
+                  + " of this disk; the node changed nothing")
               .formatted(missing.path()));
     }
     return new ConsensusPki(files, whole ? read(files, clock) : create(files, clock), clock);
@@ -106,7 +107,7 @@ final class ConsensusPki {
           Pem.privateKey(text(files.caKey())), Pem.certificate(text(files.ca())), clock);
     } catch (PkiException broken) {
       throw new ConsensusException(
-          "the etcd CA in %s and %s cannot be used: %s. Restore both files from a copy of this disk; nothing was changed"
+          "the node cannot use the etcd CA in %s and %s: %s; restore both files from a copy of this disk; the node changed nothing"
               .formatted(files.ca().path(), files.caKey().path(), broken.getMessage()),
           broken);
     }
@@ -116,7 +117,7 @@ final class ConsensusPki {
     return authority;
   }
 
-  /** Returns a token that no other cluster has; it stays the same as long as the CA does. */
+  /** Returns a token that no other cluster has; it changes only with the CA. */
   String token() {
     return token(authority.certificate());
   }
@@ -141,10 +142,10 @@ final class ConsensusPki {
 
   /**
    * Writes etcd's own key and certificate, and the CA, unless those on the disk still fit. etcd
-   * reads its certificate at each handshake, so a renewal needs no restart. The key is not the
-   * node's, which an etcd that was broken into would have; an earlier version gave it that one.
+   * reads its certificate at each handshake, so a renewal needs no restart. etcd does not get the
+   * node's key, which an attacker inside etcd could read; an earlier version shared it.
    *
-   * @return whether something was written
+   * @return whether this wrote anything
    */
   boolean ensureMember(ConsensusIdentity identity, InetAddress address) throws FileException {
     EtcdFiles.PeerPki target = files.etcd().peerPki();
@@ -166,7 +167,7 @@ final class ConsensusPki {
     return written;
   }
 
-  /** Reads etcd's key; empty if it has none, or one that it must not have. */
+  /** Reads etcd's key; returns empty if etcd has none, or has the node's. */
   private Optional<PublicKey> memberKey(FilePlacement file, ConsensusIdentity identity)
       throws FileException {
     return switch (file.read()) {
@@ -175,7 +176,7 @@ final class ConsensusPki {
           yield Optional.of(Ed25519.publicKey(Pem.privateKey(string(pem))))
               .filter(key -> !key.equals(identity.publicKey()));
         } catch (PkiException useless) {
-          // As of a certificate: another one is as good.
+          // The key is replaceable, like a certificate.
           replacedOrNull = "%s held no key of etcd (%s)".formatted(file, useless.getMessage());
           yield Optional.empty();
         }
@@ -185,7 +186,7 @@ final class ConsensusPki {
     };
   }
 
-  /** Returns what was wrong with etcd's key on the disk, if it was replaced for that. */
+  /** Returns what was wrong with etcd's key on the disk, if this replaced it. */
   Optional<String> replaced() {
     return Optional.ofNullable(replacedOrNull);
   }
@@ -202,7 +203,7 @@ final class ConsensusPki {
       return;
     }
     EtcdTls root = user(ConsensusUser.ROOT);
-    // The certificate is written last: where it is good, its key is there.
+    // This writes the certificate last: where it is valid, its key is there.
     files.root().delete();
     files.rootKey().write(bytes(Pem.encode(root.key())));
     files.root().write(bytes(Pem.encode(root.chain().getFirst())));
@@ -221,9 +222,9 @@ final class ConsensusPki {
   }
 
   /**
-   * Forgets the certificates of users that are due for renewal; the next access gets a new one.
+   * Forgets the certificates of users that are due for renewal; the next access makes a new one.
    *
-   * @return whether there were any
+   * @return whether any was due
    */
   synchronized boolean renewUsers() {
     return users.values().removeIf(tls -> Renewal.of(tls.chain().getFirst()).due(clock.instant()));
@@ -259,7 +260,7 @@ final class ConsensusPki {
               && !renewal.invalid(clock.instant())
               && more.test(certificate);
         } catch (PkiException | GeneralSecurityException useless) {
-          // A certificate can always be issued again; nothing is lost with this one.
+          // The CA can always issue another certificate, so nothing is lost.
           yield false;
         }
       }

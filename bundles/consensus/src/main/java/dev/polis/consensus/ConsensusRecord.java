@@ -15,14 +15,14 @@ import java.nio.charset.StandardCharsets;
  * @param stage how far it came
  * @param memberId its id in hexadecimal; empty while BOOTSTRAPPING
  * @param clusterId its cluster's id in hexadecimal; empty while BOOTSTRAPPING
- * @param alone whether its cluster had no other member when this was last looked at; a record of an
- *     earlier version does not say so, and is taken for one of several
- * @param users the users and roles that etcd was last found to have; empty if that is not known
+ * @param alone whether its cluster had no other member at the last check; a record of an earlier
+ *     version lacks this and counts as one of several members
+ * @param users the users and roles that etcd had at the last check; empty if that is not known
  */
 record ConsensusRecord(
     String node, Stage stage, String memberId, String clusterId, boolean alone, String users) {
 
-  /** Takes a record of an earlier version, which does not name the users, for one without any. */
+  /** Reads a record of an earlier version, which does not name the users, as one without users. */
   ConsensusRecord {
     users = users == null ? "" : users;
   }
@@ -31,7 +31,7 @@ record ConsensusRecord(
   enum Stage {
     /** A new cluster is being made; an empty data directory is fine. */
     BOOTSTRAPPING,
-    /** The member is complete; an empty data directory is a loss. */
+    /** The member is complete; an empty data directory is a loss of data. */
     MEMBER
   }
 
@@ -72,14 +72,14 @@ record ConsensusRecord(
     try {
       ConsensusRecord record = GSON.fromJson(text, ConsensusRecord.class);
       if (record == null || record.node == null || record.stage == null) {
-        throw new IllegalArgumentException("it lacks its node or stage");
+        throw new IllegalArgumentException("the record lacks its node or stage");
       }
       if (record.memberId == null || record.clusterId == null) {
-        throw new IllegalArgumentException("it lacks its member or cluster id");
+        throw new IllegalArgumentException("the record lacks its member or cluster id");
       }
       return record;
     } catch (JsonParseException notOurs) {
-      throw new IllegalArgumentException("it is not JSON of a member record", notOurs);
+      throw new IllegalArgumentException("the file is not a member record in JSON", notOurs);
     }
   }
 }

@@ -18,9 +18,9 @@ import java.util.Optional;
 import java.util.concurrent.CancellationException;
 
 /**
- * Runs the member once: waits for an address, prepares the disk, starts etcd, sets it up, and stays
- * with it until it ends. Each run begins at the beginning and finds what earlier ones have done, so
- * it does not matter where one was cut off.
+ * Runs the member once: waits for an address, prepares the disk, starts etcd, sets it up, and
+ * watches it until it ends. Each run starts at the first step and finds what earlier runs have
+ * done, so a run may end at any point.
  */
 final class ConsensusRun implements Task {
 
@@ -112,8 +112,8 @@ final class ConsensusRun implements Task {
   }
 
   /**
-   * Completes the setup. An etcd that was ready and has ended since is started again, as one that
-   * serves is: only one that never becomes ready cannot be mended by a start.
+   * Completes the setup. If etcd was ready and has ended since, this requests a restart, as for an
+   * etcd that serves; a restart does not help an etcd that never becomes ready.
    */
   private static MemberAccess complete(MemberSetup setup, Child etcd)
       throws InterruptedException, IOException, RestartRequest {
@@ -138,7 +138,7 @@ final class ConsensusRun implements Task {
     }
   }
 
-  /** Waits until etcd ends, or must be started with another command line. */
+  /** Waits until etcd ends or needs another command line. */
   private void stay(Child etcd, InetAddress address, MemberMaintenance maintenance)
       throws Exception {
     try (Watcher<NetworkStatus> network = parts.network().watch()) {

@@ -49,16 +49,16 @@ import java.util.concurrent.locks.ReentrantLock;
 final class ConsensusService implements Consensus, MetricsExporter, OrganInstance {
 
   /**
-   * How long a second instance may take to adopt etcd. It takes about half a second; the first one
+   * The time a second instance has to adopt etcd. It needs about half a second; the first instance
    * still answers meanwhile.
    */
   private static final Duration ADOPTION = Duration.ofSeconds(10);
 
-  // Names of what one instance gives to the next.
+  // The names of the values that one instance gives to the next.
   private static final String IDENTITY = "identity";
   private static final String STATUS = "status";
 
-  /** Holds what the organ works with. */
+  /** Holds the services that the organ uses. */
   record Parts(
       Root root,
       Value<DataStatus> data,
@@ -69,7 +69,7 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
       LogTree logs,
       BootReport boot) {}
 
-  /** Holds a member that was asked for. */
+  /** Holds a member that a caller asked for. */
   private record Started(ConsensusIdentity identity, Subtree tree) {}
 
   private final MemberParts parts;
@@ -82,9 +82,9 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
   private final EarlyStart early;
   private final ReentrantLock lock = new ReentrantLock();
   private Started started; // null unless started
-  private ConsensusIdentity given; // of what another instance runs now; null if none does
+  private ConsensusIdentity given; // the member that another instance runs now; null if none does
 
-  /** Opens the organ's subtree; no member runs before it is asked for. */
+  /** Opens the organ's subtree; a member runs only after a caller asks for it. */
   ConsensusService(ConsensusSettings settings, Parts parts) {
     this.data = parts.data();
     this.subtree = parts.supervisor().organ("consensus");
@@ -110,7 +110,7 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
     subtree.run("folders", SelfCheck.task(health, ConsensusHealth.folders(this.parts.files())));
   }
 
-  /** Starts an instance, which continues from the one before it if there is one. */
+  /** Starts an instance, which takes over from the previous one if there is one. */
   static ConsensusService start(
       ConsensusSettings settings, Parts parts, HandOvers.Predecessor predecessor) {
     OrganState taken = predecessor.take();
@@ -119,7 +119,7 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
       if (predecessor.exists()) {
         service.goOn(taken);
       } else {
-        // Beside another instance, etcd is that one's to start.
+        // While another instance runs, only that instance may start etcd.
         service.subtree.run("early-start", service.early::run);
       }
       return service;
@@ -143,7 +143,7 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
     try {
       if (!state.awaitServing(ADOPTION)) {
         throw new HandOverException(
-            "the new instance of consensus could not adopt etcd within %d s: %s"
+            "the new instance of consensus did not adopt etcd within %d s: %s"
                 .formatted(ADOPTION.toSeconds(), state.status().peek().orElseThrow().text()));
       }
     } catch (InterruptedException hurried) {
@@ -153,8 +153,8 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
   }
 
   /**
-   * Ends the supervision and the maintenance of etcd, which another instance adopts. What is
-   * published stays, and access that was handed out stays valid.
+   * Ends the supervision and the maintenance of etcd, which another instance adopts. The published
+   * status stays, and access handed out stays valid.
    */
   @Override
   public OrganState give() throws InterruptedException {
@@ -166,7 +166,7 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
       ConsensusStatus status = state.status().peek().orElseThrow();
       if (!(status instanceof ConsensusStatus.Running)) {
         throw new HandOverException(
-            "etcd does not serve, so it is not handed over: %s; wait until it does, or stop this instance first"
+            "cannot hand over etcd, because it does not serve: %s; wait until it serves, or stop this instance first"
                 .formatted(status.text()));
       }
       given = started.identity();
@@ -194,7 +194,7 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
     }
   }
 
-  /** Ends what a start that failed has begun, and leaves etcd alone. */
+  /** Closes what a failed start has opened, and does not touch etcd. */
   private void letGo() {
     lock.lock();
     try {
@@ -233,7 +233,7 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
       }
       if (given != null) {
         throw new ConsensusException(
-            "another instance of consensus runs etcd now; it must be asked to start it");
+            "another instance of consensus runs etcd now; ask that instance to start it");
       }
       requireDisk();
       try {
@@ -257,7 +257,7 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
     }
     if (!started.identity().node().equals(identity.node())) {
       throw new ConsensusException(
-          "consensus runs for %s, so it is not started for %s; stop it first"
+          "consensus already runs for %s and cannot start for %s; stop it first"
               .formatted(started.identity().node(), identity.node()));
     }
     return true;
@@ -289,7 +289,7 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
     try {
       early.end();
       handOverLeadership();
-      // First the run, which would take the end of its process for a failure.
+      // The run ends first: it would take the end of its process for a failure.
       endRun(reason);
       Optional<ManagedProcess> process = parts.processes().find(EtcdProcess.NAME);
       parts.processes().stop(EtcdProcess.NAME);
@@ -304,7 +304,7 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
     try (LogTail tail = parts.processes().tail(process, parts.logName(), new EtcdConverter())) {
       tail.finish();
     } catch (IOException unreadable) {
-      log.warning("the end of etcd's log is missing: %s", unreadable.getMessage());
+      log.warning("cannot read the end of etcd's log: %s", unreadable.getMessage());
     }
   }
 
@@ -327,7 +327,7 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
         log.info("handed the leadership of etcd to %s", heir.get().name());
       }
     } catch (EtcdException refused) {
-      log.warning("leaving without handing over etcd's leadership: %s", refused.getMessage());
+      log.warning("etcd stops without handing over its leadership: %s", refused.getMessage());
     }
   }
 
@@ -354,7 +354,7 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
       return overview(access, client.admin());
     } catch (EtcdException unanswered) {
       throw new ConsensusException(
-          "etcd does not answer questions about itself: " + unanswered.getMessage(), unanswered);
+          "etcd does not report its status: " + unanswered.getMessage(), unanswered);
     }
   }
 
@@ -375,7 +375,7 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
   private String noEtcd() {
     return switch (state.status().peek().orElseThrow()) {
       case ConsensusStatus.Stopped _ ->
-          "this node runs no member of consensus; ask a node that does";
+          "this node runs no member of consensus; ask a node that runs one";
       case ConsensusStatus other -> other.text();
     };
   }
@@ -414,8 +414,8 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
   }
 
   /**
-   * Ends all runnables of this organ. etcd runs on, unless the reason ends work; it is left alone
-   * if another instance has it.
+   * Ends all runnables of this organ. etcd keeps running unless the reason ends work; this does not
+   * touch an etcd that another instance has adopted.
    */
   void close(StopReason reason) {
     health.close();

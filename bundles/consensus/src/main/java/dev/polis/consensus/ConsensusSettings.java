@@ -11,15 +11,15 @@ import java.util.regex.Pattern;
  * @param etcd path of etcd, or of the directory that holds it; blank to search PATH
  * @param clientPort where clients connect
  * @param peerPort where other members connect
- * @param heartbeatMillis between two heartbeats of the leader, where there are several members
+ * @param heartbeatMillis between two heartbeats of the leader, in a cluster of several members
  * @param electionMillis without a heartbeat before an election
  * @param ready how long etcd may take to become ready
- * @param quotaBytes size of the database at which writes are refused
+ * @param quotaBytes size of the database at which etcd refuses writes
  * @param compactionMode {@code periodic} or {@code revision}
  * @param compactionRetention history to keep, in the form of the mode
  * @param snapshotCount transactions between two raft snapshots
  * @param maintenance time between two checks of the database
- * @param defragmentPercent free part of the database file at which it is defragmented
+ * @param defragmentPercent free part of the database file at which the node defragments it
  */
 record ConsensusSettings(
     String etcd,
@@ -42,10 +42,12 @@ record ConsensusSettings(
   // etcd refuses more than 50 s, and less than five heartbeats an election.
   private static final int MAX_ELECTION_MILLIS = 50_000;
   private static final int HEARTBEATS_PER_ELECTION = 5;
-  // The file of an empty store has 20 KiB; below a few MiB etcd is full before it has started well.
+  // The file of an empty store has 20 KiB; with a quota below a few MiB etcd is full soon after its
+  // start.
   private static final long MIN_QUOTA = 16L << 20;
   private static final long MAX_QUOTA = 8L << 30;
-  // A snapshot holds the whole database: more often is all that etcd does, less often fills memory.
+  // A snapshot holds the whole database: with a lower count etcd does little else, a higher one
+  // fills the memory.
   private static final int MIN_SNAPSHOT_COUNT = 100;
   private static final int MAX_SNAPSHOT_COUNT = 10_000_000;
   private static final int MAX_PERCENT = 99;
@@ -78,7 +80,7 @@ record ConsensusSettings(
   /**
    * Checks a configuration.
    *
-   * @throws dev.polis.config.SettingException if a value cannot be used
+   * @throws dev.polis.config.SettingException if a value is not usable
    */
   static ConsensusSettings of(ConsensusConfig config) {
     return new ConsensusSettings(

@@ -8,7 +8,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/** Names the users of etcd; each has a role of the same name, which says what keys it may use. */
+/** Names the users of etcd; each has a role of the same name, which lists the keys it may use. */
 enum ConsensusUser {
   /** This organ and the operator; may do everything. */
   ROOT("root", false),
@@ -22,7 +22,10 @@ enum ConsensusUser {
   /** The prefix of all objects; the API server's default, so that its tools find them. */
   private static final String OBJECTS = "/registry/";
 
-  /** Where the API server notes up to which revision it has had the history removed. */
+  /**
+   * The key where the API server notes the revision up to which etcd has compacted the history for
+   * it.
+   */
   private static final String COMPACTED = "compact_rev_key";
 
   private final String userName;
@@ -54,7 +57,7 @@ enum ConsensusUser {
   /** Returns what etcd lets it use. */
   List<EtcdPermission> permissions() {
     return switch (this) {
-      // etcd's role root may do everything, and can be given nothing.
+      // etcd's role root may do everything, and etcd accepts no grant for it.
       case ROOT -> List.of();
       case CURATOR, KUBERNETES -> ofNamespace();
       case KUBE_APISERVER ->
@@ -64,8 +67,8 @@ enum ConsensusUser {
 
   /**
    * Returns the permissions for its namespace, and for the namespaces within, whose names continue
-   * with a colon. These are two ranges: one over both would include users whose names only begin
-   * like this one's.
+   * with a colon. These are two ranges: one range over both would include users whose names only
+   * start with this one.
    */
   private List<EtcdPermission> ofNamespace() {
     String within = namespace().prefix().replaceFirst("/$", ":");
@@ -76,7 +79,7 @@ enum ConsensusUser {
     return new EtcdPermission(EtcdPermission.Access.READ_WRITE, range);
   }
 
-  /** Returns all users with what etcd lets them use, as a text that changes when either does. */
+  /** Returns all users and their permissions, as a text that changes with them. */
   static String all() {
     return Arrays.stream(values())
         .map(user -> user.userName + " " + user.permissions())

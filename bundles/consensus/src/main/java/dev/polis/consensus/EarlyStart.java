@@ -25,12 +25,12 @@ import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * Starts the etcd of a complete member as soon as the data volume is open and the node has an
- * address. No client uses it before the member is asked for: the run of the member makes all of its
- * checks and adopts what runs already. So etcd opens its database and elects itself while the other
- * organs start.
+ * address. No client uses it before an organ asks for the member: the run of the member makes all
+ * of its checks and adopts the running etcd. So etcd opens its database and elects itself while the
+ * other organs start.
  *
- * <p>It leaves all that is not certainly right to the run, which repairs it or fails with the
- * reason.
+ * <p>This class starts etcd only if everything it needs is in order; otherwise the run repairs it
+ * or fails with the reason.
  */
 final class EarlyStart {
 
@@ -44,7 +44,8 @@ final class EarlyStart {
 
   /**
    * @param data tells when the volume is open
-   * @param nodeKey the file of the node's private key, which says whose the member must be
+   * @param nodeKey the file of the node's private key, which identifies the node that must own the
+   *     member
    */
   EarlyStart(MemberParts parts, Value<DataStatus> data, FilePlacement nodeKey) {
     this.parts = parts;
@@ -52,7 +53,7 @@ final class EarlyStart {
     this.nodeKey = nodeKey;
   }
 
-  /** Waits for the volume and an address, starts etcd, and is done. */
+  /** Waits for the volume and an address, then starts etcd. */
   void run(Context context) throws InterruptedException {
     context.healthy();
     try (Watcher<DataStatus> volume = data.watch();
@@ -73,7 +74,8 @@ final class EarlyStart {
 
   /**
    * Returns the CA as it was read here, with certificates for the users that a start needs, so that
-   * these are made beside the other organs. It is given once: another run reads the disk again.
+   * making them does not delay the run. Only the first caller gets it: a later run reads the disk
+   * again.
    */
   Optional<ConsensusPki> takePki() throws InterruptedException {
     lock.lockInterruptibly();

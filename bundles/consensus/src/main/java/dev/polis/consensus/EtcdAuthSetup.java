@@ -6,9 +6,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Makes the users and roles of etcd and turns authentication on. Each step checks first whether it
- * is done, so an interrupted setup is continued. A finished setup only repeats the last call, which
- * changes nothing then.
+ * Makes the users and roles of etcd and turns authentication on. Each step first checks whether it
+ * is done, so a second call completes an interrupted setup. After a complete setup this repeats
+ * only the last call, which changes nothing then.
  */
 final class EtcdAuthSetup {
 
@@ -21,7 +21,7 @@ final class EtcdAuthSetup {
   /**
    * Makes what is missing.
    *
-   * @return what it was; empty if nothing was missing
+   * @return what was missing
    */
   List<String> ensure() throws InterruptedException {
     List<String> roles = admin.roles();

@@ -14,8 +14,8 @@ import java.util.Arrays;
 
 /**
  * Stores the etcd CA in etcd, where every member finds it and can issue certificates with it. The
- * CA is made before etcd runs, so it is written where the PKI store expects an authority of its
- * name; from then on it is one of that store, with a revocation list.
+ * CA exists before etcd runs, so this writes it where the PKI store expects an authority of its
+ * name; from then on it belongs to that store and has a revocation list.
  */
 final class EtcdAuthority {
 
@@ -38,7 +38,7 @@ final class EtcdAuthority {
     this.client = root.sub(NAMESPACE);
   }
 
-  /** Returns whether etcd holds the very certificate of this CA. */
+  /** Returns whether etcd holds the same certificate of this CA. */
   boolean holds(CertificateAuthority authority) throws InterruptedException {
     return client
         .kv()
@@ -50,8 +50,8 @@ final class EtcdAuthority {
   /**
    * Stores the CA if there is none yet.
    *
-   * @throws ConsensusException if etcd holds another one: then its data and our files do not belong
-   *     together
+   * @throws ConsensusException if etcd holds another one: then its data and this node's files do
+   *     not belong together
    */
   void ensure(CertificateAuthority authority) throws InterruptedException {
     store(authority);
@@ -59,11 +59,11 @@ final class EtcdAuthority {
         new PkiStore(PkiBackend.etcd(client, client.kv(), PREFIX))
             .ensureAuthority(NAME, CertificateTemplate.authority(ConsensusPki.CA_NAME))
             .certificate();
-    // The store issues the certificate anew near its end, for the same key.
+    // The store renews the certificate near its end, for the same key.
     if (!stored.getPublicKey().equals(authority.certificate().getPublicKey())) {
       throw new ConsensusException(
-          ("etcd holds another CA under %s%s than this node's disk; the disk was restored from another"
-                  + " cluster, or etcd was. Restore both from the same copy")
+          ("etcd holds another CA under %s%s than this node's disk: the disk or etcd was"
+                  + " restored from another cluster; restore both from the same copy")
               .formatted(client.namespace(), CERTIFICATE));
     }
   }

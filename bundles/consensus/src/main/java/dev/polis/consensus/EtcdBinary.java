@@ -21,7 +21,7 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 
 /**
- * Names an etcd that was found and is of an accepted version.
+ * Names an etcd of an accepted version.
  *
  * @param path the executable, absolute, links resolved
  * @param version what it says it is
@@ -31,7 +31,7 @@ record EtcdBinary(Path path, EtcdVersion version) {
   private static final String NAME = "etcd";
   private static final String REMEDY =
       "; set etcd of dev.polis.consensus to etcd " + EtcdVersion.OLDEST + " or newer";
-  // It answers in 20 ms; a cold disk under load is given five hundred times that.
+  // etcd answers in 20 ms; a cold disk under load gets five hundred times that.
   private static final Duration PATIENCE = Duration.ofSeconds(10);
   private static final int SHOWN_CHARACTERS = 200;
   // The notes of an executable lie in its first page or two.
@@ -41,7 +41,7 @@ record EtcdBinary(Path path, EtcdVersion version) {
    * Finds etcd.
    *
    * @param configured path of etcd, or of the directory that holds it; empty to search PATH
-   * @throws ConsensusException if there is none that can be used
+   * @throws ConsensusException if none is usable
    */
   static EtcdBinary find(String configured) throws InterruptedException {
     return ask(located(configured));
@@ -53,10 +53,10 @@ record EtcdBinary(Path path, EtcdVersion version) {
   }
 
   /**
-   * Finds etcd, and asks each program for its version only once: the answer is kept in a file,
-   * beside the program's digest, which saves each later start a process.
+   * Finds etcd, and asks each program for its version only once: a file keeps the answer with the
+   * program's digest, which saves each later start a process.
    *
-   * @param notes the file; one that cannot be understood is written anew
+   * @param notes the file; this replaces a file that it cannot parse
    * @throws FileException if it cannot be written
    */
   static EtcdBinary find(String configured, FilePlacement notes)
@@ -83,9 +83,9 @@ record EtcdBinary(Path path, EtcdVersion version) {
 
   /**
    * Returns the SHA-256, in hexadecimal, of the length and the beginning of the program: another
-   * build under the same path is another program. The beginning holds the build id, which the
-   * linker of Go computes from the whole; to read on would take longer than anything else on the
-   * way to HOME.
+   * build under the same path is another program. The beginning holds the build id, which Go's
+   * linker computes from the whole program; reading the rest would take longer than any other step
+   * to HOME.
    */
   String digest() {
     return digest(path);
@@ -112,11 +112,11 @@ record EtcdBinary(Path path, EtcdVersion version) {
             .orElseThrow(
                 () ->
                     new ConsensusException(
-                        "%s is not etcd: asked for its --version it printed \"%s\"%s"
+                        "%s is not etcd: with --version it printed \"%s\"%s"
                             .formatted(path, shown(answer), REMEDY)));
     if (EtcdVersion.isPreRelease(answer)) {
       throw new ConsensusException(
-          "%s is a pre-release of etcd %s: what is mended in it is not known%s"
+          "%s is a pre-release of etcd %s, and Polis does not know its defects%s"
               .formatted(path, version, REMEDY));
     }
     return accepted(path, version);

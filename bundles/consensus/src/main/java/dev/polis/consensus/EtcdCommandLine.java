@@ -6,8 +6,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Makes etcd's command line. The same member at the same address always gets the same one: a
- * running etcd is adopted only if it matches.
+ * Makes etcd's command line. The same member at the same address always gets the same one: the node
+ * adopts a running etcd only if its command line matches.
  *
  * @param binary which etcd
  * @param name the member's name, the node id
@@ -27,13 +27,13 @@ record EtcdCommandLine(
     boolean alone) {
 
   /**
-   * The heartbeat of a member that is alone. No other member hears it, so it only is the unit in
-   * which etcd waits before it elects itself at each start: one to five of them, where it would be
-   * one to ten of 100 ms. etcd at rest takes 0.6 % of a core with it, and 0.25 % with 100 ms.
+   * The heartbeat of a member that is alone. No other member hears it; it is only the unit of the
+   * wait before etcd elects itself at each start: one to five heartbeats, instead of one to ten of
+   * 100 ms. An idle etcd takes 0.6 % of a core with it, and 0.25 % with 100 ms.
    */
   private static final int ALONE_HEARTBEAT_MILLIS = 20;
 
-  /** The shortest that etcd takes: five heartbeats. */
+  /** The shortest election timeout that etcd accepts: five heartbeats. */
   private static final int ALONE_ELECTION_MILLIS = 5 * ALONE_HEARTBEAT_MILLIS;
 
   /** Returns the URL that clients connect to. */
@@ -73,14 +73,14 @@ record EtcdCommandLine(
         "--advertise-client-urls=" + clientUrl(),
         "--listen-peer-urls=" + peerUrl(),
         "--initial-advertise-peer-urls=" + peerUrl(),
-        // With HTTP at a socket of its own, gRPC's own server serves the client port. On a shared
+        // With HTTP at a separate socket, gRPC's own server serves the client port. On a shared
         // port watches starve while a client reads much (etcd issue 15402).
         (binary.version().atLeast(EtcdVersion.SEPARATE)
                 ? "--listen-client-http-urls="
                 : "--listen-metrics-urls=")
             + "unix://"
             + EtcdHttp.SOCKET,
-        // No client speaks JSON to it.
+        // No client uses its JSON gateway.
         "--enable-grpc-gateway=false");
   }
 
@@ -95,7 +95,7 @@ record EtcdCommandLine(
       flags.add("--" + side + "key-file=" + key);
       flags.add("--" + side + "client-cert-auth=true");
     }
-    // Users have certificates of the same CA, and only members have one with this name.
+    // Users have certificates of the same CA; only the certificates of members have this name.
     flags.add("--peer-cert-allowed-hostname=" + ConsensusPki.MEMBER);
     if (binary.version().atLeast(EtcdVersion.SEPARATE)) {
       flags.add("--tls-min-version=TLS1.3");
@@ -116,7 +116,7 @@ record EtcdCommandLine(
                 "--logger=zap",
                 "--log-level=info",
                 "--log-outputs=stderr"));
-    // Makes a member compare its data with the others before it serves: one that differs must not
+    // The member compares its data with the others before it serves: a member that differs must not
     // vote.
     flags.add(
         binary.version().atLeast(EtcdVersion.FEATURE_GATES)

@@ -4,40 +4,39 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Lists defects of etcd against which nothing can be done from outside, each with the releases that
- * mended it. The numbers are those of etcd's own tracker, the releases those of its change logs.
+ * Lists defects of etcd that Polis cannot work around, each with the releases that fixed it. The
+ * numbers are those of etcd's own tracker, the releases those of its change logs.
  *
- * <p>Defects of clusters of several members alone are not listed: this runtime has one.
+ * <p>It omits defects that only a cluster of several members has: this version runs one member.
  */
 enum EtcdDefect {
-  /** It answered before its log was on disk, as only a single member does. */
+  /** A single member answered before its log was on the disk. */
   LOSES_WRITES(
       14370,
       "a single member that crashes can lose acknowledged writes",
       of(3, 4, 21),
       of(3, 5, 5)),
 
-  /** An answer to a request for progress overtook the changes that it tells of. */
+  /** An answer to a request for progress overtook the changes that it covers. */
   MISORDERS_PROGRESS(
       15220,
-      "progress of a watch can be told before the changes it covers",
+      "a watch can report progress before it reports the changes up to there",
       of(3, 4, 25),
       of(3, 5, 8)),
 
-  /** What a slow watch had yet to see was dropped when it was compacted. */
+  /** A compaction removed changes that a slow watch had yet to report. */
   DROPS_COMPACTED_CHANGES(
-      17529, "a slow watch can miss changes that are compacted", of(3, 4, 31), of(3, 5, 13)),
+      17529, "a slow watch can miss compacted changes", of(3, 4, 31), of(3, 5, 13)),
 
-  /** The mending of the second one had made requests for progress wait for a change. */
+  /** The fix of 15220 made requests for progress wait for a change. */
   WITHHOLDS_PROGRESS(
       17507,
-      "progress of a new watch can be withheld until something changes",
+      "a new watch can withhold its progress until a key changes",
       of(3, 4, 31),
       of(3, 5, 13)),
 
-  /** The mark of a deletion was removed if it was at the very revision of the compaction. */
-  DROPS_DELETIONS(
-      18089, "a watch can miss a deletion that is compacted", of(3, 4, 34), of(3, 5, 16));
+  /** A compaction removed the mark of a deletion at exactly its own revision. */
+  DROPS_DELETIONS(18089, "a watch can miss a compacted deletion", of(3, 4, 34), of(3, 5, 16));
 
   private final int issue;
   private final String words;
@@ -66,7 +65,7 @@ enum EtcdDefect {
     return begun && !mended;
   }
 
-  /** What it does, with the thread in which etcd's maintainers describe it. */
+  /** Returns the effect, with the issue in which etcd's maintainers describe it. */
   @Override
   public String toString() {
     return words + " (etcd-io/etcd#" + issue + ")";

@@ -16,23 +16,23 @@ import java.util.Set;
 import java.util.function.LongSupplier;
 import java.util.regex.Pattern;
 
-/** Says why etcd ended, in its own words; adds a remedy if the disk or its files are the cause. */
+/** Quotes why etcd ended; adds a remedy if the disk or its files are the cause. */
 final class EtcdExitDiagnosis {
 
-  /** A file of etcd's log has 64 MB; etcd copies a torn one before it repairs it. */
+  /** A file of etcd's log has 64 MB; etcd copies a torn file before it repairs it. */
   private static final long ROOM_FOR_REPAIR = 64_000_000;
 
-  /** Fields that say where a line was written, and not why. */
+  /** Fields that say which code wrote a line. */
   private static final Set<String> ASIDE = Set.of("level", "ts", "caller", "msg", "stacktrace");
 
-  /** Of a record of its log or a page of its database that is not what was written. */
+  /** Errors about a damaged record of its log or page of its database. */
   private static final Pattern DAMAGED =
       Pattern.compile(
           "crc mismatch|failed to open database.*(invalid database|checksum error|version mismatch|file size too small)"
               + "|[Pp]age expected to be|page \\d+: (invalid type|already freed)");
 
   private static final String RESTORE =
-      "stop the node and restore %s as a whole from a copy of this disk, since no other member has its content; without a copy begin a new cluster in another state directory; dmesg says whether the disk fails";
+      "stop the node and restore %s as a whole from a copy of this disk, since no other member has its content; without a copy, make a new cluster in another state directory; dmesg says whether the disk fails";
 
   private EtcdExitDiagnosis() {}
 
@@ -61,27 +61,28 @@ final class EtcdExitDiagnosis {
     try {
       return Files.getFileStore(data).getUsableSpace();
     } catch (IOException unknown) {
-      // A remedy that may be wrong is worse than none.
+      // A wrong remedy is worse than none.
       return Long.MAX_VALUE;
     }
   }
 
   private static String remedy(String line, Path data, LongSupplier room) {
-    // Of the repair that a full disk prevents, etcd tells why it was needed and not why it failed.
+    // When a full disk prevents a repair, etcd says why the repair was needed and not why it
+    // failed.
     boolean noRepair = line.contains("failed to repair WAL") && room.getAsLong() < ROOM_FOR_REPAIR;
     // Go's texts of the system's errors, which are the same in every locale.
     if (noRepair
         || line.contains("no space left on device")
         || line.contains("disk quota exceeded")) {
-      return "; the file system of %s is full: free some space (etcd sets aside 128 MiB for its log before it serves); a node that runs then goes on by itself"
+      return "; the file system of %s is full: free some space (etcd reserves 128 MiB for its log before it serves); a running node then continues by itself"
           .formatted(data);
     }
     if (line.contains("read-only file system")) {
-      return "; the file system of %s is mounted read-only: mount it writable; a node that runs then goes on by itself"
+      return "; the file system of %s is mounted read-only: mount it writable; a running node then continues by itself"
           .formatted(data);
     }
     if (DAMAGED.matcher(line).find()) {
-      return "; a file of etcd is damaged where etcd cannot mend it, and nothing was changed: "
+      return "; a file of etcd is damaged and etcd cannot repair it; nothing was changed: "
           + restore(data);
     }
     return "";
@@ -92,9 +93,9 @@ final class EtcdExitDiagnosis {
   }
 
   /**
-   * Returns that etcd has cut its log off, with a remedy; empty if it never has. Behind the last
-   * record that was written that does no harm. But etcd takes damage before that for the end too,
-   * and waits for ever for records that its database is ahead of.
+   * Returns a text with a remedy if etcd has ever cut off its log. A cut after the last complete
+   * record does no harm. But etcd also cuts at earlier damage, and then waits for ever for records
+   * that its database already contains.
    */
   static String cutOff(Path data) {
     try (DirectoryStream<Path> whole =
@@ -103,10 +104,10 @@ final class EtcdExitDiagnosis {
       whole.forEach(files::add);
       return files.isEmpty()
           ? ""
-          : "; etcd has cut its log off at a record that is damaged, and has kept all of it in %s: if it does not become ready the next time either, %s"
+          : "; etcd has cut off its log at a damaged record, and has kept the whole log in %s: if the next start fails too, %s"
               .formatted(Collections.max(files), restore(data));
     } catch (IOException unknown) {
-      // A remedy that may be wrong is worse than none.
+      // A wrong remedy is worse than none.
       return "";
     }
   }

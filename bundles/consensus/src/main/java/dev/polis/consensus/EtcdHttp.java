@@ -22,10 +22,13 @@ final class EtcdHttp {
   /** The socket's name in etcd's working directory. */
   static final String SOCKET = "metrics.sock";
 
-  /** etcd reads through the quorum before it calls itself healthy, and gives up after 5 s. */
+  /** etcd makes a quorum read before it reports that it is healthy, and gives up after 5 s. */
   private static final Duration HEALTH_PATIENCE = Duration.ofSeconds(6);
 
-  /** It answers in milliseconds; several answers in a row are missed before anything is said. */
+  /**
+   * etcd answers in milliseconds; the node reports its silence only after several missed answers in
+   * a row.
+   */
   private static final Duration ANSWER_PATIENCE = Duration.ofSeconds(1);
 
   /** Half of Prometheus' own default of 10 s, so that its reader learns the reason. */
@@ -36,7 +39,7 @@ final class EtcdHttp {
 
   private static final Gson GSON = new Gson();
 
-  /** etcd's answer; null without the field, which is a text. */
+  /** etcd's answer; null without the field, which is a string. */
   private record Health(String health) {}
 
   private EtcdHttp() {}
@@ -56,7 +59,7 @@ final class EtcdHttp {
     }
   }
 
-  /** Returns whether etcd answers, from its memory and whatever it says. */
+  /** Returns whether etcd answers at all; it answers this request from its memory. */
   static boolean answers(ManagedProcess etcd) {
     return LocalHttp.status(socket(etcd), "/health?serializable=true", ANSWER_PATIENCE).isPresent();
   }

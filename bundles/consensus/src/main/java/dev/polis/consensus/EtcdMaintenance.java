@@ -15,20 +15,20 @@ import java.util.OptionalLong;
  * Maintains the member's database: alarms, history, size. The caller chooses when to {@link
  * #check}. Belongs to one thread.
  *
- * <p>Defragmenting stops the member while it lasts. So it is done only while little is written, and
- * not by a leader that has other members beside it. A full database is compacted and defragmented
- * at once, and the alarm is cleared.
+ * <p>A member does not serve while it defragments. So this class defragments only while clients
+ * write little, and never on a leader that has other members. It compacts and defragments a full
+ * database at once, and clears the alarm.
  */
 final class EtcdMaintenance {
 
   /** Says what a check found. */
   record Findings(List<String> alarms, EtcdStatus status) {}
 
-  // A smaller file is not worth a pause, however empty it is.
+  // A smaller file is not worth a pause, even if it is nearly empty.
   private static final long WORTHWHILE_BYTES = 8L << 20;
-  // Leases of a cluster's heartbeats alone stay far below; a deployment of anything is far above.
+  // The leases of heartbeats alone stay far below; any deployment is far above.
   private static final double QUIET_WRITES_PER_SECOND = 5;
-  // Below this part of the quota the alarm does not come back at once.
+  // Below this part of the quota the alarm does not return at once.
   private static final double ROOM = 0.8;
   private static final int PERCENT = 100;
 
@@ -46,7 +46,7 @@ final class EtcdMaintenance {
   }
 
   /**
-   * Checks the database once and does what is due.
+   * Checks the database once and does the maintenance that is due.
    *
    * @param sinceLast time since the check before
    * @throws EtcdException if etcd does not answer; the next check may succeed
@@ -76,7 +76,7 @@ final class EtcdMaintenance {
 
   private void makeRoom(EtcdStatus status) throws InterruptedException {
     log.error(
-        "the database has %d of %d bytes: writes are refused. Compacting and defragmenting",
+        "the database has %d of %d bytes, and etcd refuses writes; the node compacts and defragments it",
         status.databaseBytes(), settings.quotaBytes());
     compact(status.revision());
     defragment(status);
@@ -86,7 +86,7 @@ final class EtcdMaintenance {
       log.info("the database has room again: %d bytes", after.databaseBytes());
     } else {
       log.error(
-          "the database still has %d of %d bytes: delete keys, or raise quota.bytes of"
+          "the database still has %d of %d bytes; delete keys, or raise quota.bytes of"
               + " dev.polis.consensus",
           after.databaseBytes(), settings.quotaBytes());
     }
@@ -96,7 +96,7 @@ final class EtcdMaintenance {
     try {
       admin.compact(revision);
     } catch (EtcdCompactedException already) {
-      log.info("history up to revision %d is compacted already", revision);
+      log.info("etcd has already compacted the history up to revision %d", revision);
     }
   }
 

@@ -10,7 +10,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/** Finds out whose etcd is where the node is root, and gives it its files and directories. */
+/**
+ * Chooses the account of etcd on a node that runs as root, and gives it its files and directories.
+ */
 final class EtcdOwner {
 
   private static final String AS_ROOT = "etcd-runs-as-root";
@@ -18,7 +20,7 @@ final class EtcdOwner {
 
   private EtcdOwner() {}
 
-  /** Makes the directories of etcd and gives it all it needs; repeated, it changes nothing. */
+  /** Makes the directories of etcd and gives etcd all it needs; a second call changes nothing. */
   static ChildOwner prepare(MemberParts parts, EtcdBinary binary)
       throws FileException, InterruptedException {
     EtcdFiles files = parts.files().etcd();
@@ -40,7 +42,10 @@ final class EtcdOwner {
     return owner;
   }
 
-  /** Says which files belonged to another account: a start that gives them back works as ever. */
+  /**
+   * Reports the files that belonged to another account; etcd works as before once it owns them
+   * again.
+   */
   private static void tellForeign(MemberParts parts, ChildOwner owner) throws FileException {
     if (owner.files() < 0) {
       return; // a node that is not root gives nothing
@@ -62,7 +67,7 @@ final class EtcdOwner {
           .set(
               HealthCondition.up(
                   GIVEN_BACK,
-                  "this belonged to another account than etcd's (number %d) and was given to it at this start: %s"
+                  "these files belonged to another account; this start gave them to etcd's account (number %d): %s"
                       .formatted(
                           owner.files(),
                           foreign.stream().map(Path::toString).collect(Collectors.joining(", ")))));

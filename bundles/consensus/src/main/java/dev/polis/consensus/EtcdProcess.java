@@ -19,17 +19,18 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Says how etcd is run as a child process, when it is ready, and what its silence and its end mean.
+ * Describes etcd as a child process: its command, when it is ready, and what its silence and its
+ * end mean.
  */
 final class EtcdProcess implements ChildProgram {
 
-  /** The name of the process, and of the journal under the organ's that gets its lines. */
+  /** The name of the process, and of the journal below the organ's for its output. */
   static final String NAME = "etcd";
 
   /** The code of the condition of an etcd that does not answer. */
   static final String SILENT = "etcd-silent";
 
-  /** Two questions may be missed on a busy machine. */
+  /** On a busy machine etcd may miss two questions. */
   private static final ChildPlan.Patience PATIENCE =
       ChildPlan.Patience.of(Duration.ofSeconds(2), Duration.ofSeconds(5));
 
@@ -43,7 +44,7 @@ final class EtcdProcess implements ChildProgram {
   private final MemberParts parts;
   private final PreparedMember member;
   private final Wait wait;
-  private String problem = "it was not asked";
+  private String problem = "the node has not asked it yet";
 
   private EtcdProcess(MemberParts parts, PreparedMember member, Wait wait) {
     this.parts = parts;
@@ -52,9 +53,9 @@ final class EtcdProcess implements ChildProgram {
   }
 
   /**
-   * Starts etcd, or adopts the one that runs from the same command line.
+   * Starts etcd, or adopts a running etcd with the same command line.
    *
-   * @param wait is given what it lacks to be ready
+   * @param wait gets the reason why etcd is not ready
    */
   static Child start(MemberParts parts, PreparedMember member, Wait wait)
       throws InterruptedException {
@@ -64,17 +65,18 @@ final class EtcdProcess implements ChildProgram {
         new ChildPlan(spec, new EtcdProcess(parts, member, wait), PATIENCE, new EtcdConverter()));
   }
 
-  /** Returns how etcd is run from this command line, with files that are this owner's. */
+  /** Returns the description of the process for this command line, with files of this owner. */
   static ProcessSpec spec(MemberParts parts, EtcdCommandLine line, ChildOwner owner) {
     return ProcessSpec.of(NAME, line.arguments())
-        // Go's runtime wants no more of the environment than this, and etcd reads flags from it.
+        // Go's runtime needs no more of the environment than this, and etcd would read flags from
+        // the rest.
         .withEnvironment(Map.of("HOME", parts.files().etcd().path().toString()))
         .withDirectory(parts.files().sockets().path())
         .withAccount(owner.account())
         .withFingerprint(line.binary().digest());
   }
 
-  /** Etcd is ready when it is healthy, by its own account. */
+  /** etcd is ready when it reports that it is healthy. */
   @Override
   public boolean ready(ManagedProcess etcd) {
     Optional<String> found = EtcdHttp.problem(etcd);

@@ -37,7 +37,10 @@ record EtcdVersion(int major, int minor, int patch) implements Comparable<EtcdVe
         : Optional.empty();
   }
 
-  /** Whether the output of {@code etcd --version} is that of an alpha, a beta or a candidate. */
+  /**
+   * Returns whether the output of {@code etcd --version} is of an alpha, a beta or a release
+   * candidate.
+   */
   static boolean isPreRelease(String answer) {
     return PRE_RELEASE.matcher(answer).find();
   }

@@ -37,8 +37,8 @@ final class MemberMaintenance {
   }
 
   /**
-   * Returns whether the cluster has got another member, and etcd still has the short heartbeat of
-   * one that is alone.
+   * Returns whether the cluster has got another member while etcd still has the short heartbeat of
+   * a single member.
    */
   boolean outgrown() {
     return outgrown;
@@ -64,14 +64,14 @@ final class MemberMaintenance {
           state.update(access.running(alarms));
         }
       } catch (EtcdException unanswered) {
-        context.log().warning("maintenance has to wait: %s", unanswered.getMessage());
+        context.log().warning("maintenance waits until its next turn: %s", unanswered.getMessage());
       }
       Thread.sleep(parts.settings().maintenance());
       sinceLast = Duration.ofNanos(System.nanoTime() - start);
     }
   }
 
-  /** Renews what is due; returns whether a user's certificate was. */
+  /** Renews the certificates that are due; returns whether a user's certificate was due. */
   private boolean renewCertificates(Context context) throws FileException {
     boolean users = member.pki().renewUsers();
     if (member.pki().ensureMember(member.identity(), member.address())) {

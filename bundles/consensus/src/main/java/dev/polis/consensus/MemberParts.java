@@ -8,15 +8,15 @@ import dev.polis.process.ProcessManager;
 import java.time.InstantSource;
 
 /**
- * Holds what the parts of a member's life work with.
+ * Holds the services that the parts of a member use.
  *
  * @param settings the checked configuration
  * @param files the organ's files
  * @param network tells the node's address
  * @param processes runs etcd
- * @param boot gets what the start waits for
- * @param health gets what is wrong with etcd while it runs
- * @param clock for the lives of certificates
+ * @param boot shows what the start waits for
+ * @param health shows what is wrong with etcd while it runs
+ * @param clock for the validity of certificates
  * @param logName journal that gets etcd's log
  */
 record MemberParts(

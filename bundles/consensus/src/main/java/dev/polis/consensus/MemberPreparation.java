@@ -12,7 +12,7 @@ import java.util.Optional;
 /** Makes the disk ready for a start of etcd: the member record, keys, certificates, directories. */
 final class MemberPreparation {
 
-  /** Allows a start, as a bootstrap or as a member that is there already; or refuses it. */
+  /** Allows a start, as a bootstrap or as an existing member, or refuses it. */
   interface Admission {
     ConsensusRecord admit() throws FileException;
   }
@@ -58,7 +58,7 @@ final class MemberPreparation {
             : ConsensusPki.open(parts.files(), mayCreateAuthority, parts.clock());
     ConsensusHealth.requireAuthority(parts.files(), parts.clock());
     EtcdBinary binary = EtcdBinary.find(parts.settings().etcd(), parts.files().version());
-    // First, so that what is written anew belongs to an etcd that reads it at once.
+    // This comes first, so that etcd can read each file as soon as it exists.
     ChildOwner owner = EtcdOwner.prepare(parts, binary);
     pki.ensureMember(identity, address);
     pki.replaced()
@@ -66,7 +66,7 @@ final class MemberPreparation {
             why ->
                 parts
                     .health()
-                    .set(HealthCondition.up(KEY_MADE, why + "; it was made anew at this start")));
+                    .set(HealthCondition.up(KEY_MADE, why + "; this start made a new one")));
     pki.ensureOperator();
     EtcdCommandLine line =
         new EtcdCommandLine(

@@ -14,14 +14,12 @@ import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
 
-/**
- * Makes true in a ready etcd what must be true before anybody uses it, and completes the record.
- */
+/** Sets up a ready etcd before a client uses it, and completes the record. */
 final class MemberSetup {
 
   private static final String CHANGED = "etcd-rights-changed";
 
-  /** A person whom failed calls have alarmed looks within minutes. */
+  /** An operator whom failed calls alarm looks within minutes. */
   private static final Duration SAID = Duration.ofMinutes(10);
 
   private final MemberParts parts;
@@ -42,11 +40,12 @@ final class MemberSetup {
   }
 
   /**
-   * Makes users and roles, stores the CA, and tells the other members this one's address. What is
-   * done already stays as it is. Users and roles that an earlier start has found complete are left
-   * to {@link #check}.
+   * Makes users and roles, stores the CA, and tells the other members this one's address. This
+   * skips what exists already. {@link #check} covers the users and roles that an earlier start has
+   * found complete.
    *
-   * @throws ConsensusException if etcd is another member than the record says; it is stopped then
+   * @throws ConsensusException if etcd is another member than the record says; the caller then
+   *     stops it
    */
   MemberAccess complete() throws InterruptedException, FileException {
     EtcdAdmin admin = root.admin();
@@ -71,8 +70,8 @@ final class MemberSetup {
   }
 
   /**
-   * Makes again what was removed from etcd after an earlier start completed it. It comes after the
-   * member serves, because a dozen calls usually find that nothing is missing.
+   * Makes again what a client removed from etcd after an earlier start completed it. It runs after
+   * the member serves, because a dozen calls usually find that nothing is missing.
    */
   void check() throws InterruptedException {
     if (checksLater) {
@@ -82,25 +81,25 @@ final class MemberSetup {
   }
 
   /**
-   * Makes users, roles and rights again that were removed from etcd, and says so for a while: the
-   * errors that their users got meanwhile are less clear. Called by the run and, later, by the
-   * maintenance.
+   * Makes again the users, roles and rights that a client removed from etcd, and reports that for a
+   * while: the errors that other clients got meanwhile are less clear. The run calls it, and later
+   * the maintenance.
    */
   synchronized void checkRights() throws InterruptedException {
     List<String> made = new EtcdAuthSetup(root.admin()).ensure();
     Instant now = parts.clock().instant();
     if (!made.isEmpty()) {
       String what = String.join(", ", made);
-      log.warning("somebody took this from etcd, and it was made again: %s", what);
+      log.warning("a client removed this from etcd, and the node made it again: %s", what);
       saidUntil = now.plus(SAID);
       parts
           .health()
           .set(
               HealthCondition.degraded(
                   CHANGED,
-                  "somebody took from etcd what this node needs: %s; it was made again at %s, and calls failed before"
+                  "a client removed from etcd what this node needs: %s; the node made it again at %s; calls before that failed"
                       .formatted(what, now.truncatedTo(ChronoUnit.SECONDS)),
-                  "find out what used the key of etcd's user root, %s, and let it leave users and roles alone"
+                  "find the program that used the key of etcd's user root, %s, and stop it from changing users and roles"
                       .formatted(parts.files().rootKey().path())));
     } else if (now.isAfter(saidUntil)) {
       parts.health().clear(CHANGED);
@@ -112,7 +111,7 @@ final class MemberSetup {
     new EtcdAuthority(root).ensure(member.pki().authority());
   }
 
-  /** Writes what the next start must know, if it is anything new. */
+  /** Writes what the next start must know, if that has changed. */
   private void complete(ConsensusRecord record, String memberId, String clusterId, boolean alone)
       throws FileException {
     ConsensusRecord complete =
@@ -133,7 +132,7 @@ final class MemberSetup {
                 member.record().clusterId()));
   }
 
-  /** Tells the cluster where this member is now, if it has moved. */
+  /** Tells the other members this one's address, if it has changed. */
   private void updatePeerUrl(EtcdAdmin admin, List<EtcdMember> members, long memberId)
       throws InterruptedException {
     List<String> urls = List.of(member.line().peerUrl());

@@ -17,7 +17,7 @@ final class MemberState {
   private final MutableValue<ConsensusStatus> status =
       new MutableValue<>(new ConsensusStatus.Stopped());
 
-  /** Keeps what is published until a run serves or has failed. */
+  /** Keeps the published status until a run serves or has failed. */
   private boolean quiet;
 
   private MemberAccess access; // null until a member has served
@@ -27,7 +27,7 @@ final class MemberState {
     return status;
   }
 
-  /** Publishes where a member is on its way to serving. */
+  /** Publishes the step at which the start of a member is. */
   synchronized void starting(String waitingFor) {
     if (quiet) {
       return;
@@ -67,9 +67,7 @@ final class MemberState {
     notifyAll();
   }
 
-  /**
-   * Publishes what another instance has published, and nothing else until a run serves or fails.
-   */
+  /** Publishes the status of another instance, and no other one until a run serves or fails. */
   synchronized void goOn(ConsensusStatus published) {
     quiet = true;
     if (!status.peek().equals(Optional.of(published))) {
@@ -108,7 +106,7 @@ final class MemberState {
   synchronized MemberAccess access() {
     if (access == null) {
       throw new ConsensusException(
-          "consensus has not served yet: %s; wait until its status is Running"
+          "consensus does not serve yet: %s; wait until its status is Running"
               .formatted(status.peek().orElseThrow().text()));
     }
     return access;

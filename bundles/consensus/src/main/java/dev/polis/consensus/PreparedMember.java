@@ -9,14 +9,14 @@ import java.net.InetAddress;
 import java.util.List;
 
 /**
- * Holds what is known of a member before its etcd runs.
+ * Holds all that is known about a member before its etcd runs.
  *
- * @param identity who this node is
+ * @param identity this node's identity
  * @param address of this node
  * @param record how far the member came before
  * @param pki its keys and certificates
  * @param line its command line
- * @param owner whose process it is
+ * @param owner the account that runs the process
  */
 record PreparedMember(
     ConsensusIdentity identity,

@@ -1,5 +1,5 @@
 /**
- * Runs this node's etcd as a child process, which outlives this organ.
+ * Runs this node's etcd as a child process that outlives this organ.
  *
  * <pre>
  *                    ConsensusComponent (wires)
@@ -32,22 +32,23 @@
  * the member makes all checks and adopts it; no client gets access before.
  *
  * <p>While the cluster has one member, no other one hears its heartbeat, and etcd waits for up to
- * ten of them at each start before it elects itself. So a member that is alone has a short one
- * ({@link dev.polis.consensus.EtcdCommandLine}). Maintenance sees a second member when it is added,
- * as a learner without a vote, and starts etcd again with the heartbeat of the configuration.
+ * ten of them at each start before it elects itself. So a member that is alone has a short
+ * heartbeat ({@link dev.polis.consensus.EtcdCommandLine}). Maintenance sees a second member when it
+ * is added, as a learner without a vote, and starts etcd again with the heartbeat of the
+ * configuration.
  *
  * <p>etcd knows each user by the common name of its certificate; there are no passwords. It keeps
  * each user within its prefix, so that a stolen Kubernetes certificate cannot read the curator's
- * keys. It takes members by a name in their certificates, which no user's has. A CA of their own
- * would do the same, and a data directory of an earlier version has none.
+ * keys. It accepts members by a name in their certificates, which no user's certificate has. A
+ * separate CA for members would do the same, but a data directory of an earlier version has none.
  *
- * <p>Where the node is root, etcd is not ({@link dev.polis.consensus.EtcdOwner}): it passes through
- * the organ's folder to {@code peer_pki}, which is the node's, and has {@code data} and its working
- * directory for itself. Its key is not the node's.
+ * <p>If the node runs as root, etcd does not ({@link dev.polis.consensus.EtcdOwner}): it passes
+ * through the organ's folder to {@code peer_pki}, which is the node's, and has {@code data} and its
+ * working directory for itself. Its key is not the node's.
  *
- * <p>An etcd of which it is known that it can lose acknowledged writes, or misorder or drop what a
- * watch sees, is refused with the reason ({@link dev.polis.consensus.EtcdDefect}), and so is a
- * pre-release.
+ * <p>The organ refuses a version of etcd that is known to lose acknowledged writes, or to misorder
+ * or drop the events of a watch, and names the reason ({@link dev.polis.consensus.EtcdDefect}). It
+ * also refuses a pre-release.
  *
  * <p>Not promised: joining an existing cluster, replacing a lost majority, and moving a member to
  * another address while other members are there and this one has no quorum.

@@ -73,7 +73,7 @@ class ConsensusDiskTest {
     ConsensusException refusal =
         assertThrows(ConsensusException.class, () -> disk.allowExisting(NODE));
 
-    assertTrue(refusal.getMessage().contains("was never finished"), refusal::getMessage);
+    assertTrue(refusal.getMessage().contains("did not finish"), refusal::getMessage);
   }
 
   @Test

@@ -207,7 +207,7 @@ class ConsensusHandOverTest {
     harness.network.set(new dev.polis.api.network.NetworkStatus.Waiting("no address"));
     first.instance().startNew(harness.identity);
     String refusal = assertThrows(HandOverException.class, this::next).getMessage();
-    assertTrue(refusal.contains("etcd does not serve, so it is not handed over"), refusal);
+    assertTrue(refusal.contains("cannot hand over etcd, because it does not serve"), refusal);
     harness.network.set(new dev.polis.api.network.NetworkStatus.Up(harness.address));
     first.instance().awaitRunning(ConsensusHarness.PATIENCE);
     retire(first);

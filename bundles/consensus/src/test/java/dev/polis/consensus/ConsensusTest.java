@@ -153,7 +153,7 @@ class ConsensusTest {
 
     assertEquals(
         new MetricsAnswer.Unavailable(
-            "this node runs no member of consensus; ask a node that does"),
+            "this node runs no member of consensus; ask a node that runs one"),
         before);
     assertEquals(before, instance.consensus.scrape());
   }
@@ -393,7 +393,7 @@ class ConsensusTest {
         assertThrows(ConsensusException.class, () -> instance.consensus.access("root"));
 
     assertTrue(
-        early.getMessage().contains("has not served yet: consensus is stopped"), early::getMessage);
+        early.getMessage().contains("does not serve yet: consensus is stopped"), early::getMessage);
     assertEquals(
         "unknown consensus user \"kubelet\"; known are curator, kubernetes, kube-apiserver",
         unknown.getMessage());
@@ -731,7 +731,9 @@ class ConsensusTest {
         assertThrows(ConsensusException.class, () -> harness.instance().startNew());
 
     assertTrue(existing.getMessage().contains("is gone: " + data), existing::getMessage);
-    assertTrue(anew.getMessage().contains("It is not initialised a second time"), anew::getMessage);
+    assertTrue(
+        anew.getMessage().contains("The node does not initialise a member twice"),
+        anew::getMessage);
     assertFalse(Files.exists(data), "the data directory was made again");
   }
 

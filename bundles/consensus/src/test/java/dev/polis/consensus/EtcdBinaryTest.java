@@ -51,8 +51,7 @@ class EtcdBinaryTest {
     assertEquals("etcd is not at " + absent + REMEDY, refusal(absent));
     assertEquals(text + " is not an executable file, so it cannot be etcd" + REMEDY, refusal(text));
     assertEquals(
-        other + " is not etcd: asked for its --version it printed \"hello\"" + REMEDY,
-        refusal(other));
+        other + " is not etcd: with --version it printed \"hello\"" + REMEDY, refusal(other));
     assertTrue(refusal(old).startsWith(old + " is etcd 3.4.23, older than 3.5.16: "), refusal(old));
     assertTrue(refusal(old).endsWith(REMEDY), refusal(old));
     assertTrue(refusal(unreadable).contains("it printed \"\""), () -> "for " + unreadable);

@@ -96,7 +96,7 @@ class EtcdExitDiagnosisTest {
         words.contains("crc mismatch") || words.contains("atabase") || words.contains("Page"));
     assertTrue(
         words.contains(
-            "; a file of etcd is damaged where etcd cannot mend it, and nothing was changed: stop the"
+            "; a file of etcd is damaged and etcd cannot repair it; nothing was changed: stop the"
                 + " node and restore /state/data/etcd as a whole from a copy of this disk"),
         words);
   }
@@ -111,7 +111,7 @@ class EtcdExitDiagnosisTest {
 
     Path kept = Files.writeString(wal.resolve("0-0.wal.broken"), "");
     String words = EtcdExitDiagnosis.cutOff(folder.resolve("etcd/data"));
-    assertTrue(words.contains("has kept all of it in " + kept), words);
+    assertTrue(words.contains("has kept the whole log in " + kept), words);
     assertTrue(words.contains("restore " + folder.resolve("etcd") + " as a whole"), words);
   }
 }

@@ -123,7 +123,7 @@ class EtcdOwnerTest {
     assertEquals(List.of(), reasons(mine));
     assertEquals(
         List.of(
-            "this belonged to another account than etcd's (number 60902) and was given to it at this start: %s, %s, %s, %s"
+            "these files belonged to another account; this start gave them to etcd's account (number 60902): %s, %s, %s, %s"
                 .formatted(
                     harness.files().etcd().data().path(),
                     harness.files().etcd().peerPki().ca().path(),

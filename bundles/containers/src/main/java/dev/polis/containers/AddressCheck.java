@@ -54,7 +54,7 @@ final class AddressCheck {
         && !(request.address() instanceof Inet4Address
             && request.hostAddress() instanceof Inet4Address)) {
       throw new ContainersException(
-          "a sandbox with namespaces has IPv4 addresses alone, not %s; set isolation=machine of dev.polis.kubernetes"
+          "a sandbox with namespaces supports only IPv4 addresses, not %s; set isolation=machine of dev.polis.kubernetes"
               .formatted(request.address().getHostAddress()));
     }
     String routes = commands.require("list routes", List.of("ip", "-4", "route", "show"));
@@ -70,7 +70,8 @@ final class AddressCheck {
       Range range =
           Range.of(text)
               .orElseThrow(
-                  () -> new ContainersException("\"" + text + "\" is no range of IPv4 addresses"));
+                  () ->
+                      new ContainersException("\"" + text + "\" is not a range of IPv4 addresses"));
       for (String route : routes) {
         clash(range, route, request);
       }
@@ -80,13 +81,13 @@ final class AddressCheck {
   private static void clash(Range range, String route, SandboxRequest request) {
     String[] words = route.strip().split(" +");
     String device = after("dev", words);
-    // A default route leads everywhere; what earlier sandboxes left goes with their devices.
+    // A default route matches every address; the routes of earlier sandboxes go with their devices.
     boolean own = device.equals(SandboxRecord.hostDevice(request)) || device.equals("cni0");
     boolean other = device.startsWith("polis-");
     Optional<Range> taken = own || other ? Optional.empty() : Range.of(words[0]);
     if (taken.filter(range::overlaps).isPresent()) {
       throw new ContainersException(
-          "addresses %s are in use on this machine: it has the route \"%s\"; set another pod.range, service.range or link.range of dev.polis.kubernetes"
+          "this machine uses the addresses %s: it has the route \"%s\"; set another pod.range, service.range or link.range of dev.polis.kubernetes"
               .formatted(range.text(), route.strip()));
     }
   }

@@ -23,7 +23,7 @@ final class Cgroups {
     V2
   }
 
-  /** What the kubelet and runc write to. */
+  /** The hierarchies that the kubelet and runc use. */
   private static final List<String> NEEDED_V1 =
       List.of("cpu", "cpuacct", "memory", "pids", "devices", "freezer", "blkio", "cpuset");
 
@@ -31,7 +31,7 @@ final class Cgroups {
 
   private static final String MOST_PROCESSES = "pids.max";
 
-  /** The other half of the machine's process ids is for the node, its children and the operator. */
+  /** The node, its children and the operator get the other half of the machine's process ids. */
   private static final long SHARE = 2;
 
   private static final Path PROCESS_IDS = Path.of("/proc/sys/kernel/pid_max");
@@ -47,11 +47,7 @@ final class Cgroups {
     this.version = version;
   }
 
-  /**
-   * Finds the version that is in use.
-   *
-   * @throws ContainersException naming what is missing
-   */
+  /** Finds the version in use. @throws ContainersException naming what is missing */
   static Cgroups find() throws IOException {
     return find(Cgroup.ROOT, Mounts.list());
   }
@@ -112,7 +108,7 @@ final class Cgroups {
     return version;
   }
 
-  /** Makes the cgroup of this name wherever containers need it; one that is there stays. */
+  /** Makes the cgroup of this name wherever containers need it; an existing one stays. */
   void make(String name) throws IOException {
     if (version == Version.V2) {
       for (String controller : NEEDED_V2) {
@@ -128,7 +124,7 @@ final class Cgroups {
         Files.createDirectories(root.resolve(hierarchy).resolve(name));
       }
     }
-    // A new cpuset has no processors and no memory, and takes no process.
+    // A new cpuset has no processors and no memory, and accepts no process.
     Path cpuset = root.resolve("cpuset");
     for (String file : List.of("cpuset.cpus", "cpuset.mems")) {
       Files.writeString(
@@ -159,7 +155,7 @@ final class Cgroups {
     List<Path> left = new Cgroup(root, name).remove(PATIENCE, folder -> {});
     if (!left.isEmpty()) {
       throw new ContainersException(
-          "cgroup %s is still in use by processes %s; end them, then remove it with rmdir"
+          "cgroup %s still has the processes %s; end them, then remove it with rmdir"
               .formatted(left.getFirst(), processes(name)));
     }
   }

@@ -29,7 +29,7 @@ public final class ContainersComponent implements Containers {
   private final HandOvers.Membership<ContainersService> membership;
   private final ContainersService service;
 
-  /** Called by Declarative Services. */
+  /** Declarative Services calls this. */
   @Activate
   public ContainersComponent(
       ContainersConfig config,

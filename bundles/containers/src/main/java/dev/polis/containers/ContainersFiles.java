@@ -43,7 +43,7 @@ final class ContainersFiles {
     probe = folder.declareDirectory("probe", Mode.PRIVATE_DIRECTORY);
   }
 
-  /** Makes the folder and what must be in it before anything starts. */
+  /** Makes the folder and its content before any process starts. */
   void create() throws FileException {
     folder.create();
     scratch.create();
@@ -93,7 +93,7 @@ final class ContainersFiles {
     return image;
   }
 
-  /** Returns the folder of what containerd knows of registries. */
+  /** Returns the folder of containerd's configuration of registries. */
   DirectoryPlacement mirrors() {
     return mirrors;
   }

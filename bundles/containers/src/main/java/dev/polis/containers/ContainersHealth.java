@@ -9,7 +9,7 @@ final class ContainersHealth {
 
   private ContainersHealth() {}
 
-  /** Returns the condition to repair; a runtime that was not asked for is well. */
+  /** Returns the condition to repair; a runtime that no role needs is healthy. */
   static Optional<HealthCondition> of(ContainersStatus status) {
     return switch (status) {
       case ContainersStatus.Stopped _, ContainersStatus.Running _ -> Optional.empty();
@@ -21,9 +21,7 @@ final class ContainersHealth {
           Optional.of(
               HealthCondition.down(
                   "containers-failed",
-                  "the container runtime does not start: "
-                      + reason
-                      + "; it is started again by itself",
+                  "the container runtime does not start: " + reason + "; the node starts it again",
                   ""));
     };
   }

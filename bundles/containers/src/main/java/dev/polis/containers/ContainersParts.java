@@ -4,13 +4,13 @@ import dev.polis.api.containers.Sandbox;
 import dev.polis.process.ProcessManager;
 
 /**
- * Holds what the parts of the runtime's life work with.
+ * Holds the services that the parts of the runtime use.
  *
  * @param settings the checked configuration
  * @param files the organ's files
  * @param processes runs containerd and the keeper of the sandbox
  * @param logName journal that gets containerd's log
- * @param loading bounds the archives that are taken in at the same time
+ * @param loading bounds the archives that the node loads at the same time
  */
 record ContainersParts(
     ContainersSettings settings,

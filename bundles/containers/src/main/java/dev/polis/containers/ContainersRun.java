@@ -19,12 +19,12 @@ import java.util.concurrent.CancellationException;
 
 /**
  * Runs the runtime once: finds its programs, checks the machine, makes the sandbox or finds it
- * again, starts or adopts containerd, and stays with both until one ends. Each run begins at the
- * beginning and finds what earlier ones have done, so it does not matter where one was cut off.
+ * again, starts or adopts containerd, and watches both until one ends. Each run starts at the first
+ * step and finds what earlier runs have done, so a run may end at any point.
  */
 final class ContainersRun implements Task {
 
-  /** Its end is an event; this is how often its answers and the sandbox are looked at. */
+  /** The time between two checks of its answers and of the sandbox; its end is an event. */
   private static final Duration PACE = Duration.ofSeconds(1);
 
   private final ContainersParts parts;
@@ -85,7 +85,7 @@ final class ContainersRun implements Task {
     }
   }
 
-  /** Returns the process that keeps the sandbox; none if containers run on the machine itself. */
+  /** Returns the process that keeps the sandbox; empty if containers run on the machine itself. */
   private Optional<ManagedProcess> sandbox(RuntimePrograms programs, RuntimeDisk disk)
       throws IOException, InterruptedException {
     SandboxNamespaces namespaces =
@@ -94,7 +94,7 @@ final class ContainersRun implements Task {
     boolean there = isolated ? namespaces.exist() : parts.processes().lives(RuntimeProcess.NAME);
     if (!there) {
       parts.files().removeArchives();
-      state.starting("a look at what this machine can do");
+      state.starting("the check of this machine");
       disk.prepare(new MachineCheck(parts.settings(), parts.files(), programs).check(request));
     }
     state.starting("the sandbox");
@@ -136,7 +136,7 @@ final class ContainersRun implements Task {
     while (!containerd.hasEnded(PACE)) {
       if (holder.filter(process -> !process.running()).isPresent()) {
         throw new ContainersException(
-            "the process that keeps the sandbox ended: %s; another one is put in its place"
+            "the process that keeps the sandbox has ended: %s; the node starts another one"
                 .formatted(holder.get().status().peek().orElseThrow().text()));
       }
       containerd.requireAnswer();

@@ -31,14 +31,14 @@ import java.util.concurrent.locks.ReentrantLock;
 /** Runs the runtime in a supervised run, and takes images into it. */
 final class ContainersService implements Containers, OrganInstance {
 
-  /** How long a second instance may take to adopt. It takes about a fifth of a second. */
+  /** The time a second instance has to adopt containerd. It needs about a fifth of a second. */
   private static final Duration ADOPTION = Duration.ofSeconds(10);
 
-  // Names of what one instance gives to the next.
+  // The names of the values that one instance gives to the next.
   private static final String REQUEST = "request";
   private static final String STATUS = "status";
 
-  /** Holds what the organ works with. */
+  /** Holds the services that the organ uses. */
   record Parts(
       Root root,
       Value<DataStatus> data,
@@ -47,7 +47,7 @@ final class ContainersService implements Containers, OrganInstance {
       HealthRegistry health,
       LogTree logs) {}
 
-  /** Holds a runtime that was asked for. */
+  /** Holds a runtime that a role asked for. */
   private record Started(SandboxRequest request, Subtree tree) {}
 
   private final ContainersParts parts;
@@ -58,9 +58,9 @@ final class ContainersService implements Containers, OrganInstance {
   private final ContainersState state = new ContainersState();
   private final ReentrantLock lock = new ReentrantLock();
   private Started started; // null unless started
-  private SandboxRequest given; // of what another instance runs now; null if none does
+  private SandboxRequest given; // the runtime that another instance runs now; null if none does
 
-  /** Opens the organ's subtree; nothing runs before it is asked for. */
+  /** Opens the organ's subtree; the runtime runs only after a role asks for it. */
   ContainersService(ContainersSettings settings, Parts parts) {
     this.data = parts.data();
     this.subtree = parts.supervisor().organ("containers");
@@ -76,7 +76,7 @@ final class ContainersService implements Containers, OrganInstance {
     subtree.run("health", StatusHealth.task(state.status(), health, ContainersHealth::of));
   }
 
-  /** Starts an instance, which continues from the one before it if there is one. */
+  /** Starts an instance, which takes over from the previous one if there is one. */
   static ContainersService start(
       ContainersSettings settings, Parts parts, HandOvers.Predecessor predecessor) {
     OrganState taken = predecessor.take();
@@ -92,7 +92,7 @@ final class ContainersService implements Containers, OrganInstance {
 
   // ---- one instance after the other
 
-  /** Adopts what the other instance ran. */
+  /** Adopts the processes of the other instance. */
   private void goOn(OrganState taken) {
     Optional<SandboxRequest> request = taken.find(REQUEST, SandboxRequest.class);
     if (request.isEmpty()) {
@@ -103,7 +103,7 @@ final class ContainersService implements Containers, OrganInstance {
     try {
       if (!state.awaitServing(ADOPTION)) {
         throw new HandOverException(
-            "the new instance of containers could not adopt containerd within %d s: %s"
+            "the new instance of containers did not adopt containerd within %d s: %s"
                 .formatted(ADOPTION.toSeconds(), state.now().text()));
       }
     } catch (InterruptedException hurried) {
@@ -123,7 +123,7 @@ final class ContainersService implements Containers, OrganInstance {
       ContainersStatus status = state.now();
       if (!(status instanceof ContainersStatus.Running)) {
         throw new HandOverException(
-            "containerd does not serve, so it is not handed over: %s; wait until it does, or stop this instance first"
+            "cannot hand over containerd, because it does not serve: %s; wait until it serves, or stop this instance first"
                 .formatted(status.text()));
       }
       given = started.request();
@@ -162,7 +162,7 @@ final class ContainersService implements Containers, OrganInstance {
       }
       if (given != null) {
         throw new ContainersException(
-            "another instance of containers runs containerd now; it must be asked to start it");
+            "another instance of containers runs containerd now; ask that instance to start it");
       }
       requireDisk();
       state.starting("its turn");
@@ -180,7 +180,7 @@ final class ContainersService implements Containers, OrganInstance {
     }
     if (!started.request().sameSandbox(request)) {
       throw new ContainersException(
-          "the container runtime serves %s, so it is not started as %s; stop it first"
+          "the container runtime serves %s and cannot start as %s; stop it first"
               .formatted(started.request(), request));
     }
     return true;
@@ -210,7 +210,7 @@ final class ContainersService implements Containers, OrganInstance {
     try {
       if (given != null) {
         throw new ContainersException(
-            "another instance of containers runs containerd now; it must be asked to stop it");
+            "another instance of containers runs containerd now; ask that instance to stop it");
       }
       endRun();
       if (data.peek().orElseThrow() instanceof DataStatus.Mounted) {
@@ -258,7 +258,7 @@ final class ContainersService implements Containers, OrganInstance {
       log.warning("interrupted while stopping containers; they may still run");
       Thread.currentThread().interrupt();
     } catch (ContainersException stuck) {
-      log.error("containers are not ended: %s", stuck.getMessage());
+      log.error("the node could not end the containers: %s", stuck.getMessage());
     } finally {
       abandon();
       subtree.close(reason);

@@ -14,8 +14,8 @@ import java.util.TreeMap;
  * @param programs folder of containerd and the programs it needs; blank for none
  * @param mirrors URL of the mirror, by registry
  * @param restrictOom {@code yes}, {@code no} or {@code auto}
- * @param imageMebibytes size of the ext4 image; 0 for three quarters of the free space, where an
- *     image is needed
+ * @param imageMebibytes size of the ext4 image; 0 for three quarters of the free space, if the
+ *     runtime needs an image
  * @param leastFreeMebibytes room that the first start needs
  * @param ready how long containerd may take to become ready
  */
@@ -33,13 +33,13 @@ record ContainersSettings(
   private static final List<String> RESTRICT = List.of("auto", "yes", "no");
 
   /**
-   * An ext4 below 64 MiB has no room for its own tables; 16 TiB is the most of one file of ext4.
+   * An ext4 below 64 MiB has no room for its own tables; 16 TiB is the limit of one file of ext4.
    */
   private static final long LEAST_IMAGE = 64;
 
   private static final long MOST_IMAGE = 16L << 20;
 
-  /** Of a registry as it is named in an image: a host, perhaps with a port. */
+  /** The name of a registry in the name of an image: a host, perhaps with a port. */
   private static final String REGISTRY = "[A-Za-z0-9.-]+(:[0-9]{1,5})?";
 
   ContainersSettings {
@@ -55,7 +55,7 @@ record ContainersSettings(
   /**
    * Checks a configuration.
    *
-   * @throws dev.polis.config.SettingException if a value cannot be used
+   * @throws dev.polis.config.SettingException if a value is not usable
    */
   static ContainersSettings of(ContainersConfig config) {
     return new ContainersSettings(
@@ -77,10 +77,11 @@ record ContainersSettings(
       int equals = part.indexOf('=');
       String registry = equals < 0 ? "" : part.substring(0, equals).strip();
       if (!registry.matches(REGISTRY)) {
-        throw refuseMirror(part, "which names no registry; write docker.io=https://mirror.example");
+        throw refuseMirror(
+            part, "which does not name a registry; write docker.io=https://mirror.example");
       }
       if (mirrors.put(registry, mirror(part, part.substring(equals + 1).strip())) != null) {
-        throw refuseMirror(part, "which is the second mirror of " + registry + "; name one");
+        throw refuseMirror(part, "which is a second mirror of " + registry + "; name one");
       }
     }
     return mirrors;
@@ -96,7 +97,7 @@ record ContainersSettings(
     } catch (IllegalArgumentException noUri) {
       // Refused below, in the same words.
     }
-    throw refuseMirror(part, "whose mirror is no URL such as https://mirror.example");
+    throw refuseMirror(part, "whose mirror is not a URL; write one such as https://mirror.example");
   }
 
   private static RuntimeException refuseMirror(String part, String why) {

@@ -14,7 +14,7 @@ final class ContainersState {
   private final MutableValue<ContainersStatus> status =
       new MutableValue<>(new ContainersStatus.Stopped());
 
-  /** Keeps what is published until a run serves or has failed. */
+  /** Keeps the published status until a run serves or has failed. */
   private boolean quiet;
 
   private boolean serving;
@@ -27,7 +27,7 @@ final class ContainersState {
     return status.peek().orElseThrow();
   }
 
-  /** Publishes what a run waits for on its way to serving. */
+  /** Publishes what the start of the runtime waits for. */
   synchronized void starting(String waitingFor) {
     if (!quiet) {
       status.set(new ContainersStatus.Starting(waitingFor));
@@ -58,9 +58,7 @@ final class ContainersState {
     notifyAll();
   }
 
-  /**
-   * Publishes what another instance has published, and nothing else until a run serves or fails.
-   */
+  /** Publishes the status of another instance, and no other one until a run serves or fails. */
   synchronized void goOn(ContainersStatus published) {
     quiet = true;
     if (!status.peek().equals(Optional.of(published))) {

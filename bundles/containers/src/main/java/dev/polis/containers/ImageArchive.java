@@ -33,22 +33,22 @@ import java.util.zip.GZIPInputStream;
 import java.util.zip.ZipException;
 
 /**
- * Reads which images an archive holds, an OCI layout or what {@code docker save} writes, and how
- * large it is once it is unpacked. What this class and containerd might read differently is
- * refused.
+ * Reads the names of the images in an archive, which is an OCI layout or a file of {@code docker
+ * save}, and its unpacked size. It refuses an archive that this class and containerd might read
+ * differently.
  */
 final class ImageArchive {
 
-  /** What is made on the node: the image of each Pod's first process. */
+  /** The name of the image that the node makes: that of each Pod's first process. */
   static final String RESERVED = "polis.local/";
 
   private static final String INDEX = "index.json";
   private static final String MANIFEST = "manifest.json";
 
-  /** Of containerd and of newer Dockers: the whole name. */
+  /** The key of containerd and of newer Dockers: the whole name. */
   private static final String FULL_NAME = "io.containerd.image.name";
 
-  /** Of the OCI layout: often the tag alone. */
+  /** The key of the OCI layout: often the tag alone. */
   private static final String REFERENCE = "org.opencontainers.image.ref.name";
 
   static final int BLOCK = 512;
@@ -61,7 +61,7 @@ final class ImageArchive {
   private static final int LINK_LENGTH = 100;
   private static final int PREFIX = 345;
 
-  /** A thousand images need a tenth of it. */
+  /** A thousand images need a tenth of this. */
   private static final int MOST_JSON = 4 << 20;
 
   /**
@@ -94,9 +94,9 @@ final class ImageArchive {
   /**
    * Returns the names of the images in an archive, sorted.
    *
-   * @param most bytes that it may have once it and its layers are unpacked
-   * @throws ContainersException if it is no archive of images, none of them has a name, one has a
-   *     name that is this node's, or it is too large
+   * @param most bytes that the archive and its unpacked layers may have
+   * @throws ContainersException if it is not an archive of images, none of them has a name, one has
+   *     a name that is reserved for this node, or it is too large
    */
   static List<String> names(Path archive, long most) throws IOException {
     ImageArchive read = new ImageArchive(most);
@@ -110,7 +110,7 @@ final class ImageArchive {
         | InvalidPathException
         | JsonParseException damaged) {
       throw new ContainersException(
-          "the archive is damaged, cut off or no tar; write it again with \"docker save\" or as an OCI layout",
+          "the archive is damaged, truncated or not a tar file; write it again with \"docker save\" or as an OCI layout",
           damaged);
     }
     return read.names();
@@ -144,20 +144,20 @@ final class ImageArchive {
       case JsonArray array -> array.forEach(ImageArchive::refuseReserved);
       case JsonPrimitive text when text.getAsString().startsWith(RESERVED) ->
           throw new ContainersException(
-              "the archive has an image %s: names under %s are for what the node makes itself; give it another name"
+              "the archive has an image %s: names under %s are reserved for images of the node; give it another name"
                   .formatted(text.getAsString(), RESERVED));
       default -> {}
     }
   }
 
-  /** Returns what a stream holds once it is unpacked. */
+  /** Returns the unpacked content of a stream. */
   private static InputStream plain(InputStream in) throws IOException {
     PushbackInputStream start = new PushbackInputStream(in, ZSTD.length);
     byte[] first = start.readNBytes(ZSTD.length);
     start.unread(first);
     if (Arrays.equals(first, ZSTD) || skippable(first)) {
       throw new ContainersException(
-          "the archive is packed with zstd, whose size is not known before it is unpacked; write it with gzip, or unpacked");
+          "the archive is compressed with zstd, which does not give the unpacked size; write it with gzip, or uncompressed");
     }
     return new BufferedInputStream(
         Arrays.equals(Arrays.copyOf(first, GZIP.length), GZIP)
@@ -194,12 +194,12 @@ final class ImageArchive {
     take(BLOCK);
     byte[] header = in.readNBytes(BLOCK);
     if (header.length != BLOCK) {
-      throw new EOFException("it ends in the middle");
+      throw new EOFException("it ends too early");
     }
     return header;
   }
 
-  /** Returns the size that a header says. */
+  /** Returns the size in a header. */
   static long size(byte[] header) {
     return Long.parseUnsignedLong(text(header, SIZE, SIZE_LENGTH).strip(), 8);
   }
@@ -215,7 +215,7 @@ final class ImageArchive {
     if (name.equals(INDEX) || name.equals(MANIFEST)) {
       if (size > MOST_JSON || found.containsKey(name)) {
         throw new ContainersException(
-            "%s of the archive is larger than %d MiB, or there twice; write it again with \"docker save\" or as an OCI layout"
+            "%s of the archive is larger than %d MiB, or the archive has it twice; write it again with \"docker save\" or as an OCI layout"
                 .formatted(name, MOST_JSON >> 20));
       }
       String json = new String(content.readAllBytes(), StandardCharsets.UTF_8);
@@ -289,7 +289,7 @@ final class ImageArchive {
     }
   }
 
-  /** Refuses an extended header that says something else than the header itself. */
+  /** Refuses an extended header that contradicts the header itself. */
   private static void requireSameName(long size, InputStream records) throws IOException {
     String text = new String(records.readNBytes(MOST_JSON), StandardCharsets.UTF_8);
     if (size > MOST_JSON
@@ -302,13 +302,13 @@ final class ImageArchive {
 
   private static ContainersException otherName() {
     return new ContainersException(
-        "the archive gives a file another name or size than its header has room for, which archives of images do not need; write it again with \"docker save\" or as an OCI layout");
+        "the archive extends the header of a file by a long name or size, which archives of images do not need; write it again with \"docker save\" or as an OCI layout");
   }
 
   private static void requireNoContent(String name, long size) {
     if (size > 0) {
       throw new ContainersException(
-          "the archive's entry \"%s\" is no file and has content; write it again with \"docker save\" or as an OCI layout"
+          "the archive's entry \"%s\" is not a file and has content; write it again with \"docker save\" or as an OCI layout"
               .formatted(name));
     }
   }
@@ -323,7 +323,7 @@ final class ImageArchive {
     left -= bytes;
     if (bytes < 0 || left < 0) {
       throw new ContainersException(
-          "unpacked, the archive and its layers have more than %d MiB, for which there is no room; remove images, enlarge the volume, or load fewer at a time"
+          "unpacked, the archive and its layers have more than %d MiB, and the volume lacks the room; remove images, enlarge the volume, or load fewer images at a time"
               .formatted(most >> 20));
     }
   }
@@ -350,13 +350,13 @@ final class ImageArchive {
       }
       int read = in.read(target, offset, (int) Math.min(left, length));
       if (read < 0) {
-        throw new EOFException("it ends in the middle");
+        throw new EOFException("it ends too early");
       }
       left -= read;
       return read;
     }
 
-    /** Says whether there is more, which unpacking asks before it begins with another member. */
+    /** Returns whether there is more; the unpacking asks before it begins another member. */
     @Override
     public int available() {
       return (int) Math.min(left, Integer.MAX_VALUE);

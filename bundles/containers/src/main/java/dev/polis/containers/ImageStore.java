@@ -21,16 +21,16 @@ final class ImageStore {
   /** The name space of CRI. */
   private static final String NAMESPACE = "k8s.io";
 
-  /** It answers in 50 ms; this is for a machine under load. */
+  /** containerd answers in 50 ms; this allows for a machine under load. */
   private static final Duration ANSWER = Duration.ofSeconds(30);
 
-  /** A GiB is unpacked in half a minute; a slow disk is given twenty times that. */
+  /** Unpacking a GiB takes half a minute; a slow disk gets twenty times that. */
   private static final Duration IMPORT = Duration.ofMinutes(10);
 
-  /** Left for everybody else on the volume: etcd, logs, the node's own files. */
+  /** The room that stays for all else on the volume: etcd, logs, the node's own files. */
   private static final long RESERVE = 256L << 20;
 
-  /** The largest images, of machine learning, have half of it. */
+  /** The largest images, of machine learning, have half of this. */
   private static final long MOST_UNPACKED = 32L << 30;
 
   /** Archives that may come at the same time; each takes a thread that waits, and room. */
@@ -43,7 +43,7 @@ final class ImageStore {
   private final Path archives;
   private final Loading loading;
 
-  /** Bounds what is taken in at the same time. */
+  /** Bounds the archives that the node loads at the same time. */
   record Loading(Semaphore uploads, ReentrantLock imports) {
     Loading() {
       this(new Semaphore(UPLOADS), new ReentrantLock());
@@ -51,8 +51,8 @@ final class ImageStore {
   }
 
   /**
-   * @param archives folder in which an archive lies while it is taken in
-   * @param loading of all stores of this node
+   * @param archives folder for an archive during its loading
+   * @param loading bounds the loading of all stores of this node
    */
   ImageStore(Sandbox sandbox, Path ctr, Path archives, Loading loading) {
     this.sandbox = sandbox;
@@ -110,7 +110,7 @@ final class ImageStore {
   List<String> load(InputStream in) throws IOException, InterruptedException {
     if (!loading.uploads().tryAcquire()) {
       throw new ContainersException(
-          "%d archives of images are being taken in already; send it again when one of them is done"
+          "the node already loads %d archives of images; send this one again when it has finished one"
               .formatted(UPLOADS));
     }
     try {
@@ -142,8 +142,8 @@ final class ImageStore {
   }
 
   /**
-   * Makes the image of Pods' first process from a busybox, unless it is there; another image of
-   * that name is replaced.
+   * Makes the image of Pods' first process from a busybox, unless it exists; this replaces another
+   * image of that name.
    */
   void ensurePause(Path busybox, Path folder) throws IOException, InterruptedException {
     byte[] program = Files.readAllBytes(busybox);
@@ -158,7 +158,7 @@ final class ImageStore {
       Commands.Result said = ctr(IMPORT, List.of("images", "import", file.toString()));
       if (!said.ok()) {
         throw new ContainersException(
-            "containerd refuses the image %s, which is made of %s: %s"
+            "containerd refuses the image %s, made of %s: %s"
                 .formatted(PauseImage.NAME, busybox, said.words()));
       }
     } finally {
@@ -189,11 +189,11 @@ final class ImageStore {
     long stored = 0;
     try (OutputStream out = Files.newOutputStream(archive)) {
       for (int read = in.read(chunk); read >= 0; read = in.read(chunk)) {
-        // It is stored once as it is and once unpacked.
+        // The volume holds the archive once as it is and once unpacked.
         long free = free(archive);
         if (free - read - stored < RESERVE) {
           throw new IOException(
-              "no room for the archive: %d MiB of it have come, and %s has %d MiB left; remove images or enlarge the volume"
+              "no room for the archive: the node has received %d MiB, and %s has %d MiB left; remove images or enlarge the volume"
                   .formatted(stored >> 20, archive.getParent(), free >> 20));
         }
         out.write(chunk, 0, read);
@@ -215,7 +215,7 @@ final class ImageStore {
     try {
       return new Commands().run(within, sandbox.command(command));
     } catch (IOException e) {
-      throw new ContainersException("containerd cannot be asked: " + e.getMessage(), e);
+      throw new ContainersException("the node cannot query containerd: " + e.getMessage(), e);
     }
   }
 }

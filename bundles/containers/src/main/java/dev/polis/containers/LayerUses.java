@@ -17,18 +17,18 @@ import java.util.function.LongConsumer;
 
 /**
  * Counts how often containerd unpacks each layer of an archive: once for each sequence of layers
- * that it is the last of, since each is a folder of its own. A manifest may name one layer many
- * times, and many manifests may name it behind different others.
+ * that ends with it, since each sequence has its own folder. A manifest may name one layer many
+ * times, and many manifests may name it after different layers.
  */
 final class LayerUses {
 
-  /** A thousand images of sixteen layers; so many names take some 6 MiB while they are counted. */
+  /** A thousand images of sixteen layers; counting that many names takes some 6 MiB. */
   static final int MOST = 1 << 14;
 
-  /** A link leads to a file; nothing that writes archives makes chains of them. */
+  /** A link leads to a file; no program that writes archives makes chains of links. */
   private static final int MOST_LINKS = 8;
 
-  /** A sequence of layers: the one before it, 0 for none, and the last layer. */
+  /** A sequence of layers: the shorter sequence before it, 0 for none, and the last layer. */
   private record Sequence(int before, String last) {}
 
   private final Map<String, Long> sizes = new HashMap<>();
@@ -51,7 +51,7 @@ final class LayerUses {
     links.put(name, folder.normalize().toString());
   }
 
-  /** Reads what a file says of layers and manifests, if it is JSON; most files are not. */
+  /** Reads the layers and manifests that a file names, if it is JSON; most files are not. */
   void read(String name, String text) {
     LayerUses said = new LayerUses();
     try {
@@ -141,15 +141,15 @@ final class LayerUses {
   }
 
   /**
-   * Takes the bytes that containerd unpacks beyond one copy of each file.
+   * Passes on the number of bytes that containerd unpacks beyond one copy of each file.
    *
-   * @throws ContainersException if what it unpacks cannot be known
+   * @throws ContainersException if this cannot determine what it unpacks
    */
   void takeCopies(LongConsumer take) {
     for (String manifest : manifests) {
       if (sizes.containsKey(file(manifest)) && !read.contains(file(manifest))) {
         throw new ContainersException(
-            "manifest %s of the archive is too large, or no JSON; write it again with \"docker save\" or as an OCI layout"
+            "manifest %s of the archive is too large, or not JSON; write the archive again with \"docker save\" or as an OCI layout"
                 .formatted(manifest));
       }
     }
@@ -173,7 +173,7 @@ final class LayerUses {
     Long size = sizes.get(file);
     if (size == null) {
       throw new ContainersException(
-          "the archive names layer %s more than once and does not hold it; write it again with \"docker save\" or as an OCI layout"
+          "the archive names layer %s more than once but does not contain it; write it again with \"docker save\" or as an OCI layout"
               .formatted(file));
     }
     return size;
@@ -184,7 +184,7 @@ final class LayerUses {
     for (int steps = 0; links.containsKey(file); steps++) {
       if (steps == MOST_LINKS) {
         throw new ContainersException(
-            "%s of the archive is a link of more than %d steps; write it again with \"docker save\" or as an OCI layout"
+            "%s of the archive is a chain of more than %d links; write it again with \"docker save\" or as an OCI layout"
                 .formatted(name, MOST_LINKS));
       }
       file = links.get(file);

@@ -16,8 +16,8 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 
 /**
- * Checks whether containers can run on this machine, and refuses with the reason before anything
- * starts. It tries what the kernel can do, in namespaces that end with the trial.
+ * Checks whether containers can run on this machine, and refuses with the reason before any process
+ * starts. It tries the kernel's functions in namespaces that end with the trial.
  */
 final class MachineCheck {
 
@@ -52,11 +52,11 @@ final class MachineCheck {
   private static final String VOLUME = "volume";
 
   /**
-   * File systems of user space may carry overlays, but have no device, for which the kubelet asks.
+   * File systems in user space may support overlays, but have no device, which the kubelet needs.
    */
   private static final String USER_SPACE = "fuse";
 
-  /** What each trial needs of the kernel, by its name in the kernel's configuration. */
+  /** The kernel functions that each trial needs, with their names in the kernel's configuration. */
   private static final Map<String, String> FEATURES =
       Map.of(
           "overlay", "overlay file systems (CONFIG_OVERLAY_FS)",
@@ -84,7 +84,7 @@ final class MachineCheck {
     int user = Machine.effectiveUser();
     if (user != 0) {
       throw new ContainersException(
-          "containers need root, and this node runs as user %d; start it as root, or take the role KubernetesWorker away: polisctl node role remove NODE KubernetesWorker"
+          "containers need root, but this node runs as user %d; start it as root, or remove the role KubernetesWorker: polisctl node role remove NODE KubernetesWorker"
               .formatted(user));
     }
   }
@@ -92,8 +92,8 @@ final class MachineCheck {
   /**
    * Checks the machine.
    *
-   * @return whether the data volume's own file system can carry overlays
-   * @throws ContainersException naming what is missing and what to do
+   * @return whether the data volume's own file system supports overlays
+   * @throws ContainersException naming what is missing and the remedy
    */
   boolean check(SandboxRequest request) throws IOException, InterruptedException {
     SystemCommands.require(List.of("ip", "nsenter", "unshare", "mount", "sh", "sleep"));
@@ -119,12 +119,12 @@ final class MachineCheck {
     long free = Files.getFileStore(files.path()).getUsableSpace() / MEBI;
     if (free < settings.leastFreeMebibytes()) {
       throw new ContainersException(
-          "the volume of %s has %d MiB left, and images need %d; make room, or set least.free.mebibytes of dev.polis.containers"
+          "the volume of %s has %d MiB left, but images need %d; make room, or set least.free.mebibytes of dev.polis.containers"
               .formatted(files.path(), free, settings.leastFreeMebibytes()));
     }
   }
 
-  /** On a machine that belongs to the node, containerd's own folder is the only one there is. */
+  /** A machine that belongs to the node has no other folder than containerd's own. */
   private static void requireNoOtherRuntime(SandboxRequest request) throws IOException {
     if (request.isolation() == Isolation.MACHINE
         && Files.exists(RuntimeConfiguration.SOCKET)
@@ -167,7 +167,7 @@ final class MachineCheck {
     }
   }
 
-  /** Reads what the trial printed; returns whether the data volume can carry overlays. */
+  /** Reads the output of the trial; returns whether the data volume supports overlays. */
   static boolean judge(String said) {
     Set<String> missing =
         said.lines()
@@ -177,12 +177,12 @@ final class MachineCheck {
     boolean volume = !missing.remove(VOLUME);
     if (said.contains("unshare failed")) {
       throw new ContainersException(
-          "this process may not make namespaces: %s; containers need CAP_SYS_ADMIN and CAP_NET_ADMIN"
+          "the system does not let this process make namespaces: %s; run it with CAP_SYS_ADMIN and CAP_NET_ADMIN"
               .formatted(said.replace('\n', ' ')));
     }
     if (!missing.isEmpty()) {
       throw new ContainersException(
-          "the kernel lacks %s; start one that has it, or load the module. It said: %s"
+          "the kernel lacks %s; start a kernel that has it, or load the module; its error: %s"
               .formatted(
                   missing.stream()
                       .map(each -> FEATURES.getOrDefault(each, each))

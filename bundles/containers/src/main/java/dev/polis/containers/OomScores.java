@@ -18,7 +18,7 @@ final class OomScores {
   private OomScores() {}
 
   /**
-   * Returns whether containerd must keep OOM scores within what the kernel allows.
+   * Returns whether containerd must keep OOM scores within the kernel's limit.
    *
    * @param setting yes, no, or auto
    */

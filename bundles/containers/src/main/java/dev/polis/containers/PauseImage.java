@@ -22,12 +22,12 @@ final class PauseImage {
 
   /**
    * The shell's own wait collects orphans and is interrupted by a signal, unlike a child in the
-   * foreground. The number is the greatest that busybox' sleep takes: 68 years.
+   * foreground. The number is the greatest that busybox' sleep accepts: 68 years.
    */
   private static final String SCRIPT =
       "trap 'exit 0' TERM INT; while :; do /bin/busybox sleep 2147483647 & wait $!; done";
 
-  /** An account that owns nothing, as Kubernetes' own pause has. */
+  /** An account that owns nothing, like that of Kubernetes' own pause. */
   private static final String USER = "65535:65535";
 
   private static final int EXECUTABLE = 0755;
@@ -35,7 +35,7 @@ final class PauseImage {
 
   private PauseImage() {}
 
-  /** A blob of the image, by its digest. */
+  /** Holds a blob of the image, by its digest. */
   private record Blob(String mediaType, byte[] content) {
 
     String hex() {
@@ -59,7 +59,7 @@ final class PauseImage {
     }
   }
 
-  /** The blobs of an image, each of which names those before it by their digests. */
+  /** Holds the blobs of an image, each of which names the earlier ones by their digests. */
   private record Blobs(Blob layer, Blob configuration, Blob manifest) {
 
     static Blobs of(byte[] busybox, String architecture) throws IOException {

@@ -9,14 +9,14 @@ import java.nio.file.Path;
 import java.util.Map;
 import java.util.SortedMap;
 
-/** Writes what containerd knows of registries; it reads that anew for each pull. */
+/** Writes containerd's configuration of registries; containerd reads it again for each pull. */
 final class RegistryMirrors {
 
   private static final String FILE = "hosts.toml";
 
   private RegistryMirrors() {}
 
-  /** Makes a folder say this and nothing else. */
+  /** Gives a folder exactly this content. */
   static void write(SortedMap<String, URI> mirrors, DirectoryPlacement folder) throws IOException {
     folder.create();
     for (String there : folder.list()) {

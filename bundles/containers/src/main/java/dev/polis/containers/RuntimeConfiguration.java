@@ -4,22 +4,22 @@ import java.net.URI;
 import java.nio.file.Path;
 
 /**
- * Writes the configuration of containerd. The same request always gets the same text: a running
- * containerd is adopted only if it matches.
+ * Writes the configuration of containerd. The same request always gets the same text: the node
+ * adopts a running containerd only if it matches.
  *
- * @param programs which containerd, runc and network plugins
+ * @param programs containerd, runc and the network plugins
  * @param root where images and containers are
- * @param mirrors the folder of what is known of registries
+ * @param mirrors the folder of the configuration of registries
  * @param networks where the CNI configuration is
- * @param restrictOom whether OOM scores are kept within what the kernel allows
+ * @param restrictOom whether OOM scores stay within the kernel's limit
  */
 record RuntimeConfiguration(
     RuntimePrograms programs, Path root, Path mirrors, Path networks, boolean restrictOom) {
 
-  /** containerd's own directory of sockets and mounts; shims do not know another. */
+  /** containerd's own directory of sockets and mounts; shims use no other. */
   static final Path STATE = Path.of("/run/containerd");
 
-  /** Where CRI and the tools connect. */
+  /** The socket to which CRI and the tools connect. */
   static final Path SOCKET = STATE.resolve("containerd.sock");
 
   private static final int NEW_FORM = 2;
@@ -29,7 +29,7 @@ record RuntimeConfiguration(
     return programs.containerd().major() >= NEW_FORM ? third() : second();
   }
 
-  /** Version 3 is what containerd 2 reads, and later ones migrate. */
+  /** containerd 2 reads version 3, and later releases migrate it. */
   private String third() {
     return """
     version = 3
@@ -63,7 +63,7 @@ record RuntimeConfiguration(
             quoted(programs.program("runc")));
   }
 
-  /** Version 2 is what containerd 1.6 and 1.7 read. */
+  /** containerd 1.6 and 1.7 read version 2. */
   private String second() {
     return """
     version = 2
@@ -96,7 +96,7 @@ record RuntimeConfiguration(
   }
 
   private String common() {
-    // NRI would listen for plugins, of which there are none; opt would make /opt/containerd on the
+    // NRI would listen for plugins, but there are none; opt would make /opt/containerd on the
     // machine.
     return """
     root = %s
@@ -109,7 +109,7 @@ record RuntimeConfiguration(
         .stripTrailing();
   }
 
-  /** Returns what containerd reads about a registry that has a mirror: {@code hosts.toml}. */
+  /** Returns containerd's configuration of a registry with a mirror: {@code hosts.toml}. */
   static String mirror(URI mirror) {
     return """
     [host.%s]

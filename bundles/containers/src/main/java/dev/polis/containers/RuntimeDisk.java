@@ -14,9 +14,10 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * Gives the runtime a place that carries overlays: its folder on the data volume, or where the
- * volume's file system cannot (one of user space), an ext4 image in a file of that volume. An
- * operator who gives the image a size gets one in any case: a limit for all that Pods write.
+ * Gives the runtime a place that supports overlays: its folder on the data volume, or, if the
+ * volume's file system does not (one in user space), an ext4 image in a file of that volume. If an
+ * operator gives the image a size, the runtime uses it in any case, as a limit for all that Pods
+ * write.
  */
 final class RuntimeDisk {
 
@@ -25,7 +26,7 @@ final class RuntimeDisk {
 
   private static final long MEBI = 1L << 20;
 
-  /** The rest of the free space is for all other data on the volume. */
+  /** All other data on the volume get the rest of the free space. */
   private static final int SHARE_NUMERATOR = 3;
 
   private static final int SHARE_DENOMINATOR = 4;
@@ -44,11 +45,11 @@ final class RuntimeDisk {
   }
 
   /**
-   * Makes the image file if it is needed, or if the operator has given it a size: then containers
-   * have that much and no more. One that is there stays.
+   * Makes the image file if the runtime needs one, or if the operator has given it a size, which
+   * then limits all containers. An existing image stays.
    *
-   * @param overlays whether the volume's own file system carries them
-   * @throws ContainersException if what an image would hide is there
+   * @param overlays whether the volume's own file system supports them
+   * @throws ContainersException if the image would hide existing containers
    */
   void prepare(boolean overlays) throws IOException, InterruptedException {
     if (imageFile() || overlays && settings.imageMebibytes() == 0) {
@@ -68,15 +69,15 @@ final class RuntimeDisk {
         new Commands().run(MAKING, List.of("mkfs.ext4", "-q", "-F", "-m", "0", making.toString()));
     if (!said.ok()) {
       throw new ContainersException(
-          "the data volume cannot carry overlays, and no ext4 image could be made on it: "
+          "the data volume does not support overlays, and the node could not make an ext4 image on it: "
               + said.words());
     }
-    // mkfs.ext4 has forced what it wrote.
+    // mkfs.ext4 has forced its writes to the disk.
     Files.move(making, image, StandardCopyOption.ATOMIC_MOVE);
     AtomicFile.forceEntry(image);
   }
 
-  /** Refuses to hide the images and containers that lie on the volume itself. */
+  /** Refuses to hide the images and containers on the volume itself. */
   private void requireUnused() throws IOException {
     Path runtime = files.runtime().path();
     if (!Files.isDirectory(runtime)) {
@@ -85,7 +86,7 @@ final class RuntimeDisk {
     try (Stream<Path> there = Files.list(runtime)) {
       if (there.findAny().isPresent()) {
         throw new ContainersException(
-            "image.mebibytes of dev.polis.containers is %d, and containers lie in %s, which an image would hide; drain the node and delete what is there, or leave the setting out"
+            "image.mebibytes of dev.polis.containers is %d, but %s already has containers, which an image would hide; drain the node and delete the content of that folder, or leave the setting out"
                 .formatted(settings.imageMebibytes(), runtime));
       }
     }
@@ -99,7 +100,7 @@ final class RuntimeDisk {
     return free / SHARE_DENOMINATOR * SHARE_NUMERATOR / MEBI * MEBI;
   }
 
-  /** Mounts the image file, if there is one, where there is no namespace that would do it. */
+  /** Mounts the image file, if there is one, unless a namespace mounts it. */
   void mountOnMachine(List<Path> folders) throws IOException, InterruptedException {
     Path runtime = files.runtime().path();
     if (!imageFile() || Mounts.at(runtime).isPresent()) {

@@ -15,39 +15,39 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Says how containerd is run as a child process, whether it answers, and what its silence does to
- * the status of the organ.
+ * Describes containerd as a child process: its command, whether it answers, and how its silence
+ * changes the status of the organ.
  *
- * @param socket at which it answers, seen from here
+ * @param socket at which it answers, as this process sees it
  * @param serving the status while it answers
  */
 record RuntimeProcess(Path socket, ContainersState state, ContainersStatus.Running serving)
     implements ChildProgram {
 
-  /** The name of the process, and of the journal under the organ's that gets its lines. */
+  /** The name of the process, and of the journal below the organ's for its output. */
   static final String NAME = "containerd";
 
-  /** While it starts it takes connections a moment before it answers. */
+  /** During its start it accepts connections a moment before it answers. */
   private static final Duration READY_ANSWER = Duration.ofSeconds(1);
 
   /** It answers in a millisecond; on a machine that swaps, in seconds. */
   private static final Duration ANSWER = Duration.ofSeconds(5);
 
   /**
-   * It is asked each tenth second, as a stopped containerd does no harm for so long. The first
-   * answer that is missed changes the status; two more are missed before it is ended.
+   * The node asks it every ten seconds, since a stopped containerd does no harm for that long. The
+   * first missed answer changes the status; after two more the node ends it.
    */
   private static final ChildPlan.Patience PATIENCE =
       new ChildPlan.Patience(
           Duration.ofSeconds(10), Duration.ZERO, Duration.ofSeconds(25), Duration.ofSeconds(25));
 
-  /** containerd ends in milliseconds: its containers are not its own. */
+  /** containerd ends in milliseconds, because its containers are not its children. */
   private static final Duration GRACE = Duration.ofSeconds(5);
 
   /**
-   * Starts containerd, or adopts the one that runs from the same command line.
+   * Starts containerd, or adopts a running one with the same command line.
    *
-   * @param root what is {@code /} inside the sandbox, seen from here
+   * @param root the path of the sandbox's {@code /}, as this process sees it
    * @param fingerprint of the program and its configuration
    */
   static Child start(
@@ -85,7 +85,7 @@ record RuntimeProcess(Path socket, ContainersState state, ContainersStatus.Runni
   @Override
   public void silent(ManagedProcess process, String text, boolean answered) {
     state.starting(
-        "an answer: %s; after %d s it is ended and started again, and containers run on"
+        "an answer: %s; after %d s the node ends it and starts it again; containers keep running"
             .formatted(text, PATIENCE.hanging().toSeconds()));
   }
 

@@ -23,12 +23,12 @@ import java.util.List;
  */
 record RuntimePrograms(Path folder, RuntimeVersion containerd, RuntimeVersion runc) {
 
-  /** The oldest containerd that speaks version 1 of CRI, the only one that Kubernetes takes. */
+  /** The oldest containerd with version 1 of CRI, the only version that Kubernetes supports. */
   private static final RuntimeVersion OLDEST_CONTAINERD = new RuntimeVersion(1, 6, 0);
 
   private static final RuntimeVersion OLDEST_RUNC = new RuntimeVersion(1, 1, 0);
 
-  /** The major release of containerd, and of runc, whose options are not known yet. */
+  /** The first major release of containerd, and of runc, with unknown options. */
   private static final RuntimeVersion TOO_NEW_CONTAINERD = new RuntimeVersion(3, 0, 0);
 
   private static final RuntimeVersion TOO_NEW_RUNC = new RuntimeVersion(2, 0, 0);
@@ -36,7 +36,7 @@ record RuntimePrograms(Path folder, RuntimeVersion containerd, RuntimeVersion ru
   private static final List<String> NEEDED =
       List.of("containerd", "containerd-shim-runc-v2", "ctr", "runc", "busybox");
 
-  /** They answer in 50 ms; a program of 40 MB on a slow disk under load is given this. */
+  /** They answer in 50 ms; this allows for a program of 40 MB on a slow disk under load. */
   private static final Duration PATIENCE = Duration.ofSeconds(20);
 
   // The notes of an executable lie in its first page or two.
@@ -57,12 +57,12 @@ record RuntimePrograms(Path folder, RuntimeVersion containerd, RuntimeVersion ru
   static RuntimePrograms find(String configured) throws InterruptedException {
     if (configured.isBlank()) {
       throw new ContainersException(
-          "this node was given no containerd; run \"polis provision kubernetes\" and start it with \"polis up --kubernetes\", or set programs of dev.polis.containers");
+          "this node has no containerd; run \"polis provision kubernetes\" and start the node with \"polis up --kubernetes\", or set programs of dev.polis.containers");
     }
     Path folder = Path.of(configured).toAbsolutePath().normalize();
     if (folder.toString().matches(SEPARATORS)) {
       throw new ContainersException(
-          "the folder of programs %s has a comma, a colon or a backslash in its name, which overlays cannot have; move it"
+          "the folder of programs %s has a comma, a colon or a backslash in its name, which overlays do not support; move it"
               .formatted(folder));
     }
     for (String name : NEEDED) {
@@ -89,7 +89,7 @@ record RuntimePrograms(Path folder, RuntimeVersion containerd, RuntimeVersion ru
           .orElseThrow(
               () ->
                   new ContainersException(
-                      "asked for its version, %s; it may be damaged or made for another machine%s"
+                      "does not report its version: %s; it may be damaged or made for another machine%s"
                           .formatted(said.words(), REMEDY)));
     } catch (IOException e) {
       throw new ContainersException(
@@ -101,7 +101,7 @@ record RuntimePrograms(Path folder, RuntimeVersion containerd, RuntimeVersion ru
       String name, RuntimeVersion found, RuntimeVersion oldest, RuntimeVersion tooNew) {
     if (found.compareTo(oldest) < 0 || found.compareTo(tooNew) >= 0) {
       throw new ContainersException(
-          "%s is of version %s; supported is %d.%d or newer, below %d.%d%s"
+          "%s has version %s; use version %d.%d or newer, below %d.%d%s"
               .formatted(
                   name,
                   found,

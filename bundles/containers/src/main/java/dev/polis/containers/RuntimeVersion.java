@@ -11,7 +11,7 @@ record RuntimeVersion(int major, int minor, int patch) implements Comparable<Run
   // …", "runc version 1.4.3": the first three numbers with dots.
   private static final Pattern NUMBERS = Pattern.compile("(?<![\\w.])v?(\\d+)\\.(\\d+)\\.(\\d+)");
 
-  /** Finds the version in what a program prints about itself. */
+  /** Finds the version in the output of a program. */
   static Optional<RuntimeVersion> find(String said) {
     return NUMBERS.matcher(said).results().findFirst().map(RuntimeVersion::of);
   }

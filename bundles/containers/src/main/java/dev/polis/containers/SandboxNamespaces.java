@@ -28,9 +28,9 @@ final class SandboxNamespaces {
   static final String NAME = "sandbox";
 
   /**
-   * Enters the namespaces of the process that a file names, or makes new ones; then sleeps. What
-   * the machine unmounts goes inside too, so that the namespace holds no disk; nothing goes the
-   * other way.
+   * Enters the namespaces of the process that a file names, or makes new ones; then sleeps. A mount
+   * that the machine unmounts also goes away inside, so that the namespace keeps no disk busy;
+   * mounts inside do not reach the machine.
    */
   private static final String SCRIPT =
       """
@@ -40,7 +40,7 @@ final class SandboxNamespaces {
 
   private static final String PATH = "/usr/sbin:/usr/bin:/sbin:/bin";
 
-  /** Three programs become one another; under load each may wait for a processor. */
+  /** Three programs replace one another; under load each may wait for a processor. */
   private static final Duration PATIENCE = Duration.ofSeconds(20);
 
   private static final Duration PACE = Duration.ofMillis(5);
@@ -72,7 +72,7 @@ final class SandboxNamespaces {
     ManagedProcess holder = enter(request);
     if (!SandboxSetup.isComplete(holder.pid())) {
       if (found) {
-        // An earlier run ended in the middle of it: not even containerd was started.
+        // An earlier run ended during this step, before it started containerd.
         processes.stop(NAME);
         holder = enter(request);
       }
@@ -113,7 +113,9 @@ final class SandboxNamespaces {
     }
   }
 
-  /** Writes down what will be made, and through whom an earlier sandbox is entered again. */
+  /**
+   * Records what the setup will make, and the process through which it enters an earlier sandbox.
+   */
   private void prepareEntry(SandboxRequest request) throws IOException {
     Optional<Long> survivor = survivor();
     if (survivor.isPresent()) {
@@ -162,7 +164,7 @@ final class SandboxNamespaces {
       }
       if (!holder.running() || System.nanoTime() > end) {
         throw new ContainersException(
-            "the namespaces could not be made: %s; containers need CAP_SYS_ADMIN"
+            "the node could not make the namespaces: %s; run it with CAP_SYS_ADMIN"
                 .formatted(Files.readString(holder.log()).strip().replace('\n', ' ')));
       }
       Thread.sleep(PACE);
@@ -194,7 +196,9 @@ final class SandboxNamespaces {
         List.of("ip", "address", "add", address + "/32", "dev", "lo"));
   }
 
-  /** Points a link to a namespace; it is replaced at once, so that it always leads somewhere. */
+  /**
+   * Points a link to a namespace; it replaces the link atomically, so that it always has a target.
+   */
   private static void link(Path link, long process, String kind) throws IOException {
     Path target = Path.of("/proc", Long.toString(process), "ns", kind);
     if (Files.isSymbolicLink(link) && Files.readSymbolicLink(link).equals(target)) {

@@ -21,15 +21,15 @@ import java.util.Set;
 import java.util.stream.Stream;
 
 /**
- * Records what was made for a sandbox, so that any later instance can remove it. It is written
- * before anything is made.
+ * Records the parts of a sandbox, so that any later instance can remove them. The setup writes it
+ * before it makes a part.
  *
- * @param bootId the kernel's name for this run of the machine; nothing of another one is left
- * @param isolation how the sandbox is kept apart
+ * @param bootId the kernel's name for this run of the machine; no part of an earlier run is left
+ * @param isolation how the sandbox is isolated
  * @param hostDevice the network device of the host; empty without namespaces
  * @param cgroup the name of the cgroup
- * @param addedAddress the address that was given to the host's loopback device; empty if it was
- *     there
+ * @param addedAddress the address that the setup gave to the host's loopback device; empty if the
+ *     device had it
  * @param mountNamespace the kernel's name of it; empty until it is made
  * @param networkNamespace the kernel's name of it; empty until it is made
  */
@@ -44,7 +44,7 @@ record SandboxRecord(
 
   private static final Path BOOT_ID = Path.of("/proc/sys/kernel/random/boot_id");
 
-  /** Of the host's network device and of the cgroup. */
+  /** The prefix of the names of the host's network device and of the cgroup. */
   private static final String PREFIX = "polis-";
 
   private static final Gson GSON = new GsonBuilder().setPrettyPrinting().create();
@@ -89,7 +89,7 @@ record SandboxRecord(
     return SandboxProcesses.inside(namespaces(), cgroup);
   }
 
-  /** Returns whether the machine has not been started anew since. */
+  /** Returns whether the machine has not restarted since. */
   boolean ofThisBoot() throws IOException {
     return bootId.equals(Files.readString(BOOT_ID).strip());
   }
@@ -136,7 +136,7 @@ record SandboxRecord(
 
   private static ContainersException damaged(Path path, Throwable cause) {
     return new ContainersException(
-        "%s, which says what is left of the sandbox, is damaged; restart the machine, or end its containers by hand, then remove the file"
+        "%s, the record of the sandbox, is damaged; restart the machine, or end its containers by hand, then remove the file"
             .formatted(path),
         cause);
   }

@@ -19,15 +19,15 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * Ends containers, the runtime and the sandbox in that order, and removes what was made for them.
- * It goes by the record, so it also removes what an earlier instance made, and may be repeated.
+ * Ends containers, the runtime and the sandbox in that order, and removes their parts. It follows
+ * the record, so it also removes the parts of an earlier instance, and is repeatable.
  */
 final class SandboxRemoval {
 
-  /** For containers that the kubelet did not reach; it has asked the others before. */
+  /** The time for containers that the kubelet did not reach; it has asked the others before. */
   private static final Duration GRACE = Duration.ofSeconds(2);
 
-  /** What is killed goes in milliseconds; only a process stuck in the kernel needs longer. */
+  /** A killed process ends in milliseconds; only a process that the kernel blocks needs longer. */
   private static final Duration PATIENCE = Duration.ofSeconds(5);
 
   private static final Duration PACE = Duration.ofMillis(20);
@@ -51,7 +51,7 @@ final class SandboxRemoval {
   /**
    * Removes everything; does nothing if there is nothing.
    *
-   * @throws ContainersException naming what cannot be ended
+   * @throws ContainersException naming the part that it cannot end
    */
   void remove() throws InterruptedException {
     try {
@@ -67,7 +67,7 @@ final class SandboxRemoval {
       files.entry().delete();
       files.record().delete();
     } catch (IOException e) {
-      throw new ContainersException("the sandbox cannot be removed: " + e.getMessage(), e);
+      throw new ContainersException("the node cannot remove the sandbox: " + e.getMessage(), e);
     }
   }
 
@@ -97,7 +97,7 @@ final class SandboxRemoval {
       Path shim = Path.of(programs).toAbsolutePath().resolve("bin/containerd-shim-runc-v2");
       found.addAll(SandboxProcesses.running(shim));
     }
-    // The keeper of the namespaces goes last, and in order.
+    // The process that keeps the namespaces ends last, and in order.
     processes.records().stream()
         .filter(each -> each.name().equals(SandboxNamespaces.NAME) && each.alive())
         .forEach(each -> found.remove(each.pid()));
@@ -108,7 +108,7 @@ final class SandboxRemoval {
       throws IOException, InterruptedException {
     if (!SandboxProcesses.end(listing, Duration.ZERO, PATIENCE)) {
       throw new ContainersException(
-          "processes %s of %s are still there %d s after SIGKILL: stuck in the kernel, check their disk or mount"
+          "processes %s of %s still exist %d s after SIGKILL: the kernel blocks them; check their disk or mount"
               .formatted(listing.list(), whose, PATIENCE.toSeconds()));
     }
   }
@@ -120,7 +120,7 @@ final class SandboxRemoval {
     while (commands.run(List.of("ip", "link", "show", "dev", device)).ok()) {
       if (System.nanoTime() > end) {
         throw new ContainersException(
-            "network device %s cannot be removed; remove it with: ip link delete %s"
+            "the node cannot remove network device %s; remove it with: ip link delete %s"
                 .formatted(device, device));
       }
       Thread.sleep(PACE);
@@ -133,7 +133,7 @@ final class SandboxRemoval {
     }
   }
 
-  /** Unmounts what containers and the runtime had mounted, the last first. */
+  /** Unmounts the mounts of containers and the runtime, the last first. */
   private void unmount() throws IOException {
     List<Path> points = new ArrayList<>();
     // Other folders of the image have the same device.
@@ -150,7 +150,7 @@ final class SandboxRemoval {
         Mounts.unmount(point);
       } catch (PosixException busy) {
         throw new ContainersException(
-            "%s cannot be unmounted: %s".formatted(point, busy.getMessage()), busy);
+            "the node cannot unmount %s: %s".formatted(point, busy.getMessage()), busy);
       }
     }
     FileTree.delete(RuntimeConfiguration.STATE);

@@ -16,13 +16,13 @@ import java.util.stream.Stream;
 final class SandboxSetup {
 
   /**
-   * Runs inside. /usr gets the programs that the machine lacks, /var and /etc are written to in
-   * memory, /run is empty. What the node itself needs and these would hide is bound again where it
-   * was: an open descriptor still leads to it.
+   * Runs inside. /usr gets the programs that the machine lacks, writes to /var and /etc stay in
+   * memory, /run is empty. The script binds again the folders of the node that these mounts would
+   * hide: an open descriptor still leads to them.
    *
-   * <p>Where the machine's mounts are private, as without systemd, it does not tell the sandbox
-   * what it unmounts later. The data volume of another node would be held, which that node could
-   * not mount again; so such volumes are let go at once.
+   * <p>If the machine's mounts are private, as without systemd, the sandbox does not see later
+   * unmounts. It would keep the data volume of another node busy, which that node could not mount
+   * again; so the script unmounts such volumes at once.
    *
    * <p>256 MiB are for CNI's leases, links of logs and what Pods write to paths of the host.
    */
@@ -78,7 +78,7 @@ final class SandboxSetup {
       printf '%s' "$mark" > /run/polis-sandbox
       """;
 
-  /** Where systemd-resolved keeps the servers that it asks itself. */
+  /** The file in which systemd-resolved lists its own servers. */
   private static final Path RESOLVED = Path.of("/run/systemd/resolve/resolv.conf");
 
   private static final Path RESOLVER = Path.of("/etc/resolv.conf");
@@ -126,7 +126,8 @@ final class SandboxSetup {
     Commands.Result said = commands.run(script);
     if (!said.ok()) {
       throw new ContainersException(
-          "the sandbox could not be set up: \"%s\"".formatted(said.output().replace('\n', ' ')));
+          "the node could not set up the sandbox: \"%s\""
+              .formatted(said.output().replace('\n', ' ')));
     }
   }
 
@@ -162,7 +163,7 @@ final class SandboxSetup {
             request.hostAddress().getHostAddress()));
   }
 
-  /** Removes a network device of the host with its routes, if it is there. */
+  /** Removes a network device of the host with its routes, if it exists. */
   static void removeDevice(SystemCommands commands, String device) throws InterruptedException {
     if (Files.exists(Path.of("/sys/class/net", device))
         || commands.run(List.of("ip", "link", "show", "dev", device)).ok()) {

@@ -7,22 +7,20 @@ import java.util.regex.Pattern;
 
 /**
  * Refuses sparse files in a layer: containerd writes their holes as zeros, so that a few bytes fill
- * any disk. It looks at each block that has a header's checksum, whatever stands around it, so that
- * no other reader of the tar can find a header that it has taken for content.
+ * any disk. It checks each block with the checksum of a header, regardless of its surroundings, so
+ * that no other reader of the tar can find a header that this took for content.
  */
 final class SparseFiles {
 
-  /** Begins the keys that say where a file has its holes. */
+  /** The prefix of the keys that list the holes of a file. */
   private static final String KEYS = "GNU.sparse";
 
-  /**
-   * Where the checksum of a header is, and how long; it is made as if its own field held blanks.
-   */
+  /** The place and the length of a header's checksum, which counts its own field as blanks. */
   private static final int CHECKSUM = 148;
 
   private static final int CHECKSUM_LENGTH = 8;
 
-  /** Go takes blanks and zeros around the digits, and no digits for zero. */
+  /** Go accepts blanks and zeros around the digits, and reads no digits as zero. */
   private static final Pattern DIGITS = Pattern.compile("(?s)[ \\x00]*([0-7]*)(?:[ \\x00].*)?");
 
   private final String layer;
@@ -30,7 +28,7 @@ final class SparseFiles {
   /** Bytes that are still to come of an extended header. */
   private long left;
 
-  /** The end of the block before, in which a key may have begun. */
+  /** The end of the previous block, in which a key may have begun. */
   private String tail = "";
 
   SparseFiles(String layer) {
@@ -38,9 +36,9 @@ final class SparseFiles {
   }
 
   /**
-   * Looks at the next block.
+   * Checks the next block.
    *
-   * @param length how many bytes of it there are; fewer than a block at the end alone
+   * @param length the number of its bytes; fewer than a block only at the end
    * @throws ContainersException if it makes a file sparse
    */
   void refuse(byte[] block, int length) {
@@ -63,7 +61,7 @@ final class SparseFiles {
 
   private ContainersException refusal() {
     return new ContainersException(
-        "%s of the archive has a sparse file, whose size unpacked is not known before; make the image again without it, such as with \"cp --sparse=never\""
+        "%s of the archive has a sparse file, whose unpacked size is unknown; make the image again without it, for example with \"cp --sparse=never\""
             .formatted(layer));
   }
 

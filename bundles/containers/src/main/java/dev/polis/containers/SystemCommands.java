@@ -8,10 +8,10 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 
-/** Runs programs of the machine, and says which package has one that is missing. */
+/** Runs programs of the machine, and names the package of a missing one. */
 final class SystemCommands {
 
-  /** Changes in the kernel take milliseconds; a machine under load is given this. */
+  /** Changes in the kernel take milliseconds; this allows for a machine under load. */
   private static final Duration PATIENCE = Duration.ofSeconds(30);
 
   private static final Map<String, String> PACKAGES =

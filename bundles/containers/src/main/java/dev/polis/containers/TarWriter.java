@@ -14,7 +14,7 @@ final class TarWriter implements AutoCloseable {
   private static final int BLOCK = 512;
   private static final int MOST_NAME = 99;
 
-  // Where fields are in a header, as tar(5) says.
+  // The places of the fields in a header, as tar(5) says.
   private static final int MODE = 100;
   private static final int OWNER = 108;
   private static final int GROUP = 116;
@@ -48,7 +48,7 @@ final class TarWriter implements AutoCloseable {
   private void header(String name, char type, int mode, int size) throws IOException {
     byte[] bytes = name.getBytes(StandardCharsets.US_ASCII);
     if (bytes.length > MOST_NAME) {
-      throw new IllegalArgumentException(name + " is longer than a header of tar can name");
+      throw new IllegalArgumentException(name + " is too long for a header of tar");
     }
     byte[] header = new byte[BLOCK];
     System.arraycopy(bytes, 0, header, 0, bytes.length);
@@ -60,7 +60,7 @@ final class TarWriter implements AutoCloseable {
     header[TYPE] = (byte) type;
     byte[] magic = "ustar\00000".getBytes(StandardCharsets.US_ASCII);
     System.arraycopy(magic, 0, header, MAGIC, magic.length);
-    // The sum is made as if its own field held blanks.
+    // The sum counts its own field as blanks.
     Arrays.fill(header, CHECKSUM, CHECKSUM + NUMBER, (byte) ' ');
     int sum = 0;
     for (byte each : header) {

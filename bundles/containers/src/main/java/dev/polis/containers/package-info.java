@@ -1,6 +1,6 @@
 /**
- * Runs containerd as a child process, in a sandbox that keeps it apart from the machine. Both
- * outlive this organ, and so do the containers.
+ * Runs containerd as a child process, in a sandbox that isolates it from the machine. Both outlive
+ * this organ, and so do the containers.
  *
  * <pre>
  *                     ContainersComponent (wires)
@@ -17,28 +17,28 @@
  * </pre>
  *
  * <p>The sandbox is a network and a mount namespace, which a sleeping child process keeps. Inside,
- * {@code /usr} has the programs that the machine lacks laid over it, {@code /var} and {@code /etc}
- * are written to in memory, and {@code /run} is empty; so everything that programs of Kubernetes
- * leave behind there goes with the namespace, also when the machine is switched off. A program that
- * is run inside enters through two links in the organ's folder, whose names never change: a command
- * line that holds them is the same after the keeper was replaced.
+ * an overlay adds the programs that the machine lacks to {@code /usr}, writes to {@code /var} and
+ * {@code /etc} stay in memory, and {@code /run} is empty; so everything that programs of Kubernetes
+ * leave behind there goes with the namespace, also when the machine powers off. A program that runs
+ * inside enters through two links in the organ's folder, whose names never change: a command line
+ * with these links is the same after a replacement of the keeper.
  *
  * <pre>
  *   keeper killed ─▶ containerd, a shim or another process still inside? ─yes─▶ a new keeper enters through it
  *                                        └─no─▶ the namespaces are gone: new ones are made
  * </pre>
  *
- * <p>Images and the layers of containers lie on the data volume, or, where its file system cannot
- * carry overlays, in an ext4 image on it that is mounted inside the sandbox alone. An operator who
- * gives the image a size has it anywhere, as a limit for all that containers write. What was made
- * is on record before it is made, so any later instance can remove it.
+ * <p>Images and the layers of containers are on the data volume, or, if its file system does not
+ * support overlays, in an ext4 image on it that only the sandbox mounts. If an operator gives the
+ * image a size, the organ uses it on any volume, as a limit for all that containers write. The
+ * organ records each part before it makes it, so any later instance can remove it.
  *
  * <p>Not promised: that a new version of the programs reaches the sandbox's {@code /usr} before the
- * sandbox is made anew. That containers see less of the machine than its processors and memory: the
- * sandbox separates files, networks and cgroups. Other sources of images than the archives given
- * and the registries that Pods name.
+ * next sandbox. That containers do not see the machine's processors and memory: the sandbox
+ * separates files, networks and cgroups. Other sources of images than the given archives and the
+ * registries that Pods name.
  *
- * <p>Why not {@code ip netns}: it mounts {@code /sys} anew, which hides the cgroups. Why not
+ * <p>Why not {@code ip netns}: it mounts {@code /sys} again, which hides the cgroups. Why not
  * namespaces kept by a bound file: they would be mounts of the machine, which an operator has to
  * remove after a crash. Why not a machine of its own for each worker: a developer has one.
  *

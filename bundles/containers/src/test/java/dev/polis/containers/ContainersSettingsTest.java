@@ -33,10 +33,10 @@ class ContainersSettingsTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "https://mirror.example | names no registry",
-        "docker.io=mirror.example | is no URL",
-        "docker.io=ftp://mirror.example | is no URL",
-        "../etc=https://mirror.example | names no registry",
+        "https://mirror.example | does not name a registry",
+        "docker.io=mirror.example | is not a URL",
+        "docker.io=ftp://mirror.example | is not a URL",
+        "../etc=https://mirror.example | does not name a registry",
         "a.io=https://one.example,a.io=https://two.example | second mirror of a.io"
       })
   @DisplayName("a mirror that cannot be used is refused with its value and the correct form")

@@ -230,7 +230,7 @@ class ContainersTest {
                 ContainersException.class,
                 () -> instance.containers.load(new ByteArrayInputStream(new byte[0])))
             .getMessage()
-            .contains("being taken in already"));
+            .contains("the node already loads"));
     for (PipedOutputStream sender : senders) {
       sender.close();
     }

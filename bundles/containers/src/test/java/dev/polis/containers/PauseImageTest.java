@@ -206,12 +206,14 @@ class PauseImageTest {
     String full = named.formatted("io.containerd.image.name", mine);
     String reference = named.formatted("org.opencontainers.image.ref.name", mine);
     String other = named.formatted("io.containerd.image.name", "a:1");
-    assertRefused("are for what the node", archive("index.json", manifests(full), false));
-    assertRefused("are for what the node", archive("index.json", manifests(reference), true));
+    assertRefused(
+        "are reserved for images of the node", archive("index.json", manifests(full), false));
+    assertRefused(
+        "are reserved for images of the node", archive("index.json", manifests(reference), true));
     String both = manifests(other).replace("}]}", "}],\"Manifests\":[" + full + "]}");
-    assertRefused("are for what the node", archive("x/.././index.json", both, false));
+    assertRefused("are reserved for images of the node", archive("x/.././index.json", both, false));
     String docker = "[{\"RepoTags\":[\"%s\"]}]".formatted(mine);
-    assertRefused("are for what the node", archive("manifest.json", docker, false));
+    assertRefused("are reserved for images of the node", archive("manifest.json", docker, false));
 
     Path two = archive("index.json", manifests(other), false);
     try (OutputStream file = Files.newOutputStream(two);
@@ -219,7 +221,7 @@ class PauseImageTest {
       tar.file("index.json", 0644, manifests(other).getBytes(StandardCharsets.UTF_8));
       tar.file("manifest.json", 0644, docker.getBytes(StandardCharsets.UTF_8));
     }
-    assertRefused("are for what the node", two);
+    assertRefused("are reserved for images of the node", two);
 
     String merged = full.replace("}}", "},\"annotations\":{\"a\":\"b\"}}");
     assertRefused("twice", archive("index.json", manifests(merged), false));
@@ -424,14 +426,14 @@ class PauseImageTest {
   void unknownLayers() throws Exception {
     String index = "{\"manifests\":[{\"digest\":\"sha256:11\"}]}";
     assertRefused(
-        "no JSON",
+        "not JSON",
         images(
             tar -> {
               put(tar, "blobs/sha256/11", "{\"layers\":[");
               put(tar, "index.json", index);
             }));
     String absent = "[{\"Layers\":[\"none\",\"none\"]}]";
-    assertRefused("does not hold it", images(tar -> put(tar, "manifest.json", absent)));
+    assertRefused("does not contain it", images(tar -> put(tar, "manifest.json", absent)));
     String many = "[{\"Layers\":[" + repeated(LayerUses.MOST + 1, "\"none\"") + "]}]";
     assertRefused("save fewer images", images(tar -> put(tar, "manifest.json", many)));
   }

@@ -154,11 +154,11 @@ class RuntimeConfigurationTest {
   @DisplayName("a version too old or unknown is refused with the range")
   void unsupported() throws Exception {
     programs("1.5.9", "1.4.3");
-    assertTrue(refusal().contains("containerd is of version 1.5.9; supported is 1.6 or newer"));
+    assertTrue(refusal().contains("containerd has version 1.5.9; use version 1.6 or newer"));
     programs("v3.0.1", "1.4.3");
     assertTrue(refusal().contains("below 3.0"));
     programs("v2.4.2", "1.0.0");
-    assertTrue(refusal().contains("runc is of version 1.0.0; supported is 1.1 or newer"));
+    assertTrue(refusal().contains("runc has version 1.0.0; use version 1.1 or newer"));
   }
 
   @Test

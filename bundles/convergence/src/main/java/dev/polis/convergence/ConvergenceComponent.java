@@ -24,7 +24,7 @@ public final class ConvergenceComponent {
   private final BootReport boot;
   private final ConvergenceService service;
 
-  /** Called by Declarative Services. */
+  /** Declarative Services calls this. */
   @Activate
   public ConvergenceComponent(
       ConvergenceConfig config,

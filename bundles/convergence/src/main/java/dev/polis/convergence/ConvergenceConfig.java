@@ -19,7 +19,8 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
 
   @AttributeDefinition(
       name = "Retry interval",
-      description = "milliseconds until a plugin's file that no node could give is asked for again",
+      description =
+          "milliseconds until the node asks again for a plugin's file that no node could give",
       min = "100",
       max = "3600000")
   int retry_ms() default 15000;

@@ -18,12 +18,12 @@ import dev.polis.wire.cluster.WatchPluginSetRequest;
 import java.net.InetSocketAddress;
 
 /**
- * Makes this node run the plugins that the cluster wants of it, and reports to the cluster what it
- * runs.
+ * Makes this node run the plugins that the cluster wants, and reports the running plugins to the
+ * cluster.
  */
 final class ConvergenceService {
 
-  /** Holds what the organ works with. */
+  /** Holds the services that the organ uses. */
   record Parts(
       Supervisor supervisor,
       HealthRegistry health,
@@ -74,7 +74,7 @@ final class ConvergenceService {
     }
   }
 
-  /** Follows what the cluster wants; while the leader is away, what it said last counts. */
+  /** Follows the wanted plugins; without a leader the last message of a leader counts. */
   private static void follow(
       Context context, LeaderConnection leader, MutableValue<WantedSet> wanted)
       throws InterruptedException {

@@ -7,21 +7,21 @@ import java.time.Duration;
  * Holds the checked configuration.
  *
  * @param curatorPort port of the curator listener of every node
- * @param retry after which a file that no node could give is asked for again, and what the disk did
- *     not take is written again
+ * @param retry the time until the node asks again for a file that no node could give, and repeats a
+ *     failed write to the disk
  */
 record ConvergenceSettings(int curatorPort, Duration retry) {
 
   private static final SettingCheck CHECK = SettingCheck.of("dev.polis.convergence");
 
-  // More often would be load on the nodes that are asked; an hour is long enough to be noticed.
+  // A shorter time would load the other nodes; an hour is long enough for an operator to notice.
   private static final int LEAST_MILLIS = 100;
   private static final int MOST_MILLIS = 3_600_000;
 
   /**
    * Checks a configuration.
    *
-   * @throws dev.polis.config.SettingException if a value cannot be used
+   * @throws dev.polis.config.SettingException if a value is not usable
    */
   static ConvergenceSettings of(ConvergenceConfig config) {
     return new ConvergenceSettings(

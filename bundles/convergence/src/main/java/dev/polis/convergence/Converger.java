@@ -43,34 +43,35 @@ import java.util.concurrent.TimeoutException;
 import java.util.stream.Collectors;
 
 /**
- * Brings a node to what the cluster wants of it, one plugin after the other, from one thread.
+ * Swaps the plugins of a node to the wanted versions, one after the other, on one thread.
  *
- * <p>What failed is not tried again until something changes on which it depends: what is wanted,
- * what the node runs, or which keys the cluster trusts. A file that no node gave is asked for again
- * after a while.
+ * <p>It repeats a failed attempt only when one of its conditions changes: the wanted plugins, the
+ * running ones, or the trusted keys. After a while it asks again for a file that no node gave.
  */
 final class Converger {
   private static final String NOT_AS_WANTED = "plugin-not-as-wanted";
 
-  /** A swap takes seconds; so a look each second is soon enough after another caller's. */
+  /**
+   * A swap takes seconds, so a check each second is soon enough after the swap of another caller.
+   */
   private static final Duration BUSY = Duration.ofSeconds(1);
 
-  /** Longer than any wait has a reason for; what changes ends it. */
+  /** Longer than any wait needs; a change ends the wait. */
   private static final Duration FOR_LONG = Duration.ofHours(1);
 
   /** Longer than any process lives. */
   private static final Duration NEVER = Duration.ofDays(36_500);
 
   /**
-   * Holds what it works with.
+   * Holds the services that it uses.
    *
    * @param self this node
    * @param plugins of this node
    * @param roles that the cluster gave this node
-   * @param wanted what the curator said last
+   * @param wanted the last message of the curator
    * @param fetch fetches files
-   * @param progress receives how far it has come
-   * @param health receives what does not run as wanted
+   * @param progress gets the progress
+   * @param health gets the plugins that do not run as wanted
    */
   record Parts(
       NodeId self,
@@ -81,18 +82,18 @@ final class Converger {
       MutableValue<Progress> progress,
       HealthScope health) {}
 
-  /** What an attempt depends on: as long as that is the same, it would end the same. */
+  /** Holds the conditions of an attempt: under the same conditions it would end in the same way. */
   private record Basis(Step step, Digest fingerprint, TrustRoots trusted, Set<String> holders) {}
 
   /**
-   * An attempt that failed.
+   * Holds a failed attempt.
    *
    * @param why the reason
-   * @param again when it is worth another attempt although nothing changed, by {@code nanoTime}
-   * @param isFinal whether it is worth another attempt only after a change
+   * @param again the time of another attempt without a change, by {@code nanoTime}
+   * @param isFinal whether only a change justifies another attempt
    */
   private record Failed(Basis basis, String why, long again, boolean isFinal) {
-    /** Returns whether this plugin failed and the cluster wants the same one anew. */
+    /** Returns whether this plugin failed and the cluster wants the same plugin again. */
     boolean isWantedAnew(Want want) {
       return basis.step() instanceof Step.Bring(Want before)
           && before.plugin().equals(want.plugin())
@@ -104,7 +105,7 @@ final class Converger {
   private final Duration retry;
   private final Map<String, Failed> failed = new HashMap<>();
 
-  /** What was kept last; null before, and while what is wanted could not be kept. */
+  /** The last stored set; null before, and after a failed write. */
   private ClusterWants keptOrNull;
 
   Converger(Parts parts, Duration retry) {
@@ -179,7 +180,9 @@ final class Converger {
     return false;
   }
 
-  /** Keeps what is wanted on this node's disk, for swaps by hand and the collection of files. */
+  /**
+   * Stores the wanted plugins on this node's disk, for swaps by hand and the collection of files.
+   */
   private void keep(WantedSet set, SortedMap<String, Want> wants, Log log) {
     ClusterWants now =
         new ClusterWants(
@@ -195,7 +198,7 @@ final class Converger {
       parts.plugins().want(now);
       keptOrNull = now;
     } catch (IOException e) {
-      log.warning("what the cluster wants cannot be kept for the next start: %s", e);
+      log.warning("the node cannot store the wanted plugins for its next start: %s", e);
     }
   }
 
@@ -244,9 +247,9 @@ final class Converger {
       throws InterruptedException {
     try {
       SwapOutcome outcome = carriedOut(basis.step(), set, inventory, log);
-      // The next pass has to see what this swap has changed.
+      // The next pass must see the changes of this swap.
       parts.plugins().refresh();
-      // The file has come meanwhile: who else has it makes no difference any more.
+      // The file is complete: the other nodes that have it no longer matter.
       Set<String> holders = holders(basis.step(), set);
       settle(
           name,
@@ -281,7 +284,8 @@ final class Converger {
   }
 
   /**
-   * Lets a removal wait while this node has a role of the plugin: nothing would end what it runs.
+   * Lets a removal wait while this node has a role of the plugin: no code would end the work of the
+   * role.
    */
   private void requireNoRole(StoredPlugin plugin) throws SwapRefusedException {
     Set<RoleName> roles =
@@ -289,7 +293,7 @@ final class Converger {
     for (Provided each : provides(plugin)) {
       if (each instanceof Provided.Role(String role) && roles.contains(new RoleName(role))) {
         throw new SwapRefusedException(
-            "this node has the role %s, which it provides; take the role away: polisctl node role remove %s %s"
+            "this node has the role %s, which the plugin provides; remove the role: polisctl node role remove %s %s"
                 .formatted(role, parts.self().text(), role));
       }
     }
@@ -303,7 +307,7 @@ final class Converger {
     try {
       return ManifestEnvelope.read(file.get()).content().provides();
     } catch (PluginRefusedException | IOException unreadable) {
-      // The engine reads it too, and refuses what it cannot read.
+      // The swap engine reads it too, and refuses an unreadable one.
       return List.of();
     }
   }
@@ -315,7 +319,7 @@ final class Converger {
     return before != null && before.isWantedAnew(bring.want()) ? options.forced() : options;
   }
 
-  /** Returns whether the cluster itself brought what runs: then it may be an older one again. */
+  /** Returns whether the cluster brought the running version: then an older one may follow. */
   private static boolean isBrought(Step.Bring bring, LocalInventory inventory) {
     return inventory
         .origin(bring.want().plugin().symbolicName())
@@ -335,7 +339,9 @@ final class Converger {
         .plugins()
         .file(digest)
         .orElseThrow(
-            () -> new FetchException("its file came and was deleted; it is fetched again"));
+            () ->
+                new FetchException(
+                    "the node fetched the file and then deleted it; it fetches it again"));
   }
 
   private SwapOutcome swapped(SwapOrder order, SwapOptions options)
@@ -358,7 +364,7 @@ final class Converger {
         String why = "%s: %s".formatted(outcome.name(), outcome.reason());
         log.warning("%s: %s", basis.step().words(), why);
         boolean isFinal = !(basis.step() instanceof Step.TakeAway);
-        // What a role leaves may hold a removal up for a moment.
+        // The remains of a role may delay a removal for a moment.
         failed.put(name, new Failed(basis, why, after(isFinal ? NEVER : retry), isFinal));
       }
     }
@@ -369,9 +375,9 @@ final class Converger {
   }
 
   /**
-   * Publishes how far it has come.
+   * Publishes the progress.
    *
-   * @param current the plugin that is being brought; empty if there is none
+   * @param current the plugin that this fetches or swaps; empty if there is none
    */
   private void publish(
       SortedMap<String, Want> wants, SortedMap<String, Step> plan, String current) {
@@ -381,7 +387,7 @@ final class Converger {
       whyNot.put(
           name,
           name.equals(current)
-              ? "its file is being fetched, or its swap is under way"
+              ? "the node fetches its file or swaps it in"
               : before == null ? "its turn comes after other plugins" : before.why());
     }
     Set<String> givenUp =
@@ -413,7 +419,7 @@ final class Converger {
               HealthCondition.degraded(
                   NOT_AS_WANTED,
                   String.join("; ", troubles),
-                  "push a version that works, or unpin it; polisctl plugin diff shows all of them"));
+                  "push a version that works, or unpin it; polisctl plugin diff lists all of them"));
     }
   }
 }

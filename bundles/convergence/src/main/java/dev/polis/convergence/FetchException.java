@@ -1,6 +1,6 @@
 package dev.polis.convergence;
 
-/** A plugin's file could not be fetched; the message says from whom and why not. */
+/** Reports that no node gave a plugin's file; the message names each node and its reason. */
 final class FetchException extends Exception {
   private static final long serialVersionUID = 1L;
 

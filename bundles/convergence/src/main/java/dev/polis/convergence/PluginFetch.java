@@ -31,15 +31,17 @@ import java.util.concurrent.TimeoutException;
 import java.util.stream.Collectors;
 
 /**
- * Fetches plugins' files from other nodes. What has come of a file stays when a node goes away, and
- * the next node continues there. A file with another digest is deleted. The node that gave all of
- * it is named and not asked again.
+ * Fetches plugins' files from other nodes. If a node goes away, the received part of a file stays,
+ * and the next node continues there. This deletes a file with another digest; it names the node
+ * that gave all of it and does not ask that node again.
  */
 final class PluginFetch {
-  /** Port of the management listener where a holder's address names none. */
+  /** The port of the management listener if a holder's address names none. */
   private static final int MANAGEMENT_PORT = 7839;
 
-  /** A node that gives nothing for so long is left; another one, or a later attempt, continues. */
+  /**
+   * After this time without data this leaves a node; another node, or a later attempt, continues.
+   */
   private static final Duration SILENCE = Duration.ofSeconds(10);
 
   /** Opens a channel to one node; the caller shuts the channel down. */
@@ -66,25 +68,25 @@ final class PluginFetch {
   }
 
   /**
-   * Fetches a file; returns when it is staged whole.
+   * Fetches a file; returns when the whole file is staged.
    *
-   * @param want whose file
-   * @param holders nodes that say they have it
-   * @throws FetchException if none of them gave it, with each one's reason
+   * @param want the plugin of the file
+   * @param holders nodes that report to have it
+   * @throws FetchException if none of them gave it, with the reason of each
    */
   void fetch(Want want, List<PluginHolder> holders, Log log)
       throws FetchException, InterruptedException {
     new Attempt(want, size(want), log).run(holders);
   }
 
-  /** Returns the size that the manifest says, after a check that it is this plugin's. */
+  /** Returns the size in the manifest, after a check that the manifest belongs to this plugin. */
   private static long size(Want want) throws FetchException {
     try {
       byte[] file = want.manifest().toByteArray();
       PluginManifest manifest = ManifestEnvelope.decode(file).content();
       if (!manifest.digest().equals(want.plugin().digest())) {
         throw new FetchException(
-            "the manifest that the cluster has of %s is that of another file, %s; push the plugin again"
+            "the cluster's manifest of %s belongs to another file, %s; push the plugin again"
                 .formatted(want.label(), manifest.label()));
       }
       return manifest.size();
@@ -93,14 +95,14 @@ final class PluginFetch {
     }
   }
 
-  /** How far all nodes together brought a file. */
+  /** The received part of a file, from all nodes together. */
   private enum Result {
     WHOLE,
     FURTHER,
     STUCK
   }
 
-  /** The fetching of one file. */
+  /** Fetches one file. */
   private final class Attempt {
     private final Want want;
     private final Digest digest;
@@ -109,7 +111,7 @@ final class PluginFetch {
     private final Map<String, String> troubles = new LinkedHashMap<>();
     private final Set<String> wrong = new HashSet<>();
 
-    /** Who gave the bytes that are here; an empty name stands for an earlier attempt. */
+    /** The nodes that gave the received bytes; an empty name stands for an earlier attempt. */
     private final Set<String> givers = new HashSet<>();
 
     private int beginnings = 1;
@@ -126,8 +128,8 @@ final class PluginFetch {
         givers.add("");
       }
       List<PluginHolder> order = new ArrayList<>(holders);
-      // A node that gives wrong bytes costs two beginnings at most: one together with others, in
-      // which no single node can be blamed, and one alone.
+      // A node that gives wrong bytes costs at most two attempts: one together with others, in
+      // which this cannot identify it, and one alone.
       int most = 2 * holders.size() + 1;
       while (beginnings <= most) {
         Result result = turn(order);
@@ -141,7 +143,7 @@ final class PluginFetch {
       throw new FetchException(words(holders));
     }
 
-    /** Asks each node once, one after the other, until the file has come. */
+    /** Asks each node once, one after the other, until the file is complete. */
     private Result turn(List<PluginHolder> order) throws FetchException, InterruptedException {
       Result result = Result.STUCK;
       for (PluginHolder holder : List.copyOf(order)) {
@@ -155,7 +157,7 @@ final class PluginFetch {
           if (finished(holder)) {
             return Result.WHOLE;
           }
-          // It gives the next beginning alone, which shows whether it is wrong.
+          // It gives the next attempt alone, which shows whether it is wrong.
           order.remove(holder);
           order.addFirst(holder);
           return Result.FURTHER;
@@ -177,7 +179,7 @@ final class PluginFetch {
 
     private FetchException unwritable(IOException cause) {
       return new FetchException(
-          "the file of %s cannot be kept on this node: %s".formatted(want.label(), cause), cause);
+          "this node cannot store the file of %s: %s".formatted(want.label(), cause), cause);
     }
 
     private void read(PluginHolder holder, long offset)
@@ -194,7 +196,7 @@ final class PluginFetch {
       } catch (StatusException e) {
         troubles.put(holder.getNodeId(), e.getMessage());
       } catch (TimeoutException e) {
-        troubles.put(holder.getNodeId(), "it gave nothing for %d s".formatted(silence.toSeconds()));
+        troubles.put(holder.getNodeId(), "it sent nothing for %d s".formatted(silence.toSeconds()));
       } finally {
         channel.shutdownNow();
       }
@@ -211,9 +213,7 @@ final class PluginFetch {
         while (piece != null) {
           boolean wrongSize = piece.getSize() != 0 && piece.getSize() != size;
           if (wrongSize || position + piece.getData().size() > size) {
-            blame(
-                holder,
-                "the file that it gives has not the %d bytes of the manifest".formatted(size));
+            blame(holder, "its file does not have the %d bytes of the manifest".formatted(size));
             return;
           }
           write(holder, position, piece);
@@ -247,18 +247,22 @@ final class PluginFetch {
       }
     }
 
-    /** Compares the digest of what has come; returns whether the file is whole and right. */
+    /**
+     * Compares the digest of the received bytes; returns whether the file is complete and right.
+     */
     private boolean finished(PluginHolder holder) throws FetchException {
       try {
         staged.finish(digest, want.manifest().toByteArray());
-        log.info("the file of %s has come, last from node %s", want.label(), holder.getNodeId());
+        log.info(
+            "the file of %s is complete; the last part came from node %s",
+            want.label(), holder.getNodeId());
         return true;
       } catch (PluginStoreException e) {
         if (givers.equals(Set.of(holder.getNodeId()))) {
-          blame(holder, "the file that it gives has another digest");
+          blame(holder, "its file has another digest");
         } else {
           log.warning(
-              "the pieces of %s that came from several nodes make no whole file; it is begun anew",
+              "the parts of %s from several nodes do not fit together; the node fetches the file again",
               want.label());
         }
         givers.clear();
@@ -270,7 +274,9 @@ final class PluginFetch {
     }
 
     private void blame(PluginHolder holder, String what) {
-      log.warning("node %s is not asked for %s again: %s", holder.getNodeId(), want.label(), what);
+      log.warning(
+          "this node does not ask node %s for %s again: %s",
+          holder.getNodeId(), want.label(), what);
       wrong.add(holder.getNodeId());
       troubles.put(holder.getNodeId(), what);
     }
@@ -279,7 +285,7 @@ final class PluginFetch {
       if (holders.isEmpty()) {
         return "no other node has its file; push it again";
       }
-      return "no node gave its file: "
+      return "no node sent its file: "
           + troubles.entrySet().stream()
               .map(each -> "%s: %s".formatted(each.getKey(), each.getValue()))
               .collect(Collectors.joining("; "));

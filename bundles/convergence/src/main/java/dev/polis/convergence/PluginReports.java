@@ -11,9 +11,9 @@ import java.util.Comparator;
 import java.util.Optional;
 import java.util.TreeSet;
 
-/** Words what a node runs, wants and lacks, for the cluster's record. */
+/** Makes the report of the running, wanted and missing plugins for the cluster's record. */
 final class PluginReports {
-  /** The curator takes reasons of 4 KiB; a character has at most three bytes in a reason's text. */
+  /** The curator accepts reasons of 4 KiB; a character of a reason has at most three bytes. */
   private static final int LONGEST_REASON = 1024;
 
   private PluginReports() {}
@@ -60,7 +60,7 @@ final class PluginReports {
     if (plugin.getWhyNot().isEmpty() && !running.equals(wanted)) {
       plugin
           .setWhyNot(
-              shortened(progress.whyNot().getOrDefault(name, "the node has not come to it yet")))
+              shortened(progress.whyNot().getOrDefault(name, "the node has not reached it yet")))
           .setFailed(progress.failed().contains(name));
     }
     return plugin.build();
@@ -79,7 +79,7 @@ final class PluginReports {
       plugin
           .setDecision(Decision.DECISION_BY_HAND)
           .setWhyNot(
-              "somebody overruled the cluster on this node by hand; it is left so until the cluster wants another");
+              "an operator has overruled the cluster on this node; it stays so until the cluster wants another version");
     } else {
       plugin.setDecision(want.decision());
     }

@@ -6,19 +6,19 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * Says how far a node has come with what the cluster wants of it.
+ * Holds the progress of a node towards the wanted plugins.
  *
- * @param known whether the cluster has said since this organ started what it wants
- * @param wants what it wants, by symbolic name
+ * @param known whether the cluster has named its wanted plugins since this organ started
+ * @param wants the wanted plugins, by symbolic name
  * @param whyNot the reason why a wanted plugin does not run yet, by symbolic name
- * @param failed the symbolic names of those that are not tried again until something changes
+ * @param failed the symbolic names of the plugins that wait for a change
  */
 record Progress(
     boolean known,
     SortedMap<String, Want> wants,
     SortedMap<String, String> whyNot,
     Set<String> failed) {
-  /** Before the cluster has said anything. */
+  /** The progress before the first message of the cluster. */
   static final Progress NONE = new Progress(false, new TreeMap<>(), new TreeMap<>(), Set.of());
 
   Progress {

@@ -12,7 +12,7 @@ import dev.polis.wire.cluster.ReportPluginsRequest;
 import java.util.Map;
 import java.util.Optional;
 
-/** Reports to the cluster what this node runs, wants and lacks, on each change. */
+/** Reports the running, wanted and missing plugins to the cluster, on each change. */
 final class ReportPush {
 
   private final LeaderConnection connection;
@@ -44,7 +44,7 @@ final class ReportPush {
                 .reportPlugins(ReportPluginsRequest.newBuilder().setReport(report).build()));
   }
 
-  /** Returns what there is to report; nothing before the cluster has said what it wants. */
+  /** Returns the report; empty before the first message of the cluster. */
   private Optional<PluginReport> report() {
     Progress now = progress.peek().orElse(Progress.NONE);
     return inventory.peek().filter(known -> now.known()).map(known -> PluginReports.of(known, now));

@@ -8,13 +8,13 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.TreeSet;
 
-/** What a node has to do about one plugin to run what is wanted. */
+/** One step of a node towards the wanted version of one plugin. */
 sealed interface Step {
 
-  /** Returns what it does, for the log. */
+  /** Returns a description for the log. */
   String words();
 
-  /** Runs what the cluster wants. */
+  /** Runs the wanted plugin. */
   record Bring(Want want) implements Step {
     @Override
     public String words() {
@@ -26,7 +26,7 @@ sealed interface Step {
   record GoBack(StoredPlugin own) implements Step {
     @Override
     public String words() {
-      return "%s %s of the distribution, since the cluster wants no other any more"
+      return "%s %s of the distribution, because the cluster no longer wants another version"
           .formatted(own.symbolicName(), own.version());
     }
   }
@@ -35,17 +35,17 @@ sealed interface Step {
   record TakeAway(StoredPlugin plugin) implements Step {
     @Override
     public String words() {
-      return "removal of %s %s, since the cluster does not want it any more"
+      return "removal of %s %s, because the cluster no longer wants it"
           .formatted(plugin.symbolicName(), plugin.version());
     }
   }
 
   /**
-   * Finds what is to be done.
+   * Finds the steps to do.
    *
-   * @param inventory what the node runs
-   * @param wants what the cluster wants of it
-   * @return by symbolic name; nothing for plugins that run as wanted, or that an operator overruled
+   * @param inventory the running plugins
+   * @param wants the wanted plugins
+   * @return by symbolic name; none for plugins that run as wanted, or that an operator overruled
    */
   static SortedMap<String, Step> plan(LocalInventory inventory, SortedMap<String, Want> wants) {
     SortedMap<String, Step> plan = new TreeMap<>();
@@ -81,7 +81,7 @@ sealed interface Step {
     String name = running.symbolicName();
     boolean brought =
         inventory.origin(name).filter(PluginOrigin.FromCluster.class::isInstance).isPresent();
-    // Without a known distribution nothing is taken away: an organ of it would be lost.
+    // Without a known distribution this removes nothing: the node would lose an organ of it.
     if (!brought || inventory.distribution().isEmpty()) {
       return Optional.empty();
     }

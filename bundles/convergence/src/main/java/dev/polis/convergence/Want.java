@@ -19,13 +19,13 @@ import java.util.function.Consumer;
 import org.osgi.framework.Version;
 
 /**
- * One plugin that the cluster wants of this node.
+ * Holds one plugin that the cluster wants on this node.
  *
- * @param plugin which
- * @param decision who decides: the node's own pin, one of its roles, or everywhere
+ * @param plugin its name and version
+ * @param decision the deciding scope: the node's own pin, one of its roles, or everywhere
  * @param scope the same as text, such as {@code on each node}
  * @param older accept it in place of a newer version
- * @param sinceMillis since when; it changes when the plugin is wanted anew, to be tried again
+ * @param sinceMillis the time of the wish; it changes when an operator asks for another attempt
  * @param manifest the content of its manifest's file
  */
 record Want(
@@ -37,8 +37,8 @@ record Want(
     ByteString manifest) {
 
   /**
-   * Orders the wants of one name by what decides: a pin over a role, a role over everywhere. Of
-   * several roles the one that wants the newest version decides, since it may need what is new.
+   * Orders the wants of one name by precedence: a pin over a role, a role over everywhere. Of
+   * several roles the one with the newest version decides, since it may need the new features.
    */
   private static final Comparator<Want> DECIDES =
       Comparator.comparingInt((Want want) -> rank(want.decision()))
@@ -54,12 +54,12 @@ record Want(
   }
 
   /**
-   * Finds what the cluster wants of one node.
+   * Finds the plugins that the cluster wants on one node.
    *
-   * @param all what it wants of any node
+   * @param all its wants of all nodes
    * @param self the node
    * @param roles that the cluster gave it
-   * @param malformed receives a line for each entry that cannot be understood and is left out
+   * @param malformed gets a line for each malformed entry, which this skips
    * @return by symbolic name
    */
   static SortedMap<String, Want> of(
@@ -76,7 +76,7 @@ record Want(
                         (one, other) -> DECIDES.compare(one, other) >= 0 ? one : other));
       } catch (IllegalArgumentException e) {
         malformed.accept(
-            "the wanted plugin \"%s\" is left out: %s"
+            "the node ignores the wanted plugin \"%s\": %s"
                 .formatted(each.getSymbolicName(), e.getMessage()));
       }
     }
@@ -97,7 +97,7 @@ record Want(
               ? Optional.of(want(wanted, Decision.DECISION_NODE, "on this node"))
               : Optional.empty();
       case KIND_NOT_SET ->
-          throw new IllegalArgumentException("its scope is of a kind that this node does not know");
+          throw new IllegalArgumentException("this node does not know the kind of its scope");
     };
   }
 

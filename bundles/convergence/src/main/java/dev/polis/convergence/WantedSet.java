@@ -5,10 +5,10 @@ import dev.polis.wire.cluster.WantedPlugin;
 import java.util.List;
 
 /**
- * Holds what the curator said last.
+ * Holds the last message of the curator.
  *
- * @param plugins what the cluster wants, of whichever node
- * @param holders which nodes can give files
+ * @param plugins the wanted plugins of all nodes
+ * @param holders the nodes that can give files
  */
 record WantedSet(List<WantedPlugin> plugins, List<PluginHolder> holders) {
   WantedSet {

@@ -221,7 +221,7 @@ class PluginFetchTest {
     FetchException refused =
         assertThrows(FetchException.class, () -> fetch.fetch(WANT, List.of(shorter, longer), log));
 
-    String words = "%s: the file that it gives has not the %d bytes of the manifest";
+    String words = "%s: its file does not have the %d bytes of the manifest";
     for (PluginHolder each : List.of(shorter, longer)) {
       String expected = words.formatted(each.getNodeId(), FILE.length);
       assertTrue(refused.getMessage().contains(expected), refused.getMessage());

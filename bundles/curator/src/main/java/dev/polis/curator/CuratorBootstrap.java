@@ -4,6 +4,11 @@ import com.google.protobuf.ByteString;
 import dev.polis.api.curator.BootstrapOutcome;
 import dev.polis.api.curator.BootstrapRequest;
 import dev.polis.api.curator.CuratorException;
+import dev.polis.curator.api.ConfigurationRules;
+import dev.polis.curator.record.CuratorPki;
+import dev.polis.curator.record.NodeRecords;
+import dev.polis.curator.record.RecordKeys;
+import dev.polis.curator.record.RecordStore;
 import dev.polis.etcd.Compare;
 import dev.polis.etcd.KeyValues;
 import dev.polis.etcd.Op;
@@ -100,7 +105,7 @@ final class CuratorBootstrap {
             && stored.get().getClusterUnlockKey().equals(node.getClusterUnlockKey());
     if (!sameNode) {
       throw new CuratorException(
-          "attempted to re-register node (unsupported flow): etcd holds a cluster already, which %s"
+          "attempted to re-register node (unsupported flow): etcd already holds a cluster, which %s"
                   .formatted(
                       stored.isPresent()
                           ? "knows " + node.getId() + " with other keys"
@@ -109,8 +114,8 @@ final class CuratorBootstrap {
     }
     if (!records.owner().equals(owner)) {
       throw new CuratorException(
-          "etcd holds a cluster already, whose owner has another key than the node parameters name;"
-              + " put the former parameters back");
+          "etcd already holds a cluster, whose owner has another key than the node parameters"
+              + " name; put the former parameters back");
     }
   }
 }

@@ -35,7 +35,7 @@ public final class CuratorComponent implements Curator {
   private final HandOvers.Membership<CuratorService> membership;
   private final CuratorService service;
 
-  /** Called by Declarative Services. */
+  /** Declarative Services calls this. */
   @Activate
   public CuratorComponent(
       BundleContext bundle,

@@ -18,10 +18,11 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
       max = "60")
   int leader_ttl() default 10;
 
-  /** The port that clients are sent to when they ask for the leader. */
+  /** The port to which the node sends clients that ask for the leader. */
   @AttributeDefinition(
       name = "Port",
-      description = "port of the curator listener; clients that ask for the leader are sent to it",
+      description =
+          "port of the curator listener; the node sends clients that ask for the leader to it",
       min = "1",
       max = "65535")
   int port() default 7835;

@@ -9,6 +9,22 @@ import dev.polis.api.curator.CuratorException;
 import dev.polis.api.curator.CuratorStatus;
 import dev.polis.api.network.Network;
 import dev.polis.boot.StopReason;
+import dev.polis.curator.api.AaaApi;
+import dev.polis.curator.api.CuratorApi;
+import dev.polis.curator.api.CuratorLocalApi;
+import dev.polis.curator.api.EtcdApi;
+import dev.polis.curator.api.ManagementApi;
+import dev.polis.curator.api.PluginSetApi;
+import dev.polis.curator.api.PluginTrustApi;
+import dev.polis.curator.api.SignedPlugins;
+import dev.polis.curator.api.WorkerCertificates;
+import dev.polis.curator.leader.AdvertisedAddress;
+import dev.polis.curator.leader.CuratorElection;
+import dev.polis.curator.leader.LeaderFeeds;
+import dev.polis.curator.leader.LeaderGate;
+import dev.polis.curator.leader.LeaderTerm;
+import dev.polis.curator.record.CuratorPki;
+import dev.polis.curator.record.RecordSnapshot;
 import dev.polis.etcd.EtcdAccess;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.etcd.EtcdException;
@@ -51,8 +67,9 @@ import java.util.function.Supplier;
  * Writes the first records of a cluster, and campaigns for leadership once it has the node's
  * credentials. Thread-safe.
  *
- * <p>Another instance continues in its place without an election: it serves the calls first, which
- * wait at its gate; then this one ends its calls and gives its place in the election away.
+ * <p>Another instance continues in its place without an election: first that instance takes the
+ * calls, which wait at its gate; then this one ends its calls and gives away its place in the
+ * election.
  */
 final class CuratorService implements Curator, OrganInstance {
 
@@ -63,7 +80,7 @@ final class CuratorService implements Curator, OrganInstance {
   private static final String KUBERNETES = "kubernetes";
 
   /**
-   * Holds what the organ works with.
+   * Holds the services that the organ uses.
    *
    * @param etcd opens connections to etcd
    * @param endpoints registers the gRPC services when serving begins
@@ -88,11 +105,11 @@ final class CuratorService implements Curator, OrganInstance {
     /** Serves these; from now on they get the new calls. */
     void register(List<BindableService> services);
 
-    /** Serves them no more; returns when their calls have ended. */
+    /** Withdraws them; returns when their calls have ended. */
     void withdraw();
   }
 
-  // What one instance gives to the next, with what its election gives.
+  // The names of the values that one instance gives to the next, besides those of its election.
   private static final String CREDENTIALS = "credentials";
 
   private final CuratorSettings settings;
@@ -165,7 +182,7 @@ final class CuratorService implements Curator, OrganInstance {
     }
     if (gave) {
       throw new CuratorException(
-          "this curator has given its work to another instance, which must be asked to serve");
+          "this curator has given its work to another instance; ask that instance to serve");
     }
     status.set(new CuratorStatus.Campaigning("the election begins"));
     startTasks(credentials);
@@ -173,7 +190,10 @@ final class CuratorService implements Curator, OrganInstance {
     election.stand(OrganState.NONE);
   }
 
-  /** Starts what does not serve calls: the election, which does not take part yet, and watches. */
+  /**
+   * Starts the parts that serve no calls: the watches, and the election, which does not take part
+   * yet.
+   */
   private synchronized void startTasks(NodeCredentials credentials) {
     serving = credentials;
     election =
@@ -237,7 +257,7 @@ final class CuratorService implements Curator, OrganInstance {
       return gate.during(term -> term.pki().ensureNode(credentials.id(), credentials.publicKey()));
     } catch (RpcException | EtcdException | PkiException e) {
       throw new CuratorException(
-          "the certificate of %s cannot be renewed now: %s"
+          "the curator cannot renew the certificate of %s now: %s"
               .formatted(credentials.id(), e.getMessage()),
           e);
     }
@@ -250,13 +270,13 @@ final class CuratorService implements Curator, OrganInstance {
       ByteString half = gate.during(term -> term.records().requireNode(id)).getClusterUnlockKey();
       if (half.isEmpty()) {
         throw new CuratorException(
-            "the record of %s holds no half of a volume key; its volume is not encrypted"
+            "the record of %s has no half of a volume key: its volume is not encrypted"
                 .formatted(id));
       }
       return Secret.take(half.toByteArray());
     } catch (RpcException | EtcdException e) {
       throw new CuratorException(
-          "the record of %s cannot be read now: %s".formatted(id, e.getMessage()), e);
+          "the curator cannot read the record of %s now: %s".formatted(id, e.getMessage()), e);
     }
   }
 
@@ -329,16 +349,16 @@ final class CuratorService implements Curator, OrganInstance {
     }
     if (leading && now.filter(CuratorStatus.Leading.class::isInstance).isEmpty()) {
       throw new HandOverException(
-          "the new curator could not take up the leadership within %d s: %s; check that etcd answers (polisctl explain consensus)"
+          "the new curator did not take over the leadership within %d s: %s; check that etcd answers (polisctl explain consensus)"
               .formatted(
                   CuratorElection.TAKE_UP.toSeconds(),
-                  now.map(CuratorStatus::describe).orElse("etcd did not say who leads")));
+                  now.map(CuratorStatus::describe).orElse("etcd did not name a leader")));
     }
     if (now.isEmpty()) {
       status.update(
           known ->
               known.orElseGet(
-                  () -> new CuratorStatus.Campaigning("etcd has not said yet who leads")));
+                  () -> new CuratorStatus.Campaigning("etcd has not named a leader yet")));
     }
   }
 
@@ -358,7 +378,7 @@ final class CuratorService implements Curator, OrganInstance {
     parts.endpoints().withdraw();
     try {
       OrganState state = standing.get().give().with(CREDENTIALS, serving());
-      // A client that still asks this instance is refused at once, and asks again.
+      // This refuses a client that still calls this instance at once; the client calls again.
       gate.dismiss();
       markGave(true);
       return state;
@@ -387,7 +407,7 @@ final class CuratorService implements Curator, OrganInstance {
     gave = now;
   }
 
-  /** Gives up what a failed start has taken, without taking it from the instance before. */
+  /** Releases the resources of a failed start, without taking any from the previous instance. */
   private void letGo() {
     parts.endpoints().withdraw();
     try {

@@ -7,7 +7,7 @@ import java.time.Duration;
  * Holds the checked configuration of the curator organ.
  *
  * @param leaderTtl after which the lock of a dead leader expires
- * @param port of the curator listener; clients that ask for the leader are sent to it
+ * @param port of the curator listener; the node sends clients that ask for the leader to it
  */
 record CuratorSettings(Duration leaderTtl, int port) {
 

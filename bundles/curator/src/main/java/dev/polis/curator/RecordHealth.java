@@ -1,11 +1,14 @@
 package dev.polis.curator;
 
+import dev.polis.curator.record.RecordKeys;
+import dev.polis.curator.record.RecordSnapshot;
+import dev.polis.curator.record.RecordState;
 import dev.polis.etcd.EtcdNamespace;
 import dev.polis.health.HealthCondition;
 import java.util.List;
 import java.util.Optional;
 
-/** Says what a leader finds damaged or missing among the cluster's records. */
+/** Reports the records of the cluster that a leader finds damaged or missing. */
 final class RecordHealth {
   private static final String DAMAGED = "record-damaged";
   private static final String MISSING = "record-missing";
@@ -13,7 +16,8 @@ final class RecordHealth {
   private RecordHealth() {}
 
   /**
-   * Judges the records that a leader knows; empty if it has listed none yet, or all is well.
+   * Checks the records that a leader knows; returns empty if it has listed none yet, or all are
+   * good.
    *
    * @param self the id of its node, without whose record it can neither report nor have roles
    */
@@ -39,9 +43,9 @@ final class RecordHealth {
     long before = records.state(keys.getFirst()).revision() - 1;
     return HealthCondition.degraded(
         DAMAGED,
-        "%d of the cluster's records in etcd cannot be read, the first is %s, written at revision %d"
+        "the curator cannot read %d of the cluster's records in etcd; the first is %s, written at revision %d"
             .formatted(keys.size(), first, before + 1),
-        ("find out what else writes into etcd; until etcd compacts its history, etcdctl get --rev=%d --print-value-only %s"
+        ("find the program that also writes into etcd; until etcd compacts its history, etcdctl get --rev=%d --print-value-only %s"
                 + " | head -c -1 | etcdctl put %s brings the record back (polisctl etcd status prints the options of etcdctl)")
             .formatted(before, first, first));
   }
@@ -49,9 +53,9 @@ final class RecordHealth {
   private static HealthCondition missing(String key) {
     return HealthCondition.degraded(
         MISSING,
-        "the record %s is missing in etcd, although this node leads the cluster"
+        "the record %s is missing in etcd, although this node leads its cluster"
             .formatted(stored(key)),
-        ("find out what removed it; until etcd compacts its history, etcdctl get --rev=REVISION --print-value-only %1$s"
+        ("find the program that removed it; until etcd compacts its history, etcdctl get --rev=REVISION --print-value-only %1$s"
                 + " | head -c -1 | etcdctl put %1$s brings it back (polisctl etcd status prints the present revision and the options of etcdctl)")
             .formatted(stored(key)));
   }

@@ -1,5 +1,6 @@
 package dev.polis.curator;
 
+import dev.polis.curator.record.CuratorPki;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.event.Watcher;
 import dev.polis.pki.Crl;

@@ -16,7 +16,7 @@ import org.osgi.framework.ServiceRegistration;
 final class TrustRegistration implements Consumer<TrustRoots>, TrustSource, AutoCloseable {
 
   private final BundleContext bundle;
-  // Read without the lock: who is notified of the service reads them, on any thread.
+  // Any thread that gets a notification of the service reads this without the lock.
   private volatile TrustRoots roots = TrustRoots.NONE;
   // Guarded by this.
   private ServiceRegistration<TrustSource> registration; // null until the first keys
@@ -33,7 +33,7 @@ final class TrustRegistration implements Consumer<TrustRoots>, TrustSource, Auto
     if (registration == null && !closed) {
       registration = bundle.registerService(TrustSource.class, this, properties);
     } else if (registration != null) {
-      // Notifies those who use the service that there are other keys.
+      // Notifies the users of the service of the new keys.
       registration.setProperties(properties);
     }
   }

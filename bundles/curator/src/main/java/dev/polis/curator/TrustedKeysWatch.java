@@ -1,5 +1,8 @@
 package dev.polis.curator;
 
+import dev.polis.curator.api.TrustedKeyRules;
+import dev.polis.curator.record.RecordKeys;
+import dev.polis.curator.record.RecordState;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.etcd.EtcdWatch;
 import dev.polis.etcd.KeyRange;

@@ -21,7 +21,7 @@
  *                                        etcd, namespace curator/ ─────────┘
  * </pre>
  *
- * <p>Each task, with what comes in, what goes out, and who may see it:
+ * <p>Each task, with its input, its output, and the readers of the output:
  *
  * <ul>
  *   <li>{@code CuratorElection}: campaigns with etcd. In: the lock's state in etcd, the node's
@@ -31,14 +31,14 @@
  *       host, which refuses revoked certificates on all listeners of this node.
  *   <li>{@code TrustedKeysWatch}: In: the record of the trusted keys in etcd. Out: the same keys,
  *       as the service {@code TrustSource}, by which this node verifies plugins. The service
- *       appears with the first keys that were read.
+ *       appears when the organ has read the first keys.
  *   <li>{@code RecordMemory}, while leading. In: the leader's own writes, one etcd watch on all
  *       records, and listings. Out: all records, to all readers and watches.
  *   <li>{@code NodeWatchBroadcaster}, while leading. In: changes in memory. Out: the streams of
  *       {@code Curator.Watch}, for nodes; records without their keys.
  *   <li>{@code PluginSetWatch}, while leading. In: changes in memory. Out: the streams of {@code
- *       PluginSet.WatchPluginSet}, for nodes: what is wanted, and which nodes have the files. It
- *       deletes the reports of nodes that are no members any more.
+ *       PluginSet.WatchPluginSet}, for nodes: the wanted plugins, and the nodes that have the
+ *       files. It deletes the reports of former members.
  *   <li>{@code RecordStore}, while leading. In: reads and updates of API calls. Out: answers from
  *       memory, and one etcd transaction at a time for updates. Operators see records through
  *       {@code ManagementApi}, without join keys and unlock keys.
@@ -46,73 +46,9 @@
  *       node.
  * </ul>
  *
- * <p><b>Writes.</b> Each is part of an etcd transaction that holds only while the leader's lock
- * exists (the fence), so a leader that was replaced without noticing cannot write, and its calls
- * end with UNAVAILABLE. Concurrent calls share transactions ({@code RequestBatcher}): while one is
- * in progress, new calls wait, and the next transaction serves all of them. Updates are made one
- * after the other, each on the result of the one before; watches may see the last of them only. The
- * transaction compares the revisions that memory has, so it mostly takes one exchange. If etcd
- * refuses a transaction, its halves are tried alone, until only what is refused fails.
- *
- * <p><b>Reads</b> are linearizable, and mostly answered from memory. Why that is safe:
- *
- * <ul>
- *   <li>Only the holder of the lock can write. While this node holds it, whatever was acknowledged
- *       is either from before, and in the listing with which memory began, or its own, and in
- *       memory before it is acknowledged.
- *   <li>The lock exists until its lease ends at etcd, which counts from when it receives a
- *       keep-alive request. This node counts from before it sends the request, by a clock that runs
- *       on while the machine is suspended and others, and stops a quarter of the lease's time
- *       earlier ({@code dev.polis.etcd.LeaderLease}).
- *   <li>Memory is read first and the lease is checked afterwards. So the answer was true when
- *       memory was read, which is after the call was made. If the process stands still between the
- *       two, the check fails; if it stands still between the check and the answer, the answer is
- *       late but was true during the call, which is all that linearizability asks.
- *   <li>Otherwise, and whenever memory is in doubt, one fenced listing that begins after the call
- *       answers it, and is taken over into memory first.
- *   <li>Memory is in doubt after a write whose outcome is unknown. Such a write may also take
- *       effect later; then it is as if it was made when memory learns of it, from the watch or from
- *       the next transaction that compares a revision. That no one sees it earlier is because reads
- *       and watches get records from memory only.
- *   <li>Resigning and handing over to another instance end the lease here before etcd or the other
- *       instance hears of it. The other one begins with a listing of its own.
- *   <li>If etcd's data were restored, a keep-alive answer has a lower revision than one before. The
- *       leadership is then given up, and memory with it.
- * </ul>
- *
- * <p><b>Watches</b> begin with memory, and with a listing if the check afterwards fails: so with
- * all that was acknowledged before the call. What a watch shows, a read shows, too.
- *
- * <p><b>Filters</b> of lists are programs that a caller wrote. They are limited before they are
- * compiled and while they are evaluated, and have threads that carry nothing else ({@code
- * NodeFilter}).
- *
- * <p><b>A node's address</b> is the one that its report comes from, or within one machine any of
- * the machine's ({@code ReportedAddress}): a kubelet is certified for it. Nodes behind one address
- * share it, and each of them is there. A node with several addresses reports the one from which it
- * reaches the leader, and a node behind address translation that of the translator. A follower that
- * forwards reports to the leader one day has to make the comparison itself, since it has the
- * connection. Why not give an address to the node that reports it first: the addresses that no node
- * has, such as that of the API server's service, would be anybody's.
- *
- * <p>A damaged record harms itself alone. It is named in the log; those who ask for it by name get
- * DATA_LOSS; lists of nodes show it without a state, and watches of all nodes keep what they had.
- *
- * <p>The API is registered with the RPC host once, when serving begins, and stays registered; only
- * what {@code LeaderGate} returns changes with leadership. A call that arrives between two
- * leaderships waits up to 12 s for the next one instead of failing.
- *
- * <p>Not promised: heartbeats across leaders. Only the present leader knows them, by design: if
- * each were written to etcd, the number of nodes would be the load of the store.
- *
- * <p>Not promised either: that a read sees at once what another client wrote to etcd without the
- * curator; the watch brings it within moments. Nor that a read is right after an operator deletes
- * the leader's lock or revokes its lease by hand, until the leader sees that; and no program can
- * notice that a virtual machine's host has stopped all clocks of the machine.
- *
- * <p>Why not ask etcd for each read, as before: a read cost two hops over TLS and two to four times
- * the time of a read of bare etcd. Why not trust the watch alone: it has no deadline, so a leader
- * that was cut off would answer from the past.
+ * <p>The packages below hold the parts: {@code record} the records in memory and in etcd, {@code
+ * leader} the leadership and its streams, {@code filter} the filters of lists, {@code api} the
+ * calls. Each uses the ones before it; this package wires them.
  *
  * <ul>
  *   <li>Needs: BootReport, Consensus, HandOvers, HealthRegistry, Network, RpcHost, Supervisor

@@ -13,6 +13,8 @@ import dev.polis.api.curator.NodeLabels;
 import dev.polis.api.network.Network;
 import dev.polis.api.network.NetworkStatus;
 import dev.polis.boot.StopReason;
+import dev.polis.curator.record.CuratorPki;
+import dev.polis.curator.record.RecordKeys;
 import dev.polis.etcd.EtcdAccess;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.etcd.SteppedLeases;
@@ -97,15 +99,15 @@ public final class CuratorFixture implements AutoCloseable {
       MachineSpeed.measure().stretched(Duration.ofSeconds(2));
 
   /** Long enough for several leases to end one after the other. */
-  static final Duration SOON = LEADER_TTL.multipliedBy(8);
+  public static final Duration SOON = LEADER_TTL.multipliedBy(8);
 
   private static final AtomicInteger FIXTURES = new AtomicInteger();
 
   final KeyPair nodeKey = Ed25519.generate();
   final KeyPair joinKey = Ed25519.generate();
   final KeyPair ownerKey = Ed25519.generate();
-  final NodeId id = NodeId.of(nodeKey.getPublic());
-  final LogTree logs = LogTree.create();
+  public final NodeId id = NodeId.of(nodeKey.getPublic());
+  public final LogTree logs = LogTree.create();
   final CuratorService curator;
   final HandOvers.Membership<CuratorService> first;
   final CuratorService.Endpoints served = new HostEndpoints();
@@ -156,12 +158,12 @@ public final class CuratorFixture implements AutoCloseable {
   }
 
   /** Starts a curator that has bootstrapped and leads. */
-  static CuratorFixture leading() throws Exception {
+  public static CuratorFixture leading() throws Exception {
     return leading(System::nanoTime);
   }
 
   /** Starts a curator that has bootstrapped and leads, with a clock of the test's own. */
-  static CuratorFixture leading(LongSupplier nanoTime) throws Exception {
+  public static CuratorFixture leading(LongSupplier nanoTime) throws Exception {
     CuratorFixture fixture = new CuratorFixture(EtcdFixture.start(1), nanoTime);
     fixture.lead();
     return fixture;
@@ -297,7 +299,7 @@ public final class CuratorFixture implements AutoCloseable {
   }
 
   /** Connects to the curator's etcd keys directly. */
-  EtcdClient records() {
+  public EtcdClient records() {
     return EtcdClient.connect(access("curator"));
   }
 
@@ -435,7 +437,7 @@ public final class CuratorFixture implements AutoCloseable {
     return channel;
   }
 
-  ManagedChannel asNode() {
+  public ManagedChannel asNode() {
     return dial(RpcClients.authenticated(credentials.tls(), RpcTrust.cluster(clusterCa())));
   }
 
@@ -483,17 +485,18 @@ public final class CuratorFixture implements AutoCloseable {
   }
 
   /** Returns a client of the Management API, with the owner's certificate. */
-  ManagementBlockingV2Stub management() throws Exception {
+  public ManagementBlockingV2Stub management() throws Exception {
     return ManagementGrpc.newBlockingV2Stub(asOwner());
   }
 
   /** Stores the record of a node without the help of the curator. */
-  static void store(EtcdClient etcd, String id, Node.Builder record) throws InterruptedException {
+  public static void store(EtcdClient etcd, String id, Node.Builder record)
+      throws InterruptedException {
     etcd.kv().put(RecordKeys.node(id), record.build().toByteArray());
   }
 
   /** Stores the record of a node without the help of the curator, and waits until it knows it. */
-  void store(String id, Node.Builder record) throws Exception {
+  public void store(String id, Node.Builder record) throws Exception {
     put(RecordKeys.node(id), record.build().toByteArray());
   }
 
@@ -505,7 +508,7 @@ public final class CuratorFixture implements AutoCloseable {
   }
 
   /** Stores a record without the help of the curator, and waits until it knows it. */
-  void put(String key, byte[] value) throws Exception {
+  public void put(String key, byte[] value) throws Exception {
     putAll(Map.of(key, value));
   }
 
@@ -529,8 +532,8 @@ public final class CuratorFixture implements AutoCloseable {
   }
 
   /** Lists the nodes that a filter selects. */
-  static List<dev.polis.wire.api.Node> nodes(ManagementBlockingV2Stub management, String filter)
-      throws Exception {
+  public static List<dev.polis.wire.api.Node> nodes(
+      ManagementBlockingV2Stub management, String filter) throws Exception {
     BlockingClientCall<?, dev.polis.wire.api.Node> call =
         management
             .withDeadlineAfter(SOON.toSeconds(), TimeUnit.SECONDS)
@@ -543,7 +546,7 @@ public final class CuratorFixture implements AutoCloseable {
   }
 
   /** Expects a call to be refused with a status code, and returns the message. */
-  static String refused(Status.Code code, Executable call) {
+  public static String refused(Status.Code code, Executable call) {
     Status status = assertThrows(StatusException.class, call).getStatus();
     assertEquals(code, status.getCode(), status.toString());
     return status.getDescription();
@@ -559,7 +562,7 @@ public final class CuratorFixture implements AutoCloseable {
   }
 
   /** Reports the status of this fixture's node. */
-  void reportStatus(CuratorBlockingV2Stub node, String address) throws Exception {
+  public void reportStatus(CuratorBlockingV2Stub node, String address) throws Exception {
     node.withDeadlineAfter(SOON.toSeconds(), TimeUnit.SECONDS)
         .updateNodeStatus(
             UpdateNodeStatusRequest.newBuilder()

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.api.curator.CuratorStatus;
+import dev.polis.curator.record.RecordKeys;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.etcd.Lease;
 import dev.polis.fixtures.Await;

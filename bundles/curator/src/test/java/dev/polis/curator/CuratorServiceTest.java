@@ -11,6 +11,9 @@ import com.google.protobuf.FieldMask;
 import dev.polis.api.curator.BootstrapOutcome;
 import dev.polis.api.curator.CuratorException;
 import dev.polis.api.curator.CuratorStatus;
+import dev.polis.curator.api.ConfigurationRules;
+import dev.polis.curator.api.RoleChanges;
+import dev.polis.curator.record.CuratorPki;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.TestThreads;
@@ -272,7 +275,7 @@ class CuratorServiceTest {
         refused(
                 Status.Code.INVALID_ARGUMENT,
                 () -> owner().updateNodeRoles(roles().addOthers(role("night/ly", true)).build()))
-            .contains("role \"night/ly\" is no role name: use 1 to 63"));
+            .contains("role \"night/ly\" is not the name of a role: use 1 to 63"));
     assertTrue(
         refused(
                 Status.Code.INVALID_ARGUMENT,
@@ -283,7 +286,7 @@ class CuratorServiceTest {
                                 .addOthers(role("Archive", true))
                                 .addOthers(role("Archive", false))
                                 .build()))
-            .contains("role Archive is given twice"));
+            .contains("the request has role Archive twice"));
     assertTrue(
         refused(
                 Status.Code.INVALID_ARGUMENT,

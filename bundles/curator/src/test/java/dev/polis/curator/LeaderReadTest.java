@@ -6,6 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.ByteString;
+import dev.polis.curator.record.RecordKeys;
+import dev.polis.curator.record.RecordMemory;
+import dev.polis.curator.record.RecordStore;
 import dev.polis.etcd.Election;
 import dev.polis.etcd.ElectionOptions;
 import dev.polis.etcd.ElectionState;

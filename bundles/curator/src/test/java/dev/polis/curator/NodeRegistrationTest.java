@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import com.google.protobuf.ByteString;
 import dev.polis.api.curator.CuratorStatus;
+import dev.polis.curator.record.RecordStore;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.TestThreads;

@@ -3,6 +3,7 @@ package dev.polis.curator;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.polis.curator.record.RecordStore;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.wire.api.ManagementGrpc.ManagementBlockingV2Stub;
 import dev.polis.wire.api.UpdateNodeRolesRequest;

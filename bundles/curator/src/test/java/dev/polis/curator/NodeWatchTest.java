@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.ByteString;
 import dev.polis.api.curator.NodeLabels;
+import dev.polis.curator.record.NodeRecords;
+import dev.polis.curator.record.RecordKeys;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.fixtures.Await;
 import dev.polis.wire.api.ManagementGrpc;

@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.ByteString;
+import dev.polis.curator.api.PluginScopes;
+import dev.polis.curator.record.RecordKeys;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.TestThreads;
@@ -431,7 +433,7 @@ class PluginSetTest {
         refusal = e.getStatus().getDescription();
       }
     }
-    assertTrue(refusal.contains("786432 are possible; unpin one first"), refusal);
+    assertTrue(refusal.contains("the limit is 786432; unpin one first"), refusal);
     assertEquals(wanted, wanted().size());
   }
 

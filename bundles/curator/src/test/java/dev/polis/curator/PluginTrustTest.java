@@ -154,11 +154,11 @@ class PluginTrustTest {
         refused(
             Status.Code.FAILED_PRECONDITION,
             () -> trust(owner).addTrustedKey(add("release", SECOND)));
-    assertTrue(name.contains("is that of another key"), name);
+    assertTrue(name.contains("belongs to another key"), name);
     String key =
         refused(
             Status.Code.FAILED_PRECONDITION, () -> trust(owner).addTrustedKey(add("other", FIRST)));
-    assertTrue(key.contains("trusted already, under the name release"), key);
+    assertTrue(key.contains("already trusts the key"), key);
     refused(
         Status.Code.INVALID_ARGUMENT, () -> trust(owner).addTrustedKey(add("Not A Name", SECOND)));
     refused(

@@ -3,6 +3,8 @@ package dev.polis.curator;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.polis.curator.record.RecordKeys;
+import dev.polis.curator.record.RecordMemory;
 import dev.polis.etcd.KeyValue;
 import dev.polis.health.HealthCondition;
 import dev.polis.wire.common.ClusterConfiguration;

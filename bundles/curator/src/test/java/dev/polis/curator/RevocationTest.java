@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import dev.polis.curator.api.AaaApi;
+import dev.polis.curator.record.CuratorPki;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.MachineSpeed;

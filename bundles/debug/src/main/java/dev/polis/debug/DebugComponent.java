@@ -29,7 +29,7 @@ import org.osgi.service.component.annotations.ReferencePolicy;
 import org.osgi.service.component.annotations.ReferencePolicyOption;
 import org.osgi.service.metatype.annotations.Designate;
 
-/** Wires the debug organ, which runs whatever else is there. */
+/** Wires the debug organ, which runs without any other organ. */
 @Component(
     service = {},
     immediate = true,
@@ -84,7 +84,7 @@ public final class DebugComponent implements DebugConditions.Organs {
   private final DebugService service;
   private final List<ServiceRegistration<BindableService>> registrations;
 
-  /** Called by Declarative Services. */
+  /** Declarative Services calls this. */
   @Activate
   public DebugComponent(
       BundleContext bundle,

@@ -68,7 +68,7 @@ final class DebugConditions {
     return organ.map(state).flatMap(Value::peek).filter(wanted).isPresent();
   }
 
-  /** Tells whether a condition holds now; empty if there is no such condition. */
+  /** Returns whether a condition holds now; empty if there is no such condition. */
   Optional<Boolean> holds(String name) {
     return Optional.ofNullable(conditions.get(name)).map(BooleanSupplier::getAsBoolean);
   }

@@ -3,54 +3,57 @@ package dev.polis.debug;
 import org.osgi.service.metatype.annotations.AttributeDefinition;
 import org.osgi.service.metatype.annotations.ObjectClassDefinition;
 
-/** Configuration of the debug organ. Where it listens is a setting of the RPC host. */
+/**
+ * Declares the configuration of the debug organ. The address of its listener is a setting of the
+ * RPC host.
+ */
 @ObjectClassDefinition(
     id = "dev.polis.debug",
     name = "Debug",
-    description = "Unauthenticated look into a node that may not come up")
+    description = "Shows the state of a node that does not come up, without authentication")
 @interface DebugConfig {
 
-  /** Whether the debug services are served at all. */
+  /** Returns whether the organ serves the debug services. */
   @AttributeDefinition(
       name = "Enabled",
       description =
-          "whether to serve the debug services, with which whoever reaches their port reads the log")
+          "whether to serve the debug services; every client that reaches their port can then read the log")
   boolean enabled() default true;
 
-  /** Whether credentials of Kubernetes are handed out. */
+  /** Returns whether the organ gives out credentials of Kubernetes. */
   @AttributeDefinition(
       name = "Kubeconfig",
       description =
-          "whether whoever reaches the port of the debug services gets credentials for Kubernetes"
-              + " with any right")
+          "whether every client that reaches the port of the debug services can get credentials"
+              + " for Kubernetes with any right")
   boolean kubeconfig() default false;
 
-  /** Whether strangers load container images. */
+  /** Returns whether strangers load container images. */
   @AttributeDefinition(
       name = "Images",
       description =
-          "whether whoever reaches the port of the debug services loads container images, which Pods"
-              + " then run")
+          "whether every client that reaches the port of the debug services can load container"
+              + " images, which Pods then run")
   boolean images() default false;
 
-  /** How many read the log at the same time. */
+  /** Returns how many callers may read the log at the same time. */
   @AttributeDefinition(
       name = "Readers",
       description =
-          "how many callers may read the log through the debug services at the same time; more are refused",
+          "how many callers may read the log through the debug services at the same time; the node refuses more",
       min = "1")
   int readers() default 64;
 
-  /** Whether developers may open a shell. */
+  /** Returns whether developers may open a shell. */
   @AttributeDefinition(
       name = "Shell",
       description =
           "whether the user that the node runs as may open a Gogo shell in it, with polisctl shell")
   boolean shell() default false;
 
-  /** Where the socket of the shell is. */
+  /** The folder of the shell's socket. */
   @AttributeDefinition(
       name = "Folder of the shell",
-      description = "folder for the socket of the shell; the launcher names one below --state")
+      description = "folder for the socket of the shell; the launcher sets one below --state")
   String shell_folder() default "";
 }

@@ -22,13 +22,13 @@ import java.time.Duration;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/** Serves conditions, health and the last lines of components, without asking who calls. */
+/** Serves conditions, health and the last lines of components, without authentication. */
 final class DebugEndpoint extends DebugGrpc.DebugImplBase {
 
   /** Answers with lines of the log at a time, each of half a mebibyte at most. */
   static final int ANSWERS = 16;
 
-  /** When a caller for whom there was no room is asked to call again. */
+  /** The time after which a caller that got no room should call again. */
   private static final Duration RETRY = Duration.ofSeconds(5);
 
   private final Semaphore answers = new Semaphore(ANSWERS);
@@ -95,7 +95,7 @@ final class DebugEndpoint extends DebugGrpc.DebugImplBase {
       GetComponentLogsRequest request, StreamObserver<GetComponentLogsResponse> caller) {
     if (!answers.tryAcquire()) {
       throw RpcException.unavailable(
-          "%d answers of this kind are on their way; call again when their callers have read them"
+          "the node already sends %d answers of this kind; call again when their callers have read them"
               .formatted(ANSWERS),
           RETRY);
     }
@@ -108,7 +108,7 @@ final class DebugEndpoint extends DebugGrpc.DebugImplBase {
             answers.release();
           }
         };
-    // The answer takes memory until its caller has read it, or is gone.
+    // The answer takes memory until its caller has read it, or has gone.
     call.setOnCloseHandler(release);
     call.setOnCancelHandler(release);
     send(request, call, release);

@@ -29,22 +29,23 @@ final class DebugImages {
   }
 
   /**
-   * Refuses a caller of whom nothing is known, unless an operator has switched that on.
+   * Refuses an unauthenticated caller, unless an operator has switched that on.
    *
-   * @throws RpcException FAILED_PRECONDITION, naming the way with a certificate
+   * @throws RpcException FAILED_PRECONDITION, naming the command that uses a certificate
    */
   void requireOpen() {
     if (!open) {
       throw RpcException.failedPrecondition(
-          "whoever reaches this port would decide what Pods run, so it is off; use \"polisctl image"
-              + " load\", or start the node with --set dev.polis.debug.images=true");
+          "this is off, because every client that reaches this port could choose the images of"
+              + " Pods; use \"polisctl image load\", or start the node with --set"
+              + " dev.polis.debug.images=true");
     }
   }
 
   /**
-   * Refuses before anything of an archive has come if the runtime does not run.
+   * Refuses an archive before its first byte if the runtime does not run.
    *
-   * @throws RpcException FAILED_PRECONDITION, naming what the runtime does
+   * @throws RpcException FAILED_PRECONDITION, naming the state of the runtime
    */
   void requireRunning() {
     ContainersStatus now = found().status().peek().orElseThrow();
@@ -67,7 +68,8 @@ final class DebugImages {
     } catch (IOException broken) {
       throw new RpcException(
           Status.Code.ABORTED,
-          "the images were not loaded: %s; send the archive again".formatted(broken.getMessage()),
+          "the node did not load the images: %s; send the archive again"
+              .formatted(broken.getMessage()),
           broken);
     }
   }
@@ -84,7 +86,7 @@ final class DebugImages {
       throw refusal(refused);
     } catch (InterruptedException stopped) {
       Thread.currentThread().interrupt();
-      throw new RpcException(Status.Code.CANCELLED, "the call was ended", stopped);
+      throw new RpcException(Status.Code.CANCELLED, "the call has ended", stopped);
     }
   }
 

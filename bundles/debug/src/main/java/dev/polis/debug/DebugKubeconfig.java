@@ -30,7 +30,7 @@ final class DebugKubeconfig {
   /**
    * Returns a kubeconfig file.
    *
-   * @throws RpcException if there is none to be had; the message says why
+   * @throws RpcException if it cannot make one; the message gives the reason
    */
   String issue(String user, List<String> groups) throws InterruptedException {
     if (user.isBlank()) {
@@ -38,8 +38,8 @@ final class DebugKubeconfig {
     }
     if (!allowed) {
       throw RpcException.failedPrecondition(
-          "whoever reaches this port would get any right in Kubernetes, so it is off; start the node"
-              + " with --set dev.polis.debug.kubeconfig=true");
+          "this is off, because every client that reaches this port could get any right in"
+              + " Kubernetes; start the node with --set dev.polis.debug.kubeconfig=true");
     }
     KubeconfigIssuer found =
         issuer
@@ -47,8 +47,7 @@ final class DebugKubeconfig {
             .orElseThrow(
                 () ->
                     RpcException.notFound(
-                        "this node has no Kubernetes to make a kubeconfig for: the organ"
-                            + " 'kubernetes' does not run"));
+                        "this node cannot make a kubeconfig: the organ 'kubernetes' does not run"));
     try {
       return found.issue(user, groups);
     } catch (TimeoutException absent) {

@@ -15,12 +15,12 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * The last lines of a component, by the path a person would give: {@code consensus}, {@code kube,
- * apiserver}. A component is known if it, or a part of it, has a log on this node; what never ran
- * here is unknown, rather than an empty success.
+ * Returns the last lines of a component, by the path a person would give: {@code consensus}, {@code
+ * kube, apiserver}. A component is known if it, or a part of it, has a log on this node; a
+ * component that never ran here is an error, and not an empty success.
  */
 final class DebugLogs {
-  /** First parts that clients use and that are not the names of organs here. */
+  /** The first parts that clients use although they are not names of organs here. */
   private static final Map<String, String> ALIASES =
       Map.of("kube", "root.kubernetes", "containerd", "root.containers.containerd");
 
@@ -33,8 +33,8 @@ final class DebugLogs {
   private static final String ROLES = "root.roles.";
 
   /**
-   * Bytes of one answer, which is one message: some thousand lines, and as many answers as are made
-   * at a time take a tenth of the heap. Older lines are left out above it.
+   * The size in bytes of one answer, which is one message: some thousand lines. All answers of one
+   * time take at most a tenth of the heap. An answer omits older lines beyond it.
    */
   static final int MAX_BYTES = 512 << 10;
 
@@ -45,18 +45,19 @@ final class DebugLogs {
   }
 
   /**
-   * The lines, oldest first.
+   * Returns the lines, oldest first.
    *
    * @param path parts of its name
-   * @param tail how many of the newest lines at most; 0 for all
-   * @throws RpcException INVALID_ARGUMENT if the path is none, NOT_FOUND if it leads nowhere
+   * @param tail the greatest number of newest lines; 0 for all
+   * @throws RpcException INVALID_ARGUMENT if the path is malformed, NOT_FOUND if it names no
+   *     component
    */
   List<String> lines(List<String> path, long tail) {
     String dn = find(path);
     long most = tail == 0 ? Long.MAX_VALUE : tail;
     LogQuery query = LogQuery.of(dn).withChildren().backlog((int) Math.min(most, LogQuery.ALL));
-    // An entry may have several lines, so the newest entries hold at least the newest lines; and it
-    // takes no less memory than its lines, so what is left out here would not fit either.
+    // An entry may have several lines, so the newest entries hold at least the newest lines; and an
+    // entry takes no less memory than its lines, so the lines omitted here would not fit either.
     return newest(logs.newest(query, MAX_BYTES), most);
   }
 
@@ -78,18 +79,18 @@ final class DebugLogs {
 
   private String find(List<String> path) {
     if (path.isEmpty()) {
-      throw RpcException.invalid("component_path needs to contain at least one part");
+      throw RpcException.invalid("component_path has no parts; give at least one");
     }
     for (String part : path) {
       if (part.isEmpty() || part.contains(".")) {
         throw RpcException.invalid(
-            "component_path %s has the part \"%s\"; parts are neither empty nor hold dots"
+            "component_path %s has the part \"%s\"; a part is not empty and has no dots"
                 .formatted(path, part));
       }
     }
     if (path.equals(List.of(KUBE))) {
       throw RpcException.notFound(
-          "component kube is several; name one, such as kube/apiserver or kube/kubelet");
+          "kube has several components; name one, such as kube/apiserver or kube/kubelet");
     }
     return candidates(path)
         .filter(this::hasLog)
@@ -106,7 +107,7 @@ final class DebugLogs {
         Stream.of("root." + plain, plain));
   }
 
-  /** Returns the logs of a program of Kubernetes, which lie below the role that runs it. */
+  /** Returns the logs of a program of Kubernetes, which are below the role that runs it. */
   private Stream<String> kubernetes(List<String> path) {
     if (!path.getFirst().equals(KUBE)) {
       return Stream.of();
@@ -122,7 +123,7 @@ final class DebugLogs {
         .map(name -> name + rest);
   }
 
-  /** Cuts a name after the first of its parts that is one of these; empty if none is. */
+  /** Truncates a name after the first part that is in this set; empty if none is. */
   private static Optional<String> upTo(String name, List<String> parts) {
     String[] all = name.split("\\.");
     for (int i = 0; i < all.length; i++) {
@@ -147,7 +148,7 @@ final class DebugLogs {
             .sorted()
             .collect(Collectors.joining(", "));
     return RpcException.notFound(
-        "component %s has no log on this node: it is unknown or never ran here; there are %s"
+        "component %s has no log on this node: it is unknown or never ran here; these have one: %s"
             .formatted(path, known.isEmpty() ? "none yet" : known));
   }
 }

@@ -25,7 +25,7 @@ final class DebugService {
   private static final String CRASHED = "last-run-crashed";
   private static final String AUDIT = "audit";
 
-  /** What is asked about other organs. */
+  /** Holds the services of other organs that the answers need. */
   record Sources(DebugConditions conditions, DebugImages images, DebugKubeconfig kubeconfig) {}
 
   private final ServingOrgan organ;
@@ -59,8 +59,9 @@ final class DebugService {
       return;
     }
     log.warning(
-        "the debug services are on and UNAUTHENTICATED: whoever reaches the listener '%s' reads"
-            + " this node's log; set enabled=false for dev.polis.debug to have none",
+        "the debug services are on and UNAUTHENTICATED: every client that reaches the listener"
+            + " '%s' can read this node's log; set enabled=false for dev.polis.debug to turn"
+            + " them off",
         RpcHost.DEBUG);
     this.endpoints =
         List.of(
@@ -92,7 +93,7 @@ final class DebugService {
     return endpoints;
   }
 
-  /** Returns what is to be served on the management listener. */
+  /** Returns the services of the management listener. */
   BindableService images() {
     return images;
   }

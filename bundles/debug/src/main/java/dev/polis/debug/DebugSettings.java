@@ -4,10 +4,10 @@ import dev.polis.config.SettingCheck;
 import java.nio.file.Path;
 
 /**
- * The settings of the organ.
+ * Holds the settings of the organ.
  *
- * @param enabled whether the debug services are served at all
- * @param kubeconfig whether credentials of Kubernetes are handed out
+ * @param enabled whether the organ serves the debug services
+ * @param kubeconfig whether it gives out credentials of Kubernetes
  * @param images whether strangers load container images
  * @param readers how many callers may read the log at the same time
  * @param shell whether there is a shell, and where
@@ -16,10 +16,10 @@ record DebugSettings(
     boolean enabled, boolean kubeconfig, boolean images, int readers, Shell shell) {
   private static final SettingCheck CHECK = SettingCheck.of("dev.polis.debug");
 
-  /** Each reader that does not read costs some 300 KiB; a thousand would be all of the heap. */
+  /** Each reader that does not read costs some 300 KiB; a thousand would fill the heap. */
   private static final int MOST_READERS = 256;
 
-  /** Says whether there is a shell. */
+  /** Holds whether there is a shell. */
   sealed interface Shell {
     /** There is none. */
     record Off() implements Shell {}

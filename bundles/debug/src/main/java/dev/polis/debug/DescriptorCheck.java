@@ -9,18 +9,18 @@ import java.util.stream.Stream;
 
 /**
  * Compares the descriptors that the process of the node has open with its limit. Without a free one
- * no connection is taken, no file opened, and no child started.
+ * the process accepts no connection, opens no file, and starts no child.
  */
 final class DescriptorCheck {
   private static final String SHORT = "descriptors-short";
   private static final String LIMIT = "Max open files";
 
-  /** From here on a few hundred connections more may be too many. */
+  /** Above this a few hundred connections more may exceed the limit. */
   private static final int NAMED_PERCENT = 80;
 
   private static final int WHOLE_PERCENT = 100;
 
-  /** A limit that is raised lasts for a while then. */
+  /** A raised limit then suffices for a while. */
   private static final int RAISE = 4;
 
   private final Path process;

@@ -56,8 +56,8 @@ final class NodeDebugEndpoint extends NodeDebugServiceGrpc.NodeDebugServiceImplB
   @Override
   public void trace(TraceRequest request, StreamObserver<TraceResponse> caller) {
     throw RpcException.failedPrecondition(
-        "the kernel cannot be traced from here: it belongs to the machine this node runs on as a"
-            + " process; use the machine's own trace-cmd");
+        "this node cannot trace the kernel, because it runs as a process on a machine of others;"
+            + " use the machine's own trace-cmd");
   }
 
   @Override

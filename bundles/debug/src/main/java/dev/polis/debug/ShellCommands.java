@@ -19,15 +19,16 @@ import org.osgi.framework.ServiceReference;
 import org.osgi.util.tracker.ServiceTracker;
 
 /**
- * Holds the commands of the shell: those of Gogo that look at bundles, start and stop them, and
- * those that bundles register as services, by Gogo's own convention.
+ * Holds the commands of the shell: those of Gogo that show, start and stop bundles, and those that
+ * bundles register as services, by Gogo's own convention.
  */
 final class ShellCommands implements AutoCloseable {
   private static final String SCOPE = "osgi.command.scope";
   private static final String FUNCTION = "osgi.command.function";
 
   /**
-   * Without install, update and uninstall: what comes is verified, and comes by polisctl plugin.
+   * The list omits install, update and uninstall: only polisctl plugin brings bundles, since it
+   * verifies them.
    */
   private static final List<String> BASIC =
       List.of("lb", "headers", "which", "resolve", "refresh", "start", "stop");
@@ -74,7 +75,7 @@ final class ShellCommands implements AutoCloseable {
       commands.registered.open();
       return commands;
     } catch (InvalidSyntaxException e) {
-      throw new IllegalStateException("the filter is written here and is wrong", e);
+      throw new IllegalStateException("the filter in this source is malformed", e);
     }
   }
 
@@ -134,7 +135,7 @@ final class ShellCommands implements AutoCloseable {
     /** Returns the names of all commands, a line for each. */
     public String help() {
       return String.join("\n", new TreeSet<>(processor.getCommands()))
-          + "\nexit\n$context is the BundleContext of the debug organ: each of its methods can be called.";
+          + "\nexit\n$context is the BundleContext of the debug organ: call any of its methods.";
     }
   }
 }

@@ -8,17 +8,17 @@ import java.nio.file.attribute.UserPrincipal;
 import jdk.net.ExtendedSocketOptions;
 import jdk.net.UnixDomainPrincipal;
 
-/** Says who is at the other end of a connection, by what the kernel knows of its process. */
+/** Identifies the peer of a connection, by the kernel's record of its process. */
 sealed interface ShellPeer {
   /**
-   * It is the user that the node runs as.
+   * The peer is the user that runs the node.
    *
    * @param user its name
    */
   record Owner(String user) implements ShellPeer {}
 
   /**
-   * It is another user, or an unknown one.
+   * The peer is another user, or an unknown one.
    *
    * @param why the reason, as a message
    */
@@ -32,10 +32,10 @@ sealed interface ShellPeer {
       return peer.user().equals(own)
           ? new Owner(peer.user().getName())
           : new Stranger(
-              "you are %s, and the node runs as %s; run polisctl as that user"
+              "you are %s, but the node runs as %s; run polisctl as that user"
                   .formatted(peer.user().getName(), own.getName()));
     } catch (UnsupportedOperationException | NoClassDefFoundError e) {
-      return new Stranger("this Java cannot tell which user has connected: " + e);
+      return new Stranger("this Java runtime cannot report which user has connected: " + e);
     }
   }
 }

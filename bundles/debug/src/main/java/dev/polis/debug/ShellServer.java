@@ -19,11 +19,11 @@ import java.util.function.Consumer;
 import org.osgi.framework.BundleContext;
 
 /**
- * Serves the shell on a socket that only the node's user reaches. Each instance of the organ has a
- * socket of its own, so that two of them beside each other do not take it from one another.
+ * Serves the shell on a socket that only the node's user reaches. Each instance of the organ has
+ * its own socket, so that two instances do not conflict.
  */
 final class ShellServer {
-  /** A developer has one or two open; more are a mistake. */
+  /** A developer has one or two shells open; more are a mistake. */
   private static final int MOST = 4;
 
   /** Linux keeps the path of a socket in 108 bytes, the last of which is zero. */
@@ -58,7 +58,7 @@ final class ShellServer {
         accept(server.accept(), socket, commands);
       }
     } catch (ClosedByInterruptException e) {
-      throw new InterruptedException("the shell was told to end");
+      throw new InterruptedException("the shell ends on request");
     } finally {
       for (SocketChannel each : open) {
         each.close();
@@ -70,14 +70,14 @@ final class ShellServer {
   private static void require(Path socket) throws IOException {
     if (socket.toString().getBytes(StandardCharsets.UTF_8).length > LONGEST_PATH) {
       throw new IOException(
-          "the path %s is longer than the %d bytes that a socket may have; start the node with a shorter --state"
+          "the path %s is longer than the %d bytes that the path of a socket may have; start the node with a shorter --state"
               .formatted(socket, LONGEST_PATH));
     }
   }
 
   private void makePrivate() throws IOException {
     Files.createDirectories(folder);
-    // Also if it was there: each user who may enter it may connect.
+    // This also applies to an existing folder: each user who may enter it may connect.
     Files.setPosixFilePermissions(folder, Mode.PRIVATE_DIRECTORY.permissions());
   }
 
@@ -95,7 +95,7 @@ final class ShellServer {
       return;
     }
     if (open.size() >= MOST) {
-      ShellSession.refuse(channel, MOST + " shells are open already; close one of them");
+      ShellSession.refuse(channel, MOST + " shells are already open; close one of them");
       return;
     }
     open.add(channel);

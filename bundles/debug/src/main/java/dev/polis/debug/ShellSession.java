@@ -20,7 +20,7 @@ final class ShellSession {
   /** Begins the line after the output of a command. */
   private static final char END = '\0';
 
-  /** Longer than anybody types; a line without an end does not fill the memory. */
+  /** Longer than any typed line; a line without an end does not fill the memory. */
   private static final int LONGEST_LINE = 16 * 1024;
 
   private final SocketChannel channel;
@@ -49,7 +49,7 @@ final class ShellSession {
     return new PrintStream(Channels.newOutputStream(channel), true, StandardCharsets.UTF_8);
   }
 
-  /** Executes until the client ends the connection or says exit. */
+  /** Executes lines until the client ends the connection or sends exit. */
   void run() {
     try (channel;
         PrintStream out = printer(channel);

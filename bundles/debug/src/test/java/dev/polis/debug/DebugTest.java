@@ -376,7 +376,7 @@ class DebugTest {
 
     assertRefused(
         Status.Code.INVALID_ARGUMENT,
-        "component_path needs to contain at least one part",
+        "component_path has no parts; give at least one",
         () -> lines(0));
     logs.raw("root.roles.plugins.kubernetes-controller.run.kube-scheduler").line("binding");
     logs.raw("root.roles.plugins.kubernetes-worker.run.kubelet.probe").line("probing");

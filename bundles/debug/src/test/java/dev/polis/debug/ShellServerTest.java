@@ -169,7 +169,7 @@ class ShellServerTest {
       BufferedReader from =
           new BufferedReader(
               new InputStreamReader(Channels.newInputStream(fifth), StandardCharsets.UTF_8));
-      assertTrue(from.readLine().contains("4 shells are open already"));
+      assertTrue(from.readLine().contains("4 shells are already open"));
       assertEquals("\0refused", from.readLine());
     }
     for (SocketChannel each : four) {

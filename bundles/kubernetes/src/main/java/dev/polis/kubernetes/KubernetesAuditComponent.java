@@ -15,8 +15,7 @@ import org.osgi.service.component.annotations.Deactivate;
 import org.osgi.service.component.annotations.Reference;
 
 /**
- * Serves the audit log of the API server, also on a node whose role is gone: what was recorded
- * stays.
+ * Serves the audit log of the API server, also on a node that has lost the role: the records stay.
  */
 @Component(
     service = {},
@@ -26,7 +25,7 @@ public final class KubernetesAuditComponent {
   private final CallStreams streams = new CallStreams();
   private final ServiceRegistration<BindableService> registration;
 
-  /** Called by Declarative Services. */
+  /** Declarative Services calls this. */
   @Activate
   public KubernetesAuditComponent(
       BundleContext bundle, @Reference Storage storage, @Reference RpcHost rpc) {

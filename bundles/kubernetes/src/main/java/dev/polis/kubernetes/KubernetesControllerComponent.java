@@ -35,7 +35,7 @@ public final class KubernetesControllerComponent implements RolePlugin, Kubeconf
 
   private final KubernetesControllerService service;
 
-  /** Called by Declarative Services. */
+  /** Declarative Services calls this. */
   @Activate
   public KubernetesControllerComponent(
       KubernetesConfig config,

@@ -23,18 +23,18 @@ import java.util.function.Supplier;
  */
 final class KubernetesControllerService implements RolePlugin, AutoCloseable {
 
-  /** The condition of a node that was given no programs of Kubernetes. */
+  /** The condition of a node without programs of Kubernetes. */
   static final String NO_API_SERVER = "no-api-server";
 
   private static final String ABSENT =
-      "this node has no Kubernetes API server, as it was given no programs of Kubernetes; port %s answers every request with 503";
+      "this node has no Kubernetes API server, because it has no programs of Kubernetes; port %s answers every request with 503";
 
   private static final String NO_PROGRAMS =
-      "there is no Kubernetes API server at this node, as it was given no programs of Kubernetes;"
-          + " \"polisctl explain KubernetesController\" says what to do";
+      "this node has no Kubernetes API server, because it has no programs of Kubernetes;"
+          + " \"polisctl explain KubernetesController\" names the remedy";
 
   private static final String REMEDY =
-      "run \"polis provision kubernetes\" and start the node with \"polis up --kubernetes\", or take the role away: polisctl node role remove NODE "
+      "run \"polis provision kubernetes\" and start the node with \"polis up --kubernetes\", or remove the role: polisctl node role remove NODE "
           + ControlPlane.ROLE;
 
   private final KubernetesSettings settings;
@@ -76,7 +76,7 @@ final class KubernetesControllerService implements RolePlugin, AutoCloseable {
     } finally {
       Optional<StopReason> reason = context.stopReason().filter(StopReason::endsWork);
       if (reason.isPresent()) {
-        // Also what an earlier run left behind that this one has not adopted.
+        // This also ends what an earlier run left and this one has not adopted.
         plane.end(reason.get() == StopReason.ROLE_REMOVED);
       }
     }
@@ -94,7 +94,7 @@ final class KubernetesControllerService implements RolePlugin, AutoCloseable {
             : new ControlBackend(plane.access()));
   }
 
-  /** Returns what issues credentials for developers. */
+  /** Returns the issuer of credentials for developers. */
   KubeconfigIssuer kubeconfigs() {
     return kubeconfigs;
   }

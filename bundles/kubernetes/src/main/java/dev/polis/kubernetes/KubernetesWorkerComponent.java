@@ -28,7 +28,7 @@ public final class KubernetesWorkerComponent implements RolePlugin {
 
   private final WorkerService service;
 
-  /** Called by Declarative Services. */
+  /** Declarative Services calls this. */
   @Activate
   public KubernetesWorkerComponent(
       KubernetesConfig config,

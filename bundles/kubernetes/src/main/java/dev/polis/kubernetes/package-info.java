@@ -21,11 +21,11 @@
  * the node's id. So the port is open from the first start of a controller node, long before an API
  * server is.
  *
- * <p>Not promised: Kubernetes on a node that was given no programs of it. Such a role is DEGRADED
- * by the condition {@code no-api-server}, and is not listed as running.
+ * <p>Not promised: Kubernetes on a node without its programs. Such a role is DEGRADED by the
+ * condition {@code no-api-server}, and the node does not list it as running.
  *
- * <p>Why not a listener of the metrics organ or of the RPC host: a role is served by the nodes that
- * have it and by no others, and ends when the cluster takes the role away.
+ * <p>Why not a listener of the metrics organ or of the RPC host: only the nodes with the role serve
+ * it, until the cluster takes the role away.
  *
  * <ul>
  *   <li>Needs: ClusterManager, Containers, HealthRegistry, Network, ProcessManager, RpcHost,

@@ -26,7 +26,7 @@ import java.util.Optional;
 
 /** Serves the audit log of this node to operators. */
 final class AuditEndpoint extends AuditGrpc.AuditImplBase {
-  /** A record has 20 KiB at most, and a client takes responses of 4 MiB. */
+  /** A record has at most 20 KiB, and a client accepts responses of 4 MiB. */
   private static final int CHUNK = 100;
 
   private final AuditLog log;
@@ -43,7 +43,7 @@ final class AuditEndpoint extends AuditGrpc.AuditImplBase {
   public void read(ReadAuditRequest request, StreamObserver<ReadAuditResponse> caller) {
     if (request.getLast() < 0 || request.getAfter() < 0) {
       throw RpcException.invalid(
-          "last is %d and after is %d; neither can be negative"
+          "last is %d and after is %d; give numbers that are not negative"
               .formatted(request.getLast(), request.getAfter()));
     }
     AuditFolder folder = folder();
@@ -114,7 +114,7 @@ final class AuditEndpoint extends AuditGrpc.AuditImplBase {
             : Optional.of(AuditMark.parse(request.getExpected()));
     AuditFolder folder = folder();
     try {
-      // A full log has 64 MiB, which take a processor for seconds.
+      // A full log has 64 MiB, which occupy a processor for seconds.
       caller.onNext(wire(computing.run(() -> verify(folder, expected))));
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
@@ -159,15 +159,15 @@ final class AuditEndpoint extends AuditGrpc.AuditImplBase {
     return switch (log.status().peek().orElseThrow()) {
       case AuditStatus.Failing(Path folder, String reason) ->
           RpcException.failedPrecondition(
-              "the audit log at %s cannot be opened: %s".formatted(folder, reason));
+              "the node cannot open the audit log at %s: %s".formatted(folder, reason));
       default ->
           RpcException.failedPrecondition(
-              "the audit log lies on the data volume, which is not open; try again when it is mounted");
+              "the audit log is on the data volume, which is not mounted; try again when it is");
     };
   }
 
   private static RpcException unreadable(AuditFolder folder, IOException e) {
     return RpcException.failedPrecondition(
-        "the audit log at %s cannot be read: %s".formatted(folder.path(), e));
+        "the node cannot read the audit log at %s: %s".formatted(folder.path(), e));
   }
 }

@@ -33,7 +33,7 @@ public final class ManagementComponent {
   private final ServingOrgan organ;
   private final List<ServiceRegistration<BindableService>> registrations;
 
-  /** Called by Declarative Services. */
+  /** Declarative Services calls this. */
   @Activate
   public ManagementComponent(
       BundleContext bundle,
@@ -58,7 +58,7 @@ public final class ManagementComponent {
             .toList();
   }
 
-  /** Takes the endpoints back, which lets calls in flight finish, then ends the streams. */
+  /** Withdraws the endpoints, which lets calls in flight finish, then ends the streams. */
   @Deactivate
   void deactivate() {
     registrations.forEach(ServiceRegistration::unregister);

@@ -34,12 +34,13 @@ final class NodeManagementEndpoint extends NodeManagementGrpc.NodeManagementImpl
     ActivationMode mode = request.getActivationMode();
     if (mode == ActivationMode.ACTIVATION_MODE_INVALID || mode == ActivationMode.UNRECOGNIZED) {
       throw RpcException.invalid(
-          "activation_mode is %d, which is no mode; set NONE (1), REBOOT (2) or KEXEC (3)"
+          "activation_mode is %d, which is not a mode; set NONE (1), REBOOT (2) or KEXEC (3)"
               .formatted(request.getActivationModeValue()));
     }
     throw RpcException.failedPrecondition(
-        "this node has no image of an operating system to replace: it runs as a process on a system"
-            + " that others maintain; replace its bundles, or start it from a newer distribution");
+        "this node has no operating system image to replace: it runs as a process on a system"
+            + " that others maintain; replace its bundles, or start it from a newer"
+            + " distribution");
   }
 
   @Override

@@ -9,8 +9,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 
 /**
- * Asks the launcher for a power off or a new process, once the answer to the caller is out. Safe
- * for any thread.
+ * Asks the launcher for a power-off or a new process, once the answer to the caller has left.
+ * Thread-safe.
  */
 final class PowerRequest {
   private final BootReport boot;
@@ -23,9 +23,9 @@ final class PowerRequest {
   }
 
   /**
-   * Refuses a power-off after which nothing opens the data volume.
+   * Refuses a power-off after which no key opens the data volume.
    *
-   * @throws RpcException FAILED_PRECONDITION, with what to do first
+   * @throws RpcException FAILED_PRECONDITION, with the remedy
    */
   void requireNoLockOut() {
     boot.lockOut()
@@ -36,14 +36,14 @@ final class PowerRequest {
   }
 
   /**
-   * Powers off when this call is over: its answer was sent, or its caller has gone, which does not
-   * take back what it asked for. To be called by the handler before it answers.
+   * Powers off when this call ends: the answer was sent, or the caller has gone, which does not
+   * revoke the request. The handler calls this before it answers.
    */
   void offAfter(ServerCallStreamObserver<?> call) {
     after(call, "powering off", boot::powerOff);
   }
 
-  /** Replaces the process when this call is over, as {@link #offAfter} powers off. */
+  /** Replaces the process when this call ends, as {@link #offAfter} powers off. */
   void restartAfter(ServerCallStreamObserver<?> call) {
     after(call, "restarting the process", boot::restart);
   }

@@ -11,7 +11,7 @@ import dev.polis.wire.runtime.RuntimeGrpc;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
 
-/** Serves the process of this node to operators: which one it is, and its restart. */
+/** Reports the process of this node to operators, and restarts it. */
 final class RuntimeEndpoint extends RuntimeGrpc.RuntimeImplBase {
   private final PowerRequest power;
 
@@ -39,11 +39,11 @@ final class RuntimeEndpoint extends RuntimeGrpc.RuntimeImplBase {
     String now = RuntimeInstance.current().id();
     if (request.getInstance().isEmpty()) {
       throw RpcException.invalid(
-          "instance is empty: name the process to replace; GetRuntime says which one runs");
+          "instance is empty: name the process to replace; GetRuntime names the running one");
     }
     if (!request.getInstance().equals(now)) {
       throw RpcException.failedPrecondition(
-          "process \"%s\" does not run any more, or never ran here; %s does"
+          "process \"%s\" does not run any more, or never ran here; the running process is %s"
               .formatted(request.getInstance(), now));
     }
     power.restartAfter((ServerCallStreamObserver<RestartResponse>) caller);

@@ -6,7 +6,7 @@
  *                                                    │
  *                                       NodeManagementEndpoint
  *                                     Logs ──────────┼──▶ LogCalls ──▶ log tree
- *                                     UpdateNode ────┼──▶ refused in words: there is no image
+ *                                     UpdateNode ────┼──▶ refused: there is no image
  *                                     Reboot ────────┼──▶ PowerRequest ──▶ launcher
  *                                                    │    (answer first)
  *                                           RuntimeEndpoint
@@ -22,22 +22,22 @@
  * </pre>
  *
  * <p>The organ depends on the platform alone. So it answers as soon as the node has credentials,
- * also when consensus, curator or roles do not come up, which is when its log is wanted.
+ * also when consensus, curator or roles do not come up, which is when operators need the log.
  *
- * <p>A power off is asked of the launcher, which stops the organs in reverse order: leadership is
- * given away, children end, volumes are unmounted. The organ asks only after the answer has left
- * the process, since nobody is left to send it afterwards.
+ * <p>The organ asks the launcher for a power-off. The launcher stops the organs in reverse order:
+ * they hand over the leadership, end the children and unmount the volumes. The organ asks only
+ * after the answer has left the process, because the process cannot send it later.
  *
- * <p>A restart replaces the process by a new one, with the platform that lies on the disk by then:
- * what stands still while a node runs changes in this way. Children and mounts stay; the listeners
- * are closed for about a second.
+ * <p>A restart replaces the process by a new one, with the platform that is then on the disk: only
+ * a restart changes the platform. Children and mounts stay; the listeners are closed for about a
+ * second.
  *
- * <p>Not promised: that the answer reached the caller; the last packet may get lost on its way. Nor
- * a reboot: this node runs as a process on a machine that is not its own, which it neither boots
- * nor switches off.
+ * <p>Not promised: that the answer reaches the caller; the network may lose the last packet. Nor a
+ * reboot: this node runs as a process on a machine that is not its own, which it neither boots nor
+ * switches off.
  *
- * <p>Why not a fixed delay between answer and power off, which is simpler: it is too long for those
- * who wait and too short for a slow line. The end of the call is known exactly.
+ * <p>Why not a fixed delay between answer and power off, which is simpler: it is too long for most
+ * callers and too short for a slow line. The organ knows the end of the call exactly.
  *
  * <ul>
  *   <li>Needs: BootReport, HealthRegistry, LogTree, RpcHost, Supervisor

@@ -60,6 +60,6 @@ final class MetricsAccess {
         .orElseThrow(
             () ->
                 new IdentityException(
-                    "this node belongs to no cluster yet, so no certificate is accepted"));
+                    "this node is not a member of a cluster yet, so it accepts no certificate"));
   }
 }

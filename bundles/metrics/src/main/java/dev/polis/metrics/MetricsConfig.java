@@ -12,7 +12,7 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
 
   @AttributeDefinition(
       name = "Port",
-      description = "TCP port of the HTTPS server, on the node's address; 0: any free one",
+      description = "TCP port of the HTTPS server, on the node's address; 0: any free port",
       min = "0",
       max = "65535")
   int port() default 7840;
@@ -20,7 +20,7 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
   @AttributeDefinition(
       name = "Node exporter",
       description =
-          "Path of Prometheus' node exporter, or of the directory that holds it; empty: searched in"
+          "Path of Prometheus' node exporter, or of its directory; if empty, the node searches"
               + " PATH")
   String node_exporter() default "";
 

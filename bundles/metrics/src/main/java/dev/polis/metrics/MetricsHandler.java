@@ -99,7 +99,7 @@ final class MetricsHandler implements HttpHandler {
     known.add(DISCOVERY);
     return HttpAnswer.text(
         HttpURLConnection.HTTP_NOT_FOUND,
-        "there is no page %s; there are %s".formatted(path, String.join(", ", known)));
+        "there is no page %s; the pages are %s".formatted(path, String.join(", ", known)));
   }
 
   private static void send(HttpExchange exchange, HttpAnswer answer) throws IOException {

@@ -89,7 +89,7 @@ final class NodeDiscovery implements AutoCloseable {
               GSON.toJson(targets).getBytes(StandardCharsets.UTF_8));
     } catch (StatusRuntimeException refused) {
       return unavailable(
-          "the cluster's leader does not list its nodes: %s".formatted(refused.getMessage()));
+          "the leader of the cluster does not list its nodes: %s".formatted(refused.getMessage()));
     }
   }
 

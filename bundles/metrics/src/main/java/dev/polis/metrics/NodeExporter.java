@@ -127,7 +127,7 @@ final class NodeExporter implements MetricsExporter {
   }
 
   private String missing() {
-    return "this machine has no node exporter: %s. Install it (apt-get install prometheus-node-exporter), or set node.exporter of dev.polis.metrics to its path"
+    return "this machine has no node exporter: %s; install it (apt-get install prometheus-node-exporter), or set node.exporter of dev.polis.metrics to its path"
         .formatted(
             settings.nodeExporter().isBlank()
                 ? "neither " + String.join(" nor ", NAMES) + " is in PATH"

@@ -38,7 +38,7 @@ final class RpcMetrics implements MetricsCollector {
             RpcStatistics.Method::held),
         counted(
             "polis_rpc_drained_calls",
-            "Calls in flight when their provider was stopped",
+            "Calls in flight when their provider stopped",
             now,
             RpcStatistics.Method::drained),
         MetricFactory.gauge("polis_rpc_holding", "Calls that wait for their provider now")
@@ -47,18 +47,18 @@ final class RpcMetrics implements MetricsCollector {
         connections(now),
         ports(
             "polis_rpc_connections_refused",
-            "Connections that were closed at once because their source opened too many",
+            "Connections that the node closed at once because their source opened too many",
             now,
             RpcStatistics.Port::refused),
         ports(
             "polis_rpc_connections_displaced",
-            "Connections of strangers that were closed to make room for newer ones",
+            "Connections of strangers that the node closed to make room for newer ones",
             now,
             RpcStatistics.Port::displaced),
         strangerCalls(now),
         ports(
             "polis_rpc_stranger_calls_turned_away",
-            "Calls of strangers that were refused or ended because there were too many",
+            "Calls of strangers that the node refused or ended because there were too many",
             now,
             RpcStatistics.Port::callsTurnedAway));
   }
@@ -118,7 +118,7 @@ final class RpcMetrics implements MetricsCollector {
     HistogramSnapshot.Builder durations =
         HistogramSnapshot.builder()
             .name("polis_rpc_call_duration_seconds")
-            .help("Time of finished calls, waiting for a provider included");
+            .help("Time of finished calls, including the wait for a provider");
     for (RpcStatistics.Method method : now.methods()) {
       if (method.calls() > 0) {
         durations.dataPoint(

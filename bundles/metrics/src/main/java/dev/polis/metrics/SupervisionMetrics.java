@@ -54,10 +54,9 @@ final class SupervisionMetrics implements MetricsCollector, TransitionListener, 
     GaugeSnapshot.Builder overdue =
         MetricFactory.gauge(
             "polis_supervisor_dn_overdue",
-            "1 if the runnable was cancelled 5 s ago or more and has not returned");
+            "1 if the runnable has not returned 5 s after its cancellation");
     CounterSnapshot.Builder restarts =
-        MetricFactory.counter(
-            "polis_supervisor_dn_restarts", "Times the runnable was started again");
+        MetricFactory.counter("polis_supervisor_dn_restarts", "Restarts of the runnable");
     List<RunnableStatus> all = supervisor.runnables().peek().orElse(List.of());
     Set<String> overdueNames =
         all.stream()
@@ -99,7 +98,7 @@ final class SupervisionMetrics implements MetricsCollector, TransitionListener, 
     CounterSnapshot.Builder transitions =
         MetricFactory.counter(
             "polis_supervisor_dn_state_transitions",
-            "Changes of state of the runnable since the metrics organ was started");
+            "Changes of state of the runnable since the metrics organ started");
     changes.forEach(
         (dn, ofOne) ->
             ofOne.forEach(

@@ -229,7 +229,7 @@ class NodeExporterTest {
     assertEquals(
         "this machine has no node exporter: there is no executable at "
             + node.nodeExporter
-            + ". Install it (apt-get install prometheus-node-exporter), or set node.exporter of"
+            + "; install it (apt-get install prometheus-node-exporter), or set node.exporter of"
             + " dev.polis.metrics to its path\n",
         none.body());
     Files.move(folder.resolve("node_exporter"), folder.resolve("later"));

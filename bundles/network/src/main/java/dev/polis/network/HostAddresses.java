@@ -23,7 +23,7 @@ final class HostAddresses {
     /**
      * Tries to listen at an address.
      *
-     * @throws IOException if that is refused
+     * @throws IOException if the system refuses
      */
     void probe(InetAddress address) throws IOException;
   }
@@ -32,7 +32,7 @@ final class HostAddresses {
   private final Machine machine;
 
   /**
-   * @param configured an IP address that was checked, or empty to choose one of the machine's
+   * @param configured a checked IP address, or empty to choose one of the machine's
    */
   HostAddresses(String configured, Machine machine) {
     this.configured = configured;
@@ -64,11 +64,11 @@ final class HostAddresses {
     try {
       return link.isUp();
     } catch (SocketException e) {
-      return false; // it was removed meanwhile
+      return false; // another program removed it meanwhile
     }
   }
 
-  /** Returns the node's address if the machine has it now, else what is missing. */
+  /** Returns the node's address if the machine has it now, or else what is missing. */
   NetworkStatus poll() {
     try {
       List<InetAddress> assigned = machine.addresses();
@@ -109,12 +109,15 @@ final class HostAddresses {
       return new NetworkStatus.Up(address);
     } catch (IOException e) {
       return new NetworkStatus.Waiting(
-          "address %s cannot be listened on: %s"
+          "the node cannot listen at address %s: %s"
               .formatted(address.getHostAddress(), e.getMessage()));
     }
   }
 
-  /** Tells whether it is in 127/8, which is all of the loopback interface though not listed. */
+  /**
+   * Returns whether it is in 127/8, which belongs to the loopback interface although no list shows
+   * it.
+   */
   private static boolean isLoopbackBlock(InetAddress address) {
     return address instanceof Inet4Address && address.isLoopbackAddress();
   }

@@ -19,13 +19,13 @@ import java.util.stream.Collectors;
 
 /**
  * Applies a static configuration to the interfaces of this machine or network namespace, with
- * iproute2's {@code ip}. Each change is idempotent, so that an interrupted run can be repeated.
+ * iproute2's {@code ip}. Each change is idempotent, so the node can repeat an interrupted run.
  *
  * <p>Why not netlink: the JDK has no netlink socket, and {@code ip} is in every Debian.
  */
 final class InterfaceSetup {
 
-  /** Changes in the kernel take milliseconds; a driver that is loaded for them may take seconds. */
+  /** Changes in the kernel take milliseconds; loading a driver for them may take seconds. */
   private static final Duration PATIENCE = Duration.ofSeconds(20);
 
   private static final Path LINKS = Path.of("/sys/class/net");
@@ -47,7 +47,7 @@ final class InterfaceSetup {
   }
 
   /**
-   * A link of the kernel.
+   * Describes a link of the kernel.
    *
    * @param hardwareAddress with colons, in lower case; empty if it has none
    */
@@ -106,7 +106,7 @@ final class InterfaceSetup {
             : links.stream().map(Link::name).collect(Collectors.joining(", "));
     return switch (adapter.device()) {
       case DeviceMatch.ByName() ->
-          "%s.name is \"%s\", but there is no such network adapter; there are %s"
+          "%s.name is \"%s\", but this machine has no such network adapter; it has %s"
               .formatted(adapter.field(), adapter.name(), there);
       case DeviceMatch.ByProperties _ ->
           "%s.device matches %d network adapters, so there is none with index %d; there are %s"
@@ -152,7 +152,7 @@ final class InterfaceSetup {
       routes(adapter);
     }
     resolver(network.nameServers());
-    log.info("the network is configured: %s", network);
+    log.info("the network is now configured: %s", network);
   }
 
   private void addresses(Adapter adapter) throws IOException, InterruptedException {
@@ -224,7 +224,7 @@ final class InterfaceSetup {
           "%s names %d servers; the C library asks the first %d only",
           resolverFile, servers.size(), MAX_NAME_SERVERS);
     }
-    // Written in place and not replaced: in a network namespace it is often mounted over.
+    // This writes the file in place: in a network namespace another file is often mounted over it.
     Files.writeString(
         resolverFile,
         servers.stream()

@@ -21,7 +21,7 @@ record IpPrefix(InetAddress address, int length) {
   /**
    * Parses an address, alone or with a prefix length; alone it is a network of its own.
    *
-   * @throws IllegalArgumentException if it is neither; the message goes on after the text
+   * @throws IllegalArgumentException if it is neither; the message continues the text
    */
   static IpPrefix parse(String text) {
     int slash = text.indexOf('/');
@@ -34,7 +34,7 @@ record IpPrefix(InetAddress address, int length) {
       return InetAddress.ofLiteral(text);
     } catch (IllegalArgumentException wrong) {
       throw new IllegalArgumentException(
-          "which is no IP address; write it as 192.0.2.7/24 or 2001:db8::7/64", wrong);
+          "which is not an IP address; write it as 192.0.2.7/24 or 2001:db8::7/64", wrong);
     }
   }
 
@@ -43,7 +43,7 @@ record IpPrefix(InetAddress address, int length) {
       return Integer.parseInt(text);
     } catch (NumberFormatException wrong) {
       throw new IllegalArgumentException(
-          "whose prefix length is no number; write it as 192.0.2.7/24", wrong);
+          "whose prefix length is not a number; write it as 192.0.2.7/24", wrong);
     }
   }
 
@@ -51,7 +51,7 @@ record IpPrefix(InetAddress address, int length) {
     return address.getAddress().length * Byte.SIZE;
   }
 
-  /** Tells whether all bits behind the prefix are 0. */
+  /** Returns whether all bits behind the prefix are 0. */
   boolean isNetwork() {
     return network().equals(this);
   }

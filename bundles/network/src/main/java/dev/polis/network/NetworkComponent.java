@@ -27,7 +27,7 @@ public final class NetworkComponent implements Network {
   private final HandOvers.Membership<NetworkService> membership;
   private final NetworkService service;
 
-  /** Called by Declarative Services. */
+  /** Declarative Services calls this. */
   @Activate
   public NetworkComponent(
       @Reference Storage storage,

@@ -4,7 +4,7 @@ import dev.polis.api.network.NetworkStatus;
 import dev.polis.health.HealthCondition;
 import java.util.Optional;
 
-/** Says what a status of the network means for the health of this organ. */
+/** Derives the health of this organ from the status of the network. */
 final class NetworkHealth {
 
   private NetworkHealth() {}

@@ -32,7 +32,10 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/** Finds the node's address, configures the network where the node owns it, and writes names. */
+/**
+ * Finds the node's address, configures the network if the node owns it, and writes the node's
+ * names.
+ */
 final class NetworkService implements Network, OrganInstance {
 
   /** Names what one instance gives to the next. */
@@ -42,7 +45,7 @@ final class NetworkService implements Network, OrganInstance {
 
   private static final Duration POLL_INTERVAL = Duration.ofSeconds(1);
 
-  /** What the organ works with. */
+  /** Holds the services that the organ uses. */
   record Parts(Root root, Supervisor supervisor, HealthRegistry health, LogTree logs) {}
 
   private final NetworkSettings settings;
@@ -57,10 +60,10 @@ final class NetworkService implements Network, OrganInstance {
   private boolean gave; // guarded by this
 
   /**
-   * Configures the network as an earlier start was told to, unless another instance has done so and
-   * gave its state, and polls the address once, so that a status is there from the start.
+   * Applies the stored configuration of the network, unless another instance has applied it and
+   * gave its state. Then polls the address once, so that a status exists from the start.
    *
-   * @throws NetworkConfigException if a configuration is stored that cannot be applied
+   * @throws NetworkConfigException if the stored configuration is not applicable
    */
   NetworkService(NetworkSettings settings, Parts parts, OrganState taken)
       throws IOException, InterruptedException {
@@ -85,7 +88,7 @@ final class NetworkService implements Network, OrganInstance {
 
   // ---- one instance after the other
 
-  /** Waits for a configuration that is being applied; interfaces and files stay as they are. */
+  /** Waits for a running configuration; interfaces and files stay as they are. */
   @Override
   public synchronized OrganState give() {
     gave = true;
@@ -116,7 +119,7 @@ final class NetworkService implements Network, OrganInstance {
       return Net.parseFrom(bytes);
     } catch (InvalidProtocolBufferException broken) {
       throw new NetworkConfigException(
-          "%s is no network configuration: %s; write it anew, or remove it"
+          "%s is not a network configuration: %s; write it again, or remove it"
               .formatted(file, broken.getMessage()));
     }
   }
@@ -130,7 +133,7 @@ final class NetworkService implements Network, OrganInstance {
   public synchronized void configure(Net configuration) throws IOException, InterruptedException {
     if (gave) {
       throw new NetworkConfigException(
-          "another instance of this organ configures the network now; it must be asked");
+          "another instance of this organ configures the network now; ask that instance");
     }
     apply(configuration, "network_config of the node parameters");
     byte[] bytes = configuration.toByteArray();
@@ -143,7 +146,7 @@ final class NetworkService implements Network, OrganInstance {
     poll();
   }
 
-  /** Publishes the address as it is now, and returns whether it has changed. */
+  /** Publishes the present address, and returns whether it has changed. */
   private synchronized boolean poll() throws IOException {
     if (gave) {
       return false;
@@ -162,10 +165,11 @@ final class NetworkService implements Network, OrganInstance {
     UnknownFields.of(configuration)
         .forEach(
             field ->
-                problems.add(field + " is not known to this version; leave it out, or update"));
+                problems.add(
+                    field + " is unknown to this version; leave it out, or update the node"));
     StaticNetwork network = StaticNetwork.check(configuration, problems);
     if (!settings.manage()) {
-      fields(configuration).forEach(field -> problems.add(field + " is not applied"));
+      fields(configuration).forEach(field -> problems.add(field + " was not applied"));
       if (!problems.isEmpty()) {
         throw refused(
             where,
@@ -182,7 +186,7 @@ final class NetworkService implements Network, OrganInstance {
     setup.apply(network, links);
   }
 
-  /** Names the fields that are set, each element of a list for itself. */
+  /** Names the set fields, and each element of a list separately. */
   private static List<String> fields(Net configuration) {
     List<String> fields = new ArrayList<>();
     for (int i = 0; i < configuration.getInterfaceCount(); i++) {
@@ -202,7 +206,7 @@ final class NetworkService implements Network, OrganInstance {
   private static NetworkConfigException refused(
       String where, List<String> problems, String remedy) {
     return new NetworkConfigException(
-        "%s cannot be applied: %s. %s"
+        "the node cannot apply %s: %s. %s"
             .formatted(
                 where,
                 String.join("; ", problems),
@@ -237,9 +241,8 @@ final class NetworkService implements Network, OrganInstance {
     try {
       Machine.hostName(node.text());
     } catch (PosixException e) {
-      // A container may have been given no such right; nothing of ours asks the kernel for the
-      // name.
-      log.warning("The host name stays as it is: %s", e.getMessage());
+      // A container may lack this right; no part of the node asks the kernel for the name.
+      log.warning("The node does not change the host name: %s", e.getMessage());
     }
   }
 

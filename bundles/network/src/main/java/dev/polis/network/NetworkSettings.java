@@ -7,7 +7,7 @@ import java.nio.file.Path;
 /**
  * Holds the checked configuration.
  *
- * @param address that others reach this node at; empty to choose one of the machine's
+ * @param address at which others reach this node; empty to choose one of the machine's
  * @param manage whether this node owns the network interfaces
  * @param resolverFile gets the name servers
  */
@@ -22,7 +22,7 @@ record NetworkSettings(String address, boolean manage, Path resolverFile) {
         throw CHECK.refuse(
             "address",
             address,
-            "which is no address of one machine; write the one that other nodes reach this node at");
+            "which is not the address of one machine; write the address at which other nodes reach this node");
       }
     }
     if (!resolverFile.isAbsolute()) {

@@ -10,7 +10,7 @@ import java.util.Arrays;
 import java.util.Optional;
 
 /**
- * Writes this node's name to a hosts file of its own. Thread-safe; a file is written only if its
+ * Writes this node's name to a hosts file of its own. Thread-safe; it writes a file only if the
  * content changes.
  *
  * <p>The machine id of machine-id(5) is 32 hexadecimal digits, so it is the node id without its
@@ -23,7 +23,7 @@ final class NodeNames {
   private NodeId local; // null until published
   private NetworkStatus status = new NetworkStatus.Waiting("not polled yet");
 
-  /** Continues with the name that an earlier instance published, if there is one. */
+  /** Takes over the name that an earlier instance published, if there is one. */
   NodeNames(FilePlacement hosts, FilePlacement machineId) {
     this.hosts = hosts;
     this.machineId = machineId;
@@ -44,7 +44,7 @@ final class NodeNames {
   synchronized void local(NodeId node) throws FileException {
     if (local != null && !local.equals(node)) {
       throw new IllegalStateException(
-          "%s says that this is %s, now it should be %s; one state directory belongs to one node"
+          "%s names this node %s, but the node is now %s; give each node its own state directory"
               .formatted(machineId, local.text(), node.text()));
     }
     write(machineId, node.hex() + "\n");

@@ -12,27 +12,27 @@ import java.util.Set;
 import java.util.regex.Pattern;
 
 /**
- * Holds a static configuration of the network that can be applied: adapters with addresses and
- * routes, and name servers. A bond, a VLAN or an automatic address is refused by its field.
+ * Holds an applicable static configuration of the network: adapters with addresses and routes, and
+ * name servers. It refuses a bond, a VLAN or an automatic address and names the field.
  *
  * @param adapters in the order of the configuration
- * @param nameServers the first is asked first; empty to leave the resolver alone
+ * @param nameServers the first is asked first; empty to leave the resolver unchanged
  */
 record StaticNetwork(List<Adapter> adapters, List<InetAddress> nameServers) {
 
-  /** As the kernel has it: 15 bytes, and no character that its own tools read as something else. */
+  /** The kernel's rule: at most 15 bytes, and no character with a meaning for its tools. */
   private static final Pattern NAME = Pattern.compile("[^\\s/:%]{1,15}");
 
   private static final Pattern HARDWARE_ADDRESS =
       Pattern.compile("[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}");
 
-  /** The smallest MTU that IPv4 allows, and the largest that the kernel takes. */
+  /** The smallest MTU that IPv4 allows, and the largest that the kernel accepts. */
   private static final int MIN_MTU = 68;
 
   private static final int MAX_MTU = 65_535;
 
   /**
-   * One network adapter.
+   * Describes one network adapter.
    *
    * @param field its field in the configuration, for messages
    * @param name in the kernel
@@ -50,11 +50,12 @@ record StaticNetwork(List<Adapter> adapters, List<InetAddress> nameServers) {
   /** Selects an adapter. */
   sealed interface DeviceMatch {
 
-    /** The adapter that has the configured name already. */
+    /** Selects the adapter that already has the configured name. */
     record ByName() implements DeviceMatch {}
 
     /**
-     * The adapter for which all of this holds; it is renamed to the configured name.
+     * Selects the adapter that meets all of these conditions; the node renames it to the configured
+     * name.
      *
      * @param hardwareAddress with colons; empty for any
      * @param driver of the kernel; empty for any
@@ -64,9 +65,9 @@ record StaticNetwork(List<Adapter> adapters, List<InetAddress> nameServers) {
   }
 
   /**
-   * One route through an adapter.
+   * Describes one route through an adapter.
    *
-   * @param gateway empty if the destination is reached directly
+   * @param gateway empty if the destination is on the link
    * @param source empty for the kernel's choice
    * @param metric the lower one wins; 0 for the kernel's choice
    */
@@ -80,7 +81,7 @@ record StaticNetwork(List<Adapter> adapters, List<InetAddress> nameServers) {
   /**
    * Checks a configuration.
    *
-   * @param problems gets one line for each field that cannot be applied, with what to do
+   * @param problems gets one line with a remedy for each field that is not applicable
    * @return the configuration; of use only if there are no problems
    */
   static StaticNetwork check(Net net, List<String> problems) {
@@ -108,7 +109,7 @@ record StaticNetwork(List<Adapter> adapters, List<InetAddress> nameServers) {
     return new StaticNetwork(adapters, servers);
   }
 
-  /** Reads one element of a list and notes what cannot be applied. */
+  /** Reads one element of a list and records its problems. */
   private record Reader(String field, List<String> problems) {
 
     void refuse(String part, String problem) {
@@ -123,13 +124,13 @@ record StaticNetwork(List<Adapter> adapters, List<InetAddress> nameServers) {
       if (wire.hasIpv4Autoconfig()) {
         refuse(
             "ipv4_autoconfig",
-            "asks for DHCP, which this version does not have; write the address in address");
+            "asks for DHCP, which this version does not support; write the address in address");
       }
       if (wire.hasIpv6Autoconfig()) {
         refuse(
             "ipv6_autoconfig",
-            "asks for router advertisements, which this version does not follow; write the address"
-                + " in address");
+            "asks for router advertisements, which this version does not support; write the"
+                + " address in address");
       }
       if (wire.getMtu() != 0 && (wire.getMtu() < MIN_MTU || wire.getMtu() > MAX_MTU)) {
         refuse("mtu", "is %d; write %d to %d, or 0".formatted(wire.getMtu(), MIN_MTU, MAX_MTU));
@@ -156,11 +157,11 @@ record StaticNetwork(List<Adapter> adapters, List<InetAddress> nameServers) {
               device.getHardwareAddress(), device.getDriver(), device.getIndex());
         }
         case BOND -> {
-          refuse("bond", "cannot be made by this version; configure one adapter instead");
+          refuse("bond", "is not supported by this version; configure one adapter instead");
           yield new DeviceMatch.ByName();
         }
         case VLAN -> {
-          refuse("vlan", "cannot be made by this version; configure an adapter without tags");
+          refuse("vlan", "is not supported by this version; configure an adapter without tags");
           yield new DeviceMatch.ByName();
         }
         case TYPE_NOT_SET -> new DeviceMatch.ByName();

@@ -72,7 +72,8 @@ class HostAddressesTest {
   void anAddressThatCannotBeListenedOnIsNotUp() {
     refuse = true;
     String reason = reason(new HostAddresses("127.0.0.2", machine).poll());
-    assertTrue(reason.contains("127.0.0.2 cannot be listened on: Cannot assign"), reason);
+    assertTrue(
+        reason.contains("the node cannot listen at address 127.0.0.2: Cannot assign"), reason);
   }
 
   @Test

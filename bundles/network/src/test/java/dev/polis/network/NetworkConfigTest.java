@@ -174,7 +174,7 @@ class NetworkConfigTest {
             "interface[0].route",
             "nameserver[0].ip",
             "nameserver[1].ip")) {
-      assertHas(printed, field + " is not applied");
+      assertHas(printed, field + " was not applied");
     }
     assertHas(printed, "--manage-network");
     assertFalse(printed.contains("inet 192.0.2.7"), printed);
@@ -189,8 +189,8 @@ class NetworkConfigTest {
 
     String printed = inNamespace(organ("127.0.0.1", false));
 
-    assertHas(printed, "network_configuration.pb cannot be applied");
-    assertHas(printed, "interface[0].address is not applied");
+    assertHas(printed, "network_configuration.pb: interface");
+    assertHas(printed, "interface[0].address was not applied");
   }
 
   @Test
@@ -223,7 +223,7 @@ class NetworkConfigTest {
             "interface[3].name is \"a b\"",
             "interface[4].route[0].destination is \"192.0.2.7/24\", which has bits behind its prefix; write 192.0.2.0/24",
             "interface[4].route[0].gateway_ip is \"x\"",
-            "interface[4].name is \"eth7\", but there is no such network adapter; there are eth1, eth0",
+            "interface[4].name is \"eth7\", but this machine has no such network adapter; it has eth1, eth0",
             "interface[5].device matches 0 network adapters",
             "nameserver[0].ip is \"dns.example\"")) {
       assertHas(printed, part);

@@ -20,7 +20,7 @@ final class LeaderContact {
 
   /** What to do, unless one of those is to blame. */
   static final String REMEDY =
-      "polisctl explain curator says who leads; the calls are made again by themselves";
+      "polisctl explain curator names the leader; the node repeats the calls";
 
   private final HealthScope health;
   private final Function<String, HealthCondition> condition;

@@ -28,7 +28,7 @@ record RememberedRoles(FilePlacement file, HealthScope health) {
       case Stored.Present<NodeRoles>(var path, var stored) -> {
         return Optional.of(new LocalRoles(RoleRecord.names(stored), false));
       }
-      case Stored.None<NodeRoles> none -> log.info("no roles are remembered from before");
+      case Stored.None<NodeRoles> none -> log.info("the node remembers no roles");
       case Stored.Corrupted<NodeRoles>(var path, var reason) -> leaveOut(path, reason, log);
       case Stored.Unreadable<NodeRoles>(var path, var reason, var cause) ->
           leaveOut(path, reason, log);
@@ -37,18 +37,18 @@ record RememberedRoles(FilePlacement file, HealthScope health) {
   }
 
   private void leaveOut(Path path, String reason, Log log) {
-    log.warning("the remembered roles %s are left out: %s", path, reason);
+    log.warning("the node ignores the remembered roles %s: %s", path, reason);
     // The cluster may not be reached for long, and no role runs until then.
     health.set(
         HealthCondition.degraded(
             NOT_REMEMBERED,
-            "the roles that %s remembers are left out, as it cannot be read (%s): they start when the cluster is reached"
+            "the node cannot read the remembered roles in %s (%s): its roles start when it reaches the cluster"
                 .formatted(path, reason),
-            "nothing, if the cluster is reached: the file is written anew then; dmesg says whether the disk fails"));
+            "nothing, if the node reaches the cluster: it then writes the file again; dmesg says whether the disk fails"));
     health.set(
         HealthCondition.up(
             MADE_ANEW,
-            "%s could not be read at the start (%s); it is written anew from the record of the cluster"
+            "the start could not read %s (%s); the node has written it again from the record of the cluster"
                 .formatted(path, reason)));
   }
 
@@ -56,7 +56,7 @@ record RememberedRoles(FilePlacement file, HealthScope health) {
     try {
       return NodeRoles.parseFrom(bytes);
     } catch (InvalidProtocolBufferException e) {
-      throw new IllegalArgumentException("its content is no list of roles", e);
+      throw new IllegalArgumentException("the content is not a list of roles", e);
     }
   }
 
@@ -66,13 +66,13 @@ record RememberedRoles(FilePlacement file, HealthScope health) {
       file.write(RoleRecord.of(roles.roles()).toByteArray());
       health.clear(NOT_REMEMBERED);
     } catch (FileException e) {
-      log.warning("the roles cannot be remembered for the next start: %s", e.getMessage());
+      log.warning("the node cannot write its roles for the next start: %s", e.getMessage());
       health.set(
           HealthCondition.degraded(
               NOT_REMEMBERED,
-              "the roles cannot be remembered, so that a next start without the cluster has those of before: "
+              "the node cannot write its roles, so a next start without the cluster runs the former ones: "
                   + e.getMessage(),
-              e.remedy() + "; they are written again at the next start, or when they change"));
+              e.remedy() + "; the node writes them again at its next start, or when they change"));
     }
   }
 }

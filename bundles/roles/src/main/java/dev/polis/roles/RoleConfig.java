@@ -7,7 +7,7 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
 @ObjectClassDefinition(
     id = "dev.polis.roles",
     name = "Roles",
-    description = "What this node reports to its cluster and does for it")
+    description = "Reports this node to its cluster and runs its roles")
 @interface RoleConfig {
 
   @AttributeDefinition(

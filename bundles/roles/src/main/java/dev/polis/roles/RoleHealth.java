@@ -91,8 +91,8 @@ final class RoleHealth {
               new HealthCondition(
                   HealthLevel.WAITING,
                   WITHOUT_PLUGIN,
-                  "no bundle of this node brings the role %s".formatted(role),
-                  "install a bundle that does, or take the role away: polisctl node role remove NODE %s"
+                  "no bundle of this node provides the role %s".formatted(role),
+                  "install a bundle that provides it, or remove the role: polisctl node role remove NODE %s"
                       .formatted(role)));
     }
   }

@@ -35,7 +35,7 @@ final class RoleHeartbeat {
             why ->
                 HealthCondition.degraded(
                     "heartbeat-not-sent",
-                    "no heartbeat of this node has got to the leader " + why,
+                    "no heartbeat of this node has reached the leader " + why,
                     LeaderContact.REMEDY),
             System::nanoTime);
   }
@@ -69,7 +69,7 @@ final class RoleHeartbeat {
         Thread.sleep(jittered());
       }
     } finally {
-      BlockingStreams.end(call, "this heartbeat stream is over");
+      BlockingStreams.end(call, "this heartbeat stream has ended");
     }
   }
 

@@ -270,7 +270,7 @@ final class RolePlugins {
     Duration patience = reason == StopReason.CODE_REPLACED ? SwapDeadline.ROLE.limit() : PATIENCE;
     List<String> left = present.subtree().close(reason, patience);
     if (!left.isEmpty()) {
-      log.error("role %s has not ended: %s", present.offer().role(), left);
+      log.error("role %s has not ended yet: %s", present.offer().role(), left);
     }
   }
 

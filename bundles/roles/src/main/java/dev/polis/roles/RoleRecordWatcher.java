@@ -64,9 +64,11 @@ final class RoleRecordWatcher {
     if (before.isPresent() && before.get().equals(next)) {
       return;
     }
-    log.info("roles that the cluster wants of this node: %s", next.describe());
+    log.info("the cluster wants these roles of this node: %s", next.describe());
     RoleRecord.malformed(record)
-        .forEach(name -> log.warning("role \"%s\" is left out: it is no role name", name));
+        .forEach(
+            name ->
+                log.warning("the node ignores role \"%s\": it is not the name of a role", name));
     remembered.write(next, log);
     roles.set(next);
   }

@@ -134,7 +134,7 @@ final class RoleService implements LocalRoleServer, OrganInstance {
     Optional<String> problem = RoleName.problemOf(name);
     if (problem.isPresent()) {
       log.error(
-          "role plugin %s is not run: its property %s is \"%s\", which %s",
+          "the node does not run role plugin %s: its property %s is \"%s\", which %s",
           plugin.getClass().getName(), RolePlugin.ROLE, name, problem.get());
       return;
     }
@@ -167,7 +167,7 @@ final class RoleService implements LocalRoleServer, OrganInstance {
   private void publishRemembered(LocalRoles before, Log at) {
     LocalRoles now = roles.update(known -> known.orElse(before));
     if (now == before) {
-      at.info("roles remembered from before: %s", before.describe());
+      at.info("remembered roles: %s", before.describe());
     }
   }
 

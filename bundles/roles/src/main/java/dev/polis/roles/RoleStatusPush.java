@@ -51,7 +51,7 @@ final class RoleStatusPush {
             why ->
                 HealthCondition.degraded(
                     "status-not-reported",
-                    "the status of this node has not got to the leader " + why,
+                    "the status of this node has not reached the leader " + why,
                     LeaderContact.REMEDY),
             System::nanoTime);
   }

@@ -243,7 +243,7 @@ class RoleServiceTest {
     assertTrue(own().reason().contains(file.path().toString()), own().reason());
     remembered.write(new LocalRoles(new TreeSet<>(List.of(BACKUP)), true), log);
     assertEquals(HealthLevel.UP, own().level());
-    assertTrue(own().reason().contains("written anew"), own().reason());
+    assertTrue(own().reason().contains("written it again"), own().reason());
   }
 
   @Test
@@ -308,7 +308,7 @@ class RoleServiceTest {
     }
     assertTrue(
         logged(Severity.WARNING)
-            .contains("role \"from/the future\" is left out: it is no role name"),
+            .contains("the node ignores role \"from/the future\": it is not the name of a role"),
         () -> logged(Severity.WARNING).toString());
   }
 

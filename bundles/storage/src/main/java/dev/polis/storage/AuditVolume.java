@@ -37,7 +37,7 @@ final class AuditVolume {
     return root.data().organFolder(FOLDER);
   }
 
-  /** Follows the volume until cancelled; the log stays open for the next instance. */
+  /** Follows the status of the volume until cancelled; the log stays open for the next instance. */
   void run(Context context) throws IOException, InterruptedException {
     context.healthy();
     try (Watcher<DataStatus> watcher = storage.data().watch()) {
@@ -53,15 +53,15 @@ final class AuditVolume {
     }
   }
 
-  /** Returns what the state of the log means for the health of the organ. */
+  /** Returns the health of the organ for a state of the log. */
   static Optional<HealthCondition> judge(AuditStatus status) {
     return status instanceof AuditStatus.Failing(Path where, String reason)
         ? Optional.of(
             HealthCondition.degraded(
                 HELD,
-                "the audit log at %s cannot be written (%s); its records are held in memory, and when %d are held nothing can be changed any more"
+                "the node cannot write the audit log at %s (%s); it keeps the records in memory, and when it keeps %d it refuses all changes"
                     .formatted(where, reason, AuditLog.HELD),
-                "make room on the data volume, or mend its disk; the log is tried again every 2 s"))
+                "make room on the data volume, or repair its disk; the node tries to write the log again every 2 s"))
         : Optional.empty();
   }
 }

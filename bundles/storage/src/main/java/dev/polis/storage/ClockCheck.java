@@ -15,9 +15,9 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Compares this machine's clock with the newest time that the node has written or seen, by this run
- * or one before. A clock that goes back makes certificates of today invalid, and puts records of
- * tomorrow before those of yesterday. Safe for any thread.
+ * Compares this machine's clock with the newest time that the node has written or seen, in this run
+ * or an earlier one. A clock that goes back makes today's certificates invalid, and gives later
+ * records an earlier time. Thread-safe.
  */
 final class ClockCheck {
   private static final String WENT_BACK = "clock-went-back";
@@ -41,7 +41,7 @@ final class ClockCheck {
   }
 
   /**
-   * Makes the check of a node: its records, what makes it a member, and what its launcher keeps.
+   * Makes the check of a node over its records, its files of membership, and its launcher's files.
    */
   static ClockCheck of(Root root) {
     return new ClockCheck(
@@ -53,7 +53,7 @@ final class ClockCheck {
         InstantSource.system());
   }
 
-  /** Remembers the times of the files that are there, before they are written again. */
+  /** Remembers the times of the existing files, before the node writes them again. */
   synchronized void remember() throws IOException {
     for (Path folder : folders) {
       try (DirectoryStream<Path> files = Files.newDirectoryStream(folder, Files::isRegularFile)) {
@@ -97,7 +97,7 @@ final class ClockCheck {
         WENT_BACK,
         "this machine's clock went back: it shows %s, but %s %s"
             .formatted(second(now), evidence, second(newest)),
-        "set the clock: timedatectl set-ntp true, or date -u -s TIME; if it is right now and was ahead before, this is over at %s, or by find %s -type f -newermt now -exec touch {} + and a restart of the node"
+        "set the clock: timedatectl set-ntp true, or date -u -s TIME; if it is right now and was ahead before, this ends at %s, or with find %s -type f -newermt now -exec touch {} + and a restart of the node"
             .formatted(
                 second(newest), String.join(" ", folders.stream().map(Path::toString).toList())));
   }

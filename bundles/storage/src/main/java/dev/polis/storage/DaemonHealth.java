@@ -10,19 +10,19 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * Publishes that a signal has stopped a program that serves the volume. The kernel alone is asked:
- * a question to the volume would wait as long as everybody else who reads or writes there.
+ * Publishes that a signal has stopped a program that serves the volume. This asks only the kernel:
+ * a read of the volume would wait as long as all other reads and writes.
  */
 final class DaemonHealth {
 
   private static final String STOPPED = "volume-daemon-stopped";
 
-  /** What the names of all programs of volumes begin with. */
+  /** The prefix of the names of all programs of volumes. */
   private static final String VOLUME = "volume-";
 
   private static final Duration LOOK_EVERY = Duration.ofSeconds(2);
 
-  /** As for the other children. */
+  /** The same as for the other children. */
   private static final Duration PATIENCE = Duration.ofSeconds(5);
 
   private final ProcessManager processes;
@@ -33,7 +33,7 @@ final class DaemonHealth {
     this.scope = scope;
   }
 
-  /** Looks again and again until cancelled. */
+  /** Repeats the check until cancelled. */
   void run(Context context) throws InterruptedException {
     context.healthy();
     Silence silence = new Silence(() -> stopped().isEmpty());
@@ -46,10 +46,10 @@ final class DaemonHealth {
         scope.set(
             HealthCondition.down(
                 STOPPED,
-                "reads and writes of the data volume wait: "
+                "all reads and writes of the data volume wait: "
                     + Silence.text(daemon.get().name(), Optional.of(daemon.get().pid()), lasts),
-                "let it go on with that command; nothing is lost, and the node does not end it, since"
-                    + " the volume would be gone"));
+                "run that command; no data is lost, and the node does not end the program, since"
+                    + " that would end the volume"));
       }
       Thread.sleep(LOOK_EVERY);
     }

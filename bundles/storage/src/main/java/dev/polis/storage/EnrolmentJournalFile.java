@@ -9,7 +9,8 @@ import dev.polis.wire.storage.EnrolmentJournal;
 import java.util.Map;
 
 /**
- * The enrolment journal: the wire message in an {@link Envelope}, for it is all a killed node has.
+ * Reads and writes the enrolment journal: the wire message in an {@link Envelope}, because a killed
+ * node has nothing else.
  */
 final class EnrolmentJournalFile implements EnrolmentJournalStore {
 
@@ -40,7 +41,7 @@ final class EnrolmentJournalFile implements EnrolmentJournalStore {
     try {
       return EnrolmentJournal.parseFrom(Envelope.decode(KIND, bytes).payload());
     } catch (InvalidProtocolBufferException e) {
-      throw new IllegalArgumentException("its content is not an enrolment journal", e);
+      throw new IllegalArgumentException("the content is not an enrolment journal", e);
     }
   }
 }

@@ -9,8 +9,8 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * A file that says what it is: a line with its kind and version, lines of fields, an empty line,
- * the payload. A checksum over all of it tells a truncated or overwritten file from a whole one,
+ * Holds a file that names its kind and version in its first line, followed by lines of fields, an
+ * empty line and the payload. A checksum over all of it detects a truncated or overwritten file,
  * which a protobuf message cannot.
  *
  * <pre>
@@ -26,7 +26,7 @@ record Envelope(String kind, Map<String, String> fields, byte[] payload) {
 
   private static final String MAGIC = "polis ";
   private static final String VERSION = " 1";
-  // A header of ours has about 200 bytes; beyond this it is something else.
+  // A header that Polis writes has about 200 bytes; a longer one is another file.
   private static final int LONGEST_HEADER = 4096;
 
   Envelope(String kind, Map<String, String> fields) {
@@ -60,7 +60,7 @@ record Envelope(String kind, Map<String, String> fields, byte[] payload) {
         new String(bytes, 0, Math.min(bytes.length, LONGEST_HEADER), StandardCharsets.ISO_8859_1);
     if (!text.startsWith(first)) {
       throw new IllegalArgumentException(
-          "its %d bytes do not begin with \"%s\"".formatted(bytes.length, first.strip()));
+          "the %d bytes do not begin with \"%s\"".formatted(bytes.length, first.strip()));
     }
     int end = text.indexOf("\n\n");
     if (end < 0) {
@@ -76,7 +76,7 @@ record Envelope(String kind, Map<String, String> fields, byte[] payload) {
     String checksum = taken(fields, "sha-256");
     Envelope envelope = new Envelope(kind, Map.copyOf(fields), payload);
     if (!checksum.equals(digest(text.substring(0, text.lastIndexOf("sha-256 ", end)), payload))) {
-      throw new IllegalArgumentException("its checksum does not fit its content");
+      throw new IllegalArgumentException("the checksum does not match the content");
     }
     for (String name : required) {
       envelope.field(name);

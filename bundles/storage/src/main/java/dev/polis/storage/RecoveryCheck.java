@@ -18,14 +18,14 @@ import java.nio.file.attribute.FileTime;
 import java.util.HexFormat;
 import java.util.Optional;
 
-/** Looks whether the owner can open the volume after a power-off, and where the key lies. */
+/** Checks whether the owner can open the volume after a power-off, and where the key lies. */
 final class RecoveryCheck {
 
   private final Root root;
   private final RecoveryShareStore share;
   private final Path keyBeside;
 
-  /** What was read last, so that the private key is not read every time; null before. */
+  /** The result of the last read, so that each check need not read the private key; null before. */
   private Seen seenOrNull;
 
   /**
@@ -42,7 +42,7 @@ final class RecoveryCheck {
     this.keyBeside = root.owner().recoveryKey().path();
   }
 
-  /** Looks at the files now; the status of the volume says whether they matter. */
+  /** Checks the files now; the status of the volume says whether they matter. */
   RecoveryStatus of(DataStatus data) {
     return switch (data) {
       case DataStatus.NotMounted(String reason) -> new RecoveryStatus.Pending(reason);
@@ -55,7 +55,7 @@ final class RecoveryCheck {
   private RecoveryStatus ofEncrypted() {
     try {
       if (root.esp().enrolmentJournal().exists()) {
-        return new RecoveryStatus.Pending("the enrolment is not finished");
+        return new RecoveryStatus.Pending("the enrolment has not finished");
       }
     } catch (FileException e) {
       return new RecoveryStatus.Pending(e.getMessage());
@@ -95,7 +95,7 @@ final class RecoveryCheck {
       seenOrNull = null;
       return Optional.empty();
     } catch (IOException e) {
-      return Optional.empty(); // what this process cannot read it cannot name either
+      return Optional.empty(); // this process cannot name a key that it cannot read
     }
   }
 
@@ -103,7 +103,7 @@ final class RecoveryCheck {
     try {
       return HexFormat.of().formatHex(RecoveryKey.publicKey(text));
     } catch (PkiException e) {
-      return ""; // what is no key opens nothing
+      return ""; // a file without a key opens nothing
     }
   }
 }

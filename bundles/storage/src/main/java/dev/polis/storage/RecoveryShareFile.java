@@ -16,7 +16,7 @@ import dev.polis.wire.storage.RecoveryShare;
 import java.util.Arrays;
 import java.util.HexFormat;
 
-/** Keeps the recovery share in a file, which is replaced whole. */
+/** Keeps the recovery share in a file, and always replaces the whole file. */
 final class RecoveryShareFile implements RecoveryShareStore {
 
   private final FilePlacement file;
@@ -80,7 +80,7 @@ final class RecoveryShareFile implements RecoveryShareStore {
     } catch (PkiException e) {
       throw new FileException(
           Problem.CORRUPTED,
-          file + " is corrupted: it was sealed to this recovery key, but does not open",
+          file + " is corrupted: it is sealed to this recovery key, but the key does not open it",
           "restore it from a copy; nothing was changed",
           e);
     } finally {
@@ -92,9 +92,9 @@ final class RecoveryShareFile implements RecoveryShareStore {
     if (!Arrays.equals(given, wanted)) {
       throw new StorageException(
           Refusal.WRONG_KEY,
-          "%s is sealed to the recovery key %s, the one given is %s"
+          "%s is sealed to the recovery key %s, but the given key is %s"
               .formatted(file, HexFormat.of().formatHex(wanted), HexFormat.of().formatHex(given)),
-          "give the private key of the former; nothing was changed");
+          "give the private key of the key in the file; nothing was changed");
     }
   }
 
@@ -102,7 +102,7 @@ final class RecoveryShareFile implements RecoveryShareStore {
     if (length != KEY_LENGTH) {
       throw new StorageException(
           Refusal.BAD_KEY,
-          "the %s has %d bytes, wanted %d".formatted(name, length, KEY_LENGTH),
+          "the %s has %d bytes; it must have %d".formatted(name, length, KEY_LENGTH),
           "give a raw X25519 key; nothing was changed");
     }
   }

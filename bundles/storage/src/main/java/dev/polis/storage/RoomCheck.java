@@ -10,13 +10,13 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Looks how much room the file systems of the node have. What is open writes on for a while on a
- * full one, into what it has set aside, and the next start fails.
+ * Checks how much room the file systems of the node have. On a full file system, open files can
+ * grow for a while into reserved space, but the next start fails.
  */
 final class RoomCheck {
   private static final String LITTLE = "little-room";
 
-  /** etcd sets aside as much for its log before it serves. */
+  /** etcd reserves this much for its log before it serves. */
   private static final long OF_DATA = 128L << 20;
 
   /**
@@ -24,7 +24,7 @@ final class RoomCheck {
    */
   private static final long OF_OTHERS = 8L << 20;
 
-  /** Tells how many bytes can be written in a folder. */
+  /** Returns how many bytes the node can write in a folder. */
   @FunctionalInterface
   interface Room {
     long in(Path folder) throws IOException;
@@ -45,7 +45,7 @@ final class RoomCheck {
     return new RoomCheck(root, folder -> Files.getFileStore(folder).getUsableSpace());
   }
 
-  /** Returns which folder has less room than is needed there. */
+  /** Returns the folder that has too little room. */
   Optional<HealthCondition> look() throws IOException {
     for (Map.Entry<Path, Long> each : needed.entrySet()) {
       if (Files.isDirectory(each.getKey())) {
@@ -61,7 +61,7 @@ final class RoomCheck {
   private static HealthCondition condition(Path folder, long free, long needed) {
     return HealthCondition.degraded(
         LITTLE,
-        "the file system of %s has %d MiB left, and %d MiB are needed there: what is open writes on for a while, and the next start fails"
+        "the file system of %s has %d MiB left, but needs %d MiB: open files can grow for a while, but the next start fails"
             .formatted(folder, free >> 20, needed >> 20),
         "free some space there, or make that file system larger: df -h %s shows it"
             .formatted(folder));

@@ -23,7 +23,8 @@ import java.util.Arrays;
 import java.util.Map;
 
 /**
- * The sealed configuration: the wire message, sealed, in an {@link Envelope} that names the sealer.
+ * Reads and writes the sealed configuration: the sealed wire message in an {@link Envelope} that
+ * names the sealer.
  */
 final class SealedConfigurationFile implements SealedConfigurationStore {
 
@@ -62,7 +63,7 @@ final class SealedConfigurationFile implements SealedConfigurationStore {
             new StorageException(
                 Refusal.UNSUPPORTED,
                 "%s is sealed by \"%s\", this node has \"%s\"".formatted(file, by, sealer.name()),
-                "start it on the machine, and with the bundles, that sealed it; nothing was changed"));
+                "start the node on the machine and with the bundles that sealed the file; nothing was changed"));
       }
       byte[] plain = sealer.unseal(envelope.payload());
       try {
@@ -94,7 +95,7 @@ final class SealedConfigurationFile implements SealedConfigurationStore {
       throw new FileException(
           Problem.CORRUPTED,
           "the cluster's CA certificate cannot be encoded",
-          "enrol again with the CA of the cluster; nothing was changed",
+          "enrol the node again with the CA of the cluster; nothing was changed",
           e);
     }
   }
@@ -108,9 +109,10 @@ final class SealedConfigurationFile implements SealedConfigurationStore {
           certificate(message.getClusterCa().toByteArray()),
           fromWire(message.getStorageSecurity()));
     } catch (InvalidProtocolBufferException e) {
-      throw new IllegalArgumentException("its content is not a sealed configuration", e);
+      throw new IllegalArgumentException("the content is not a sealed configuration", e);
     } catch (CertificateException e) {
-      throw new IllegalArgumentException("its cluster CA is no certificate: " + e.getMessage(), e);
+      throw new IllegalArgumentException(
+          "the CA of the cluster in it is not a certificate: " + e.getMessage(), e);
     }
   }
 
@@ -135,7 +137,7 @@ final class SealedConfigurationFile implements SealedConfigurationStore {
       case NODE_STORAGE_SECURITY_AUTHENTICATED_ENCRYPTED -> StorageSecurity.AUTHENTICATED_ENCRYPTED;
       case NODE_STORAGE_SECURITY_INVALID, UNRECOGNIZED ->
           throw new IllegalArgumentException(
-              "its storage security is unknown; a newer version may have written it");
+              "the storage security in it is unknown; a newer version may have written it");
     };
   }
 }

@@ -2,7 +2,7 @@ package dev.polis.storage;
 
 import dev.polis.api.storage.Sealer;
 
-/** Binds to nothing: the content lies in the open, protected by its file mode alone. */
+/** Seals nothing: only the file mode protects the content. */
 final class SealerNone implements Sealer {
 
   @Override

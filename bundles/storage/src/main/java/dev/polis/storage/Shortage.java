@@ -7,8 +7,8 @@ import java.util.List;
 /**
  * Lists what this machine lacks for one way to keep a volume.
  *
- * @param missing programs, devices and rights that are not there; empty if nothing is missing
- * @param kernel how many of them only another kernel, or another container, can give
+ * @param missing programs, devices and rights that the machine lacks; empty if nothing is missing
+ * @param kernel how many of them need another kernel, or another container
  * @param remedies how to get them
  */
 record Shortage(List<String> missing, int kernel, List<String> remedies) {
@@ -20,7 +20,7 @@ record Shortage(List<String> missing, int kernel, List<String> remedies) {
     return missing.isEmpty();
   }
 
-  /** Returns the refusal of a way for which something is missing. */
+  /** Returns the refusal of a way that this machine cannot give. */
   StorageException refusal(String what) {
     return new StorageException(
         Refusal.UNSUPPORTED,

@@ -6,7 +6,7 @@ import dev.polis.files.layout.Root;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** Makes the state directory usable, or says why it is not. */
+/** Makes the state directory usable, or fails with the reason. */
 final class StateDirectory {
 
   private StateDirectory() {}

@@ -88,7 +88,7 @@ public final class StorageComponent implements Storage {
                     logs.log("root.storage"),
                     predecessor));
     this.service = membership.instance();
-    // Last, so that a refusal above leaves nothing behind.
+    // This comes last, so that a refusal above leaves nothing behind.
     this.subtree = supervisor.organ("storage");
     subtree.run("volume", service::watch);
     this.health = healths.organ("storage", subtree.dn());
@@ -105,7 +105,7 @@ public final class StorageComponent implements Storage {
     subtree.run("audit-health", StatusHealth.task(audit.status(), health, AuditVolume::judge));
   }
 
-  /** Returns the folders that are to be there while the volume is as it is now. */
+  /** Returns the folders that must exist in the present state of the volume. */
   private List<Path> folders() {
     Root root = service.root();
     List<Path> folders =

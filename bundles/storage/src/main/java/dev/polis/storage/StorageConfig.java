@@ -13,7 +13,7 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
   /** The state directory. */
   @AttributeDefinition(
       name = "State directory",
-      description = "the state directory; made if it does not exist")
+      description = "the state directory; the node makes it if it does not exist")
   String root();
 
   /** The security of a new data volume. */
@@ -36,6 +36,6 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
   @AttributeDefinition(
       name = "Device",
       description =
-          "partition for the data volume, where the kernel has device-mapper; an image file if empty")
+          "partition for the data volume, if the kernel has device-mapper; if empty, the node uses an image file")
   String device() default "";
 }

@@ -15,18 +15,18 @@ import java.util.Set;
 import java.util.concurrent.TimeoutException;
 
 /**
- * Publishes how the data volume is protected, and what its owner should mend, as conditions of the
- * organ's health.
+ * Publishes how the data volume is protected, and what its owner should repair, as conditions of
+ * the organ's health.
  */
 final class StorageHealth {
 
-  /** Tells how the volume is protected, and what a stronger protection would need. */
+  /** Reports how the volume is protected, and what a stronger protection would need. */
   static final String SECURITY = "volume-security";
 
   private static final String NOT_MOUNTED = "volume-not-mounted";
   private static final String LOST = "volume-lost";
 
-  // Files of the owner come and go without a notice; a person waits for a screen no longer.
+  // The owner's files change without a notification; a person waits this long for a screen.
   private static final Duration LOOK_EVERY = Duration.ofSeconds(2);
 
   private final Storage storage;

@@ -32,7 +32,7 @@ final class StorageService implements Storage, OrganInstance {
   /** Names what one instance gives to the next. */
   private static final String DATA = "data-volume";
 
-  // Often enough that a lost volume is known before etcd's own timeouts make a riddle of it; one
+  // Short enough that the node reports a lost volume before etcd's timeouts obscure the cause; one
   // check costs a millisecond.
   private static final Duration CHECK_EVERY = Duration.ofSeconds(2);
 
@@ -61,11 +61,11 @@ final class StorageService implements Storage, OrganInstance {
   }
 
   /**
-   * Prepares the state directory and adopts what a former instance left mounted. It continues from
-   * the instance before if there is one: what that one has mounted must be found mounted.
+   * Prepares the state directory and adopts what a former instance left mounted. It takes over from
+   * the previous instance if there is one: then it must find the same volume mounted.
    *
-   * @throws FileException if the directory cannot be used, or this machine cannot give the security
-   *     that is asked for
+   * @throws FileException if the directory is not usable, or this machine cannot give the requested
+   *     security
    */
   static StorageService open(
       StorageSettings settings,
@@ -74,7 +74,7 @@ final class StorageService implements Storage, OrganInstance {
       Log log,
       HandOvers.Predecessor predecessor)
       throws FileException, InterruptedException {
-    // All that may be refused comes before the other instance is asked for its work.
+    // All checks that may fail come before the hand-over from the other instance.
     Root root = StateDirectory.prepare(settings.root());
     VolumeTools tools = new VolumeTools(new Commands(), VolumeTools.isRoot());
     VolumeCatalog catalog =
@@ -90,7 +90,7 @@ final class StorageService implements Storage, OrganInstance {
         && before.get() instanceof DataStatus.Mounted mounted
         && !(status() instanceof DataStatus.Mounted)) {
       throw new HandOverException(
-          "the instance before has the data volume mounted (%s), and this one finds it %s; the state directory and the configuration must be the same"
+          "the previous instance has mounted the data volume (%s), but this instance finds it %s; give both the same state directory and configuration"
               .formatted(mounted.describe(), describe()));
     }
     log.info("State directory %s; data volume: %s", root, describe());
@@ -99,7 +99,7 @@ final class StorageService implements Storage, OrganInstance {
 
   // ---- one instance after the other
 
-  /** Waits for an operation on the volume; the mount and what is behind it stay. */
+  /** Waits for an operation on the volume; the mount and its programs stay. */
   @Override
   public OrganState give() throws InterruptedException {
     manager.hold();
@@ -114,8 +114,8 @@ final class StorageService implements Storage, OrganInstance {
   // ---- the volume
 
   /**
-   * Returns the configured security, which must be possible; or else the strongest that is, and
-   * logs why no stronger one.
+   * Returns the configured security, which must be possible; without one, returns the strongest
+   * possible and logs why no stronger one is.
    */
   private StorageSecurity preferred(StorageSettings.Wish wish) throws FileException {
     Optional<StorageSecurity> named = wish.named();
@@ -124,7 +124,8 @@ final class StorageService implements Storage, OrganInstance {
       return named.get();
     }
     if (!catalog.asRoot()) {
-      log.info("not root: a new data volume will be INSECURE, unless more is asked for");
+      log.info(
+          "the node does not run as root: a new data volume will be INSECURE, unless you ask for more");
       return StorageSecurity.INSECURE;
     }
     for (StorageSecurity candidate :
@@ -139,7 +140,7 @@ final class StorageService implements Storage, OrganInstance {
     return StorageSecurity.INSECURE;
   }
 
-  /** Checks the volume again and again, and logs when it is lost. */
+  /** Checks the volume periodically, and logs its loss. */
   void watch(Context context) throws FileException, InterruptedException {
     context.healthy();
     while (!context.cancelled()) {
@@ -197,7 +198,7 @@ final class StorageService implements Storage, OrganInstance {
   @Override
   public void mountNew(StorageSecurity security, UnlockKeys keys)
       throws FileException, InterruptedException {
-    log.info("Making a data volume that is %s", security);
+    log.info("Making a data volume with security %s", security);
     manager.mountNew(security, keys);
     log.info("Data volume: %s", describe());
   }

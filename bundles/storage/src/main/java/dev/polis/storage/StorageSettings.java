@@ -21,7 +21,7 @@ record StorageSettings(Path root, Wish security, long volumeBytes, Path deviceOr
   // XFS needs 300 MiB; etcd needs the rest for its log and one snapshot.
   private static final int SMALLEST_MEBIBYTES = 512;
 
-  /** What an operator may ask of a new data volume. */
+  /** The security that an operator may request for a new data volume. */
   enum Wish {
     /** The strongest security that this machine can give. */
     STRONGEST,
@@ -32,7 +32,7 @@ record StorageSettings(Path root, Wish security, long volumeBytes, Path deviceOr
     /** {@link StorageSecurity#AUTHENTICATED_ENCRYPTED}. */
     AUTHENTICATED_ENCRYPTED;
 
-    /** Returns the security that is asked for by name; empty for the strongest. */
+    /** Returns the security of a name; empty for the strongest. */
     Optional<StorageSecurity> named() {
       return this == STRONGEST ? Optional.empty() : Optional.of(StorageSecurity.valueOf(name()));
     }
@@ -41,7 +41,7 @@ record StorageSettings(Path root, Wish security, long volumeBytes, Path deviceOr
   /**
    * Checks a configuration.
    *
-   * @throws dev.polis.config.SettingException if a value cannot be used
+   * @throws dev.polis.config.SettingException if a value is not usable
    */
   static StorageSettings of(StorageConfig config) {
     return new StorageSettings(
@@ -74,7 +74,7 @@ record StorageSettings(Path root, Wish security, long volumeBytes, Path deviceOr
     try {
       return Path.of(configured);
     } catch (InvalidPathException e) {
-      throw CHECK.refuse(key, configured, "which is no path: " + e.getReason());
+      throw CHECK.refuse(key, configured, "which is not a path: " + e.getReason());
     }
   }
 }

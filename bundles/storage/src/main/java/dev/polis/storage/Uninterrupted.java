@@ -5,7 +5,7 @@ import dev.polis.files.FileException;
 /** Cleans up after a failure, also on a thread that is interrupted. */
 final class Uninterrupted {
 
-  /** What is to be done after the failure. */
+  /** The clean-up after the failure. */
   @FunctionalInterface
   interface CleanUp {
     void run() throws FileException, InterruptedException;

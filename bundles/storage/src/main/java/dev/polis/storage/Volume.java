@@ -5,9 +5,9 @@ import dev.polis.api.storage.StorageSecurity;
 import dev.polis.files.FileException;
 
 /**
- * Keeps the data volume in one of several ways. An implementation knows how, never whether: what
- * may be made, discarded or mounted is decided by {@link VolumeMaker} and {@link VolumeManager},
- * which call one method at a time.
+ * Keeps the data volume in one of several ways. An implementation only carries out the work: {@link
+ * VolumeMaker} and {@link VolumeManager} decide what to make, discard or mount, and call one method
+ * at a time.
  */
 interface Volume {
 
@@ -16,7 +16,7 @@ interface Volume {
     /** Nothing. */
     ABSENT,
     /**
-     * It is mounted, but the program that served it is gone: {@link #close} it before it is opened
+     * It is mounted, but the program that served it is gone: call {@link #close} before opening it
      * again.
      */
     STALE,
@@ -24,13 +24,13 @@ interface Volume {
     ALIVE
   }
 
-  /** Its name in the marker of an unfinished volume; it never changes. */
+  /** Returns its name in the marker of an unfinished volume; the name never changes. */
   String name();
 
   /** What it promises. */
   StorageSecurity security();
 
-  /** Describes its means and its limits. */
+  /** Describes its programs and its limits. */
   String how();
 
   /** Says where its bytes are, for messages. */
@@ -39,7 +39,7 @@ interface Volume {
   /** Names what it gives and by which means, for refusals: "an ENCRYPTED volume with …". */
   String what();
 
-  /** Lists what this machine lacks for it. */
+  /** Lists what this machine lacks to run it. */
   Shortage shortage();
 
   /**
@@ -54,16 +54,13 @@ interface Volume {
     }
   }
 
-  /** Whether there is anything at its backing, finished or not. */
+  /** Returns whether its backing exists, finished or not. */
   boolean exists() throws FileException;
 
-  /** What of it is mounted, by this or a former instance. */
+  /** Returns what this or a former instance has mounted of it. */
   Presence presence() throws FileException, InterruptedException;
 
-  /**
-   * Makes the backing and an empty file system in it and mounts that; there is nothing at the
-   * backing.
-   */
+  /** Makes the backing with an empty file system and mounts it; the backing must not exist. */
   void create(VolumeKey key) throws FileException, InterruptedException;
 
   /**
@@ -74,11 +71,11 @@ interface Volume {
   void open(VolumeKey key) throws FileException, InterruptedException;
 
   /**
-   * Unmounts it and ends what served it; also cleans up behind a killed instance. No failure if
+   * Unmounts it and ends its program; also cleans up after a killed instance. Does nothing if
    * nothing is there.
    */
   void close() throws FileException, InterruptedException;
 
-  /** Removes the backing of a volume that was never finished. It is closed. */
+  /** Removes the backing of an unfinished volume, which must be closed. */
   void discard() throws FileException, InterruptedException;
 }

@@ -16,8 +16,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Knows all ways to keep a data volume, in order of preference: the kernel's first where it has
- * device-mapper. It says which of them this machine can give, and which of them is there.
+ * Lists all ways to keep a data volume in order of preference: the kernel's first if it has
+ * device-mapper. It finds out which of them this machine can give, and which of them exists.
  */
 final class VolumeCatalog {
 
@@ -55,7 +55,7 @@ final class VolumeCatalog {
         tools.root());
   }
 
-  /** Returns the name of a state directory that programs and devices are called by. */
+  /** Returns the name that programs and devices of a state directory get. */
   static String name(Path root) {
     try {
       byte[] digest =
@@ -103,7 +103,7 @@ final class VolumeCatalog {
     throw easiest.shortage().refusal(easiest.what());
   }
 
-  /** Returns the way that lacks least here: packages are easier to get than a kernel. */
+  /** Returns the way that lacks least on this machine: packages are easier to get than a kernel. */
   private Volume easiest(StorageSecurity security) {
     List<Volume> ways = of(security).reversed();
     return ways.stream()
@@ -136,33 +136,32 @@ final class VolumeCatalog {
     for (Volume other : volumes) {
       if (other.exists()) {
         throw VolumeMarks.foreign(
-            "the sealed configuration names a volume that is %s, the one here is %s (%s)"
+            "the sealed configuration names a volume with security %s, but the volume here has %s (%s)"
                 .formatted(security, other.security(), other.backing()));
       }
     }
     throw new FileException(
         Problem.ABSENT,
-        "the sealed configuration names a volume that is %s, but there is none at %s"
+        "the sealed configuration names a volume with security %s, but there is none at %s"
             .formatted(security, of(security).getLast().backing()),
-        "bring it back; if it is lost, remove this node from the cluster and enrol it anew; nothing was changed");
+        "bring the volume back; if it is lost, remove this node from the cluster and enrol it again; nothing was changed");
   }
 
-  /** Refuses if there is a volume already, of whatever kind: none is made beside or over it. */
+  /** Refuses if a volume of any kind exists: the organ makes no second volume beside or over it. */
   void requireNone() throws FileException {
     for (Volume other : volumes) {
       if (other.exists()) {
         throw new FileException(
             Problem.OCCUPIED,
-            "%s is there already, so no new volume is made beside or over it"
-                .formatted(other.backing()),
-            "go on with the enrolment it belongs to, or choose another state directory; nothing was changed");
+            "%s already exists, so the node makes no new volume".formatted(other.backing()),
+            "continue the enrolment that began it, or choose another state directory; nothing was changed");
       }
     }
   }
 
   /**
-   * Says why a volume is not stronger: what each stronger security lacks on this machine and how to
-   * get it, or that this machine can give it.
+   * Explains why a volume is not stronger: what each stronger security lacks on this machine and
+   * how to get it, or that this machine can give it.
    *
    * @return whole sentences without the last full stop; empty for the strongest security
    */
@@ -178,7 +177,7 @@ final class VolumeCatalog {
         sentences.add(
             "This machine can give %s: start with --security %s and another state directory"
                 .formatted(all[i], option(all[i])));
-        // What is weaker than that needs no words.
+        // A weaker security needs no explanation.
         break;
       }
       sentences.add("%s needs %s".formatted(all[i], shortage.words()));

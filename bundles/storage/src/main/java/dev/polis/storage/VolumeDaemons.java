@@ -3,18 +3,16 @@ package dev.polis.storage;
 import dev.polis.files.FileException;
 import java.util.List;
 
-/**
- * The programs that serve a volume while it is mounted; they outlive this bundle and the process.
- */
+/** Runs the programs that serve a mounted volume; they outlive this bundle and the process. */
 interface VolumeDaemons {
 
-  /** Asked again and again until a daemon is ready. */
+  /** The organ calls this periodically until a daemon is ready. */
   @FunctionalInterface
   interface Ready {
     /**
-     * Looks once.
+     * Checks once.
      *
-     * @param said what the daemon has printed since it was asked for
+     * @param said the output of the daemon since the start was requested
      */
     boolean now(String said) throws FileException;
   }
@@ -30,6 +28,6 @@ interface VolumeDaemons {
   /** Ends a daemon and waits for its end; no failure if there is none. */
   void stop(String name) throws FileException, InterruptedException;
 
-  /** Whether it runs. */
+  /** Returns whether it runs. */
   boolean running(String name);
 }

@@ -37,7 +37,7 @@ final class VolumeDaemonsManaged implements VolumeDaemons {
   public void start(String name, List<String> command, Ready ready)
       throws FileException, InterruptedException {
     try {
-      // One that runs already may have said long ago that it is ready.
+      // A daemon that runs already may have reported long ago that it is ready.
       int before = running(name) ? 0 : log(processes.log(name)).length();
       ManagedProcess process =
           processes.ensure(
@@ -54,12 +54,12 @@ final class VolumeDaemonsManaged implements VolumeDaemons {
     }
   }
 
-  /** A log that has become shorter was cut off meanwhile and begins anew. */
+  /** A shorter log was truncated meanwhile and begins again. */
   private static String since(int before, String log) {
     return log.substring(log.length() < before ? 0 : before);
   }
 
-  /** The log as far as it can be read; bytes are characters. */
+  /** Returns the readable part of the log; each byte is a character. */
   private static String log(Path file) {
     try {
       return Files.exists(file) ? Files.readString(file, StandardCharsets.ISO_8859_1) : "";

@@ -32,15 +32,15 @@ final class VolumeGocryptfs implements Volume {
   private static final String TYPE = "fuse.gocryptfs";
   // gocryptfs' documented exit code for a pass phrase that does not open the configuration.
   private static final int EXIT_PASSWORD_INCORRECT = 12;
-  // The lowest scrypt cost it takes: the pass phrase has the entropy of a key, stretching would
-  // only cost time.
+  // The lowest scrypt cost that gocryptfs accepts: the pass phrase has the entropy of a key, so
+  // stretching would only cost time.
   private static final String SCRYPT_COST = "10";
 
   private final Path cipher;
   private final Path data;
   private final Path keyPath;
 
-  /** What gocryptfs prints when it answers. */
+  /** The line that gocryptfs prints when it is ready. */
   private static final String READY = "Filesystem mounted and ready.";
 
   private final Root root;
@@ -68,8 +68,9 @@ final class VolumeGocryptfs implements Volume {
 
   @Override
   public String how() {
-    return "gocryptfs (AES-256-GCM for each 4 KiB block): content and names are hidden and a changed block is noticed;"
-        + " sizes, times and the number of files are visible, and whole files put back to an older state are not noticed";
+    return "gocryptfs (AES-256-GCM for each 4 KiB block): it hides content and names and detects"
+        + " a changed block; it shows sizes, times and the number of files, and does not"
+        + " detect whole files put back to an older state";
   }
 
   @Override
@@ -159,16 +160,16 @@ final class VolumeGocryptfs implements Volume {
       throw new StorageException(
           Refusal.WRONG_KEY,
           "the keys do not open " + cipher,
-          "find the keys this volume was made with; nothing was changed");
+          "find the keys with which this volume was made; nothing was changed");
     } else {
       throw new FileException(
           Problem.CORRUPTED,
-          cipher + " cannot be opened: " + result.words(),
+          cipher + " does not open: " + result.words(),
           "restore its " + CONFIGURATION + " from a copy; nothing was changed");
     }
   }
 
-  /** Where a key is tried, read-only, before the daemon is started. */
+  /** Returns the directory where the organ tries a key, read-only, before it starts the daemon. */
   private Path probe() throws FileException {
     Path probe = root.ephemeral().storage().create().resolve("probe");
     try {
@@ -183,13 +184,13 @@ final class VolumeGocryptfs implements Volume {
     List<String> command =
         new ArrayList<>(List.of("gocryptfs", "-fg", "-nosyslog", "-noexec", "-rw"));
     if (tools.root()) {
-      // Workloads run as other users; who may see what is then decided by the modes of the files.
+      // Workloads run as other users; the modes of the files then decide which user sees what.
       command.add("-allow_other");
     }
     command.addAll(List.of("-passfile", keyPath.toString(), cipher.toString(), data.toString()));
-    // The mount is there before the daemon is ready: it still opens a file of its own in it. A file
-    // made by anyone else in that moment keeps the folder locked until the daemon answers, which
-    // waits for the folder: both hang for ever.
+    // The mount exists before the daemon is ready: the daemon still opens a file of its own in it.
+    // If another process makes a file in that moment, the kernel locks the folder until the daemon
+    // answers, and the daemon waits for the folder: both hang for ever.
     daemons.start(
         DAEMON,
         List.copyOf(command),

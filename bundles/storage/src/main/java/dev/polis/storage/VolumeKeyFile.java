@@ -19,10 +19,10 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * A pass phrase for programs that take one from a file only: on a tmpfs, so that it never reaches a
- * disk, readable by us alone, and gone with its directory as soon as the program has read it. Its
- * path is the same each time, because it is part of the command line by which a daemon is
- * recognised.
+ * Hands a pass phrase to a program that reads it only from a file. The file is on a tmpfs, so that
+ * it never reaches a disk; only the node's user can read it, and the node removes it with its
+ * directory as soon as the program has read it. Its path is always the same, because the node
+ * recognises a daemon by its command line.
  */
 final class VolumeKeyFile implements AutoCloseable {
 
@@ -34,7 +34,7 @@ final class VolumeKeyFile implements AutoCloseable {
     this.path = path;
   }
 
-  /** Returns where the key of a volume is put. Makes nothing. */
+  /** Returns the path for the key of a volume. Makes nothing. */
   static Path place(String volume) throws FileException {
     for (Path place : PLACES) {
       try {
@@ -44,14 +44,14 @@ final class VolumeKeyFile implements AutoCloseable {
       } catch (IOException e) {
         throw new FileException(
             Problem.IO,
-            "cannot tell whether a key may be put in " + place,
-            "look at that directory",
+            "cannot check whether a key is safe in " + place,
+            "check that directory",
             e);
       }
     }
     throw new StorageException(
         Refusal.UNSUPPORTED,
-        "no tmpfs we may write to at /run or /dev/shm, so the key would be written to a disk",
+        "there is no writable tmpfs at /run or /dev/shm, and the node writes the key to no disk",
         "mount a tmpfs at /dev/shm");
   }
 
@@ -64,13 +64,13 @@ final class VolumeKeyFile implements AutoCloseable {
     if (!isOurs(attributes)) {
       throw new FileException(
           Problem.DENIED,
-          "%s is not a directory of user %s alone (owner %s, mode %s), so no key is put there"
+          "%s must belong to user %s alone (owner %s, mode %s), so the node puts no key there"
               .formatted(
                   directory,
                   System.getProperty("user.name"),
                   attributes.owner().getName(),
                   PosixFilePermissions.toString(attributes.permissions())),
-          "find out who made it and remove it");
+          "find out which program made it, then remove it");
     }
   }
 
@@ -105,7 +105,7 @@ final class VolumeKeyFile implements AutoCloseable {
       throw refused;
     } catch (IOException e) {
       throw new FileException(
-          Problem.IO, "cannot hand over the volume key in " + path, "look at that tmpfs", e);
+          Problem.IO, "cannot hand over the volume key in " + path, "check that tmpfs", e);
     } finally {
       Arrays.fill(phrase, (byte) 0);
     }
@@ -113,7 +113,8 @@ final class VolumeKeyFile implements AutoCloseable {
 
   /**
    * Overwrites and removes a key with its directory. Does nothing if there is none, or if another
-   * user made it: no key is put there, and a link in it may lead to any file of ours.
+   * user made the directory: the node puts no key there, and a link in it may lead to any file of
+   * the node.
    */
   static void wipe(Path path) throws IOException {
     Path directory = path.getParent();

@@ -42,7 +42,7 @@ final class VolumeLuksFuse implements Volume {
 
   /**
    * @param size of the volume in bytes; the image is sparse
-   * @param keyPath where the key is handed over, on a tmpfs
+   * @param keyPath the path on a tmpfs for the key
    */
   VolumeLuksFuse(Root root, long size, Path keyPath, VolumeTools tools, VolumeDaemons daemons) {
     this.root = root;
@@ -67,8 +67,8 @@ final class VolumeLuksFuse implements Volume {
 
   @Override
   public String how() {
-    return "a LUKS image (AES-256-XTS) served in user space by qemu-storage-daemon, with XFS: content is hidden, a changed"
-        + " block is not noticed";
+    return "a LUKS image (AES-256-XTS) served in user space by qemu-storage-daemon, with XFS: it"
+        + " hides the content, and does not detect a changed block";
   }
 
   @Override
@@ -119,9 +119,8 @@ final class VolumeLuksFuse implements Volume {
   }
 
   static List<String> formatCommand(Path image) {
-    // LUKS1, because qemu knows no other. The pass phrase has the entropy of a key: the fewest
-    // iterations, stretching would
-    // only cost time.
+    // LUKS1, because qemu supports no other. The fewest iterations, because the pass phrase has the
+    // entropy of a key and stretching would only cost time.
     return List.of(
         "cryptsetup",
         "luksFormat",
@@ -241,7 +240,7 @@ final class VolumeLuksFuse implements Volume {
     }
   }
 
-  /** Returns the nodes of the loop devices that show our export. */
+  /** Returns the nodes of the loop devices on the export of this volume. */
   private List<String> loops() throws FileException {
     return tools.attached(export).stream().map(Path::toString).toList();
   }
@@ -250,11 +249,11 @@ final class VolumeLuksFuse implements Volume {
     try {
       return Files.size(file);
     } catch (IOException e) {
-      throw new FileException(Problem.IO, "cannot look at " + file, "see the log", e);
+      throw new FileException(Problem.IO, "cannot look at " + file, "read the log", e);
     }
   }
 
-  /** A path inside a qemu option list: a comma is doubled. */
+  /** Returns a path for a qemu option list, which doubles each comma. */
   private static String escape(Path path) {
     return path.toString().replace(",", ",,");
   }

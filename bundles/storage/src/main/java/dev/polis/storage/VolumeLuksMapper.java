@@ -29,7 +29,7 @@ final class VolumeLuksMapper implements Volume {
   // dm-integrity writes the whole device once, so that every block has a tag: hours on a large
   // disk.
   private static final Duration WIPE_PATIENCE = Duration.ofHours(12);
-  // Where all file systems and partition tables we could destroy have their signatures.
+  // The part of a disk in which all file systems and partition tables have their signatures.
   private static final int PROBED_BYTES = 1 << 20;
 
   private final StorageSecurity security;
@@ -60,7 +60,7 @@ final class VolumeLuksMapper implements Volume {
     this.tools = tools;
   }
 
-  /** Whether this kernel has device-mapper. */
+  /** Returns whether this kernel has device-mapper. */
   static boolean available() {
     return VolumeTools.opens(CONTROL);
   }
@@ -78,9 +78,10 @@ final class VolumeLuksMapper implements Volume {
   @Override
   public String how() {
     return authenticated()
-        ? "LUKS2 on dm-crypt and dm-integrity (AES-256-XTS, HMAC-SHA-256), with XFS: content is hidden and a changed block is"
-            + " noticed; blocks put back to an older state are not"
-        : "LUKS2 on dm-crypt (AES-256-XTS), with XFS: content is hidden, a changed block is not noticed";
+        ? "LUKS2 on dm-crypt and dm-integrity (AES-256-XTS, HMAC-SHA-256), with XFS: it hides"
+            + " the content and detects a changed block, but not a block put back to an older"
+            + " state"
+        : "LUKS2 on dm-crypt (AES-256-XTS), with XFS: it hides the content, and does not detect a changed block";
   }
 
   @Override
@@ -99,8 +100,8 @@ final class VolumeLuksMapper implements Volume {
   }
 
   /**
-   * A partition is free only if its beginning is zeros: what cannot be recognised is not
-   * overwritten either.
+   * Returns whether a partition is free: only if it begins with zeros, so that the organ does not
+   * overwrite content that it cannot recognise.
    */
   @Override
   public boolean exists() throws FileException {
@@ -169,8 +170,8 @@ final class VolumeLuksMapper implements Volume {
   }
 
   List<String> formatCommand() {
-    // The pass phrase has the entropy of a key: the fewest iterations cryptsetup takes, stretching
-    // would only cost time.
+    // The fewest iterations that cryptsetup takes, because the pass phrase has the entropy of a key
+    // and stretching would only cost time.
     List<String> command =
         new ArrayList<>(
             List.of(

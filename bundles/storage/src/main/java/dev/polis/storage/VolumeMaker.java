@@ -8,14 +8,14 @@ import dev.polis.posix.Mounts;
 import java.util.Optional;
 
 /**
- * Makes new volumes and discards unfinished ones; the one place that does either.
+ * Makes new volumes and discards unfinished ones; no other class does either.
  *
  * <pre>
  *   marker on esp/ ─▶ create ─▶ identity in the volume ─▶ marker gone
  * </pre>
  *
- * <p>Only a volume with a marker is ever discarded, and only for the keys that the marker names. A
- * kill at any point leaves a state from which the next attempt with the same keys continues.
+ * <p>It discards only a volume with a marker, and only for the keys that the marker names. After a
+ * kill at any point the next attempt with the same keys continues.
  */
 final class VolumeMaker {
 
@@ -30,7 +30,7 @@ final class VolumeMaker {
   }
 
   /**
-   * Discards what an interrupted attempt with these keys left.
+   * Discards the remains of an interrupted attempt with these keys.
    *
    * @param by fingerprint of the keys
    * @return whether there was such an attempt
@@ -73,7 +73,7 @@ final class VolumeMaker {
     }
   }
 
-  /** Refuses if something is mounted at, or lies in, the directory that a volume is mounted at. */
+  /** Refuses if the mount point of a volume is in use or not empty. */
   void requireFreeMountPoint(Volume volume) throws FileException {
     if (volume.security() == StorageSecurity.INSECURE) {
       return;
@@ -86,7 +86,7 @@ final class VolumeMaker {
           "unmount it; nothing was changed");
     }
     if (!root.data().list().isEmpty()) {
-      throw root.data().occupied("mounting a volume", "move its content away; nothing was changed");
+      throw root.data().occupied("mounting a volume", "move the content away; nothing was changed");
     }
   }
 }

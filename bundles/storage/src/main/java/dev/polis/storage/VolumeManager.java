@@ -19,8 +19,8 @@ import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * Mounts the data volume and publishes whether it can be used. One operation runs at a time; what
- * may be made or discarded is decided by {@link VolumeMaker}.
+ * Mounts the data volume and publishes whether it is usable. It runs one operation at a time;
+ * {@link VolumeMaker} decides what to make or discard.
  */
 final class VolumeManager {
 
@@ -44,7 +44,7 @@ final class VolumeManager {
     return status;
   }
 
-  /** Waits for an operation that is under way, and starts no more: another instance does. */
+  /** Waits for the running operation, and starts no more: another instance takes over. */
   void hold() throws InterruptedException {
     one.lockInterruptibly();
     try {
@@ -68,12 +68,12 @@ final class VolumeManager {
     if (held) {
       throw new FileException(
           Problem.OCCUPIED,
-          "another instance of this organ keeps the data volume now",
-          "ask again, which reaches the other one; nothing was changed");
+          "another instance of this organ manages the data volume now",
+          "repeat the call, which then reaches that instance; nothing was changed");
     }
   }
 
-  /** Finds what a former instance left mounted. Changes nothing on disk. */
+  /** Finds what a former instance left mounted. Changes nothing on the disk. */
   void adopt() throws FileException, InterruptedException {
     one.lockInterruptibly();
     try {
@@ -86,7 +86,8 @@ final class VolumeManager {
   private DataStatus found(Stored<SealedConfiguration> configuration)
       throws FileException, InterruptedException {
     if (marks.unfinished()) {
-      return new DataStatus.NotMounted("a volume was begun and not finished; enrolment goes on");
+      return new DataStatus.NotMounted(
+          "the making of a volume has begun and not finished; the enrolment continues");
     }
     for (Volume volume : catalog.all()) {
       switch (volume.presence()) {
@@ -98,7 +99,7 @@ final class VolumeManager {
         case STALE -> {
           return new DataStatus.NotMounted(
               volume.backing()
-                  + " is mounted, but its server is gone; it is mounted again when asked for");
+                  + " is mounted, but its server is gone; the node mounts it again on request");
         }
         case ABSENT -> {}
       }
@@ -154,8 +155,8 @@ final class VolumeManager {
   }
 
   /**
-   * Refuses a new volume for an enrolled node; a sealed configuration that cannot be read is no
-   * reason to make one, on the contrary.
+   * Refuses a new volume for an enrolled node; an unreadable sealed configuration also means that
+   * the node is enrolled.
    */
   private void requireNotEnrolledOtherwise(String by) throws FileException {
     Stored<SealedConfiguration> configuration = sealed.read();
@@ -163,7 +164,7 @@ final class VolumeManager {
         && !VolumeKey.sameFingerprint(byOf(configuration.orThrow()), by)) {
       throw new FileException(
           Problem.OCCUPIED,
-          configuration.path() + " is there: this node is enrolled, with other keys",
+          configuration.path() + " exists: this node is enrolled, with other keys",
           "mount its volume, or choose another state directory; nothing was changed");
     }
   }
@@ -177,8 +178,8 @@ final class VolumeManager {
           && (refused.refusal() == Refusal.WRONG_KEY || refused.refusal() == Refusal.FOREIGN)) {
         throw new FileException(
             Problem.OCCUPIED,
-            volume.backing() + " was made with other keys, so no new volume is made over it",
-            "go on with the enrolment it belongs to, or choose another state directory; nothing was changed",
+            volume.backing() + " was made with other keys, so the node makes no new volume over it",
+            "continue the enrolment that began it, or choose another state directory; nothing was changed",
             e);
       }
       throw e;
@@ -211,7 +212,7 @@ final class VolumeManager {
             volume.backing()
                 + " is "
                 + configuration.security()
-                + " and no cluster unlock key was given",
+                + " and the call gave no cluster unlock key",
             "get it from the curator, or from the recovery share; nothing was changed");
       }
       marks.requireIdentity(volume, byOf(configuration));
@@ -249,7 +250,7 @@ final class VolumeManager {
     status.set(mounted(volume));
   }
 
-  /** Looks whether what was mounted still is; a volume whose server died is published as such. */
+  /** Checks whether the mounted volume is still mounted, and publishes the death of its server. */
   void check() throws FileException, InterruptedException {
     one.lockInterruptibly();
     try {
@@ -259,7 +260,7 @@ final class VolumeManager {
           && !alive(mounted.security())) {
         status.set(
             new DataStatus.NotMounted(
-                "the %s volume was lost: its server ended, or it was unmounted"
+                "the %s volume is lost: its server has ended, or a command has unmounted it"
                     .formatted(mounted.security())));
       }
     } finally {
@@ -288,7 +289,7 @@ final class VolumeManager {
           volume.close();
         }
       }
-      status.set(new DataStatus.NotMounted("the node is switched off"));
+      status.set(new DataStatus.NotMounted("the node powers off"));
     } finally {
       one.unlock();
     }

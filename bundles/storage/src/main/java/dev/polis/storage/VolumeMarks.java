@@ -11,13 +11,12 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Reads and writes the two files that say whose a volume is.
+ * Reads and writes the two files that name the owner of a volume.
  *
- * <p>The <em>marker</em> on {@code esp/} is there from before the first byte of a volume is written
- * until the volume is about to be handed out: a volume with a marker has never been used by anyone,
- * and the marker names the keys that began it. The <em>identity</em> inside the volume names the
- * node's half of its keys, so that a volume of another node is recognised even when it is a plain
- * directory.
+ * <p>The <em>marker</em> on {@code esp/} exists from before the first byte of a volume until just
+ * before the volume is handed out: no program has ever used a volume with a marker, and the marker
+ * names the keys that began it. The <em>identity</em> inside the volume names the node's half of
+ * its keys, so that the organ recognises a volume of another node even if it is a plain directory.
  */
 final class VolumeMarks {
 
@@ -30,7 +29,7 @@ final class VolumeMarks {
   private final Root root;
 
   /**
-   * Describes a volume that was begun and not finished.
+   * Describes an unfinished volume.
    *
    * @param by fingerprint of the keys that began it
    * @param volume its {@link Volume#name}
@@ -45,7 +44,7 @@ final class VolumeMarks {
     return root.esp().volumeFormat();
   }
 
-  /** Returns whether a volume was begun and not finished. */
+  /** Returns whether there is an unfinished volume. */
   boolean unfinished() throws FileException {
     return marker().exists();
   }
@@ -61,7 +60,7 @@ final class VolumeMarks {
     return Optional.of(new Begun(marker.field(BY), marker.field(VOLUME)));
   }
 
-  /** Writes the marker: a volume is begun. */
+  /** Writes the marker, before the first byte of a volume. */
   void begin(Volume volume, String by) throws FileException {
     marker()
         .write(
@@ -71,7 +70,7 @@ final class VolumeMarks {
                 .encode());
   }
 
-  /** Removes the marker: the volume is finished, or gone. */
+  /** Removes the marker of a volume that is finished or gone. */
   void end() throws FileException {
     marker().delete();
   }
@@ -83,7 +82,7 @@ final class VolumeMarks {
         .write(new Envelope(IDENTITY, Map.of(BY, by, SECURITY, volume.security().name())).encode());
   }
 
-  /** Returns whether what is mounted was made this way: two ways may share a backing. */
+  /** Returns whether the mounted volume was made this way: two ways may share a backing. */
   boolean madeAs(Volume volume) throws FileException {
     return isOf(identity().orThrow(), volume);
   }
@@ -93,26 +92,26 @@ final class VolumeMarks {
     identity().orThrow();
   }
 
-  /** Refuses a mounted volume of another node, or one that was made another way. */
+  /** Refuses a mounted volume of another node, or of another way. */
   void requireIdentity(Volume volume, String by) throws FileException {
     Envelope found = identity().orThrow();
     if (!VolumeKey.sameFingerprint(found.field(BY), by)) {
-      throw foreign(volume.backing() + " belongs to another node: its node unlock key is another");
+      throw foreign(volume.backing() + " belongs to another node: it has another node unlock key");
     }
     if (!isOf(found, volume)) {
       throw foreign(
-          "%s was made %s, asked for is %s"
+          "%s was made as %s, but the request is for %s"
               .formatted(root.data(), found.field(SECURITY), volume.security()));
     }
   }
 
-  /** Refuses to mount a volume that was never finished. */
+  /** Refuses to mount an unfinished volume. */
   void requireFinished() throws FileException {
     if (unfinished()) {
       throw new FileException(
           Problem.CORRUPTED,
           marker()
-              + " says that the data volume was never finished, but there is a sealed configuration",
+              + " says that the making of the data volume never finished, but there is a sealed configuration",
           "restore the data volume and remove that file; nothing was changed");
     }
   }
@@ -121,17 +120,17 @@ final class VolumeMarks {
   FileException begunByOthers() {
     return new FileException(
         Problem.OCCUPIED,
-        marker() + " says that a volume was begun with other keys and not finished",
-        "go on with the journal of that enrolment; if it is lost, remove "
+        marker() + " says that the making of a volume began with other keys and did not finish",
+        "continue with the journal of that enrolment; if it is lost, remove "
             + marker()
             + " and the volume; nothing was changed");
   }
 
-  /** Returns the refusal of a marker that names a way this version does not know. */
+  /** Returns the refusal of a marker that names an unknown way. */
   StorageException unknownVolume(String name) {
     return new StorageException(
         Refusal.UNSUPPORTED,
-        marker() + " speaks of a volume \"" + name + "\", which is unknown here",
+        marker() + " names a kind of volume \"" + name + "\", which this version does not know",
         "start the version that wrote it; nothing was changed");
   }
 

@@ -25,7 +25,7 @@ final class VolumePlain implements Volume {
 
   @Override
   public String how() {
-    return "a plain directory: whoever holds the disk reads and changes everything";
+    return "a plain directory: a person who holds the disk can read and change everything";
   }
 
   @Override
@@ -38,7 +38,7 @@ final class VolumePlain implements Volume {
     return "an INSECURE volume";
   }
 
-  /** A directory can be made wherever the state directory could. */
+  /** The node can make a directory wherever it could make the state directory. */
   @Override
   public Shortage shortage() {
     return Shortage.NONE;
@@ -49,7 +49,7 @@ final class VolumePlain implements Volume {
     return !data.list().isEmpty();
   }
 
-  /** A directory needs no one to mount it. */
+  /** A directory needs no program to mount it. */
   @Override
   public Presence presence() {
     return Presence.ABSENT;
@@ -62,7 +62,7 @@ final class VolumePlain implements Volume {
 
   @Override
   public void open(VolumeKey key) throws FileException {
-    // A directory that something else has filled keeps its mode, too.
+    // A directory that another program has filled keeps its mode, too.
     if (!data.exists() || data.volume().exists()) {
       data.create();
     }
@@ -70,10 +70,10 @@ final class VolumePlain implements Volume {
 
   @Override
   public void close() {
-    // Nothing serves it.
+    // No program serves it.
   }
 
-  /** Of an unfinished volume there is at most the file that would have finished it. */
+  /** An unfinished volume has at most the file that would have finished it. */
   @Override
   public void discard() throws FileException {
     data.removeTemporaryFiles();

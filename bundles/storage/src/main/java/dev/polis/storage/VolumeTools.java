@@ -29,17 +29,17 @@ import java.util.Optional;
 import java.util.TreeSet;
 
 /**
- * Runs the system programs that volumes use. A probe names what is missing; a failure has its
+ * Runs the system programs that volumes use. A probe names what is missing; a failure names its
  * reason.
  */
 final class VolumeTools {
 
-  // Making a file system or a key slot takes seconds; a minute tells a slow disk from one that
-  // hangs.
+  // Making a file system or a key slot takes seconds; a minute distinguishes a slow disk from one
+  // that hangs.
   private static final Duration PATIENCE = Duration.ofMinutes(1);
   // cryptsetup's documented exit code for a key that opens no slot.
   private static final int EXIT_NO_PERMISSION = 2;
-  // Below this a file system is full for our purposes: a write of a few blocks may have failed.
+  // Below this the node treats a file system as full: a write of a few blocks may have failed.
   private static final long NEARLY_FULL_BYTES = 1 << 20;
 
   /** Debian's package of each program. */
@@ -51,7 +51,7 @@ final class VolumeTools {
           Map.entry("mkfs.xfs", "xfsprogs"),
           Map.entry("cryptsetup", "cryptsetup-bin"));
 
-  /** What gives each device, where it is missing. */
+  /** The remedy for each missing device. */
   private static final Map<Path, String> DEVICES =
       Map.of(
           Path.of("/dev/fuse"),
@@ -105,7 +105,7 @@ final class VolumeTools {
         : new Shortage(List.copyOf(missing), kernel, List.copyOf(remedies));
   }
 
-  /** Says whether a device can be used. */
+  /** Returns whether a device is usable. */
   private enum Access {
     OPENS,
     DENIED,
@@ -113,8 +113,8 @@ final class VolumeTools {
   }
 
   /**
-   * Opens a device to see whether it works: cryptsetup makes the node of device-mapper on kernels
-   * that have none behind it.
+   * Opens a device to check that it works: cryptsetup makes device-mapper's node even on kernels
+   * without it.
    */
   private static Access access(Path device) {
     try (FileChannel channel = FileChannel.open(device, StandardOpenOption.READ)) {
@@ -122,7 +122,7 @@ final class VolumeTools {
     } catch (AccessDeniedException e) {
       return Access.DENIED;
     } catch (IOException e) {
-      return Access.ABSENT; // that it does not open is the answer
+      return Access.ABSENT; // a device that does not open does not work
     }
   }
 
@@ -131,7 +131,7 @@ final class VolumeTools {
     return access(device) == Access.OPENS;
   }
 
-  /** Whether this process is root. */
+  /** Returns whether this process is root. */
   boolean root() {
     return root;
   }
@@ -152,13 +152,14 @@ final class VolumeTools {
     AtomicFile.forceEntry(folder);
   }
 
-  /** Makes the file system of a volume that was formatted just now. */
+  /** Makes the file system of a newly formatted volume. */
   void makeFileSystem(Path place, String device) throws FileException, InterruptedException {
-    // -f: what was never written decrypts to noise, in which mkfs.xfs may see a file system.
+    // -f: blocks that were never written decrypt to noise, which mkfs.xfs may take for a file
+    // system.
     run(place, "mkfs.xfs", "-q", "-f", "-K", "-L", "polis-data", device);
   }
 
-  /** Runs a program that must succeed; the place whose free space explains a failure is named. */
+  /** Runs a program that must succeed; a failure names the free space of the place. */
   String run(Path place, String... command) throws FileException, InterruptedException {
     return run(PATIENCE, new byte[0], place, List.of(command));
   }
@@ -188,7 +189,7 @@ final class VolumeTools {
       throw new FileException(
           Problem.IO,
           "cannot run " + command.getFirst() + " for " + place + ": " + e.getMessage(),
-          "see the log",
+          "read the log",
           e);
     }
   }
@@ -210,13 +211,13 @@ final class VolumeTools {
       throw new StorageException(
           Refusal.WRONG_KEY,
           "the keys do not open " + backing,
-          "find the keys this volume was made with; nothing was changed");
+          "find the keys with which this volume was made; nothing was changed");
     }
     if (!result.ok()) {
       throw new FileException(
           Problem.CORRUPTED,
-          backing + " cannot be opened: " + result.words(),
-          "restore its header from a copy; nothing was changed");
+          backing + " does not open: " + result.words(),
+          "restore the header of the volume from a copy; nothing was changed");
     }
   }
 
@@ -225,7 +226,8 @@ final class VolumeTools {
     try {
       return Machine.effectiveUser() == 0;
     } catch (IOException e) {
-      throw new FileException(Problem.IO, "cannot tell who runs this node", "mount /proc", e);
+      throw new FileException(
+          Problem.IO, "cannot find out which user runs this node", "mount /proc", e);
     }
   }
 
@@ -240,8 +242,8 @@ final class VolumeTools {
   }
 
   /**
-   * Mounts XFS, with project quotas where the kernel has them: they only bound workloads, no
-   * promise rests on them.
+   * Mounts XFS, with project quotas if the kernel has them: they only limit workloads, and no
+   * promise depends on them.
    */
   void mountXfs(String device, Path point) throws FileException {
     try {
@@ -284,7 +286,7 @@ final class VolumeTools {
     }
   }
 
-  /** Lists the nodes of the loop devices that show a file. */
+  /** Lists the nodes of the loop devices on a file. */
   List<Path> attached(Path file) throws FileException {
     try {
       // The kernel adds " (deleted)" to the name of a file that is gone.
@@ -297,7 +299,7 @@ final class VolumeTools {
     }
   }
 
-  /** A failure at a place, with the free space there, which is the most frequent reason. */
+  /** Returns a failure at a place, with the free space there, which is the most frequent reason. */
   FileException failed(Path place, String what) {
     try {
       FileStore store = Files.getFileStore(Files.exists(place) ? place : place.getParent());
@@ -315,9 +317,9 @@ final class VolumeTools {
             "free some space and try again");
       }
     } catch (IOException e) {
-      what = what + "; its file system cannot be asked either: " + e.getMessage();
+      what = what + "; the node cannot examine its file system either: " + e.getMessage();
     }
     return new FileException(
-        Problem.IO, what + ", for " + place, "look at the kernel log and try again");
+        Problem.IO, what + ", for " + place, "check the kernel log (dmesg) and try again");
   }
 }

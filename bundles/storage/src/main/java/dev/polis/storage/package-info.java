@@ -11,27 +11,28 @@
  *        │                                 └─ AuditVolume     opens the platform's audit log on the volume
  *        └─ VolumeManager        mounts, and publishes whether data/ can be used
  *             ├─ VolumeMaker     makes and discards; nothing else does
- *             ├─ VolumeMarks     whose a volume is, and whether it is finished
- *             └─ VolumeCatalog   which ways there are, and what this machine lacks for each
+ *             ├─ VolumeMarks     the owner of a volume, and whether it is finished
+ *             └─ VolumeCatalog   the ways to keep a volume, and what this machine lacks for each
  *               ├─ VolumePlain        INSECURE                 a directory
  *               ├─ VolumeLuksMapper   both encrypted modes     LUKS2 on dm-crypt (and dm-integrity)
  *               ├─ VolumeLuksFuse     ENCRYPTED                LUKS image, qemu-storage-daemon, loop, XFS
  *               └─ VolumeGocryptfs    AUTHENTICATED_ENCRYPTED  gocryptfs
  * </pre>
  *
- * <p>The kernel's device-mapper is used where there is one; the two ways in user space are for
- * kernels without. A machine that can give neither is refused the mode with the reason; no mode is
- * ever replaced by a weaker one. {@link dev.polis.storage.VolumeMaker} alone makes and discards
- * volumes, so that the guard against formatting a disk that is in use is one page and not four.
+ * <p>The organ uses the kernel's device-mapper if there is one; the two ways in user space are for
+ * kernels without it. On a machine that can give neither, the organ refuses the mode with the
+ * reason; it never replaces a mode by a weaker one. {@link dev.polis.storage.VolumeMaker} alone
+ * makes and discards volumes, so that the guard against formatting a disk that is in use is one
+ * page and not four.
  *
- * <p>Keys reach programs through standard input, or, where a program reads only files, through a
- * file on a tmpfs that is wiped when it has been read. They are in no argument list, which every
- * user of a machine can see. Programs are run, not linked: what cryptsetup and mkfs do is audited
- * elsewhere, and a crash of theirs is not ours.
+ * <p>Keys reach programs through standard input, or, if a program reads only files, through a file
+ * on a tmpfs, which the organ wipes after the program has read it. No argument list contains a key,
+ * since every user of a machine can see those. The organ runs programs and links none: others audit
+ * cryptsetup and mkfs, and their crash does not crash the node.
  *
- * <p>Not promised: that a backing file system which runs full under a sparse image is noticed
- * before writes into the volume fail; that someone who puts back an older state of the disk is
- * noticed; that keys are never paged out.
+ * <p>Not promised: that the organ notices a full file system under a sparse image before writes
+ * into the volume fail; that it notices an older state of the disk that a person put back; that the
+ * kernel never pages out keys.
  *
  * <ul>
  *   <li>Needs: BootReport, HandOvers, HealthRegistry, LogTree, ProcessManager, RpcHost, Supervisor

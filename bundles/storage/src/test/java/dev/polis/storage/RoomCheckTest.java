@@ -32,7 +32,8 @@ class RoomCheckTest {
     HealthCondition told = look(127).orElseThrow();
 
     assertTrue(
-        told.reason().startsWith("the file system of " + data + " has 127 MiB left, and 128 MiB"),
+        told.reason()
+            .startsWith("the file system of " + data + " has 127 MiB left, but needs 128 MiB"),
         told.reason());
     assertTrue(told.remedy().startsWith("free some space"), told.remedy());
   }

@@ -156,7 +156,7 @@ class StorageComponentTest {
       assertEquals(first.data().peek(), second.data().peek());
       String refusal =
           assertThrows(FileException.class, () -> first.mountExisting(sealed)).getMessage();
-      assertTrue(refusal.contains("another instance of this organ keeps"), refusal);
+      assertTrue(refusal.contains("another instance of this organ manages"), refusal);
       second.mountExisting(sealed);
 
       second.deactivate();
@@ -205,7 +205,7 @@ class StorageComponentTest {
         ProcessHandle.of(processes.records().getFirst().pid()).orElseThrow().destroyForcibly();
         DataStatus lost =
             watcher.get(s -> s instanceof DataStatus.NotMounted, Duration.ofSeconds(20));
-        assertTrue(lost.toString().contains("was lost"), lost.toString());
+        assertTrue(lost.toString().contains("is lost"), lost.toString());
       }
       reason = StopReason.POWER_OFF;
       storage.deactivate();

@@ -1,5 +1,6 @@
 package dev.polis.ctl;
 
+import dev.polis.ctl.session.OwnerKeyFile;
 import dev.polis.fixtures.power.PowerScenario;
 import dev.polis.pki.RecoveryKey;
 import dev.polis.wire.api.NodeParameters;

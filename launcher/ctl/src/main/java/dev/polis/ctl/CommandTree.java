@@ -1,5 +1,6 @@
 package dev.polis.ctl;
 
+import dev.polis.ctl.session.Subcommands;
 import java.util.Set;
 import java.util.function.Predicate;
 import picocli.CommandLine;
@@ -10,7 +11,7 @@ import picocli.CommandLine.Command;
  * in part. The whole model of some eighty commands takes longer to build than a node takes to
  * answer.
  */
-final class CommandTree {
+public final class CommandTree {
   private CommandTree() {}
 
   /** Builds the model of all commands. */

@@ -1,5 +1,7 @@
 package dev.polis.ctl;
 
+import dev.polis.ctl.session.CtlRoot;
+import dev.polis.ctl.session.ExitCode;
 import java.io.PrintWriter;
 import java.util.concurrent.Callable;
 import picocli.AutoComplete;
@@ -27,7 +29,7 @@ final class CompletionCommand implements Callable<Integer> {
     zsh
   }
 
-  @ParentCommand Ctl ctl;
+  @ParentCommand CtlRoot ctl;
   @Spec CommandSpec spec;
 
   @Parameters(

@@ -1,5 +1,31 @@
 package dev.polis.ctl;
 
+import dev.polis.ctl.kube.ImageCommand;
+import dev.polis.ctl.kube.KubeCommand;
+import dev.polis.ctl.kube.KubeCredentialsCommand;
+import dev.polis.ctl.kube.KubeconfigCommand;
+import dev.polis.ctl.node.AuditCommand;
+import dev.polis.ctl.node.BundleCommand;
+import dev.polis.ctl.node.ClusterCommand;
+import dev.polis.ctl.node.ConfigCommand;
+import dev.polis.ctl.node.DebugCommand;
+import dev.polis.ctl.node.EtcdCommand;
+import dev.polis.ctl.node.ExplainCommand;
+import dev.polis.ctl.node.HealthCommand;
+import dev.polis.ctl.node.NodeCommand;
+import dev.polis.ctl.node.ShellCommand;
+import dev.polis.ctl.owner.ContextCommand;
+import dev.polis.ctl.owner.ParamsCommand;
+import dev.polis.ctl.owner.RecoveryKeyCommand;
+import dev.polis.ctl.owner.TakeOwnershipCommand;
+import dev.polis.ctl.plugin.PluginCommand;
+import dev.polis.ctl.plugin.PluginGraphCommand;
+import dev.polis.ctl.session.CtlException;
+import dev.polis.ctl.session.CtlName;
+import dev.polis.ctl.session.CtlRoot;
+import dev.polis.ctl.session.ExitCode;
+import dev.polis.ctl.session.Output;
+import dev.polis.ctl.session.Subcommands;
 import dev.polis.plugins.manifest.PlatformVersion;
 import dev.polis.rpc.RpcClientThreads;
 import java.io.PrintWriter;
@@ -9,10 +35,7 @@ import java.util.logging.Level;
 import java.util.logging.Logger;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** The command line. */
 @Command(
@@ -28,7 +51,7 @@ import picocli.CommandLine.Spec;
       "2:the command line was wrong",
       "3:no answer from the node, or it cannot give one now",
       "4:the requested object does not exist",
-      "5:the answer is no: not healthy, condition not met"
+      "5:not healthy, or condition not met"
     })
 @Subcommands({
   TakeOwnershipCommand.class,
@@ -52,18 +75,15 @@ import picocli.CommandLine.Spec;
   ExplainCommand.class,
   CompletionCommand.class
 })
-public final class Ctl implements Runnable {
+public final class Ctl extends CtlRoot {
 
-  /** Says which version this is. */
+  /** Prints the version. */
   static final class Version implements CommandLine.IVersionProvider {
     @Override
     public String[] getVersion() {
       return new String[] {"polisctl " + PlatformVersion.current()};
     }
   }
-
-  @Mixin CtlOptions options;
-  @Spec CommandSpec spec;
 
   /** Runs one command and ends the process with its exit code. */
   public static void main(String[] arguments) {
@@ -153,11 +173,6 @@ public final class Ctl implements Runnable {
     line.getErr().println("polisctl: this is a defect of polisctl; please report it with:");
     failure.printStackTrace(line.getErr());
     return ExitCode.FAILED.code();
-  }
-
-  @Override
-  public void run() {
-    throw new ParameterException(spec.commandLine(), "no command given");
   }
 
   /** Silences libraries. A class of its own, so that it is another thread that sets up logging. */

@@ -10,9 +10,9 @@ import java.io.StringWriter;
  * @param out standard output
  * @param err standard error
  */
-record CtlRun(int code, String out, String err) {
+public record CtlRun(int code, String out, String err) {
 
-  static CtlRun of(String... arguments) {
+  public static CtlRun of(String... arguments) {
     StringWriter out = new StringWriter();
     StringWriter err = new StringWriter();
     int code = Ctl.run(arguments, new PrintWriter(out, true), new PrintWriter(err, true));

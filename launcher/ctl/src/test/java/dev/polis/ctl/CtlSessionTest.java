@@ -9,6 +9,9 @@ import com.google.gson.JsonParser;
 import com.google.protobuf.ByteString;
 import dev.polis.api.roles.RoleName;
 import dev.polis.api.roles.RoleRecord;
+import dev.polis.ctl.node.ExplainCommand;
+import dev.polis.ctl.session.ExitCode;
+import dev.polis.ctl.session.Session;
 import dev.polis.files.layout.Root;
 import dev.polis.fixtures.MachineSpeed;
 import dev.polis.logtree.LogTree;
@@ -538,7 +541,8 @@ class CtlSessionTest {
   void malformedRole(String name, String words) {
     CtlRun run = run(NOBODY, "node", "role", "add", "metropolis-1", name);
     assertEquals(ExitCode.USAGE.code(), run.code());
-    assertTrue(run.err().contains("\"" + name + "\" is no role name: " + words), run.err());
+    assertTrue(
+        run.err().contains("\"" + name + "\" is not the name of a role: " + words), run.err());
   }
 
   @Test
@@ -672,7 +676,7 @@ class CtlSessionTest {
             .build());
     CtlRun run = run(ADDRESS, "health");
     assertEquals(ExitCode.NOT_MET.code(), run.code(), run.err());
-    assertTrue(run.err().contains("lists no node whose organs could be asked"), run.err());
+    assertTrue(run.err().contains("lists no node that reports its organs"), run.err());
     assertTrue(run.out().contains("a record is damaged"), run.out());
     assertTrue(run.out().contains("to do, curator some-code: mend the record"), run.out());
   }
@@ -862,7 +866,7 @@ class CtlSessionTest {
     assertEquals(ExitCode.UNREACHABLE.code(), run.code(), run.err());
     assertTrue(run.err().contains("no node runs on " + state), run.err());
     assertTrue(
-        run.err().contains("storage failed: no key; mend that, then './polis up"), run.err());
+        run.err().contains("storage failed: no key; repair that, then './polis up"), run.err());
     assertFalse(run.out().contains("metropolis-1"), run.out());
   }
 

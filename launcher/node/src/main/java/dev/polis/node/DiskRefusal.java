@@ -8,8 +8,8 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * Says of a write that failed where it was and what to do, if the disk is full or read-only. What
- * writes for the launcher, the framework and its services too, knows only what the system said.
+ * Adds the place and the remedy to a failed write, if the disk is full or read-only. What writes
+ * for the launcher, the framework and its services too, knows only what the system said.
  */
 final class DiskRefusal {
 

@@ -22,7 +22,7 @@ final class FatalErrorReport {
    */
   static List<String> lines(String organ, Throwable cause) {
     List<String> lines = new ArrayList<>();
-    lines.add("FATAL ERROR: " + organ + " can not go on");
+    lines.add("FATAL ERROR: " + organ + " cannot continue");
     String outer = cause.getMessage();
     if (outer != null
         && !RootCause.of(cause).contains(outer)
@@ -44,7 +44,7 @@ final class FatalErrorReport {
     lines.add(edge);
     lines.add("  FATAL ERROR");
     lines.add("");
-    lines.add("  " + organ + " can not go on:");
+    lines.add("  " + organ + " cannot continue:");
     wrap(cause.getMessage() == null ? cause.toString() : cause.getMessage())
         .forEach(line -> lines.add("    " + line));
     lines.add("  because of");

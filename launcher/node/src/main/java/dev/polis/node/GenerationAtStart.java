@@ -135,7 +135,7 @@ final class GenerationAtStart {
         .collect(Collectors.toSet());
   }
 
-  /** Says that the process came up, or was stopped on request. */
+  /** Records that the process came up, or stopped on request. */
   void cameUp() {
     try {
       notes.cameUp();

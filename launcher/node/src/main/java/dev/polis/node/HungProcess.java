@@ -7,8 +7,8 @@ import java.nio.file.Path;
 import java.util.Optional;
 
 /**
- * Tells from outside what a node's process does that does not answer: from what the process itself
- * has left, and from what the kernel says.
+ * Finds from outside what a silent process of a node does: from the files of the process, and from
+ * the kernel.
  */
 final class HungProcess {
   private static final Path PROC = Path.of("/proc");

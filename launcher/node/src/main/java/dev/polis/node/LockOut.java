@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Tells whether a power-off would lock the owner out: the data volume is mounted and encrypted, and
- * once it is unmounted nothing opens it.
+ * Finds out whether a power-off would lock the owner out: the data volume is mounted and encrypted,
+ * and no key opens it after an unmount.
  */
 final class LockOut {
 

@@ -32,7 +32,7 @@ final class Node {
   private static final Duration PATIENCE = Duration.ofSeconds(10);
 
   /**
-   * Says how a run behaves.
+   * Holds the options of a run.
    *
    * @param untilHome power off as soon as the node is home
    * @param next printed below the summary at home; may be empty
@@ -123,15 +123,15 @@ final class Node {
   }
 
   /**
-   * Says that this process starts over, before its listeners close: who finds them closed reads
-   * here for how long that may last.
+   * Says that this process starts over, before its listeners close: a client that finds them closed
+   * reads here for how long that may last.
    */
   private void announceRestart() {
     try {
       Files.writeString(directory.restarting(), ProcessHandle.current().pid() + "\n");
     } catch (IOException e) {
       terminal.line(
-          "%s cannot be written (%s); callers may give up before the node is back"
+          "%s cannot be written (%s); callers may give up before the node has restarted"
               .formatted(directory.restarting(), e.getMessage()));
     }
   }

@@ -10,7 +10,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** Collects what the command line says about organs, and makes configuration dictionaries of it. */
+/**
+ * Collects the settings of organs from the command line, and makes configuration dictionaries of
+ * them.
+ */
 final class NodeSettings {
 
   /** A value for one key; what asked for it is kept for refusals. */

@@ -43,7 +43,7 @@ final class RootCause {
     return text.strip().replaceAll("\\s*\\R\\s*", " ");
   }
 
-  /** Tells whether a message has the one below in its middle, as what says what to do does. */
+  /** Returns whether a message has the one below in its middle, as what says what to do does. */
   private static boolean goesOnBehind(Throwable error, Throwable below) {
     String message = error.getMessage().strip();
     String quoted = below.getMessage().strip();

@@ -47,7 +47,7 @@ final class RunCommand implements Callable<Integer> {
   /** A terminal and a wrapper may both pass on one keystroke. */
   private static final Duration ONE_KEYSTROKE = Duration.ofMillis(500);
 
-  /** What the process does after a fatal error. */
+  /** Lists the actions after a fatal error. */
   enum OnFatal {
     exit,
     park

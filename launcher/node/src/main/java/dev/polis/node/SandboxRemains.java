@@ -109,7 +109,7 @@ final class SandboxRemains {
   private void removeSandbox(JsonObject record, List<String> left)
       throws IOException, InterruptedException {
     if (record == null || !text(record, "bootId").equals(Files.readString(BOOT_ID).strip())) {
-      return; // The machine was started anew since: nothing of it is left.
+      return; // The machine was restarted since: nothing of it is left.
     }
     Cgroup cgroup = new Cgroup(Cgroup.ROOT, text(record, "cgroup"));
     List<String> namespaces =
@@ -217,7 +217,7 @@ final class SandboxRemains {
     Path programs = Path.of(claim.programs());
     if (!commands.has(Nft.command(programs).getFirst())) {
       progress.accept(
-          "the rules of %s stay until the machine is started anew: there is no nft"
+          "the rules of %s stay until the machine restarts, because it has no nft; install nftables to remove them"
               .formatted(claim.table()));
       return;
     }

@@ -72,7 +72,7 @@ final class StopCommand implements Callable<Integer> {
 
   @Option(
       names = "--anyway",
-      description = "Power off even if nothing opens the data volume afterwards.")
+      description = "Power off even if no key opens the data volume afterwards.")
   private boolean anyway;
 
   @Override

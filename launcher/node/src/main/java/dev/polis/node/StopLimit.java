@@ -88,7 +88,7 @@ final class StopLimit implements AutoCloseable {
       kept = "the stacks of its threads are in " + directory.crash();
     } catch (IOException e) {
       kept =
-          "%s could not be written (%s); the threads to look at:\n%s"
+          "the node could not write %s (%s); the threads to examine:\n%s"
               .formatted(
                   directory.crash(), RootCause.of(e), String.join("\n\n", stacks.suspects(NAMES)));
     }

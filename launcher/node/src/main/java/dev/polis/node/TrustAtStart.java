@@ -99,7 +99,7 @@ final class TrustAtStart {
       VerifiedManifest verified = verifier.verifyManifest(manifest, roots);
       return verified.manifest().digest().equals(plugin.digest())
           ? Optional.empty()
-          : Optional.of("the manifest beside it is that of another bundle");
+          : Optional.of("the manifest beside it belongs to another bundle");
     } catch (PluginRefusedException e) {
       return Optional.of(e.getMessage());
     }

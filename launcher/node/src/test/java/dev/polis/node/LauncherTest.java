@@ -107,7 +107,7 @@ class LauncherTest {
       "SEED-14 when enrolment fails, a fatal error report gives the reason, organs are stopped, and Kubernetes never starts")
   void seed14_enrolmentFailure() throws Exception {
     try (LauncherProcess node = run("-Ddev.polis.cluster=throw")) {
-      node.await("FATAL ERROR: boot can not go on");
+      node.await("FATAL ERROR: boot cannot continue");
 
       assertEquals(Exit.FAILED, node.exit());
       assertEquals("polis: boot: the ticket is too short: 3 bytes", node.seen().getLast());

@@ -41,7 +41,7 @@ public interface BootReport {
   void home(String summary);
 
   /**
-   * Ends the node because of an error that no other try would mend. The launcher stops the organs
+   * Ends the node because of an error that no other try would repair. The launcher stops the organs
    * in reverse order, prints a fatal error report, and ends the process or parks the machine. Only
    * the first call counts, later ones are logged as its consequences.
    *

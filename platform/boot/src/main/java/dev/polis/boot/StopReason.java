@@ -49,7 +49,7 @@ public enum StopReason {
   POWER_OFF;
 
   /**
-   * Tells whether children, mounts and sockets end with the code.
+   * Returns whether children, mounts and sockets end with the code.
    *
    * @return true for {@link #ROLE_REMOVED} and {@link #POWER_OFF}; otherwise a successor adopts
    *     them

@@ -152,7 +152,8 @@ public final class Election implements AutoCloseable {
         } catch (EtcdException failed) {
           standing.neither(failed.getMessage());
         }
-        // Who waits for a place must not take another one, since its predecessor still has it.
+        // An instance that waits for a place must not take another one, since its predecessor still
+        // has it.
         entry = waits ? entry : new ElectionOptions.AtTheEnd();
         standing.abandon();
         backoff.pause();
@@ -307,7 +308,7 @@ public final class Election implements AutoCloseable {
       try {
         revision = client.kv().put(key, options.value(), lease);
       } catch (EtcdOutcomeUnknownException perhaps) {
-        // No other client writes under a lease id of ours.
+        // No other client writes under a lease id of this one.
         revision = client.kv().get(key).map(KeyValue::createRevision).orElseThrow(() -> perhaps);
       }
       return hold(new Place(lease, key, revision));

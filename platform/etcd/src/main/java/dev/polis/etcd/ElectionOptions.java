@@ -4,7 +4,7 @@ import java.time.Duration;
 import java.util.function.Predicate;
 
 /**
- * Says how to stand for election.
+ * Holds the options of a candidate.
  *
  * @param prefix directory of the locks; candidates of one election share it
  * @param value what others see of this candidate when it leads

@@ -1,6 +1,6 @@
 package dev.polis.etcd;
 
-/** Says whether a candidate leads. */
+/** Holds whether a candidate leads. */
 public sealed interface ElectionState {
 
   /**

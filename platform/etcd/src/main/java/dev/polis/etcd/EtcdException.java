@@ -1,8 +1,8 @@
 package dev.polis.etcd;
 
 /**
- * Reports a failure of an etcd call. The message names the endpoint, what was attempted, what etcd
- * answered and what to do next; the subclass says what may be assumed about the effect.
+ * Reports a failure of an etcd call. The message names the endpoint, the action, etcd's answer and
+ * the remedy; the subclass defines what a caller may assume about the effect.
  */
 public abstract sealed class EtcdException extends RuntimeException
     permits EtcdClosedException,

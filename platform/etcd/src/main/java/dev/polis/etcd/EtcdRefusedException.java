@@ -1,8 +1,8 @@
 package dev.polis.etcd;
 
 /**
- * Says that etcd understood the request and refused it (bad argument, failed precondition, no
- * space). Nothing was applied; trying again unchanged does not help.
+ * Reports that etcd understood the request and refused it (bad argument, failed precondition, no
+ * space). etcd has applied nothing; trying again unchanged does not help.
  */
 public final class EtcdRefusedException extends EtcdException {
 

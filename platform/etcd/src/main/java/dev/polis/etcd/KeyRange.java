@@ -1,6 +1,6 @@
 package dev.polis.etcd;
 
-/** Says which keys a read, delete or watch is about. */
+/** Selects the keys of a read, delete or watch. */
 public sealed interface KeyRange {
 
   /** Exactly one key. */

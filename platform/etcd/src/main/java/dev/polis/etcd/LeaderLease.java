@@ -41,7 +41,8 @@ public final class LeaderLease {
 
   /** Returns whether the lock certainly exists at this instant; false says nothing. */
   public boolean holds() {
-    // Read after the lease: what ends is said before anybody else may rely on it.
+    // This comes after the lease: the holder learns of the end before another candidate may rely on
+    // it.
     return lease.isCertain(margin) && !over;
   }
 

@@ -101,7 +101,7 @@ public final class Lease implements AutoCloseable {
     if (!inTime) {
       lapses.accumulateAndGet(until.lapses + 1, Math::max);
     }
-    // Read after the clocks: an end is published before anybody else may rely on it.
+    // After the clocks: the holder learns of the end before another candidate may rely on it.
     return inTime && until.lapses == lapses.get() && !ended;
   }
 

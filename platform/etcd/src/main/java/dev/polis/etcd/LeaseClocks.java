@@ -7,7 +7,7 @@ import java.util.function.LongSupplier;
  * Reads the three clocks by which leases are counted.
  *
  * <p>{@link System#nanoTime} does not count the time for which the machine was suspended. {@link
- * LeaseClockOfBoot} does, and no one can set it. The wall clock is all that tells of a virtual
+ * LeaseClockOfBoot} does, and no program can set it. The wall clock is all that tells of a virtual
  * machine which its host stopped, if the host then sets it.
  *
  * @param nanos a monotonic clock, in nanoseconds

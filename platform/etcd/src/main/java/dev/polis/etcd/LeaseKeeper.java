@@ -199,8 +199,8 @@ final class LeaseKeeper implements AutoCloseable {
 
   /**
    * Ends a lease whose life is over here. Etcd, which counts from a later moment and not while the
-   * machine is suspended, may still have it: it is given back, so that its lock stands in no one's
-   * way.
+   * machine is suspended, may still have it: the node gives it back, so that its lock delays no
+   * candidate.
    */
   private void dropExpired(Lease lease) {
     drop(lease);

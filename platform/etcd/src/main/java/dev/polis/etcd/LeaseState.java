@@ -1,6 +1,6 @@
 package dev.polis.etcd;
 
-/** Says what the holder of a lease may assume. */
+/** Lists the states of a lease for its holder. */
 public sealed interface LeaseState {
 
   /** etcd keeps the lease at least until this state changes or its time runs out here. */

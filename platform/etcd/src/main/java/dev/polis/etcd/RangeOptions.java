@@ -1,7 +1,7 @@
 package dev.polis.etcd;
 
 /**
- * Says how a range is read.
+ * Holds the options of a read of a range.
  *
  * @param limit most keys to return, 0 for all
  * @param revision revision to read at, 0 for the newest

@@ -4,7 +4,7 @@ import java.util.EnumSet;
 import java.util.Set;
 
 /**
- * Says how to watch.
+ * Holds the options of a watch.
  *
  * @param start where to begin
  * @param previous deliver also the key before each change

@@ -117,7 +117,7 @@ public final class MutableValue<T> implements Value<T> {
     private final Condition changed = lock.newCondition();
     private long seen;
 
-    /** Who is in a get; null if nobody is. */
+    /** The thread in a get; null if there is none. */
     private Thread reader;
 
     private boolean closed;

@@ -2,7 +2,7 @@
  * Publishes the current state of one part of a node to the others.
  *
  * <p>A {@link dev.polis.event.Value} is a place that holds the current state of something (the
- * network status, the cluster status, the roles of this node). Anybody may open a {@link
+ * network status, the cluster status, the roles of this node). Any code may open a {@link
  * dev.polis.event.Watcher} on it and ask for the next state that this watcher has not seen yet.
  *
  * <pre>

@@ -4,7 +4,7 @@ import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Set;
 
-/** Says who may read a file or enter a directory; part of its declaration. */
+/** Lists the access rights of declared files and directories. */
 public enum Mode {
   /** Keys, tickets and whatever holds one: the node alone. */
   SECRET("rw-------"),

@@ -15,8 +15,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * Gives files to accounts of the machine, by their numbers. Symbolic links are not followed, and
- * what has another name is left: where the kernel lets anybody make such names, it may be a file of
- * another's.
+ * what has another name is left: if the kernel lets every user make such names, it may be a file of
+ * another user.
  */
 final class Ownership {
 
@@ -55,9 +55,9 @@ final class Ownership {
   }
 
   /**
-   * Gives a directory and all in it to an account. Who has it until then may still run and put
-   * links into it. So from the top down each directory is taken from everybody before anything in
-   * it is looked at; then all is given from the bottom up, and not looked at again.
+   * Gives a directory and all in it to an account. The former owner may still run and put links
+   * into it. So from the top down this locks each directory before it reads the content; then it
+   * gives all from the bottom up, and does not read it again.
    */
   static void giveTree(Path top, int account) throws IOException {
     walk(top, Ownership::takeAway, NOTHING, NOTHING);

@@ -5,7 +5,7 @@ import java.nio.file.Path;
 
 /**
  * Reports a change that was made, but that the disk did not confirm: until the next loss of power
- * everybody sees it, afterwards it may be undone.
+ * every reader sees it, afterwards it may be undone.
  */
 public final class UnforcedException extends IOException {
 

@@ -5,10 +5,10 @@ import java.time.Instant;
 import java.util.OptionalLong;
 
 /**
- * Tells who provides one contract at this moment.
+ * Holds the present provider of one contract.
  *
  * @param contract the name of the contract's interface
- * @param provision who provides it
+ * @param provision its provider
  * @param since when that began
  * @param waitingCalls how many calls wait for a provider
  */
@@ -27,7 +27,7 @@ public record FollowedService(
         contract, provider, provision instanceof Held, provision.text(), since, waitingCalls);
   }
 
-  /** Says who provides a contract, if anybody does. */
+  /** Names the provider of a contract, if there is one. */
   public sealed interface Provision {
     /** Returns it as a few words for people. */
     String text();

@@ -20,7 +20,7 @@ public interface FollowedServices {
    *
    * @param predecessor the bundle; if it provides no contract that is followed, the swap does
    *     nothing
-   * @param successor the bundle that comes; may be the predecessor, which then provides anew
+   * @param successor the bundle that comes; may be the predecessor, which then provides again
    * @return the swap, which the caller closes
    * @throws IllegalStateException if a swap of the bundle is under way
    */

@@ -38,7 +38,7 @@ final class FollowedSwaps implements SwapListener {
     for (Replacement each : replacements) {
       Bundle next = context.getBundle(each.successor());
       ServiceSwap swap = swaps.getOrDefault(each.predecessor(), swaps.get(each.successor()));
-      // Who does not provide yet gets the calls when it does.
+      // A bundle that does not provide yet gets the calls when it does.
       if (swap != null && next != null && swap.providedBy(next)) {
         swap.switchTo(next);
       }

@@ -28,8 +28,8 @@ import org.osgi.util.tracker.BundleTrackerCustomizer;
 
 /**
  * Follows the contracts that the bundles of one framework say are followed, each as long as its
- * bundle is resolved. Its creator closes it, which takes back all proxies and shows the providers
- * to everybody again.
+ * bundle is resolved. Its creator closes it, which removes all proxies and shows the providers to
+ * all bundles again.
  */
 final class LocalFollowedServices
     implements FollowedServices, BundleTrackerCustomizer<List<ServiceFollower>>, AutoCloseable {

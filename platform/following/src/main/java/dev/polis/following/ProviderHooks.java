@@ -77,7 +77,7 @@ final class ProviderHooks implements FindHook, EventListenerHook {
         && !provider.equals(seeker);
   }
 
-  /** Whether a filter asks for a contract by its name. */
+  /** Returns whether a filter asks for a contract by its name. */
   private static boolean names(String filter, String contract) {
     return filter != null
         && filter.contains("=" + contract + ")")

@@ -134,7 +134,7 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
     return contract.getName().equals(name) && service.isAssignableTo(exporter, name);
   }
 
-  /** Tells who provides the contract. */
+  /** Returns the provider of the contract. */
   FollowedService status() {
     return new FollowedService(contract.getName(), provision, since, gate.waiting());
   }
@@ -163,7 +163,9 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
     return provider;
   }
 
-  /** Whether calls should go to a provider as soon as it is active. The caller has the lock. */
+  /**
+   * Returns whether calls should go to a provider as soon as it is active. The caller has the lock.
+   */
   private boolean wanted(ServiceReference<Object> provider) {
     return registration != null
         && !provider.equals(present)

@@ -28,11 +28,11 @@
  *   <tr><td>any other</td><td>passes through; what the provider throws is thrown</td></tr>
  * </table>
  *
- * <p><b>Who provides.</b> The first provider stays in use until it goes. If another one is there
- * then, it takes over: new calls go to it, those under way on the first may end, and no user is
- * stopped. If there is none, the proxy goes, and its users are stopped, as they would be without
- * it. A swap that is announced ({@link dev.polis.following.FollowedServices#begin}) changes this:
- * the proxy stays without a provider, and calls wait, for a limited time.
+ * <p><b>The provider.</b> The first one stays in use until it goes. If another one is there then,
+ * it takes over: new calls go to it, those under way on the first may end, and no user is stopped.
+ * If there is none, the proxy goes, and its users are stopped, as they would be without it. A swap
+ * that is announced ({@link dev.polis.following.FollowedServices#begin}) changes this: the proxy
+ * stays without a provider, and calls wait, for a limited time.
  *
  * <p>While a provider gives its state to its successor ({@link
  * dev.polis.handover.HandOverListener}) neither decides, so calls wait: for the rest of the
@@ -41,9 +41,9 @@
  *
  * <p><b>How users get the proxy.</b> By the framework's service hooks: a bundle that looks for a
  * contract by its name is not shown other bundles' providers, but the proxy. So nothing has to be
- * written into an organ, and a plugin from outside has the same references as one of ours. A target
- * filter in each reference would do as well, but a plugin that forgets it would be bound to the
- * object and stopped in a swap. The hooks have to be there before the first user: the boot plan
+ * written into an organ, and a plugin from outside has the same references as a plugin of Polis. A
+ * target filter in each reference would do as well, but a plugin that forgets it would be bound to
+ * the object and stopped in a swap. The hooks have to be there before the first user: the boot plan
  * starts this bundle before all that need a contract that is followed. The system bundle, this
  * bundle and a provider's own bundle see the provider.
  *
@@ -51,7 +51,7 @@
  * dev.polis.api.contract.Followed}; its essay has how. The contract of a bundle from outside is
  * followed as long as that bundle is resolved. Two contracts of one name, of two bundles, are two.
  * A provider is best a bundle beside that of its contract: if the bundle of a contract is replaced,
- * its users are wired anew.
+ * its users are wired again.
  *
  * <p><b>Not promised.</b> That a call which is under way when its provider is retired succeeds: it
  * may end within the drain time, then it is on its own. That state moves from one provider to the

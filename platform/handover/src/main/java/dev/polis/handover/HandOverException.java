@@ -1,6 +1,6 @@
 package dev.polis.handover;
 
-/** Says why one instance of an organ could not continue from the state of another. */
+/** Reports why one instance of an organ could not continue from the state of another. */
 public final class HandOverException extends RuntimeException {
 
   private static final long serialVersionUID = 1;

@@ -112,7 +112,7 @@ public final class HandOverTable implements HandOvers {
       Line line = lines.computeIfAbsent(organ, _ -> new Line());
       if (!await(() -> !line.changing, TURN)) {
         throw new HandOverException(
-            "another hand-over of %s has been going on for %d s; try again when it is over"
+            "another hand-over of %s has been running for %d s; try again when it has ended"
                 .formatted(organ, TURN.toSeconds()));
       }
       line.changing = true;

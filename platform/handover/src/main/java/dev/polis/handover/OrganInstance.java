@@ -10,7 +10,7 @@ import org.osgi.annotation.versioning.ConsumerType;
 public interface OrganInstance {
 
   /**
-   * Tells what a successor should know before it takes over. Nothing changes by it.
+   * Returns what a successor should know before it takes over. Nothing changes by it.
    *
    * @return nothing, by default
    */

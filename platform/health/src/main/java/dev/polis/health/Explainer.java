@@ -385,7 +385,7 @@ public final class Explainer {
   private static String standing(HealthLevel level) {
     return switch (level) {
       case UP -> "it does its work";
-      case DEGRADED -> "it does its work, but something should be mended";
+      case DEGRADED -> "it does its work, but has a problem that you should repair";
       case WAITING -> "it does not do its work yet";
       case DOWN -> "it does not do its work";
     };

@@ -51,7 +51,7 @@ public final class FolderCheck implements SelfCheck.Look {
         : Optional.of(
             HealthCondition.degraded(
                     GONE,
-                    "gone while the node runs: %s; what has files there open writes on, and the next start does not find them"
+                    "gone while the node runs: %s; programs with open files there keep writing, and the next start does not find those files"
                         .formatted(gone),
                     "rename it back if it was renamed: nothing is lost yet; if it was deleted: "
                         + ifDeleted)

@@ -87,7 +87,7 @@ public final class HealthCauses {
     return names;
   }
 
-  /** Tells whether a status has a trouble that it is to blame for itself. */
+  /** Returns whether a status has a trouble that it is to blame for itself. */
   boolean isRoot(HealthStatus status) {
     return !own(status).isEmpty();
   }
@@ -184,8 +184,8 @@ public final class HealthCauses {
   }
 
   /**
-   * Tells whether an organ does not work for those that need it: what it suffers from a role alone
-   * does no harm to another one.
+   * Returns whether an organ does not work for those that need it: what it suffers from a role
+   * alone does no harm to another one.
    */
   private boolean failsOthers(HealthStatus organ) {
     return organ.kind() == HealthKind.ORGAN

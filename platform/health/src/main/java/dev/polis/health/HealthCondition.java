@@ -79,7 +79,7 @@ public record HealthCondition(
   }
 
   /**
-   * Makes a fact that should be mended although the work is done.
+   * Makes a fact that should be repaired although the work is done.
    *
    * @param code a stable name, in kebab-case
    * @param reason the fact, for people

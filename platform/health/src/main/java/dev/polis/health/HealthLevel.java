@@ -4,7 +4,7 @@ package dev.polis.health;
 public enum HealthLevel {
   /** It does its work. */
   UP,
-  /** It does its work, but something about it should be mended. */
+  /** It does its work, but something about it should be repaired. */
   DEGRADED,
   /** It does not do its work yet: it waits for something that is expected to come. */
   WAITING,
@@ -22,7 +22,7 @@ public enum HealthLevel {
   }
 
   /**
-   * Tells whether the work is done, well or with something to mend.
+   * Returns whether the work is done, well or with something to repair.
    *
    * @return true for {@link #UP} and {@link #DEGRADED}
    */

@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * How one organ or role stands at one moment.
+ * Holds the status of one organ or role at one moment.
  *
  * @param name what it is called: {@code consensus}, {@code ConsensusMember}
  * @param kind whether it is an organ or a role

@@ -34,7 +34,7 @@ public final class HealthTable implements HealthRegistry, AutoCloseable {
   private final Instant began;
   private final Supervisor.Registration registration;
 
-  /** Counts changes; who follows it computes the list anew. */
+  /** Counts changes; a follower computes the list again. */
   private final MutableValue<Long> changes = new MutableValue<>(0L);
 
   /** Scopes that are open, the newest last. Guarded by this. */

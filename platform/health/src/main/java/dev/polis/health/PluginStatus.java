@@ -9,7 +9,7 @@ import java.util.OptionalLong;
 import java.util.Set;
 
 /**
- * Tells how one plugin of a node stands: a bundle that provides organs or roles.
+ * Holds the status of one plugin of a node: a bundle that provides organs or roles.
  *
  * @param symbolicName the name of its bundle
  * @param bundle the number of its bundle in the framework; empty if it is not installed
@@ -34,7 +34,7 @@ public record PluginStatus(
    * @param platform whether it is no plugin at all, but a part of the platform
    */
   public record Provided(Set<String> organs, Set<String> roles, boolean platform) {
-    /** Provides neither an organ nor a role, as far as anybody knows. */
+    /** Provides neither an organ nor a role, as far as the node knows. */
     public static final Provided NOTHING = new Provided(Set.of(), Set.of());
 
     /** Belongs to the platform. */

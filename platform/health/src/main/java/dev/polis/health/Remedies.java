@@ -51,10 +51,10 @@ final class Remedies {
         "wait a minute: the node makes users and rights of etcd again that were taken away, and polisctl explain consensus names them");
     know(
         "permission denied|access denied|operation not permitted",
-        "let the user that the node runs as have it: ls -ld shows whose it is");
+        "give the user that runs the node access to it: ls -ld shows the owner");
     know(
         "no address is known for the name|no such host|temporary failure in name resolution",
-        "mend the resolution of names: getent hosts NAME shows whether it works");
+        "repair the resolution of names: getent hosts NAME shows whether it works");
     know(
         "no such file or directory|/\\S+ is not there",
         "bring back what is missing from a copy of this disk: ls -l shows what is there");

@@ -29,7 +29,7 @@ final class SupervisedHealth {
     return late ? new Standing(supervisor.stack(runnable.dn())) : Standing.UNKNOWN;
   }
 
-  /** Tells whether a runnable belongs to a subtree. */
+  /** Returns whether a runnable belongs to a subtree. */
   static boolean isBelow(String dn, RunnableStatus runnable) {
     return !dn.isEmpty() && (runnable.dn().equals(dn) || runnable.dn().startsWith(dn + "."));
   }
@@ -85,7 +85,7 @@ final class SupervisedHealth {
     return READ_THE_LOG + dn;
   }
 
-  /** Tells whether a remedy is the advice to read the log. */
+  /** Returns whether a remedy is the advice to read the log. */
   static boolean isVague(String remedy) {
     return remedy.startsWith(READ_THE_LOG);
   }

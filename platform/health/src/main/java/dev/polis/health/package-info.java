@@ -16,7 +16,7 @@
  *   <caption>Levels, mildest first</caption>
  *   <tr><th>level</th><th>does its work</th><th>derived from</th></tr>
  *   <tr><td>UP</td><td>yes</td><td>all runnables HEALTHY or DONE, no condition worse than this</td></tr>
- *   <tr><td>DEGRADED</td><td>yes, with something to mend</td><td>a runnable that does not stop when it is cancelled; own conditions</td></tr>
+ *   <tr><td>DEGRADED</td><td>yes, with something to repair</td><td>a runnable that does not stop when it is cancelled; own conditions</td></tr>
  *   <tr><td>WAITING</td><td>not yet</td><td>a runnable that is NEW; an absent organ whose services are missing; own conditions</td></tr>
  *   <tr><td>DOWN</td><td>no</td><td>a runnable that is DEAD, or NEW again after it died; an organ that was stopped or could not be activated; own conditions</td></tr>
  * </table>

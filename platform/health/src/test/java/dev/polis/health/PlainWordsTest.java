@@ -47,11 +47,11 @@ class PlainWordsTest {
         "/x/audit is no directory|move aside what is there",
         "open /x: no such file or directory|bring back what is missing",
         "/x is not there|bring back what is missing",
-        "no address is known for the name mirror|mend the resolution of names",
+        "no address is known for the name mirror|repair the resolution of names",
         "/x/y: Not a directory|move aside what is there",
         "accept: Too many open files|raise the limit of descriptors",
         "bind: address already in use|end the program that listens there",
-        "open /x: permission denied|let the user that the node runs as have it",
+        "open /x: permission denied|give the user that runs the node access to it",
         "curator: etcdserver: permission denied|wait a minute: the node makes users",
         "certificate expired on 2020-01-01|set the clock right",
       })

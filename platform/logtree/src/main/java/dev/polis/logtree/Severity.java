@@ -22,7 +22,7 @@ public enum Severity {
     return letter;
   }
 
-  /** Whether this severity is {@code minimum} or worse. */
+  /** Returns whether this severity is {@code minimum} or worse. */
   public boolean atLeast(Severity minimum) {
     return compareTo(minimum) >= 0;
   }

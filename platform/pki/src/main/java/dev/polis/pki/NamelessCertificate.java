@@ -268,7 +268,7 @@ final class NamelessCertificate extends X509Certificate {
 
   @Override
   public boolean[] getIssuerUniqueID() {
-    return null; // the JDK's contract for "absent"; nobody has used these fields since 1993
+    return null; // the JDK's contract for "absent"; no CA has used these fields since 1993
   }
 
   @Override

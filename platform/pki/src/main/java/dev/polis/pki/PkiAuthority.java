@@ -22,7 +22,7 @@ import java.util.TreeSet;
  *
  * <p>To ensure a certificate twice gives the same bytes, until the certificate has a third of its
  * life left, no longer says what its template says, or was signed by another key: then it is issued
- * anew, in the same place, for the same key. A revoked name is refused until it is {@linkplain
+ * again, in the same place, for the same key. A revoked name is refused until it is {@linkplain
  * #remove removed}.
  */
 public final class PkiAuthority {
@@ -227,7 +227,7 @@ public final class PkiAuthority {
 
   /**
    * Revokes all certificates of a name and forgets the name, in one transaction, so that it can be
-   * issued anew, perhaps to another key. A name of which nothing is stored is passed over.
+   * issued again, perhaps to another key. A name of which nothing is stored is passed over.
    */
   public Crl remove(String child) throws InterruptedException {
     requireName(child);

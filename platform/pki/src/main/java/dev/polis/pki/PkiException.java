@@ -1,8 +1,8 @@
 package dev.polis.pki;
 
 /**
- * Reports a key, certificate, revocation list or stored object that cannot be used. The message
- * names the offending value, says why it was refused and what to do next.
+ * Reports an unusable key, certificate, revocation list or stored object. The message names the
+ * value, the problem and the remedy.
  */
 public class PkiException extends RuntimeException {
   private static final long serialVersionUID = 1L;

@@ -83,7 +83,7 @@ record PkiSlot(
 
   private static PkiException unreadable(String path, Exception e) {
     return new PkiException(
-        "stored object %s cannot be read and is left alone; restore it from a snapshot: %s"
+        "the node cannot read the stored object %s and does not replace it; restore it from a snapshot: %s"
             .formatted(path, e.getMessage()),
         e);
   }

@@ -42,7 +42,7 @@ public final class PkiStore {
 
   /**
    * Reads or creates an authority with its empty revocation list. Near the end of its life its
-   * certificate is issued anew for the same key, so that what it signed stays good.
+   * certificate is issued again for the same key, so that what it signed stays good.
    *
    * @throws PkiException if the stored entries cannot be read; they stay as they are
    * @throws PkiConflictException if others keep changing it; try again

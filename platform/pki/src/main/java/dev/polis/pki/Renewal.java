@@ -6,7 +6,7 @@ import java.time.Instant;
 
 /**
  * Computes when a certificate is to be replaced: once only a third of its lifetime is left. Two
- * thirds in, the remaining third is the time there is to notice and mend whatever keeps it from
+ * thirds in, the remaining third is the time there is to notice and repair whatever keeps it from
  * being renewed.
  *
  * @param notBefore start of the certificate's life

@@ -15,7 +15,7 @@ import javax.net.ssl.X509ExtendedKeyManager;
 
 /**
  * Presents the newest identity that its supplier knows, so that a renewed certificate is used from
- * the next handshake on and no listener or channel has to be built anew. While the supplier has
+ * the next handshake on and no listener or channel has to be built again. While the supplier has
  * none, a server refuses handshakes and a client presents nothing. Safe for any thread.
  */
 public final class TlsKeys extends X509ExtendedKeyManager {

@@ -34,7 +34,7 @@
  *
  * <p>Why not PKIX path building with host names: addresses of nodes change and several nodes may
  * share one machine, whereas the id is derived from the key itself. Why not the JDK's key stores:
- * they are files with passwords, and rotation means building the context anew.
+ * they are files with passwords, and rotation means building the context again.
  */
 @Export
 @Version("1.1.0")

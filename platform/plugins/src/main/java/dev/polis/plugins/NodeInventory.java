@@ -36,7 +36,7 @@ import java.util.function.Supplier;
 
 /**
  * Implements {@link LocalPlugins} over the store and the engine. One thread of its own reads the
- * inventory anew after each swap; closing ends it.
+ * inventory again after each swap; closing ends it.
  */
 final class NodeInventory implements LocalPlugins, AutoCloseable {
   private final PluginStore store;

@@ -38,7 +38,7 @@ import org.osgi.framework.BundleContext;
 
 /**
  * Reports how plugins stand, from the framework, their manifests, the plugin store and the swap
- * under way. Everything is read anew for each question.
+ * under way. Everything is read again for each question.
  */
 final class PluginReporter implements PluginReports {
   private static final String SWAP_FAILED = "swap-failed";
@@ -194,7 +194,7 @@ final class PluginReporter implements PluginReports {
     };
   }
 
-  /** Says who vouches for a bundle, and adds a condition if no signer does any more. */
+  /** Names the signer of a bundle, and adds a condition if no trusted signer is left. */
   private String signer(Bundle bundle, List<HealthCondition> conditions) {
     try {
       ManifestEnvelope envelope = InstalledManifests.read(bundle);
@@ -318,9 +318,9 @@ final class PluginReporter implements PluginReports {
         ? HealthCondition.degraded(
             SWAP_FAILED,
             told(swap) + "; the node remembers that, and does not try the same again",
-            "mend the plugin and swap it in again; --force tries the same again")
+            "repair the plugin and swap it in again; --force tries the same again")
         : HealthCondition.degraded(
-            SWAP_FAILED, told(swap), "mend what it says and give the order again");
+            SWAP_FAILED, told(swap), "repair the named cause and give the order again");
   }
 
   private static String told(SwapRecord swap) {
@@ -346,7 +346,7 @@ final class PluginReporter implements PluginReports {
                     HealthCondition.degraded(
                         NO_MANIFEST,
                         "its manifest says nothing: " + why,
-                        "swap it in again from a packed file; the manifest lies beside it")))
+                        "swap it in again from a packed file with its manifest beside it")))
             .toList(),
         Instant.ofEpochMilli(bundle.getLastModified()));
   }

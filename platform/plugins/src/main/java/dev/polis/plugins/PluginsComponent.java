@@ -150,30 +150,30 @@ public final class PluginsComponent implements BindableService, LocalPlugins, Pl
         .toList();
   }
 
-  /** Called by Declarative Services when a part of the platform wants to know of swaps. */
+  /** Declarative Services calls this when a part of the platform wants to know of swaps. */
   @Reference(cardinality = ReferenceCardinality.MULTIPLE, policy = ReferencePolicy.DYNAMIC)
   void addListener(SwapListener listener) {
     listeners.add(listener);
   }
 
-  /** Called by Declarative Services when it goes. */
+  /** Declarative Services calls this when it goes. */
   void removeListener(SwapListener listener) {
     listeners.remove(listener);
   }
 
-  /** Called by Declarative Services when a source of the cluster's trusted keys comes. */
+  /** Declarative Services calls this when a source of the cluster's trusted keys comes. */
   @Reference(cardinality = ReferenceCardinality.MULTIPLE, policy = ReferencePolicy.DYNAMIC)
   void addTrust(TrustSource source) {
     trusted.add(source);
     inventory.refresh();
   }
 
-  /** Called by Declarative Services when the cluster trusts other keys. */
+  /** Declarative Services calls this when the cluster trusts other keys. */
   void updatedTrust(TrustSource source) {
     inventory.refresh();
   }
 
-  /** Called by Declarative Services when it goes. */
+  /** Declarative Services calls this when it goes. */
   void removeTrust(TrustSource source) {
     trusted.remove(source);
   }
@@ -218,7 +218,7 @@ public final class PluginsComponent implements BindableService, LocalPlugins, Pl
     return service.bindService();
   }
 
-  /** Called by Declarative Services. */
+  /** Declarative Services calls this. */
   @Deactivate
   void close() {
     service.close();

@@ -13,33 +13,34 @@ public @interface PluginsConfig {
 
   /** For how long everything has to be well before a swap counts. */
   @AttributeDefinition(
-      description = "For how long everything has to be well before a swap counts, in milliseconds",
+      description =
+          "Milliseconds for which all organs and roles must be healthy before a swap counts",
       min = "0",
       max = "3600000")
   long healthy_ms() default 3_000;
 
-  /** How long a gate waits for that. */
+  /** Returns how long a gate waits for that. */
   @AttributeDefinition(
       description = "How long a swap waits for everything to be well, in milliseconds",
       min = "100",
       max = "3600000")
   long deadline_ms() default 60_000;
 
-  /** How long the activation of a bundle may take. */
+  /** Returns how long the activation of a bundle may take. */
   @AttributeDefinition(
       description = "How long the activation of a swapped bundle may take, in milliseconds",
       min = "100",
       max = "3600000")
   long start_ms() default 60_000;
 
-  /** How long a bundle may take to stop. */
+  /** Returns how long a bundle may take to stop. */
   @AttributeDefinition(
       description = "How long a swapped bundle may take to stop, in milliseconds",
       min = "100",
       max = "3600000")
   long stop_ms() default 30_000;
 
-  /** How much more heap a swap may take. */
+  /** Returns how much more heap a swap may take. */
   @AttributeDefinition(
       description =
           "How much more may be alive on the heap than before a swap while its successors are judged, in MiB",
@@ -47,7 +48,7 @@ public @interface PluginsConfig {
       max = "1000000")
   int heap_growth_mib() default 32;
 
-  /** How much more memory for classes a swap may take. */
+  /** Returns how much more memory for classes a swap may take. */
   @AttributeDefinition(
       description =
           "How much more memory the classes may take than before a swap while its successors are judged, in MiB",
@@ -55,7 +56,7 @@ public @interface PluginsConfig {
       max = "1000000")
   int metaspace_growth_mib() default 32;
 
-  /** How many threads a swap may add. */
+  /** Returns how many threads a swap may add. */
   @AttributeDefinition(
       description =
           "How many more threads there may be than before a swap while its successors are judged",

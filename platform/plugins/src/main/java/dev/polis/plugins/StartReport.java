@@ -32,7 +32,7 @@ final class StartReport {
               HealthCondition.degraded(
                   FELL_BACK,
                   history.getLast().reason(),
-                  "mend the plugin and swap it in again, or accept the generation with any other swap; polisctl plugin history shows what led to it"));
+                  "repair the plugin and swap it in again, or accept the generation with any other swap; polisctl plugin history shows what led to it"));
       case SwapRecord.NOT_TRUSTED ->
           health.set(
               HealthCondition.degraded(

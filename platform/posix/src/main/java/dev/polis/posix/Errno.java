@@ -99,7 +99,7 @@ public enum Errno {
       case ENODEV -> "load the kernel module of this file system, see /proc/filesystems";
       case ENOTBLK -> "give a block device as the source";
       case EINVAL -> "check the arguments, or whether the target is mounted at all";
-      case ECHILD -> "the process is no child of ours or was collected already";
+      case ECHILD -> "the process is not a child of the node, or has already been reaped";
       case ENAMETOOLONG -> "give a shorter name";
       case ENOSPC, ENOMEM, EDQUOT -> "free resources or raise the limit";
       default -> "see " + call + "(2)";

@@ -91,7 +91,7 @@ public final class LoopDevices {
                         state, LibC.string(arena, path), O_RDWR | O_CLOEXEC)));
   }
 
-  /** An open file, closed by whoever opened it. */
+  /** An open file; its opener closes it. */
   private record Descriptor(Path path, int number) implements AutoCloseable {
 
     int ioctl(long request, long argument) throws PosixException {

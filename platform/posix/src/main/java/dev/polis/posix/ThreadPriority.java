@@ -2,7 +2,7 @@ package dev.polis.posix;
 
 import java.util.List;
 
-/** Says how much of a busy machine a thread gets. */
+/** Sets the share of a busy machine that a thread gets. */
 public final class ThreadPriority {
   /** PRIO_PROCESS: on Linux the number of a process here is that of a thread, 0 the calling one. */
   private static final int THREAD = 0;

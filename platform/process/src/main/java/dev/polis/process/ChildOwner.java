@@ -10,9 +10,9 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Says whose a child and its files are: its account's where the node is root and nothing is in the
- * way, and else the node's own. It is found out anew at each start, so files change hands both
- * ways.
+ * Chooses the owner of a child and its files: its account if the node is root and no obstacle
+ * exists, and else the node's own user. It is found out again at each start, so files change hands
+ * both ways.
  *
  * @param account for {@link ProcessSpec#withAccount}; empty for the node's own user
  * @param files whose number its files get; negative where the node is not root and gives nothing
@@ -75,7 +75,7 @@ public record ChildOwner(String account, int files, String obstacle) {
     return RunAs.listeningCommand(account, command);
   }
 
-  /** Gives it a file that it reads, now and when the file is written anew. */
+  /** Gives it a file that it reads, now and when the file is written again. */
   public void give(FilePlacement file) throws FileException {
     if (files != NOBODY) {
       file.giveTo(files);

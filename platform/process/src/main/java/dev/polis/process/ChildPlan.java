@@ -15,7 +15,7 @@ public record ChildPlan(
     ProcessSpec spec, ChildProgram program, Patience patience, LineConverter converter) {
 
   /**
-   * Says for how long a child may be silent. The time is measured from its last answer.
+   * Holds how long a child may be silent. The time is measured from its last answer.
    *
    * @param pace how often it is asked while it answers
    * @param silent after which its silence is published

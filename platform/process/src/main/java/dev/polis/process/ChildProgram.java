@@ -3,8 +3,8 @@ package dev.polis.process;
 import java.io.IOException;
 
 /**
- * Says of the program of a child process what its runner cannot know. All calls come from the
- * thread that runs the child.
+ * Describes the program of a child process to its runner. All calls come from the thread that runs
+ * the child.
  */
 @FunctionalInterface
 public interface ChildProgram {

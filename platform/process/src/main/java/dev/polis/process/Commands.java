@@ -36,9 +36,9 @@ public class Commands {
   }
 
   /**
-   * Says how a program ended.
+   * Holds the end of a program.
    *
-   * @param output what it wrote, both streams, trimmed
+   * @param output its output, both streams, trimmed
    */
   public record Result(List<String> command, int exit, String output) {
     /** Returns whether it ended with 0. */
@@ -54,7 +54,7 @@ public class Commands {
     }
   }
 
-  /** Tells whether a program is installed. */
+  /** Returns whether a program is installed. */
   public boolean has(String program) {
     return DIRECTORIES.stream()
         .anyMatch(directory -> Files.isExecutable(directory.resolve(program)));

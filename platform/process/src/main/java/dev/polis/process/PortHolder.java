@@ -60,7 +60,7 @@ public final class PortHolder {
   }
 
   /**
-   * Tells whether a process listens on this address or on all addresses.
+   * Returns whether a process listens on this address or on all addresses.
    *
    * @throws IOException if the kernel's tables cannot be read
    */

@@ -1,8 +1,8 @@
 package dev.polis.process;
 
 /**
- * Reports that a child process could not be started, stopped or found; the message says which, why
- * and what to do next.
+ * Reports that the node could not start, stop or find a child process; the message names the
+ * process, the problem and the remedy.
  */
 public final class ProcessException extends RuntimeException {
   private static final long serialVersionUID = 1L;

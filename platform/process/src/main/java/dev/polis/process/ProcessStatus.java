@@ -2,7 +2,7 @@ package dev.polis.process;
 
 import java.time.Instant;
 
-/** Says whether a child process runs, or how it ended. All but {@link Running} are final. */
+/** Holds whether a child process runs, or how it ended. All but {@link Running} are final. */
 public sealed interface ProcessStatus {
 
   /** Returns it as a clause for people, such as {@code "exit code 1"}. */

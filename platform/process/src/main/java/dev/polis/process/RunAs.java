@@ -41,8 +41,8 @@ public final class RunAs {
    * Returns the name for {@link ProcessSpec#withAccount} of an account that exists as a number
    * alone, so that a child runs as no user of the machine.
    *
-   * @param number from 60578 to 61183, which neither Debian nor systemd gives to anybody, and which
-   *     is within the numbers that a container has
+   * @param number from 60578 to 61183, which neither Debian nor systemd assigns, and which is
+   *     within the numbers that a container has
    */
   public static String number(int number) {
     return NUMBER + number;

@@ -58,7 +58,7 @@ public final class SandboxProcesses {
 
   /**
    * Returns whether a process is in the sandbox of that cgroup. The kernel gives the number of a
-   * namespace that has ended to the next one, which may be anybody's.
+   * namespace that has ended to the next one, which may belong to any process.
    */
   public static boolean isOf(long process, String cgroup) {
     try {

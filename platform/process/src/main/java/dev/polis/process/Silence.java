@@ -66,7 +66,7 @@ public final class Silence {
             stat ->
                 switch (stat.state()) {
                   case 'T' ->
-                      ": a signal has stopped it (state T); \"kill -CONT %d\" lets it go on"
+                      ": a signal has stopped it (state T); \"kill -CONT %d\" continues it"
                           .formatted(stat.pid());
                   case 't' -> ": a debugger has stopped it (state t)";
                   case 'Z' ->

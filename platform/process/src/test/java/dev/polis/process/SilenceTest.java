@@ -48,7 +48,7 @@ class SilenceTest {
       String said = "quiet (pid %d) has not answered for 7 s".formatted(child.pid());
       String stopped =
           said
-              + ": a signal has stopped it (state T); \"kill -CONT %d\" lets it go on"
+              + ": a signal has stopped it (state T); \"kill -CONT %d\" continues it"
                   .formatted(child.pid());
       Await.until("the child stops", () -> text(child).equals(stopped));
       assertEquals(

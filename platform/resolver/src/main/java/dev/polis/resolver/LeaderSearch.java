@@ -143,7 +143,7 @@ final class LeaderSearch {
       return Optional.of(new InetSocketAddress(InetAddress.ofLiteral(host), port));
     } catch (IllegalArgumentException noAddress) {
       log.warning(
-          "the curator at %s says that the leader is at \"%s\", which is no IP address; the answer is left out",
+          "the curator at %s names \"%s\" as the leader's address, which is not an IP address; this node ignores the answer",
           HostPort.of(from), host);
       return Optional.empty();
     }

@@ -229,7 +229,7 @@ class LeaderResolverTest {
         channel.shutdownNow();
       }
       Await.until(
-          "the answer without an address to be logged", () -> logged("which is no IP address"));
+          "the answer without an address to be logged", () -> logged("which is not an IP address"));
     }
   }
 

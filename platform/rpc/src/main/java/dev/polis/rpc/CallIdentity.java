@@ -26,8 +26,8 @@ import javax.net.ssl.SSLSession;
 
 /**
  * Determines who is at the other end of a connection. TLS has proved that the peer holds the key of
- * the certificate it showed; what the certificate is worth is decided here, for each call anew, so
- * that a change of trust also reaches connections that are open. Since the call decides, not the
+ * the certificate it showed; what the certificate is worth is decided here, for each call, so that
+ * a change of trust also reaches connections that are open. Since the call decides, not the
  * handshake, the refused caller gets the reason as text.
  */
 final class CallIdentity {
@@ -184,7 +184,7 @@ final class CallIdentity {
     if (session == null) {
       return Caller.stranger(
           RpcPeer.Unauthenticated.anonymous(),
-          "this listener speaks plain text and cannot tell who calls; use a TLS listener");
+          "this listener uses plain text and cannot identify callers; use a TLS listener");
     }
     Certificate[] chain;
     try {
@@ -222,7 +222,7 @@ final class CallIdentity {
     if (!(chain[0] instanceof X509Certificate certificate)
         || !Ed25519.is(certificate.getPublicKey())) {
       throw RpcException.unauthenticated(
-          "a certificate with a key of %s was shown, only Ed25519 is taken"
+          "the client showed a certificate with a key of %s; use Ed25519"
               .formatted(chain[0].getPublicKey().getAlgorithm()));
     }
     return certificate;
@@ -279,7 +279,9 @@ final class CallIdentity {
       return verify(certificate, ca);
     } catch (RuntimeException unforeseen) {
       budget.warn(
-          log, "a caller's certificate cannot be read, so the caller is a stranger", unforeseen);
+          log,
+          "the node cannot read a caller's certificate, so the caller is a stranger",
+          unforeseen);
       return Caller.stranger(
           RpcPeer.Unauthenticated.anonymous(), "the one shown cannot be read; " + CONNECT_WITH);
     }

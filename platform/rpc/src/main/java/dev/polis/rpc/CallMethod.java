@@ -69,7 +69,7 @@ record CallMethod(
     List<String> unknown = UnknownFields.of(message);
     if (!unknown.isEmpty()) {
       throw RpcException.invalid(
-          "unknown: %s; nothing was changed. This node's version does not know what that asks for; send the request without it, or update the node first"
+          "unknown: %s; nothing was changed. This node's version does not know that field; send the request without it, or update the node first"
               .formatted(String.join(", ", unknown)));
     }
   }

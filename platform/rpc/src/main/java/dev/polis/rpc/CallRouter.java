@@ -304,9 +304,9 @@ final class CallRouter extends HandlerRegistry {
   }
 
   /**
-   * Tells whether a call is served on a full heap, too: reports of nodes about themselves, without
-   * which the cluster takes them for dead, and questions at the listener of this machine, which
-   * tell what is wrong.
+   * Returns whether a call is served on a full heap, too: reports of nodes about themselves,
+   * without which the cluster takes them for dead, and questions at the listener of this machine,
+   * which tell what is wrong.
    */
   private boolean goesBefore(CallMethod method, ServerCall<Object, Object> connection) {
     SSLSession session = connection.getAttributes().get(Grpc.TRANSPORT_ATTR_SSL_SESSION);

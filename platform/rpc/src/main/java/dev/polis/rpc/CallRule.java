@@ -68,7 +68,7 @@ record CallRule(
     if (!stated) {
       throw new RpcException(
           Status.Code.INTERNAL,
-          "method %s has no authorization rule, so nobody may call it; this is a defect of the node's software"
+          "method %s has no authorization rule, so the node denies it to all callers; this is a defect of the node's software"
               .formatted(method));
     }
     if (open) {

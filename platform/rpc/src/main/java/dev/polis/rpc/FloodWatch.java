@@ -23,7 +23,7 @@ final class FloodWatch {
    * Creates a watch over what a listener turns away.
    *
    * @param what there is too much of, and what happened to it, such as "connections are opened than
-   *     the node bears: %d were closed"
+   *     the node allows: it has closed %d"
    */
   FloodWatch(String listener, String what, TurnedAway turnedAway) {
     this.listener = listener;

@@ -16,7 +16,7 @@ import javax.net.ssl.SSLParameters;
 
 /**
  * Keeps an HTTPS port open at the node's address, as a supervised task: waits until the node has
- * credentials and an address, and asks to be started anew when the address changes.
+ * credentials and an address, and asks to be started again when the address changes.
  *
  * @param <N> the status that tells the address
  */

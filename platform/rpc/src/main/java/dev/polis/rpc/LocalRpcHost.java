@@ -235,7 +235,7 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
       log.info("listener '%s' open at %s", listener.settings().name(), where);
     } else {
       log.warning(
-          "listener '%s' open at %s in plain text: whoever reaches it may use it",
+          "listener '%s' open at %s in plain text: every client that reaches it may use it",
           listener.settings().name(), where);
     }
   }
@@ -326,7 +326,7 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
     HostListener listener = listeners.get(name);
     if (listener == null) {
       throw new IllegalArgumentException(
-          "there is no listener '%s'; this host has %s".formatted(name, listeners.keySet()));
+          "there is no listener '%s'; the listeners are %s".formatted(name, listeners.keySet()));
     }
     return listener;
   }

@@ -91,7 +91,7 @@ final class NettyTls {
 
   /**
    * Takes any certificate. The handshake proves possession of its key; what it is worth each call
-   * judges anew, with words that a failed handshake has none of. A connection keeps what was shown
+   * judges again, with words that a failed handshake has none of. A connection keeps what was shown
    * on it, which is little.
    */
   private static final class TakeAny extends X509ExtendedTrustManager {

@@ -11,11 +11,13 @@ final class PortFloods {
   PortFloods(String name, ConnectionGate gate) {
     this.connections =
         new FloodWatch(
-            name, "connections are opened than the node bears: %d were closed", gate.connections());
+            name,
+            "connections are opened than the node allows: it has closed %d",
+            gate.connections());
     this.calls =
         new FloodWatch(
             name,
-            "calls are begun without a certificate of the cluster than the node bears: %d were refused or ended",
+            "calls are begun without a certificate of the cluster than the node allows: it has refused or ended %d",
             gate.calls());
   }
 

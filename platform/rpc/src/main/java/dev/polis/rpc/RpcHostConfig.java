@@ -57,7 +57,8 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
 
   /** See the description. */
   @AttributeDefinition(
-      description = "Milliseconds a provider that goes is kept for its calls in flight",
+      description =
+          "Milliseconds for which the node keeps a stopping provider for its calls in flight",
       min = "0")
   long drain_ms() default 5_000;
 
@@ -132,7 +133,9 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
   long handshake_ms() default 10_000;
 
   /** See the description. */
-  @AttributeDefinition(description = "Milliseconds a connection without a call is kept", min = "1")
+  @AttributeDefinition(
+      description = "Milliseconds for which the node keeps a connection without a call",
+      min = "1")
   long idle_ms() default 300_000;
 
   /** See the description. */
@@ -147,7 +150,7 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
 
   /** See the description. */
   @AttributeDefinition(
-      description = "Files of the audit log that are kept; the oldest is deleted",
+      description = "How many files of the audit log the node keeps; it deletes the oldest",
       min = "2",
       max = "1000")
   int audit_files() default 16;

@@ -88,7 +88,7 @@ public interface Context {
   Subtree subtree(String name);
 
   /**
-   * Tells whether this run is to end. Its thread has then been interrupted.
+   * Returns whether this run is to end. Its thread has then been interrupted.
    *
    * @return true once cancelled
    */

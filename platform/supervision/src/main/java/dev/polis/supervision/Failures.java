@@ -21,7 +21,7 @@ final class Failures {
   }
 
   /**
-   * Tells whether a failure of a cancelled runnable is nothing but its cancellation, however
+   * Returns whether a failure of a cancelled runnable is nothing but its cancellation, however
    * wrapped.
    */
   static boolean isCancellation(Throwable failure) {
@@ -36,9 +36,10 @@ final class Failures {
   }
 
   /**
-   * Tells whether a failure is a defect of the code, so that its stack trace is worth printing, or
-   * comes of one. An unchecked exception of a type of its own, such as {@code ConsensusException},
-   * is meant for people and says what is wrong; one of Java's own was not foreseen.
+   * Returns whether a failure is a defect of the code, so that its stack trace is worth printing,
+   * or comes of one. An unchecked exception of a type of its own, such as {@code
+   * ConsensusException}, is meant for people and says what is wrong; one of Java's own was not
+   * foreseen.
    */
   static boolean isPanic(Throwable failure) {
     return chain(failure).anyMatch(Failures::isDefect);

@@ -54,7 +54,7 @@ final class TreeStops {
   /** Removes a closing node of which the last thread has returned. */
   void returned(Node node) {
     if (abandoned.remove(node)) {
-      events.log(node, log -> log.info("the last of those left behind has returned"));
+      events.log(node, log -> log.info("the last thread left behind has returned"));
     }
     remove(node);
   }

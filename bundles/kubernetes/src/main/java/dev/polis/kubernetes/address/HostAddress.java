@@ -20,38 +20,41 @@ import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * Puts an address on the loopback device as long as a role of this node claims it. Safe for any
- * thread of one process.
+ * Puts an address on the loopback device while a role of this node claims it. Thread-safe within
+ * one process.
  */
 public final class HostAddress {
 
   /**
-   * Where the claims are noted; both roles declare it alike. A claim has the address in its first
-   * line and the folder of the programs in its second: {@code polis down} takes both away after a
-   * node that was killed.
+   * The folder of the claims; both roles declare it alike. A claim has the address in its first
+   * line and the folder of the programs in its second: {@code polis down} removes the address and
+   * the rules of a killed node.
    */
   public static final OrganFolder FOLDER =
       new OrganFolder("kubernetes-address", Mode.PRIVATE_DIRECTORY);
 
-  /** It asks the kernel one thing; a machine under load is given a thousand times that. */
+  /**
+   * One request to the kernel takes milliseconds; this allows a machine under load a thousand times
+   * that.
+   */
   private static final Duration PATIENCE = Duration.ofSeconds(10);
 
   private static final String DEVICE = "lo";
 
-  /** Two roles of one process claim and let go one after the other. */
+  /** Two roles of one process claim and release one after the other. */
   private static final ReentrantLock LOCK = new ReentrantLock();
 
   private final FolderPlacement folder;
   private final InetAddress address;
   private final Path programs;
 
-  /** The files of the roles, since one may be declared once. Guarded by the lock. */
+  /** The files of the roles, since a role may declare a file only once. Guarded by the lock. */
   private final Map<String, FilePlacement> claims = new HashMap<>();
 
   /**
-   * Names the address; nothing is done yet.
+   * Names the address; changes nothing yet.
    *
-   * @param folder what storage made of {@link #FOLDER}
+   * @param folder the folder that storage made for {@link #FOLDER}
    * @param programs the folder with Kubernetes' programs, and nft
    */
   public HostAddress(FolderPlacement folder, InetAddress address, Path programs) {
@@ -61,23 +64,23 @@ public final class HostAddress {
   }
 
   /**
-   * Notes that a role needs the address, and puts it on the device unless it is there, where no
-   * neighbour of the machine reaches it.
+   * Records that a role needs the address, and puts it on the device unless the device has it; no
+   * machine of the local network reaches it there.
    *
-   * @return empty if it is there now, else the reason
-   * @throws FileException if the claim cannot be noted
+   * @return empty if the device has it now, else the reason
+   * @throws FileException if this cannot write the claim
    * @throws InterruptedException if interrupted; claim it again
    */
   public Optional<String> claim(String role) throws FileException, InterruptedException {
     LOCK.lockInterruptibly();
     try {
-      // The programs may be elsewhere, or nowhere, when the address goes.
+      // The programs may have moved, or be gone, when the address goes.
       String claim = address.getHostAddress() + "\n" + programs + "\n";
       claimOf(role).write(claim.getBytes(StandardCharsets.UTF_8));
       Optional<String> exposed = new NeighbourFilter(programs, address).hide(PATIENCE);
       boolean there = present();
       if (exposed.isPresent() && !there) {
-        // nft makes all rules or none, so there is nothing that a release would take away.
+        // nft makes all rules or none, so a release would have nothing to remove.
         claimOf(role).delete();
       }
       return exposed.isPresent() || there ? exposed : change("add");
@@ -119,7 +122,7 @@ public final class HostAddress {
     };
   }
 
-  /** A claim of an earlier build holds the address alone. */
+  /** A claim of an earlier build holds only the address. */
   private Path programsOf(byte[] noted) {
     return new String(noted, StandardCharsets.UTF_8)
         .lines()
@@ -137,7 +140,7 @@ public final class HostAddress {
     try {
       return NetworkInterface.getByInetAddress(address) != null;
     } catch (IOException unreadable) {
-      // Then the command that follows says what is wrong.
+      // The next command then reports the error.
       return false;
     }
   }
@@ -152,7 +155,7 @@ public final class HostAddress {
           : Optional.of("\"%s\" failed: %s".formatted(String.join(" ", command), result.words()));
     } catch (IOException e) {
       return Optional.of(
-          "\"%s\" cannot be run: %s".formatted(String.join(" ", command), e.getMessage()));
+          "the node cannot run \"%s\": %s".formatted(String.join(" ", command), e.getMessage()));
     }
   }
 }

@@ -10,9 +10,9 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * Hides an address of the loopback device from the machine's neighbours. The kernel answers at
- * every address of the machine whatever device is asked, so a neighbour with a route would reach
- * it; sandboxes and the machine itself do.
+ * Hides an address of the loopback device from the local network. The kernel answers at every
+ * address of the machine on every device, so another machine with a route would reach it; sandboxes
+ * and the machine itself may.
  */
 final class NeighbourFilter {
 
@@ -49,9 +49,9 @@ final class NeighbourFilter {
   private final InetAddress address;
 
   /**
-   * Names the address; nothing is done yet.
+   * Names the address; changes nothing yet.
    *
-   * @param programs the folder with Kubernetes' programs; nft is taken from there if it is there
+   * @param programs the folder with Kubernetes' programs; this uses its nft if it has one
    */
   NeighbourFilter(Path programs, InetAddress address) {
     this.programs = programs;
@@ -77,10 +77,12 @@ final class NeighbourFilter {
       return result.ok()
           ? Optional.empty()
           : Optional.of(
-              "neighbours would reach %s, as nft failed: %s".formatted(text, result.words()));
+              "machines of the local network would reach %s, because nft failed: %s"
+                  .formatted(text, result.words()));
     } catch (IOException e) {
       return Optional.of(
-          "neighbours would reach %s, as nft cannot be run: %s".formatted(text, e.getMessage()));
+          "machines of the local network would reach %s, because the node cannot run nft: %s"
+              .formatted(text, e.getMessage()));
     }
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The address of this node that Kubernetes uses where the node's own is a loopback address.
+ * Gives a node at a loopback address another address for Kubernetes.
  *
  * <pre>
  *   controller ──claim──▶ HostAddress ──▶ ip address add HOST/32 dev lo
@@ -8,12 +8,12 @@
  *                                takes the address away
  * </pre>
  *
- * <p>Roles come and go, also in different processes one after the other, so who claims the address
- * is noted in files and not in memory.
+ * <p>Roles come and go, also in different processes one after the other, so files and not memory
+ * record the claims of the address.
  *
  * <p>Not promised: the address on a node that is not root. {@code claim} says so, and the API
- * server then serves at the node's own address, where nothing outside of this machine's first
- * network namespace reaches it.
+ * server then serves at the node's own address, which only this machine's first network namespace
+ * reaches.
  *
  * <p>Why not a network device of its own: an address of {@code lo} needs no module of the kernel,
  * and is gone with one command.

@@ -15,20 +15,20 @@ import java.util.Optional;
  */
 final class AuditCursor {
 
-  /** What a reader is shown of one record: thousands of times what one usually has. */
+  /** The part of a record that a reader gets: thousands of times the size of a usual record. */
   static final int SHOWN = 256 << 10;
 
-  /** A client takes messages of 4 MiB, and a record has a part of this beyond it. */
+  /** A client accepts messages of 4 MiB, and the last record may exceed this by its part. */
   private static final int BATCH = 1 << 20;
 
-  /** A file that is renamed is seen under its new name at the next look. */
+  /** The next check sees a renamed file under its new name. */
   private static final int LOOKS = 3;
 
   /**
-   * Is a record.
+   * Holds a record.
    *
-   * @param text what was written, or its beginning
-   * @param cut how many bytes of it are left out
+   * @param text the record, or its beginning
+   * @param cut how many of its bytes are omitted
    */
   record Record(String text, long cut) {}
 
@@ -45,7 +45,7 @@ final class AuditCursor {
     this.place = place;
   }
 
-  /** Returns the place behind the last record that was read. */
+  /** Returns the place after the last record that this has read. */
   AuditPlace place() {
     return place;
   }
@@ -59,20 +59,20 @@ final class AuditCursor {
         return records.get();
       }
     }
-    // The file of this place was deleted.
+    // The file of this place is gone.
     place = AuditPlace.OLDEST;
     List<AuditFiles.Part> all = files.all();
     return next(all, 0).orElseGet(List::of);
   }
 
-  /** Reads from a file on; empty if a file is not what it was a moment ago. */
+  /** Reads from a file on; empty if a file has changed its name or place meanwhile. */
   private Optional<List<Record>> next(List<AuditFiles.Part> all, int from) throws IOException {
     if (from < 0) {
       return Optional.empty();
     }
     List<Record> records = new ArrayList<>();
     for (int at = from; at < all.size() && records.isEmpty(); at++) {
-      // A file that has a follower has got all it will ever get.
+      // A file with a successor does not grow any more.
       boolean complete = at < all.size() - 1;
       if (!read(all.get(at), complete, records)) {
         return Optional.empty();
@@ -81,7 +81,7 @@ final class AuditCursor {
     return Optional.of(records);
   }
 
-  /** Returns which file is to be read; negative if the one of the place is not among them. */
+  /** Returns the index of the file to read; negative if the file of the place is not among them. */
   private int index(List<AuditFiles.Part> all) throws IOException {
     for (int at = 0; at < all.size(); at++) {
       if (all.get(at).inode() == place.inode()) {
@@ -91,21 +91,23 @@ final class AuditCursor {
     return place.equals(AuditPlace.OLDEST) ? 0 : -1;
   }
 
-  /** Tells whether the place is in this file: an inode is used again after its file is deleted. */
+  /**
+   * Returns whether the place is in this file: an inode is used again after its file is deleted.
+   */
   private boolean followsLine(AuditFiles.Part part) throws IOException {
     if (place.offset() == 0) {
       return true;
     }
     try (InputStream in = part.open(place.offset() - 1)) {
       int before = in.read();
-      // A record that was never finished ends with its file.
+      // An unfinished record ends with its file.
       return before == '\n' || before >= 0 && in.read() < 0;
     } catch (NoSuchFileException renamed) {
       return false;
     }
   }
 
-  /** Reads what is there; false if the file has another name by now. */
+  /** Reads the present content; false if the file has another name by now. */
   private boolean read(AuditFiles.Part part, boolean complete, List<Record> records)
       throws IOException {
     long offset = part.inode() == place.inode() ? place.offset() : 0;
@@ -134,7 +136,7 @@ final class AuditCursor {
    */
   private record Line(Record record, long length) {}
 
-  /** Reads a line; what a killed process has written of one counts where nothing can follow it. */
+  /** Reads a line; the unfinished line of a killed process counts if nothing can follow it. */
   private static Optional<Line> line(InputStream in, boolean complete) throws IOException {
     ByteArrayOutputStream shown = new ByteArrayOutputStream(1 << 10);
     long length = 0;

@@ -17,7 +17,7 @@ import java.util.List;
 /** Serves the audit log of this node's API server to operators. */
 public final class AuditEndpoint extends KubernetesAuditGrpc.KubernetesAuditImplBase {
 
-  /** A person who follows the log sees a record at once; a look is some calls of the system. */
+  /** A person who follows the log sees a record at once; a check is a few system calls. */
   private static final Duration POLL = Duration.ofMillis(500);
 
   private final Storage storage;
@@ -40,7 +40,8 @@ public final class AuditEndpoint extends KubernetesAuditGrpc.KubernetesAuditImpl
   public void read(
       ReadKubernetesAuditRequest request, StreamObserver<ReadKubernetesAuditResponse> caller) {
     if (request.getLast() < 0) {
-      throw RpcException.invalid("last is %d; it cannot be negative".formatted(request.getLast()));
+      throw RpcException.invalid(
+          "last is %d; give a number that is not negative".formatted(request.getLast()));
     }
     AuditPlace after = place(request.getAfter());
     AuditFiles files = files();
@@ -58,14 +59,14 @@ public final class AuditEndpoint extends KubernetesAuditGrpc.KubernetesAuditImpl
   private AuditFiles files() {
     if (storage.data().peek().orElseThrow() instanceof DataStatus.NotMounted(var reason)) {
       throw RpcException.failedPrecondition(
-          "Kubernetes' audit log lies on the data volume, which is not open: %s; try again when it is mounted"
+          "Kubernetes' audit log is on the data volume, which is not mounted: %s; try again when it is"
               .formatted(reason));
     }
     AuditFiles files = new AuditFiles(storage.root().data().organFolder(AuditFiles.FOLDER).path());
     if (!files.exist()) {
       throw RpcException.failedPrecondition(
-          "no API server of Kubernetes has run on this node, so it has no audit log of one;"
-              + " ask a node with the role KubernetesController, 'polisctl node list' shows them");
+          "this node has no audit log of Kubernetes, because no API server has run here; ask a"
+              + " node with the role KubernetesController, which 'polisctl node list' shows");
     }
     return files;
   }
@@ -110,7 +111,7 @@ public final class AuditEndpoint extends KubernetesAuditGrpc.KubernetesAuditImpl
 
   private static RpcException unreadable(AuditFiles files, IOException e) {
     return RpcException.failedPrecondition(
-        "Kubernetes' audit log at %s cannot be read: %s".formatted(files.folder(), e));
+        "the node cannot read Kubernetes' audit log at %s: %s".formatted(files.folder(), e));
   }
 
   private static ReadKubernetesAuditResponse response(

@@ -25,18 +25,18 @@ import java.util.Map;
 public record AuditFiles(Path folder) {
 
   /**
-   * Folder of the log on the data volume. It belongs to the API server, so a read there gets a file
-   * of the log and never the target of a link.
+   * Folder of the log on the data volume. It belongs to the API server, so this reads only files of
+   * the log there and never the target of a link.
    */
   public static final OrganFolder FOLDER =
       new OrganFolder("kubernetes-audit", Mode.PRIVATE_DIRECTORY);
 
-  /** Bytes of the longest record that the API server writes; the essay says why. */
+  /** The size of the longest record that the API server writes; the essay gives the reason. */
   public static final int LONGEST = 8 << 20;
 
   private static final String CURRENT = "audit.log";
 
-  /** What the API server calls a full file; sorted by name, the oldest is first. */
+  /** The API server's names of full files; sorted by name, the oldest is first. */
   private static final String FULL = "audit-*.log";
 
   private static final int BUFFER = 1 << 16;
@@ -46,7 +46,7 @@ public record AuditFiles(Path folder) {
     return folder.resolve(CURRENT);
   }
 
-  /** Tells whether an API server has ever written here. */
+  /** Returns whether an API server has ever written here. */
   boolean exist() {
     return Files.exists(current());
   }
@@ -68,7 +68,7 @@ public record AuditFiles(Path folder) {
           BUFFER);
     }
 
-    /** Tells whether the name is still that of this file. */
+    /** Returns whether the name is still that of this file. */
     boolean named() throws IOException {
       try {
         return AuditFiles.inode(path) == inode;
@@ -91,7 +91,7 @@ public record AuditFiles(Path folder) {
       try {
         parts.add(new Part(name, inode(name)));
       } catch (NoSuchFileException deletedOrRenamed) {
-        // The next look shows it where it is.
+        // The next check finds it at its place.
       }
     }
     return parts;
@@ -102,7 +102,7 @@ public record AuditFiles(Path folder) {
         Files.readAttributes(file, "unix:ino,isRegularFile", LinkOption.NOFOLLOW_LINKS);
     if (!found.get("isRegularFile").equals(true)) {
       throw new IOException(
-          file + " is no file of an audit log, but a link or a device; remove it");
+          file + " is not a file of an audit log, but a link or a device; remove it");
     }
     return ((Number) found.get("ino")).longValue();
   }
@@ -118,7 +118,7 @@ public record AuditFiles(Path folder) {
         }
         wanted -= lines;
       } catch (NoSuchFileException deleted) {
-        // It counts as empty, and so will those before it, which are deleted first.
+        // It counts as empty, and so will the older files, which the API server deletes first.
       }
     }
     return AuditPlace.OLDEST;

@@ -11,7 +11,7 @@ import java.util.regex.Pattern;
  */
 record AuditPlace(long inode, long offset) {
 
-  /** The place before the oldest record that is kept, whichever that is. */
+  /** The place before the oldest kept record. */
   static final AuditPlace OLDEST = new AuditPlace(0, 0);
 
   private static final Pattern TEXT = Pattern.compile("(\\d{1,18}):(\\d{1,18})");
@@ -19,7 +19,7 @@ record AuditPlace(long inode, long offset) {
   /**
    * Reads what {@link #toString} wrote; an empty text is the place before the oldest record.
    *
-   * @throws IllegalArgumentException for anything else, which it names
+   * @throws IllegalArgumentException for any other text, which it names
    */
   static AuditPlace parse(String text) {
     if (text.isEmpty()) {
@@ -28,7 +28,7 @@ record AuditPlace(long inode, long offset) {
     Matcher matcher = TEXT.matcher(text);
     if (!matcher.matches()) {
       throw new IllegalArgumentException(
-          "\"%s\" is no place in the log; give one that an answer has named".formatted(text));
+          "\"%s\" is not a place in the log; give one from an earlier answer".formatted(text));
     }
     return new AuditPlace(Long.parseLong(matcher.group(1)), Long.parseLong(matcher.group(2)));
   }

@@ -7,22 +7,23 @@
  *   operator ──management listener──▶ AuditEndpoint ──AuditCursor──▶ the same files
  * </pre>
  *
- * <p>A line is one record, an Event of {@code audit.k8s.io/v1} in JSON. A file that is full gets
- * its time as a part of its name, another one is begun, and the oldest is deleted when there are
- * too many: the log has {@code audit.files} times {@code audit.file.mebibytes}, and one file more
- * for the moment in which it is deleted. It stays when the role goes.
+ * <p>A line is one record, an Event of {@code audit.k8s.io/v1} in JSON. The API server renames a
+ * full file to a name with its time, begins another one, and deletes the oldest if there are too
+ * many: the log has {@code audit.files} times {@code audit.file.mebibytes}, and one file more until
+ * the deletion. It stays when the role goes.
  *
- * <p>A place in the log is the inode of a file and an offset, as the name of a file changes while
- * it is read. A place that is there no more is followed by the oldest record that is.
+ * <p>A place in the log is the inode of a file and an offset, because the name of a file may change
+ * during a read. After a deleted place, a read continues with the oldest record.
  *
  * <p>A record has 8 MiB at most: a head of HTTP has one, and a character of it takes up to six
- * bytes in JSON. A record that is larger with its quotes of requests and answers is written without
- * them; so no request is too large to be recorded. A reader is sent the first 256 KiB of a record.
+ * bytes in JSON. The API server writes a larger record without its quotes of requests and answers;
+ * so it records every request. A reader gets the first 256 KiB of a record.
  *
- * <p>Not promised: that a request is refused when it cannot be recorded, as the node's own audit
- * log does it. On a full disk the API server continues, and says so in its log. Nor a chain of
- * hashes: root, and a broken API server, can write what they like.
+ * <p>Not promised: that the API server refuses a request that it cannot record, as the node's own
+ * audit log does. On a full disk the API server continues, and reports that in its log. Nor a chain
+ * of hashes: root, and a compromised API server, can write anything.
  *
- * <p>Why not parsed here: the operator's program shows what it understands, and the rest as it is.
+ * <p>Why does the node not parse records: the operator's program shows the fields that it knows,
+ * and the rest as it is.
  */
 package dev.polis.kubernetes.audit;

@@ -44,11 +44,11 @@ import javax.net.ssl.SSLContext;
 
 /**
  * Makes requests to one API server as one user. Thread-safe; its owner closes it, which ends
- * requests and watches under way.
+ * running requests and watches.
  *
  * <p>An API server reads the user's certificate from the connection with each request, and refuses
- * it once it has expired. So a renewed certificate gets connections of its own: requests that begin
- * from then on use those, and watches under way end where they began.
+ * it once it has expired. So a renewed certificate gets new connections: later requests use those,
+ * and running watches end on the old ones.
  */
 public final class KubeClient implements AutoCloseable {
 
@@ -66,7 +66,10 @@ public final class KubeClient implements AutoCloseable {
   private static final String JSON = "application/json";
   private static final String MERGE = "application/merge-patch+json";
 
-  /** Where an API server says that it is ready, and what it depends on: etcd, its preparations. */
+  /**
+   * The path at which an API server reports that it is ready, together with its dependencies: etcd,
+   * its preparations.
+   */
   public static final String READY = "/readyz";
 
   /** Takes JSON too, which is YAML. */
@@ -84,19 +87,19 @@ public final class KubeClient implements AutoCloseable {
   private final List<HttpClient> ending = new ArrayList<>();
 
   /**
-   * Connections of one certificate.
+   * Holds the connections of one certificate.
    *
-   * @param user with whose certificate they were or will be made; null for a user without one
+   * @param user the user of the certificate; null for a user without one
    */
   private record Connections(TlsIdentity user, HttpClient http) {}
 
   /**
-   * Opens a client; nothing is connected yet.
+   * Makes a client, which connects later.
    *
    * @param server such as {@code https://198.18.0.2:6443}
-   * @param user the newest certificate of the user with its key, whenever it is asked; empty for a
-   *     user without one
-   * @param trust which server is the right one
+   * @param user supplies the newest certificate of the user with its key; empty for a user without
+   *     one
+   * @param trust accepts the right server
    */
   public KubeClient(URI server, Supplier<Optional<TlsIdentity>> user, TlsTrust trust) {
     this(server, user, trust, KubeDeadlines.STANDARD);
@@ -113,7 +116,7 @@ public final class KubeClient implements AutoCloseable {
   }
 
   private Connections connections(Optional<TlsIdentity> now) {
-    // A context of its own: a TLS session that is resumed keeps the certificate it began with.
+    // This makes a new context: a resumed TLS session keeps the certificate with which it began.
     SSLContext tls = TlsContexts.context(new TlsKeys(user), trust);
     return new Connections(
         now.orElse(null),
@@ -121,14 +124,14 @@ public final class KubeClient implements AutoCloseable {
   }
 
   /**
-   * Returns the connections of the newest certificate. Those of the certificate before it stay open
-   * for calls that have them already; those of older ones take no new request and close after their
-   * last one.
+   * Returns the connections of the newest certificate. Connections of the previous certificate stay
+   * open for calls that have them already; those of older certificates take no new request and
+   * close after their last one.
    */
   private synchronized HttpClient http() {
     Optional<TlsIdentity> now = user.get();
     if (!Objects.equals(latest.user(), now.orElse(null))) {
-      // Requests and watches under way come to their end.
+      // Running requests and watches continue to their end.
       before.http().shutdown();
       ending.removeIf(HttpClient::isTerminated);
       ending.add(before.http());
@@ -264,7 +267,7 @@ public final class KubeClient implements AutoCloseable {
     return send(json(path, JSON).PUT(body(object)));
   }
 
-  /** Deletes an object; that there is none is as good. */
+  /** Deletes an object; succeeds if there is none. */
   public void delete(String path) throws IOException, InterruptedException {
     try {
       send(request(path).DELETE());
@@ -276,8 +279,8 @@ public final class KubeClient implements AutoCloseable {
   }
 
   /**
-   * Watches a collection until the server ends the watch, which it is asked to do after five
-   * minutes; the caller lists again then. A server that says nothing more is left a moment later.
+   * Watches a collection until the server ends the watch, as requested after five minutes; the
+   * caller then lists again. This leaves a silent server a moment later.
    *
    * @param path of the collection, with its query and {@code resourceVersion}, without {@code
    *     watch}
@@ -380,7 +383,7 @@ public final class KubeClient implements AutoCloseable {
           late);
     } catch (ExecutionException failed) {
       if (failed.getCause() instanceof ConnectException wordless) {
-        // The JDK's client says neither that nothing listens nor at which address.
+        // The JDK's client reports neither that nothing listens nor the address.
         throw new IOException("no connection to the API server at " + server, wordless);
       }
       throw failed.getCause() instanceof IOException broken
@@ -396,11 +399,11 @@ public final class KubeClient implements AutoCloseable {
       JsonObject status = JsonParser.parseString(body).getAsJsonObject();
       return new KubeException(
           code,
-          "%s was refused with %d %s: %s"
+          "the API server refused %s with %d %s: %s"
               .formatted(request, code, text(status, "reason"), text(status, "message")));
     } catch (JsonSyntaxException | IllegalStateException noStatus) {
       return new KubeException(
-          code, "%s was refused with %d: %s".formatted(request, code, body.strip()));
+          code, "the API server refused %s with %d: %s".formatted(request, code, body.strip()));
     }
   }
 

@@ -3,16 +3,16 @@ package dev.polis.kubernetes.client;
 import java.time.Duration;
 
 /**
- * Says how long a client waits for an API server.
+ * Holds how long a client waits for an API server.
  *
- * @param answer for a whole answer, its body included, or for the beginning of a watch
- * @param watch how long a watch is asked to last
+ * @param answer for a whole answer with its body, or for the beginning of a watch
+ * @param watch the requested duration of a watch
  */
 record KubeDeadlines(Duration answer, Duration watch) {
 
   /**
-   * An API server ends what takes it longer than a minute itself. A watch of five minutes costs one
-   * list each time, and an API server that has gone silent is left after six.
+   * An API server itself ends a request that takes longer than a minute. A watch of five minutes
+   * costs one list each time, and the client leaves a silent API server after six.
    */
   static final KubeDeadlines STANDARD =
       new KubeDeadlines(Duration.ofSeconds(70), Duration.ofMinutes(5));

@@ -2,7 +2,7 @@ package dev.polis.kubernetes.client;
 
 import java.io.IOException;
 
-/** Says what the API server refused, with its HTTP code. */
+/** Reports a refusal of the API server, with its HTTP code. */
 public final class KubeException extends IOException {
 
   private static final long serialVersionUID = 1L;

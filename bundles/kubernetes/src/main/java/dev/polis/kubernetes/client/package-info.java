@@ -9,12 +9,12 @@
  * </pre>
  *
  * <p>An object is a tree of JSON, addressed by its path ({@code /api/v1/nodes/NAME}). A refusal is
- * a {@link dev.polis.kubernetes.client.KubeException} with the server's code, reason and words.
+ * a {@link dev.polis.kubernetes.client.KubeException} with the server's code, reason and message.
  *
- * <p>Each answer has a deadline, its body included; lists are read page by page; a watch is ended
- * by the server after five minutes, and left a minute later if the server is silent.
+ * <p>Each answer, with its body, has a deadline; the client reads lists page by page; the server
+ * ends a watch after five minutes, and the client leaves a silent server a minute later.
  *
- * <p>Not promised: caches. A watch ends whenever the server likes; its owner lists again.
+ * <p>Not promised: caches. The server may end a watch at any time; its owner lists again.
  *
  * <p>Why not a client library of Kubernetes: those for Java bring an HTTP client, a model of a
  * thousand classes and a dozen bundles, for the ten requests that a node makes.

@@ -5,7 +5,7 @@ import dev.polis.kubernetes.client.KubeClient;
 /** Asks the API server how it is. */
 record ApiServerProbe(KubeClient api) implements ControlProbe {
 
-  /** To start it again would not mend etcd. */
+  /** A restart of the API server would not repair etcd. */
   private static final String ALIVE = "/livez?exclude=etcd";
 
   @Override

@@ -9,7 +9,7 @@ import java.util.List;
 /** Lists the objects that every cluster has from its beginning. */
 final class BuiltinObjects {
 
-  /** The label of these objects; what carries it and is not wanted is deleted. */
+  /** The label of these objects; the reconciler deletes other objects with it. */
   static final String LABEL = "polis.dev/builtin";
 
   /** The provisioner of persistent volumes on a node's data volume. */
@@ -39,7 +39,7 @@ final class BuiltinObjects {
     return List.of(ROLES, BINDINGS, STORAGE_CLASSES, RUNTIME_CLASSES, POLICIES, POLICY_BINDINGS);
   }
 
-  /** Returns the objects, in the order in which they are made. */
+  /** Returns the objects, in the order of their creation. */
   static List<KubeObject> all() {
     return List.of(
         netservices(),

@@ -9,10 +9,10 @@ import java.util.Optional;
 import java.util.function.Supplier;
 
 /**
- * Gives code of this node the way to its API server.
+ * Gives code of this node access to its API server.
  *
  * @param server its address
- * @param keys the newest keys and certificates, whenever it is asked
+ * @param keys supplies the newest keys and certificates
  */
 public record ControlAccess(URI server, Supplier<KubeKeys> keys) {
 

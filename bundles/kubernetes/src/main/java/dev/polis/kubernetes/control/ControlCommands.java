@@ -11,13 +11,13 @@ import java.util.stream.Collectors;
 
 /**
  * Makes the command lines of the control plane's programs. The same node at the same address always
- * gets the same ones: a running program is adopted only if they match.
+ * gets the same ones: the node adopts a running program only if they match.
  *
- * @param programs which programs, and of which release
+ * @param programs the programs and their release
  * @param settings the configuration
- * @param place where they listen
- * @param files what they read
- * @param audit where the API server writes its audit log
+ * @param place the addresses at which they listen
+ * @param files the files that they read
+ * @param audit the file of the API server's audit log
  */
 record ControlCommands(
     KubernetesPrograms programs,
@@ -26,14 +26,15 @@ record ControlCommands(
     ControlFolder files,
     AuditFiles audit) {
 
-  /** The ports at which the two tell their health and metrics; upstream's defaults. */
+  /** The ports at which the two serve their health and metrics; upstream's defaults. */
   static final int CONTROLLER_MANAGER_PORT = 10_257;
 
   static final int SCHEDULER_PORT = 10_259;
 
   /**
-   * Calls a second that the controller manager may make, and at once. Each of its forty controllers
-   * gets a service account and a token before it starts: with upstream's 20 and 30 that takes 5 s.
+   * The calls that the controller manager may make per second, and at once. Each of its forty
+   * controllers gets a service account and a token before it starts: with upstream's 20 and 30 that
+   * takes 5 s.
    */
   private static final int CALLS = 100;
 
@@ -95,13 +96,13 @@ record ControlCommands(
         "--encryption-provider-config-automatic-reload=true");
   }
 
-  /** Says what of the defaults that differ between releases bounds the log's room. */
+  /** Sets the defaults that bound the log's room and differ between releases. */
   private List<String> auditing() {
     return List.of(
         "--audit-policy-file=" + files.path(ControlFile.AUDIT_POLICY),
         "--audit-log-path=" + audit.current(),
         "--audit-log-maxsize=" + settings.audit().fileMebibytes(),
-        // Beside the one that is being written.
+        // The number of files besides the present one.
         "--audit-log-maxbackup=" + (settings.audit().files() - 1),
         "--audit-log-maxage=0",
         "--audit-log-truncate-enabled=true",
@@ -170,7 +171,7 @@ record ControlCommands(
     return List.copyOf(line);
   }
 
-  /** Returns what is the same for both clients of the API server. */
+  /** Returns the options that both clients of the API server share. */
   private List<String> secondary(
       ControlFile kubeconfig,
       int port,

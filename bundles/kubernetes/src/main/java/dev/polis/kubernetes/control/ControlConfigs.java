@@ -39,8 +39,8 @@ final class ControlConfigs {
       """;
 
   /**
-   * A client without a certificate and a token learns whether the server is well, and nothing else:
-   * not even which API it has.
+   * A client without a certificate and a token learns only whether the server is healthy, and not
+   * even which API it has.
    */
   private static final String AUTHENTICATION =
       """
@@ -53,8 +53,8 @@ final class ControlConfigs {
       """;
 
   /**
-   * A namespace without labels of its own gets Pods that cannot take the node: no host's
-   * namespaces, folders or ports, no privileges. The namespace of the system is its operators'.
+   * A namespace without labels accepts only Pods that cannot take over the node: no namespaces,
+   * folders or ports of the host, no privileges. Only operators use the namespace of the system.
    */
   private static final String ADMISSION =
       """
@@ -74,12 +74,12 @@ final class ControlConfigs {
 
   private ControlConfigs() {}
 
-  /** Returns the configuration that says who may ask without saying who he is. */
+  /** Returns the configuration of the paths that anonymous clients may read. */
   static String authentication() {
     return AUTHENTICATION;
   }
 
-  /** Returns the configuration that says which Pods a namespace takes. */
+  /** Returns the configuration of the Pods that a namespace accepts. */
   static String admission() {
     return ADMISSION;
   }
@@ -100,8 +100,8 @@ final class ControlConfigs {
   }
 
   /**
-   * Returns the configuration that has secrets encrypted in etcd. What was stored before in plain
-   * text can still be read.
+   * Returns the configuration that encrypts secrets in etcd. The API server can still read secrets
+   * that it stored in plain text before.
    *
    * @param key 32 bytes in base64
    */

@@ -1,8 +1,8 @@
 package dev.polis.kubernetes.control;
 
 /**
- * Names the files that the control plane's programs read. Each file has one reader, to whose
- * account it belongs; what several of them need is there several times.
+ * Names the files that the control plane's programs read. Each file has one reader, whose account
+ * owns it; a file that several of them need exists several times.
  */
 enum ControlFile {
   CA("ca.pem", Reader.API_SERVER),

@@ -16,12 +16,12 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Holds the files that the control plane's programs read. The folder is the node's, and programs
- * with an account pass through it; a file is read by the node and by the account it is given to.
+ * Holds the files that the control plane's programs read. The folder belongs to the node, and
+ * programs with an account pass through it; only the node and the account of a file read that file.
  */
 final class ControlFolder {
 
-  /** Where they are on the data volume. */
+  /** The folder of the files on the data volume. */
   static final OrganFolder FOLDER =
       new OrganFolder("kubernetes-controller", Mode.PASSABLE_DIRECTORY);
 
@@ -60,7 +60,7 @@ final class ControlFolder {
     return flexVolumes;
   }
 
-  /** Returns what a file holds; empty if there is none. */
+  /** Returns the content of a file; empty if there is none. */
   Optional<String> read(ControlFile file) throws FileException {
     return switch (files.get(file).read()) {
       case Stored.Present<byte[]>(Path _, byte[] content) ->
@@ -70,7 +70,7 @@ final class ControlFolder {
     };
   }
 
-  /** Replaces what a file holds, unless it holds that already. */
+  /** Replaces the content of a file, unless it is the same already. */
   void write(ControlFile file, String content) throws FileException {
     if (!read(file).equals(Optional.of(content))) {
       files.get(file).write(content.getBytes(StandardCharsets.UTF_8));

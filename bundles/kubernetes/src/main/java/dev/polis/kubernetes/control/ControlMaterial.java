@@ -29,15 +29,14 @@ import java.util.Optional;
 
 /**
  * Makes the keys, certificates and configurations of the control plane's programs, and writes them
- * where the programs read them. Repeated, it renews what is due and leaves everything else as it
- * is.
+ * to the files that the programs read. A second call renews only what is due.
  */
 final class ControlMaterial {
 
   /**
-   * Holds what was made.
+   * Holds the results.
    *
-   * @param keys as they are to be used now
+   * @param keys the present keys
    * @param etcd members of consensus
    */
   record Made(KubeKeys keys, List<EtcdEndpoint> etcd) {}
@@ -69,10 +68,10 @@ final class ControlMaterial {
   /**
    * Makes and writes everything.
    *
-   * @param cluster gives the ways to etcd
+   * @param cluster gives access to etcd
    * @throws dev.polis.api.cluster.ConsensusUnavailableException if this node has none now
    * @throws dev.polis.etcd.EtcdException if etcd does not answer
-   * @throws FileException if a file cannot be read or written
+   * @throws FileException if a file is not readable or writable
    */
   Made refresh(ClusterStatus cluster) throws InterruptedException, FileException {
     EtcdAccess objects = cluster.consensusClient(ConsensusUser.KUBE_APISERVER);
@@ -137,7 +136,7 @@ final class ControlMaterial {
         config, ControlConfigs.kubeconfig(place.api(), files.path(ca), files.path(identity)));
   }
 
-  /** Makes the API server's own certificate, unless the one on the disk still fits. */
+  /** Makes the API server's own certificate, unless the certificate on the disk still fits. */
   private void ensureServer(KubeKeys keys) throws FileException {
     CertificateTemplate template = serverTemplate();
     if (!fits(ControlFile.API_SERVER, template, keys.ca().getPublicKey())) {
@@ -163,12 +162,13 @@ final class ControlMaterial {
   }
 
   /**
-   * Writes the API server's certificate for etcd, unless the one on the disk is still good: each
-   * process of a node is given another one, which is no reason to change the file.
+   * Writes the API server's certificate for etcd, unless the certificate on the disk is still
+   * valid: each process of a node gets a different one, which does not require a change of the
+   * file.
    */
   private void ensureEtcd(EtcdAccess access) throws FileException {
     if (!(access.security() instanceof EtcdAccess.MutualTls(EtcdTls tls))) {
-      throw new IllegalStateException("consensus gives access without certificates");
+      throw new IllegalStateException("consensus gave access without certificates");
     }
     X509Certificate ca = tls.trusted().getFirst();
     files.write(ControlFile.ETCD_CA, Pem.encode(tls.trusted().toArray(X509Certificate[]::new)));
@@ -194,7 +194,7 @@ final class ControlMaterial {
           && !renewal.due(clock.instant())
           && !renewal.invalid(clock.instant());
     } catch (PkiException | GeneralSecurityException useless) {
-      // It can always be made anew; nothing is lost with this one.
+      // The authority can always issue another one, so nothing is lost.
       return false;
     }
   }

@@ -12,8 +12,8 @@ import java.nio.file.Path;
 import java.util.Map;
 
 /**
- * Says whose the programs of the control plane are, each with an account of its own where the node
- * is root.
+ * Chooses the owners of the control plane's programs; if the node runs as root, each program has
+ * its own account.
  */
 record ControlOwners(ChildOwner apiServer, ChildOwner controllerManager, ChildOwner scheduler) {
 
@@ -24,7 +24,7 @@ record ControlOwners(ChildOwner apiServer, ChildOwner controllerManager, ChildOw
    */
   static ControlOwners find(KubernetesPrograms programs, Path folder) throws InterruptedException {
     return new ControlOwners(
-        // It alone writes: its audit log, which is on the same volume.
+        // Only this program writes: its audit log, on the same volume.
         ChildOwner.of(Account.KUBE_APISERVER, programs.program("kube-apiserver"), folder, true),
         ChildOwner.of(
             Account.KUBE_CONTROLLER_MANAGER,
@@ -34,7 +34,7 @@ record ControlOwners(ChildOwner apiServer, ChildOwner controllerManager, ChildOw
         ChildOwner.of(Account.KUBE_SCHEDULER, programs.program("kube-scheduler"), folder, false));
   }
 
-  /** Gives each program what it reads, and the folders that it has for itself. */
+  /** Gives each program its files, and its own folders. */
   void give(ControlFolder files, FolderPlacement audit, ProcessManager processes)
       throws FileException, InterruptedException {
     for (ControlFile each : ControlFile.values()) {

@@ -13,14 +13,14 @@ import java.util.Optional;
 import java.util.function.Supplier;
 
 /**
- * Holds what the control plane works with.
+ * Holds the services that the control plane uses.
  *
- * @param cluster tells the node's id, and gives the ways to etcd
- * @param network tells the node's address
+ * @param cluster gives the node's id and access to etcd
+ * @param network gives the node's address
  * @param folders makes folders on the data volume
  * @param processes runs the programs
- * @param health takes what is wrong
- * @param curator tells where this node's curator listens; empty while it does not
+ * @param health gets the conditions
+ * @param curator gives the address of this node's curator; empty while it does not listen
  */
 public record ControlParts(
     Value<ClusterStatus> cluster,

@@ -9,9 +9,9 @@ import java.util.LinkedHashSet;
 import java.util.List;
 
 /**
- * Says where the control plane's programs of one node listen.
+ * Holds the addresses of the control plane's programs on one node.
  *
- * @param node whose they are
+ * @param node the node
  * @param address of the node
  * @param server at which the API server listens
  * @param advertised the API server's address that the cluster learns
@@ -22,7 +22,7 @@ record ControlPlace(
 
   private static final InetAddress LOOPBACK = InetAddress.ofLiteral("127.0.0.1");
 
-  /** Returns the place of a node whose host address is there. */
+  /** Returns the place of a node that has its host address. */
   static ControlPlace of(NodeId node, InetAddress address, KubernetesSettings settings) {
     InetAddress host = KubernetesAddresses.of(address, settings.links()).host();
     return new ControlPlace(node, address, host, host, settings.apiPort());

@@ -42,18 +42,18 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
- * Runs the control plane of Kubernetes on this node. What it started outlives it unless it is
- * stopped for a reason that ends work; see the package's description.
+ * Runs the control plane of Kubernetes on this node. Its programs outlive it unless the stop reason
+ * ends work; see the package's description.
  */
 public final class ControlPlane {
 
-  /** The role whose work this is. */
+  /** The name of the role. */
   public static final String ROLE = "KubernetesController";
 
   /** The condition of a node that cannot have its host address. */
   private static final String NO_ADDRESS = "kubernetes-host-address";
 
-  /** The condition of certificates that cannot be renewed at present. */
+  /** The condition of certificates that the node cannot renew at present. */
   private static final String NOT_RENEWED = "kubernetes-keys-not-renewed";
 
   /** An API server is ready after 3 s at the earliest. */
@@ -62,10 +62,10 @@ public final class ControlPlane {
   /** The curator listens before the node is HOME; a node without one has no such role. */
   private static final Duration CURATOR_POLL = Duration.ofSeconds(1);
 
-  /** So often a certificate's life is looked at whether it is due: every two hours in 30 days. */
+  /** The number of checks in a certificate's life: every two hours in 30 days. */
   private static final int REFRESHES = 360;
 
-  /** Not even ten minutes pass before a key that was lost is written again. */
+  /** At most ten minutes pass before this writes a lost key again. */
   private static final Duration LONGEST_REFRESH = Duration.ofMinutes(10);
 
   private final KubernetesSettings settings;
@@ -80,9 +80,9 @@ public final class ControlPlane {
   }
 
   /**
-   * Makes one whose certificates have other lives.
+   * Makes a control plane whose certificates have other lifetimes.
    *
-   * @param clock by which they are issued and renewed
+   * @param clock for issuing and renewing them
    */
   ControlPlane(
       KubernetesSettings settings,
@@ -95,7 +95,7 @@ public final class ControlPlane {
     this.clock = clock;
   }
 
-  /** Returns the way to this node's API server; empty as long as it has not been ready. */
+  /** Returns the access to this node's API server; empty until it has been ready once. */
   public Value<Optional<ControlAccess>> access() {
     return access;
   }
@@ -142,7 +142,7 @@ public final class ControlPlane {
     }
   }
 
-  /** Returns where the programs listen, once the host address is there if it can be. */
+  /** Returns the addresses of the programs, after an attempt to set the host address. */
   private ControlPlace place(NodeId node, InetAddress address, HealthScope health)
       throws FileException, InterruptedException {
     ControlPlace place = ControlPlace.of(node, address, settings);
@@ -154,7 +154,7 @@ public final class ControlPlane {
     health.set(
         HealthCondition.degraded(
             NO_ADDRESS,
-            "the API server serves at %s, where no worker reaches it: %s"
+            "the API server serves at %s, which no worker reaches: %s"
                 .formatted(address.getHostAddress(), problem.get()),
             "run the node as root, or give it an address that is not a loopback address"));
     return place.withoutHostAddress();
@@ -188,7 +188,7 @@ public final class ControlPlane {
       if (host.isPresent()) {
         Optional<String> problem = host.get().release(ROLE);
         if (problem.isPresent()) {
-          throw new IOException("the host address stays: " + problem.get());
+          throw new IOException("the node could not remove the host address: " + problem.get());
         }
       }
     }
@@ -197,7 +197,7 @@ public final class ControlPlane {
     }
   }
 
-  /** One run, at one address. */
+  /** Runs the programs once, at one address. */
   private final class Run {
 
     private final Context context;
@@ -299,7 +299,7 @@ public final class ControlPlane {
       return parts.cluster().peek().orElseThrow().credentials().orElseThrow();
     }
 
-    /** Renews what is due, until the node has another address or a program must be another. */
+    /** Renews what is due, until the node has another address or a program has changed. */
     private void stay(
         ControlSpecs specs, AtomicReference<KubeKeys> keys, Watcher<NetworkStatus> network)
         throws InterruptedException, FileException, RestartRequest {
@@ -327,15 +327,16 @@ public final class ControlPlane {
         keys.set(made.keys());
         health.clear(NOT_RENEWED);
         if (!specs(made).equals(specs)) {
-          throw new RestartRequest("what the control plane's programs read once has changed");
+          throw new RestartRequest(
+              "settings that the control plane's programs read only at their start have changed");
         }
       } catch (ConsensusUnavailableException | EtcdException | PkiException unavailable) {
         health.set(
             HealthCondition.degraded(
                 NOT_RENEWED,
-                "the keys and certificates of Kubernetes cannot be checked, and the first of them ends at %s: %s"
+                "the node cannot check the keys and certificates of Kubernetes, and the first of them ends at %s: %s"
                     .formatted(keys.get().firstEnd(), unavailable.getMessage()),
-                "mend that before then; it is tried again every ten minutes"));
+                "repair that before then; the node tries again every ten minutes"));
       }
     }
   }

@@ -6,12 +6,10 @@ public interface ControlProbe {
   /** Returns whether it does its work. */
   boolean ready() throws InterruptedException;
 
-  /** Returns whether it answers at all, although what it depends on may not. */
+  /** Returns whether it answers at all, even if its dependencies do not. */
   boolean alive() throws InterruptedException;
 
-  /**
-   * Returns a message that names what the program needs and does not work; empty if none is known.
-   */
+  /** Returns a message that names a failed dependency of the program; empty if none is known. */
   default String missing() throws InterruptedException {
     return "";
   }

@@ -15,10 +15,10 @@ import dev.polis.supervision.Task;
 import java.time.Duration;
 
 /**
- * Runs one of Kubernetes' programs as a child process: starts or adopts it, publishes when it does
- * not answer, and ends one that hangs, so that it is started again.
+ * Runs one of Kubernetes' programs as a child process: starts or adopts it, reports its silence,
+ * and ends and restarts it when it hangs.
  *
- * @param role whose health it belongs to
+ * @param role the role whose health includes it
  * @param converter of its log's format
  */
 public record ControlProcess(
@@ -30,15 +30,15 @@ public record ControlProcess(
     LineConverter converter)
     implements Task {
 
-  /** The condition of a program that was never ready since this code runs. */
+  /** The condition of a program that has not been ready since this code started. */
   private static final String STARTING = "kubernetes-program-starting";
 
   /** The condition of a program that answered before. */
   private static final String SILENT = "kubernetes-program-silent";
 
   /**
-   * Two questions may fail on a busy machine. What upstream's own manifests give a running program
-   * is 80 s, and four minutes one that starts.
+   * Two questions may fail on a busy machine. Upstream's own manifests allow a running program 80
+   * s, and a starting one four minutes.
    */
   private static final ChildPlan.Patience PATIENCE =
       new ChildPlan.Patience(
@@ -56,7 +56,7 @@ public record ControlProcess(
     }
   }
 
-  /** Publishes what its probe finds out. */
+  /** Publishes the results of its probe. */
   private record Program(ControlProbe probe, HealthScope scope) implements ChildProgram {
 
     @Override
@@ -83,7 +83,7 @@ public record ControlProcess(
               ? HealthCondition.down(
                   SILENT,
                   why,
-                  "nothing: it is started again after %d s of silence"
+                  "nothing: the node starts it again after %d s of silence"
                       .formatted(PATIENCE.hanging().toSeconds()))
               : HealthCondition.waiting(STARTING, why));
     }

@@ -11,16 +11,16 @@ import java.util.HexFormat;
 import java.util.List;
 
 /**
- * Describes the control plane's processes. Each one's fingerprint holds the program and the files
- * that it reads only once, so that it is replaced when one of them changes, and only then.
+ * Describes the control plane's processes. The fingerprint of each covers the program and the files
+ * that it reads only once, so that the node replaces it only when one of them changes.
  *
- * <p>The API server reads the certificates of authorities again when they change. Where it keeps a
- * former one, in its trust in kubelets up to release 1.35, that is good for three more years, and
- * the key is the same; so calls need not fail for a restart.
+ * <p>The API server reads the certificates of authorities again when they change. Up to release
+ * 1.35 its trust in kubelets keeps a former one, which is valid for three more years and has the
+ * same key; so no restart has to fail calls.
  */
 record ControlSpecs(ProcessSpec apiServer, ProcessSpec controllerManager, ProcessSpec scheduler) {
 
-  /** Describes the processes, once their files are written. */
+  /** Describes the processes, after their files exist. */
   static ControlSpecs of(
       ControlCommands commands, ControlFolder files, ControlOwners owners, List<EtcdEndpoint> etcd)
       throws FileException {

@@ -21,7 +21,7 @@ final class KubeLease {
   private static final String COLLECTION =
       "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases";
 
-  /** Three times the pace of its holder: one that misses two turns has died. */
+  /** Three times the interval of its holder: a holder that misses two turns has died. */
   private static final Duration LIFE = Duration.ofSeconds(90);
 
   private static final DateTimeFormatter MICROSECONDS =
@@ -33,9 +33,9 @@ final class KubeLease {
   private final InstantSource clock;
 
   /**
-   * Names a lease; nothing is asked yet.
+   * Names a lease; sends no request yet.
    *
-   * @param holder who takes it here
+   * @param holder the name of this holder
    */
   KubeLease(KubeClient api, String name, String holder, InstantSource clock) {
     this.api = api;

@@ -3,7 +3,7 @@ package dev.polis.kubernetes.control;
 import com.google.gson.JsonObject;
 
 /**
- * Names an object of the cluster and says what it is to be.
+ * Holds the wanted state of an object of the cluster.
  *
  * @param collection the path of its kind, such as {@code /apis/storage.k8s.io/v1/storageclasses}
  * @param content with {@code apiVersion}, {@code kind} and {@code metadata.name}

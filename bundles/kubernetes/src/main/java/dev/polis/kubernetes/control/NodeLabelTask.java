@@ -38,10 +38,10 @@ final class NodeLabelTask implements Task {
   /** The label of a role, before its name; {@code kubectl get nodes} shows these. */
   private static final String ROLE_LABEL = "node-role.kubernetes.io/";
 
-  /** Who is noted as the owner of these labels, so that one that is not wanted any more goes. */
+  /** The field manager of these labels, so that a label that is no longer wanted goes. */
   private static final String MANAGER = "polis.labels";
 
-  /** The condition of a cluster whose labels cannot be copied. */
+  /** The condition of a cluster whose labels the node cannot copy. */
   private static final String FAILED = "kubernetes-labels-not-copied";
 
   private static final String NODES = "/api/v1/nodes";
@@ -57,15 +57,15 @@ final class NodeLabelTask implements Task {
   private final String role;
 
   /**
-   * What was written last, by node; another controller's or a person's change is found at a start.
+   * The last written labels, by node; a start finds the changes of another controller or a person.
    */
   private final Map<String, SortedMap<String, String>> written = new HashMap<>();
 
   /**
    * Makes a task that copies nothing yet.
    *
-   * @param leader the way to the curator's leader
-   * @param role whose health it belongs to
+   * @param leader connects to the curator's leader
+   * @param role the role whose health includes it
    */
   NodeLabelTask(KubeClient api, Channel leader, HealthRegistry health, String role) {
     this.api = api;
@@ -85,8 +85,8 @@ final class NodeLabelTask implements Task {
           scope.set(
               HealthCondition.degraded(
                   FAILED,
-                  "labels of nodes are not copied to Kubernetes: " + refused.getMessage(),
-                  "nothing: it is tried again every few seconds"));
+                  "the node cannot copy the labels of nodes to Kubernetes: " + refused.getMessage(),
+                  "nothing: the node tries again every few seconds"));
         }
         Thread.sleep(EVERY);
       }
@@ -124,7 +124,7 @@ final class NodeLabelTask implements Task {
         .getNodes(GetNodesRequest.getDefaultInstance())
         .forEachRemaining(
             node -> {
-              // Of a node whose record is damaged nothing is known, so its labels stay.
+              // The record of this node is damaged, so its labels stay.
               if (node.getState() != NodeState.NODE_STATE_INVALID) {
                 wanted.put(node.getId(), labels(node, rules));
               }

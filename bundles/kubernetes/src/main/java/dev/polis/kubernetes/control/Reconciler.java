@@ -23,27 +23,29 @@ import java.util.Set;
  */
 final class Reconciler {
 
-  /** Who is noted as the owner of the fields that are set here. */
+  /** The field manager of the fields that this sets. */
   private static final String MANAGER = "polis";
 
-  /** The condition of a cluster whose objects cannot be corrected. */
+  /** The condition of a cluster whose objects the node cannot correct. */
   private static final String FAILED = "kubernetes-objects-not-reconciled";
 
-  /** The reference's pace; a person who has deleted one waits half a minute. */
+  /**
+   * The interval of the reference system; a person who has deleted an object waits half a minute.
+   */
   private static final Duration EVERY = Duration.ofSeconds(30);
 
-  /** An API server that was started again is ready after a few seconds. */
+  /** A restarted API server is ready after a few seconds. */
   private static final Duration AFTER_FAILURE = Duration.ofSeconds(3);
 
   /**
-   * An API server that is ready may need a moment more until it can create in all namespaces, and
-   * workers wait for what is made here.
+   * A ready API server may need a moment until it can create objects in all namespaces, and workers
+   * wait for these objects.
    */
   private static final Duration RETRY = Duration.ofMillis(200);
 
   private static final String LABELLED = "?labelSelector=polis.dev%2Fbuiltin%3Dtrue";
 
-  /** What the API server says of a field that may not change: 422 of HTTP. */
+  /** The HTTP code of the API server for a change of an immutable field. */
   private static final int INVALID = 422;
 
   private final KubeClient api;
@@ -70,14 +72,14 @@ final class Reconciler {
             text ->
                 scope.set(
                     HealthCondition.degraded(
-                        FAILED, text, "nothing: it is tried again every few seconds")),
+                        FAILED, text, "nothing: the node tries again every few seconds")),
             () -> scope.clear(FAILED));
         Thread.sleep(problem.isEmpty() ? EVERY : AFTER_FAILURE);
       }
     }
   }
 
-  /** Reconciles once, and repeats that until it works or another controller does it. */
+  /** Reconciles once, and repeats that until it succeeds or another controller does it. */
   void first(Log log) throws InterruptedException {
     while (attempt(log).isPresent()) {
       Thread.sleep(RETRY);
@@ -91,11 +93,12 @@ final class Reconciler {
       }
       return Optional.empty();
     } catch (IOException refused) {
-      return Optional.of("the cluster's default objects cannot be made: " + refused.getMessage());
+      return Optional.of(
+          "the node cannot make the cluster's default objects: " + refused.getMessage());
     }
   }
 
-  /** Does it once, whichever controller holds the lease. */
+  /** Reconciles once, no matter which controller holds the lease. */
   void once(Log log) throws IOException, InterruptedException {
     for (KubeObject each : wanted) {
       ensure(each, log);
@@ -109,7 +112,7 @@ final class Reconciler {
     Optional<JsonObject> present = api.find(object.path());
     if (present.filter(each -> !isOurs(each)).isPresent()) {
       log.warning(
-          "%s exists without the label %s; it is left as it is",
+          "%s exists without the label %s; the node does not change it",
           object.path(), BuiltinObjects.LABEL);
       return;
     }
@@ -119,7 +122,7 @@ final class Reconciler {
       if (refused.code() != INVALID || present.isEmpty()) {
         throw refused;
       }
-      log.info("%s is made anew: %s", object.path(), refused.getMessage());
+      log.info("the node replaces %s: %s", object.path(), refused.getMessage());
       api.delete(object.path());
       api.apply(object.path(), MANAGER, object.content());
     }
@@ -139,7 +142,7 @@ final class Reconciler {
     for (JsonObject each : KubeClient.items(api.list(collection + LABELLED))) {
       KubeObject found = new KubeObject(collection, each);
       if (!names.contains(found.name())) {
-        log.info("%s is not wanted any more and is deleted", found.path());
+        log.info("the node deletes %s, which it no longer needs", found.path());
         api.delete(found.path());
       }
     }

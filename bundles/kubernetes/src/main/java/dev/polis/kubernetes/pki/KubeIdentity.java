@@ -37,7 +37,7 @@ public enum KubeIdentity {
     return objectName;
   }
 
-  /** Returns what its certificate says. */
+  /** Returns the subject of its certificate. */
   CertificateTemplate template() {
     return template;
   }
@@ -47,7 +47,7 @@ public enum KubeIdentity {
     return template.commonName();
   }
 
-  /** Returns whether it tells an API server who its own client is. */
+  /** Returns whether it names its own client to an API server. */
   boolean proxy() {
     return this == FRONT_PROXY_CLIENT || this == AUTH_PROXY_CLIENT;
   }

@@ -22,8 +22,8 @@ import java.util.stream.Stream;
 import javax.net.ssl.SSLContext;
 
 /**
- * Holds all keys and certificates of the control plane, as they are to be used now. Immutable; the
- * secrets in it are never printed.
+ * Holds the present keys and certificates of the control plane. Immutable; it never prints its
+ * secrets.
  */
 public final class KubeKeys {
 
@@ -118,8 +118,8 @@ public final class KubeKeys {
   }
 
   /**
-   * Returns the trust in a server of a DNS name. The authority signs kubelets and clients, too, and
-   * a worker that was broken into has their keys: none of them passes for an API server.
+   * Returns the trust in a server of a DNS name. The authority also signs kubelets and clients, and
+   * a compromised worker has their keys: this accepts none of them as an API server.
    *
    * @param newest gives the keys at each handshake
    */

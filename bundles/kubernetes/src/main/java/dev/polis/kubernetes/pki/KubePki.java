@@ -22,7 +22,7 @@ public final class KubePki {
   private static final String SERVICE_ACCOUNT = "keys/service-account-privkey.pem";
   private static final String ENCRYPTION = "keys/encryption.bin";
 
-  /** What NaCl's secretbox takes. */
+  /** The size of a key of NaCl's secretbox. */
   private static final int ENCRYPTION_BYTES = 32;
 
   private static final SecureRandom RANDOM = new SecureRandom();

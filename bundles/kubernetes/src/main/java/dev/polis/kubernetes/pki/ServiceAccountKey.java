@@ -40,7 +40,7 @@ public record ServiceAccountKey(String privatePem, String publicPem) {
     int second = text.indexOf(PUBLIC);
     if (second <= 0) {
       throw new PkiException(
-          "the stored service account key is damaged and is left alone; restore etcd from a snapshot");
+          "the stored service account key is damaged, and the node does not replace it; restore etcd from a snapshot");
     }
     return new ServiceAccountKey(text.substring(0, second), text.substring(second));
   }

@@ -1,5 +1,5 @@
 /**
- * Keys and certificates of Kubernetes, kept in etcd.
+ * Keeps the keys and certificates of Kubernetes in etcd.
  *
  * <pre>
  *   etcd, namespace kubernetes, /kube-pki/                              KubeKeys
@@ -13,16 +13,16 @@
  *                                                                           renews what is due
  * </pre>
  *
- * <p>Each object is made by one transaction that is guarded by its absence: of controllers that
- * start at the same instant, as threads or as processes, one wins, and all use the winner's. A
- * certificate is issued anew for the same key when a third of its life is left.
+ * <p>One transaction, which requires its absence, makes each object: of controllers that start at
+ * the same instant, as threads or as processes, one wins, and all use its object. The store renews
+ * a certificate for the same key when a third of its life is left.
  *
- * <p>The authority id-ca signs clients, kubelets and API servers. So this code's clients look at
- * what a server's certificate is for: its usage, and the name {@code kubernetes.default.svc} or
- * that of the program.
+ * <p>The authority id-ca signs clients, kubelets and API servers. So this code's clients check the
+ * purpose of a server's certificate: its usage, and the name {@code kubernetes.default.svc} or that
+ * of the program.
  *
- * <p>The API server's own certificate names the addresses of one node, so it is made on that node,
- * for a key that never leaves it, and is in no store. The same goes for workers, whose certificates
+ * <p>The API server's own certificate names the addresses of one node, so that node makes it, for a
+ * key that never leaves it, and no store has it. The same applies to workers, whose certificates
  * the curator issues.
  *
  * <p><b>How long each lives, who renews it, and how the program takes the new one.</b>
@@ -31,7 +31,7 @@
  *   what                                  life    renewed by       taken by
  *   API server: server                    30 d    ControlMaterial  rereads the file; the next handshake shows it
  *   API server: client of kubelets,       30 d    KubePki          rereads the file within 5 min, and makes
- *     of servers that add to its API                                 its connections anew
+ *     of servers that add to its API                                 its connections again
  *   API server: client of etcd            1 a     consensus        rereads the file at each handshake
  *   controller manager, scheduler: server 30 d    KubePki          reread the file
  *   controller manager, scheduler: client 30 d    KubePki          reread within 5 min, with new connections
@@ -47,20 +47,20 @@
  *
  * <p>RotationTest shows each row of a controller, KubernetesRotationIT each one of a worker.
  *
- * <p><b>Authorities.</b> With a third of its life left, more than three years, an authority is
- * certified anew for the same key and name. So whatever it has signed stays good, and no program
- * has to learn of it in time: one that keeps the former certificate in memory can use it to its
- * end. The API server rereads both. The controller manager and the scheduler read them once and are
- * started again, which fails no call. Programs of workers keep running: newer releases replace them
- * long before the former certificate ends. An authority with another key, after a theft, is not
- * promised: that is a new cluster.
+ * <p><b>Authorities.</b> With a third of its life left, more than three years, an authority gets a
+ * new certificate for the same key and name. So all its signatures stay valid, and no program must
+ * notice in time: a program that keeps the former certificate in memory can use it to its end. The
+ * API server rereads both. The controller manager and the scheduler read them once, so the node
+ * restarts them, which fails no call. Programs of workers keep running: newer releases replace them
+ * long before the former certificate ends. Not promised: an authority with another key after a
+ * theft; that needs a new cluster.
  *
  * <p><b>Keys without end.</b> Not promised: a new service account key or encryption key from time
  * to time. Neither is a certificate, so neither ends. A new service account key would make tokens
- * invalid that Pods have, unless all API servers know it before the first one signs with it; a new
- * encryption key would have to encrypt each secret anew. Only controllers can read the two keys: it
- * takes etcd's data and the key of the namespace to read secrets, and the API server's user of etcd
- * does not have both.
+ * invalid that Pods have, unless all API servers know it before the first one signs with it; after
+ * a new encryption key the API server would have to encrypt each secret again. Only controllers can
+ * read the two keys: reading secrets needs etcd's data and the key of the namespace, and the API
+ * server's user of etcd does not have both.
  *
  * <p>Why TLS keys are Ed25519 and the service account key is not: Kubernetes signs its tokens with
  * RSA or ECDSA only.

@@ -27,12 +27,12 @@ public final class AuthProxy implements Task {
   /**
    * Creates a proxy that serves nothing yet.
    *
-   * @param pid the configuration whose key {@code port} chose the port
+   * @param pid the configuration with the key {@code port}
    * @param port the port; 0 for any free one
    * @param cluster the node's credentials
    * @param network the node's address
    * @param revoked the cluster's newest revocation list
-   * @param backend the API server, asked with each request
+   * @param backend gives the API server, for each request
    */
   public AuthProxy(
       String pid,
@@ -69,7 +69,7 @@ public final class AuthProxy implements Task {
               new TlsTask.Service(
                   pid,
                   port,
-                  "Kubernetes clients are answered at https://%s, for users of the cluster",
+                  "the proxy serves Kubernetes clients at https://%s, for users of the cluster",
                   access::context,
                   ProxyTls.ofClients(),
                   log -> new ProxyHandler(access, backend, users, bearers, part, log)),

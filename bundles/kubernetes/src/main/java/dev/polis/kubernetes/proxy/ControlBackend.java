@@ -31,16 +31,16 @@ public final class ControlBackend implements ProxyBackend.Source {
   private Found latest; // null before the first access; guarded by this
 
   /**
-   * What was found for an access with a certificate: the same backend for the same two, so that
-   * connections are kept. An API server reads the certificate from the connection with each request
-   * and refuses it once it has expired, so a renewed one needs connections of its own.
+   * The backend of an access and a certificate: the same backend for the same two, so that the
+   * proxy keeps its connections. An API server reads the certificate from the connection with each
+   * request and refuses it once it has expired, so a renewed certificate needs new connections.
    */
   private record Found(ControlAccess access, TlsIdentity proxy, ProxyBackend.Present backend) {}
 
   /**
-   * Makes it.
+   * Makes the backend.
    *
-   * @param plane the way to the API server; empty as long as it is not ready
+   * @param plane the access to the API server; empty while it is not ready
    */
   public ControlBackend(Value<Optional<ControlAccess>> plane) {
     this.plane = plane;

@@ -10,10 +10,10 @@ import java.util.List;
 import java.util.Optional;
 import java.util.regex.Pattern;
 
-/** Says where the body of a message ends, and passes it on. */
+/** Finds the end of a message's body, and passes the body on. */
 sealed interface HttpBody {
 
-  /** Nothing follows the head. */
+  /** The message has no body. */
   record None() implements HttpBody {}
 
   /**
@@ -26,25 +26,25 @@ sealed interface HttpBody {
   /** Chunks follow, each with its length. */
   record Chunked() implements HttpBody {}
 
-  /** All that comes until the connection ends. */
+  /** The end of the connection ends the body. */
   record UntilEnd() implements HttpBody {}
 
-  /** As much as is passed on at once. */
+  /** The bytes that the proxy passes on at once. */
   int BUFFER = 16 * 1024;
 
   /** A chunk's length takes 15 hexadecimal digits at most, and no trailer of ours is longer. */
   int LONGEST_LINES = 4096;
 
-  /** A petabyte, in decimal digits; more is an attempt to overflow. */
+  /** The number of decimal digits of a petabyte; more digits are an attempt to overflow. */
   Pattern LENGTH = Pattern.compile("[0-9]{1,15}");
 
-  /** Of a chunk's length, which is positive then as a long. */
+  /** The most hexadecimal digits of a chunk's length, which then fits into a long. */
   int MOST_DIGITS = 15;
 
   /**
    * Returns the body of a request.
    *
-   * @throws HttpSyntaxException if the head does not say it in exactly one way
+   * @throws HttpSyntaxException if the head does not define it in exactly one way
    */
   static HttpBody ofRequest(HttpHead head) throws HttpSyntaxException {
     Optional<HttpBody> told = told(head);
@@ -55,7 +55,7 @@ sealed interface HttpBody {
    * Returns the body of a response.
    *
    * @param method of the request
-   * @throws HttpSyntaxException if the head says it in two ways
+   * @throws HttpSyntaxException if the head defines it in two ways
    */
   static HttpBody ofResponse(HttpHead head, int code, String method) throws HttpSyntaxException {
     if (method.equals("HEAD")
@@ -73,17 +73,17 @@ sealed interface HttpBody {
     Optional<String> encoding = head.single("Transfer-Encoding");
     if (length.isPresent() && encoding.isPresent()) {
       throw HttpSyntaxException.bad(
-          "the message has Content-Length and Transfer-Encoding; give one of them");
+          "the message has Content-Length and Transfer-Encoding; send only one of them");
     }
     if (encoding.isPresent() && !encoding.get().equalsIgnoreCase("chunked")) {
       throw new HttpSyntaxException(
           HttpCodes.NOT_IMPLEMENTED,
-          "Transfer-Encoding is \"%s\"; only chunked is taken"
+          "Transfer-Encoding is \"%s\"; send chunked"
               .formatted(HttpHead.printable(encoding.get())));
     }
     if (length.isPresent() && !LENGTH.matcher(length.get()).matches()) {
       throw HttpSyntaxException.bad(
-          "Content-Length is \"%s\", which is no number of bytes"
+          "Content-Length is \"%s\", which is not a number of bytes"
               .formatted(HttpHead.printable(length.get())));
     }
     return encoding.isPresent()
@@ -91,7 +91,10 @@ sealed interface HttpBody {
         : length.map(digits -> new Sized(Long.parseLong(digits)));
   }
 
-  /** Returns the headers that tell the body to the next peer; what has no length gets chunks. */
+  /**
+   * Returns the headers that describe the body to the next peer; a body without a length gets
+   * chunks.
+   */
   default List<HttpHead.Field> fields() {
     return switch (this) {
       case None none -> List.of();
@@ -196,12 +199,13 @@ sealed interface HttpBody {
         || digits.length() > MOST_DIGITS
         || !digits.chars().allMatch(HexFormat::isHexDigit)) {
       throw HttpSyntaxException.bad(
-          "a chunk says \"%s\", which is no length".formatted(HttpHead.printable(digits)));
+          "a chunk has the length \"%s\", which is not a number"
+              .formatted(HttpHead.printable(digits)));
     }
     return HexFormat.fromHexDigitsToLong(digits);
   }
 
-  /** Reads the fields behind the last chunk, which are not passed on, but have to be fields. */
+  /** Reads the fields after the last chunk, which the proxy checks but does not pass on. */
   private static void skipTrailers(InputStream in) throws IOException {
     HttpHead.Reader reader = new HttpHead.Reader(in, LONGEST_LINES);
     for (String next = reader.line(); !next.isEmpty(); next = reader.line()) {

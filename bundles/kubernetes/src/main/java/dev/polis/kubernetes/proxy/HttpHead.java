@@ -24,7 +24,7 @@ record HttpHead(String line, List<Field> fields) {
   /** Clients of Kubernetes send less than 4 KiB; a token or a long list of accepted types fits. */
   static final int MOST_BYTES = 64 * 1024;
 
-  /** The same for clients without a certificate, who come with a token of some 2 KiB. */
+  /** The same for clients without a certificate, whose token has some 2 KiB. */
   static final int MOST_BYTES_OF_STRANGERS = 16 * 1024;
 
   private static final int MOST_FIELDS = 200;
@@ -47,9 +47,9 @@ record HttpHead(String line, List<Field> fields) {
           "content-length");
 
   /**
-   * One header field.
+   * Holds one header field.
    *
-   * @param name as it came
+   * @param name as received
    * @param value without space around it
    */
   record Field(String name, String value) {
@@ -86,13 +86,13 @@ record HttpHead(String line, List<Field> fields) {
   /**
    * Reads a header field.
    *
-   * @throws HttpSyntaxException if the line is none
+   * @throws HttpSyntaxException if the line is not one
    */
   static Field field(String line) throws HttpSyntaxException {
     int colon = line.indexOf(':');
     if (!isToken(line, colon)) {
       throw HttpSyntaxException.bad(
-          "a header begins with \"%s\", which is no name and a colon; headers are not continued on"
+          "a header begins with \"%s\" and not with a name and a colon; do not continue a header on"
                   .formatted(printable(line.substring(0, Math.min(line.length(), 40))))
               + " a second line");
     }
@@ -138,7 +138,7 @@ record HttpHead(String line, List<Field> fields) {
 
   /** Returns all values of a header, in their order. */
   List<String> values(String name) {
-    // Asked ten times for each request; most headers asked for are not there.
+    // The proxy calls this ten times for each request, mostly for an absent header.
     List<String> values = List.of();
     for (Field field : fields) {
       if (field.is(name)) {
@@ -150,15 +150,15 @@ record HttpHead(String line, List<Field> fields) {
   }
 
   /**
-   * Returns the value of a header that may be there once.
+   * Returns the value of a header that a message may have only once.
    *
-   * @throws HttpSyntaxException if it is there more than once
+   * @throws HttpSyntaxException if the message has it more than once
    */
   Optional<String> single(String name) throws HttpSyntaxException {
     List<String> values = values(name);
     if (values.size() > 1) {
       throw HttpSyntaxException.bad(
-          "the header %s is there %d times; give it once".formatted(name, values.size()));
+          "the request has the header %s %d times; send it once".formatted(name, values.size()));
     }
     return values.isEmpty() ? Optional.empty() : Optional.of(values.getFirst());
   }
@@ -199,7 +199,7 @@ record HttpHead(String line, List<Field> fields) {
 
   /** Reads lines that end with CR LF, from a limited number of bytes. */
   static final class Reader {
-    /** Longer than nearly all lines; the others are read byte by byte. */
+    /** Longer than nearly all lines; this reads the others byte by byte. */
     private static final int BLOCK = 512;
 
     private final InputStream in;
@@ -226,10 +226,11 @@ record HttpHead(String line, List<Field> fields) {
     }
 
     /**
-     * Takes a well-formed line that has come as a whole: nine tenths of the time of a head went
-     * into single bytes.
+     * Takes a complete well-formed line from the buffer: single bytes took nine tenths of the time
+     * of a head.
      *
-     * @return its length; negative if the line is to be read byte by byte, and nothing is taken
+     * @return its length; negative if the caller must read the line byte by byte, and this has
+     *     taken nothing
      */
     private int whole() throws IOException {
       if (!in.markSupported()) {
@@ -261,7 +262,7 @@ record HttpHead(String line, List<Field> fields) {
       int next = next();
       while (next != '\r') {
         if (next == '\n') {
-          throw HttpSyntaxException.bad("a line ends with LF alone; lines end with CR LF");
+          throw HttpSyntaxException.bad("a line ends with LF alone; end each line with CR LF");
         }
         if (refused(next)) {
           throw HttpSyntaxException.bad("the head holds the control character %d".formatted(next));

@@ -12,17 +12,17 @@ import java.util.Set;
  * Holds a request without its body.
  *
  * @param method such as GET
- * @param target path and query, as they came
+ * @param target path and query, as received
  * @param head all header fields
  * @param body where the body ends
  * @param protocol that the client wants to change to; empty for none
  */
 record HttpRequest(String method, String target, HttpHead head, HttpBody body, String protocol) {
 
-  /** What clients of Kubernetes change to: exec, attach and port-forward. */
+  /** The protocols to which clients of Kubernetes change, for exec, attach and port-forward. */
   private static final Set<String> PROTOCOLS = Set.of("spdy/3.1", "websocket");
 
-  /** Methods that change nothing, so that a request may be made twice. */
+  /** The methods that change nothing, so that the proxy may repeat a request. */
   private static final Set<String> READING = Set.of("GET", "HEAD", "OPTIONS");
 
   private static final Set<String> METHODS =
@@ -32,7 +32,7 @@ record HttpRequest(String method, String target, HttpHead head, HttpBody body, S
 
   private static final Set<String> TRUE = Set.of("1", "t", "true");
 
-  /** Parameters of requests whose answer has no end of its own: watches and followed logs. */
+  /** The parameters of requests with an endless answer: watches and followed logs. */
   private static final Set<String> LASTING = Set.of("watch", "follow");
 
   /**
@@ -46,7 +46,7 @@ record HttpRequest(String method, String target, HttpHead head, HttpBody body, S
     String[] words = head.line().split(" ", -1);
     if (words.length != 3) {
       throw HttpSyntaxException.bad(
-          "the request begins with \"%s\", which is not method, path and version"
+          "the request begins with \"%s\"; it must begin with method, path and version"
               .formatted(
                   HttpHead.printable(
                       head.line().substring(0, Math.min(80, head.line().length())))));
@@ -54,12 +54,12 @@ record HttpRequest(String method, String target, HttpHead head, HttpBody body, S
     if (!words[2].equals("HTTP/1.1")) {
       throw new HttpSyntaxException(
           HttpCodes.VERSION_NOT_SUPPORTED,
-          "the version is \"%s\"; only HTTP/1.1 is taken".formatted(HttpHead.printable(words[2])));
+          "the version is \"%s\"; send HTTP/1.1".formatted(HttpHead.printable(words[2])));
     }
     if (!METHODS.contains(words[0])) {
       throw new HttpSyntaxException(
           HttpCodes.METHOD_NOT_ALLOWED,
-          "the method is \"%s\"; taken are %s"
+          "the method is \"%s\"; send one of %s"
               .formatted(HttpHead.printable(words[0]), METHODS.stream().sorted().toList()));
     }
     return checked(words[0], words[1], head);
@@ -69,7 +69,7 @@ record HttpRequest(String method, String target, HttpHead head, HttpBody body, S
       throws HttpSyntaxException {
     if (!isPath(target)) {
       throw HttpSyntaxException.bad(
-          "\"%s\" is no path on this server".formatted(HttpHead.printable(target)));
+          "\"%s\" is not a path on this server".formatted(HttpHead.printable(target)));
     }
     if (head.single("Host").isEmpty()) {
       throw HttpSyntaxException.bad("the request has no Host");
@@ -77,11 +77,11 @@ record HttpRequest(String method, String target, HttpHead head, HttpBody body, S
     HttpRequest request =
         new HttpRequest(method, target, head, HttpBody.ofRequest(head), upgrade(head).orElse(""));
     if (request.upgrade().isPresent() && !request.body().empty()) {
-      throw HttpSyntaxException.bad("a request that changes the protocol has a body");
+      throw HttpSyntaxException.bad("a request that changes the protocol must have no body");
     }
     if (head.single("Expect").filter(HttpRequest::notContinue).isPresent()) {
       throw new HttpSyntaxException(
-          HttpCodes.EXPECTATION_FAILED, "only \"Expect: 100-continue\" is known");
+          HttpCodes.EXPECTATION_FAILED, "the header Expect must be \"100-continue\"");
     }
     return request;
   }
@@ -114,7 +114,7 @@ record HttpRequest(String method, String target, HttpHead head, HttpBody body, S
     return Optional.of(protocol).filter(named -> !named.isEmpty());
   }
 
-  /** Returns whether the client waits for leave to send the body. */
+  /** Returns whether the client waits for "100 Continue" before it sends the body. */
   boolean expectsContinue() {
     return !body.empty() && !head.values("Expect").isEmpty();
   }
@@ -143,7 +143,7 @@ record HttpRequest(String method, String target, HttpHead head, HttpBody body, S
   }
 
   /**
-   * Returns the token that says who the client is, as the header field Authorization holds it.
+   * Returns the token that identifies the client, as in the header field Authorization.
    *
    * @throws HttpSyntaxException if there are several
    */
@@ -152,7 +152,7 @@ record HttpRequest(String method, String target, HttpHead head, HttpBody body, S
         .filter(value -> value.regionMatches(true, 0, BEARER, 0, BEARER.length()));
   }
 
-  /** Returns whether it may be made twice without harm, and can be. */
+  /** Returns whether the proxy can repeat the request, without harm. */
   boolean repeatable() {
     return READING.contains(method) && body.empty();
   }
@@ -169,7 +169,7 @@ record HttpRequest(String method, String target, HttpHead head, HttpBody body, S
     return passed;
   }
 
-  /** Returns whether a field says who the client is, which the proxy says itself. */
+  /** Returns whether a field identifies the client, which only the proxy does. */
   private static boolean reserved(String name) {
     String lower = name.toLowerCase(Locale.ROOT).replace('_', '-');
     return lower.startsWith("x-remote-")

@@ -14,20 +14,20 @@ record HttpResponse(int code, HttpHead head) {
 
   private static final Pattern LINE = Pattern.compile("HTTP/1\\.1 [1-5][0-9]{2}( .*)?");
 
-  /** An API server sends at most one interim response; more would never end. */
+  /** An API server sends at most one interim response; the limit prevents an endless series. */
   private static final int MOST_INTERIM = 8;
 
   /**
-   * Reads the head of a response, and passes over interim ones.
+   * Reads the head of a response, and skips interim ones.
    *
-   * @throws HttpSyntaxException if it is none
+   * @throws HttpSyntaxException if it is not one
    */
   static HttpResponse read(InputStream in) throws IOException {
     for (int interim = 0; interim < MOST_INTERIM; interim++) {
       HttpHead head = HttpHead.read(in, HttpHead.MOST_BYTES);
       if (!LINE.matcher(head.line()).matches()) {
         throw HttpSyntaxException.bad(
-            "the answer begins with \"%s\", which is no status"
+            "the answer begins with \"%s\", which is not a status line"
                 .formatted(HttpHead.printable(head.line())));
       }
       int code = Integer.parseInt(head.line().substring(9, 12));

@@ -2,7 +2,7 @@ package dev.polis.kubernetes.proxy;
 
 import java.io.IOException;
 
-/** Says which rule of HTTP a message breaks. */
+/** Names the rule of HTTP that a message breaks. */
 final class HttpSyntaxException extends IOException {
 
   private static final long serialVersionUID = 1L;

@@ -24,8 +24,8 @@ import java.util.function.Supplier;
 import javax.net.ssl.SSLContext;
 
 /**
- * Knows the node's certificate, and who may use Kubernetes: users of its cluster. Credentials,
- * lifetime and revocation are looked at with each request, so that a change counts from then on.
+ * Holds the node's certificate, and admits the users of its cluster to Kubernetes. It checks
+ * credentials, lifetime and revocation with each request, so that a change counts at once.
  * Thread-safe.
  */
 final class ProxyAccess {
@@ -34,13 +34,13 @@ final class ProxyAccess {
   private static final int REMEMBERED = 256;
 
   private static final String SHOW =
-      "show the certificate of a user of this cluster; 'polisctl kubeconfig' sets kubectl up";
+      "use the certificate of a user of this cluster; 'polisctl kubeconfig' sets up kubectl";
 
   /**
-   * What was verified, and against whom.
+   * Holds the result of a verification.
    *
    * @param ca the certificate of the cluster's CA
-   * @param identity whose certificate it is
+   * @param identity the owner of the certificate
    */
   private record Verified(X509Certificate ca, Identity identity) {}
 
@@ -81,13 +81,15 @@ final class ProxyAccess {
         : bearer
             .map(ProxySender.Bearer::new)
             .orElseThrow(
-                () -> ProxyRefusal.unauthorized("no certificate was shown, and no token; " + SHOW));
+                () ->
+                    ProxyRefusal.unauthorized(
+                        "the client showed neither a certificate nor a token; " + SHOW));
   }
 
   /**
-   * Returns the user that a certificate belongs to.
+   * Returns the user of a certificate.
    *
-   * @throws ProxyRefusal if it belongs to none; with a cause if it cannot be read
+   * @throws ProxyRefusal if it has none; with a cause if it is unreadable
    */
   ProxySender.User user(X509Certificate certificate) throws ProxyRefusal {
     try {
@@ -95,8 +97,7 @@ final class ProxyAccess {
     } catch (IdentityException wrong) {
       throw ProxyRefusal.unauthorized(wrong.getMessage() + "; " + SHOW);
     } catch (RuntimeException unforeseen) {
-      throw ProxyRefusal.unreadable(
-          "the certificate that was shown cannot be read; " + SHOW, unforeseen);
+      throw ProxyRefusal.unreadable("the client's certificate is unreadable; " + SHOW, unforeseen);
     }
   }
 
@@ -111,7 +112,7 @@ final class ProxyAccess {
       }
       case Identity.Node(var id) ->
           throw ProxyRefusal.unauthorized(
-              "the certificate is that of node %s, which is no user of Kubernetes; %s"
+              "the certificate belongs to node %s, which is not a user of Kubernetes; %s"
                   .formatted(id, SHOW));
     };
   }
@@ -132,7 +133,7 @@ final class ProxyAccess {
     Renewal life = Renewal.of(certificate);
     if (life.invalid(now)) {
       throw new IdentityException(
-          "the certificate is valid from %s to %s, and it is %s"
+          "the certificate is valid from %s to %s, but now it is %s"
               .formatted(life.notBefore(), life.notAfter(), now));
     }
     if (revoked.get().filter(list -> list.revokes(certificate)).isPresent()) {
@@ -155,15 +156,15 @@ final class ProxyAccess {
     return identity;
   }
 
-  /** Writes a name as UTF-8 in the characters of a header, and refuses what would be misread. */
+  /** Writes a name as UTF-8 in the characters of a header, and refuses an ambiguous name. */
   private static String header(String name) throws ProxyRefusal {
     if (name.codePoints().anyMatch(Character::isISOControl) || !name.strip().equals(name)) {
       throw ProxyRefusal.unauthorized(
-          "a name in the certificate has control characters, or space around it; " + SHOW);
+          "a name in the certificate has control characters, or a space at an end; " + SHOW);
     }
     if (name.startsWith("system:")) {
       throw ProxyRefusal.unauthorized(
-          "the certificate names \"%s\"; such names belong to the parts of Kubernetes; %s"
+          "the certificate names \"%s\", which is reserved for parts of Kubernetes; %s"
               .formatted(HttpHead.printable(name), SHOW));
     }
     return new String(name.getBytes(StandardCharsets.UTF_8), StandardCharsets.ISO_8859_1);

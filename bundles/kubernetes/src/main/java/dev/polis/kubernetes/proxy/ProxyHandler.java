@@ -18,22 +18,22 @@ import java.util.Optional;
 /** Passes requests of users to the API server, and its answers back. */
 final class ProxyHandler implements TlsHandler {
 
-  /** A head is a few packets; a client that needs longer keeps a connection busy on purpose. */
+  /** A head is a few packets; a client that needs longer blocks a connection on purpose. */
   private static final Duration HEAD = Duration.ofSeconds(9);
 
   /**
-   * How long a client may take for each part of a body that it sends or reads, and one without a
-   * certificate for all that it sends; longer than the API server may take in between.
+   * The time that a client has for each part of a body that it sends or reads, and a client without
+   * a certificate for all that it sends; longer than the API server may take in between.
    */
   static final Duration PART = Duration.ofSeconds(90);
 
-  /** The API server ends a request after 60 s by itself, with words. */
+  /** The API server itself ends a request after 60 s, with a message. */
   private static final Duration ANSWER = Duration.ofSeconds(75);
 
   /** An API server that refuses a body before its end answers within this time. */
   private static final Duration EARLY_ANSWER = Duration.ofSeconds(1);
 
-  /** An API server that is started anew is back after about 3 s; clients try ten times. */
+  /** A restarted API server is back after about 3 s; clients try ten times. */
   private static final Duration AGAIN = Duration.ofSeconds(1);
 
   private static final String FROM = "X-Forwarded-For";
@@ -49,9 +49,9 @@ final class ProxyHandler implements TlsHandler {
   /**
    * Makes a handler.
    *
-   * @param users connections that say who the user is
+   * @param users connections that identify the user
    * @param bearers connections that do not, for requests with a token
-   * @param part how long a client may take for each part of a body
+   * @param part the time that a client has for each part of a body
    */
   ProxyHandler(
       ProxyAccess access,
@@ -101,14 +101,15 @@ final class ProxyHandler implements TlsHandler {
       report(refusal, client);
       return refuse(refusal, client, withBody);
     } catch (RuntimeException defect) {
-      log.error("a request of %s ended in a defect of this proxy", client.peer(), defect);
+      log.error("this proxy has a defect, which ended a request of %s", client.peer(), defect);
       return new Next.Close();
     }
   }
 
   private void report(ProxyRefusal refusal, TlsConnection client) {
     if (refusal.getCause() instanceof RuntimeException unforeseen) {
-      budget.warn(log, "the certificate of %s cannot be read".formatted(client.peer()), unforeseen);
+      budget.warn(
+          log, "the proxy cannot read the certificate of %s".formatted(client.peer()), unforeseen);
     }
   }
 
@@ -138,7 +139,8 @@ final class ProxyHandler implements TlsHandler {
         throw ProxyRefusal.brokenOff(ended.getMessage());
       }
     }
-    // The connection had ended before the request: it is made once more, on a new one.
+    // The connection had ended before the request: the proxy repeats the request once, on a new
+    // one.
     try {
       return exchange(
           request,
@@ -160,15 +162,15 @@ final class ProxyHandler implements TlsHandler {
   }
 
   /**
-   * A connection to the API server, and where it goes after the request.
+   * Holds a connection to the API server, and the pool that gets it after the request.
    *
    * @param pool that keeps it
    */
   private record Upstream(ProxyPool pool, ProxyBackend.Present server, TlsConnection connection) {}
 
   /**
-   * Sends a request whose answer may begin at any time, and leaves all that comes of it to the
-   * platform, which notices meanwhile that the client goes or belongs to the cluster no more.
+   * Sends a request whose answer may begin at any time, and gives both connections to the platform,
+   * which ends them when the client goes or no longer belongs to the cluster.
    */
   private Next stream(
       HttpRequest request, ProxySender sender, TlsConnection client, TlsConnection upstream)
@@ -205,7 +207,7 @@ final class ProxyHandler implements TlsHandler {
     }
   }
 
-  /** Says that a connection ended before a byte of the answer came. */
+  /** Reports that a connection ended before the first byte of the answer. */
   private static final class EndedUnused extends Exception {
     private static final long serialVersionUID = 1L;
 
@@ -261,14 +263,15 @@ final class ProxyHandler implements TlsHandler {
       client.output().flush();
     }
     try {
-      // A body that drips holds two connections, so a stranger's has one limit as a whole.
+      // A slow body occupies two connections, so the whole body of a stranger has one limit.
       Runnable progress = client.certificate().isPresent() ? () -> client.limit(part) : () -> {};
       request.body().copy(client.input(), upstream.output(), progress);
       return true;
     } catch (HttpSyntaxException wrong) {
       throw wrong;
     } catch (IOException broken) {
-      // The server may have answered before the end and closed, which tells the client more.
+      // The server may have answered and closed before the end, and its answer tells the client
+      // more.
       return false;
     }
   }
@@ -293,19 +296,19 @@ final class ProxyHandler implements TlsHandler {
       fields.add(new HttpHead.Field("Connection", "Upgrade"));
       fields.add(new HttpHead.Field("Upgrade", request.upgrade().get()));
     } else if (request.lasts() || request.proxied()) {
-      // The end of the connection ends the answer, so that its bytes can be passed as they are.
+      // The end of the connection ends the answer, so the proxy passes its bytes unchanged.
       fields.add(new HttpHead.Field("Connection", "close"));
     }
     return fields;
   }
 
-  /** Reads what a server has answered that did not take the whole body. */
+  /** Reads the answer of a server that did not take the whole body. */
   private static HttpResponse receiveEarly(TlsConnection upstream) throws IOException {
     try {
       upstream.readWithin(EARLY_ANSWER);
       return HttpResponse.read(upstream.input());
     } catch (HttpSyntaxException wrong) {
-      throw new IOException("the API server's early answer is no HTTP", wrong);
+      throw new IOException("the API server's early answer is not HTTP", wrong);
     }
   }
 
@@ -316,7 +319,7 @@ final class ProxyHandler implements TlsHandler {
       throw ProxyRefusal.late(
           "the API server of this node has not answered within %d s".formatted(ANSWER.toSeconds()));
     } catch (HttpSyntaxException wrong) {
-      throw ProxyRefusal.brokenOff("the API server's answer is no HTTP: " + wrong.getMessage());
+      throw ProxyRefusal.brokenOff("the API server's answer is not HTTP: " + wrong.getMessage());
     } catch (IOException ended) {
       throw new EndedUnused(ended);
     }
@@ -342,7 +345,7 @@ final class ProxyHandler implements TlsHandler {
             .orElseThrow(
                 () ->
                     ProxyRefusal.brokenOff(
-                        "the API server changed the protocol without being asked"));
+                        "the API server changed the protocol without a request"));
     List<HttpHead.Field> fields = new ArrayList<>(response.head().endToEnd());
     fields.add(new HttpHead.Field("Connection", "Upgrade"));
     fields.add(new HttpHead.Field("Upgrade", response.head().single("Upgrade").orElse(wanted)));
@@ -381,7 +384,7 @@ final class ProxyHandler implements TlsHandler {
     HttpBody body = framing(request, response);
     boolean keep = request.keepsAlive() && request.upgrade().isEmpty();
     List<HttpHead.Field> fields = new ArrayList<>(response.head().endToEnd());
-    // The answer to HEAD has the length of what GET would bring.
+    // The answer to HEAD has the length of the answer to GET.
     fields.addAll(
         request.method().equals("HEAD")
             ? response.head().fields().stream().filter(each -> each.is("Content-Length")).toList()
@@ -394,8 +397,8 @@ final class ProxyHandler implements TlsHandler {
     try {
       body.copy(upstream.input(), client.output(), () -> client.limit(part));
     } catch (HttpSyntaxException wrong) {
-      // A part of the answer is sent: nothing but its broken end can tell the client.
-      throw new IOException("the API server's answer is no HTTP", wrong);
+      // A part of the answer is sent: only its broken end can tell the client.
+      throw new IOException("the API server's answer is not HTTP", wrong);
     }
     return keep ? new Next.Keep() : new Next.Close();
   }
@@ -404,7 +407,7 @@ final class ProxyHandler implements TlsHandler {
     try {
       return HttpBody.ofResponse(response.head(), response.code(), request.method());
     } catch (HttpSyntaxException wrong) {
-      throw ProxyRefusal.brokenOff("the API server's answer is no HTTP: " + wrong.getMessage());
+      throw ProxyRefusal.brokenOff("the API server's answer is not HTTP: " + wrong.getMessage());
     }
   }
 

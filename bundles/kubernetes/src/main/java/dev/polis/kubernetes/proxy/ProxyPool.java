@@ -18,24 +18,24 @@ final class ProxyPool implements AutoCloseable {
   /** A local API server accepts at once or not at all. */
   private static final Duration DIAL = Duration.ofSeconds(5);
 
-  /** Shorter than the 90 s after which an API server closes what is idle. */
+  /** Shorter than the 90 s after which an API server closes an idle connection. */
   private static final Duration IDLE = Duration.ofSeconds(60);
 
-  /** As many as a burst of requests leaves behind; more are closed after their request. */
+  /** As many as a burst of requests leaves; the pool closes more after their request. */
   private static final int MOST = 32;
 
   /**
-   * A free connection.
+   * Holds a free connection.
    *
-   * @param since when it became free, as {@link System#nanoTime}
+   * @param since the time when it became free, by {@link System#nanoTime}
    */
   private record Free(TlsConnection connection, long since) {}
 
   /**
-   * A connection for one request.
+   * Holds a connection for one request.
    *
    * @param connection to the API server
-   * @param used whether it has served a request before, so that it may have just ended
+   * @param used whether it has served a request before and may just have ended
    */
   record Taken(TlsConnection connection, boolean used) {}
 
@@ -49,7 +49,7 @@ final class ProxyPool implements AutoCloseable {
   /**
    * Makes a pool without connections.
    *
-   * @param tls chooses with which certificate they are made
+   * @param tls chooses their certificate
    */
   ProxyPool(Function<ProxyBackend.Present, SSLContext> tls) {
     this.tls = tls;

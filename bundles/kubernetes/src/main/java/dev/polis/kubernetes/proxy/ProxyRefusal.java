@@ -22,15 +22,15 @@ final class ProxyRefusal extends Exception {
     this.retryAfter = retryAfter;
   }
 
-  /** Says that the client has not proved who it is. */
+  /** Refuses a client that has not proved its identity. */
   static ProxyRefusal unauthorized(String message) {
     return new ProxyRefusal(HttpCodes.UNAUTHORIZED, "Unauthorized", message, "");
   }
 
   /**
-   * Says that the client's certificate cannot be read.
+   * Refuses an unreadable certificate of a client.
    *
-   * @param unforeseen what no check of a certificate expects
+   * @param unforeseen a failure that no check of a certificate expects
    */
   static ProxyRefusal unreadable(String message, RuntimeException unforeseen) {
     ProxyRefusal refusal = unauthorized(message);
@@ -38,32 +38,35 @@ final class ProxyRefusal extends Exception {
     return refusal;
   }
 
-  /** Says that there is no API server; it does not help to repeat the request. */
+  /** Reports that there is no API server; repeating the request does not help. */
   static ProxyRefusal absent(String message) {
     return new ProxyRefusal(HttpCodes.UNAVAILABLE, "ServiceUnavailable", message, "");
   }
 
   /**
-   * Says that the API server was not reached, so that nothing was done.
+   * Reports that the proxy did not reach the API server, so that nothing has changed.
    *
-   * @param again when clients, which do so by themselves, repeat the request
+   * @param again the time after which clients repeat the request, as they do by themselves
    */
   static ProxyRefusal unreached(String message, Duration again) {
     return new ProxyRefusal(
         HttpCodes.UNAVAILABLE, "ServiceUnavailable", message, Long.toString(again.toSeconds()));
   }
 
-  /** Says that the API server broke off, and that its effects are unknown. */
+  /**
+   * Reports that the API server ended the connection, so that the effects of the request are
+   * unknown.
+   */
   static ProxyRefusal brokenOff(String message) {
     return new ProxyRefusal(HttpCodes.BAD_GATEWAY, "InternalError", message, "");
   }
 
-  /** Says that the API server did not answer in time. */
+  /** Reports that the API server did not answer in time. */
   static ProxyRefusal late(String message) {
     return new ProxyRefusal(HttpCodes.GATEWAY_TIMEOUT, "Timeout", message, "");
   }
 
-  /** Says which rule of HTTP the request breaks. */
+  /** Reports the rule of HTTP that the request breaks. */
   static ProxyRefusal of(HttpSyntaxException wrong) {
     return new ProxyRefusal(wrong.code(), "BadRequest", wrong.getMessage(), "");
   }

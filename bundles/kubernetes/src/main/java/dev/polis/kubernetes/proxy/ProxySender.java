@@ -3,16 +3,16 @@ package dev.polis.kubernetes.proxy;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Says whose request it is, in the header fields by which the API server learns it. */
+/** Names the user of a request, in the header fields that the API server reads. */
 sealed interface ProxySender {
 
-  /** The API server would add it by itself; said here, it holds whatever its version does. */
+  /** The API server would add it itself; with it here, every version of it behaves alike. */
   String AUTHENTICATED = "system:authenticated";
 
   /**
    * A user of the cluster, whom the proxy has identified by a certificate.
    *
-   * @param name as a header holds it
+   * @param name encoded for a header
    * @param groups likewise
    */
   record User(String name, List<String> groups) implements ProxySender {}

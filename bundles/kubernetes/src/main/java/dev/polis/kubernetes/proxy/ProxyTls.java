@@ -8,7 +8,7 @@ final class ProxyTls {
 
   /**
    * A node's code is compiled by the JVM's fast compiler, in which ChaCha20 takes a quarter of the
-   * time of AES; the other ones are for peers that lack it. All are those of TLS 1.3.
+   * time of AES; the others are for peers that lack it. All belong to TLS 1.3.
    */
   private static final String[] SUITES = {
     "TLS_CHACHA20_POLY1305_SHA256", "TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384"
@@ -24,8 +24,8 @@ final class ProxyTls {
   }
 
   /**
-   * Returns the parameters of connections of clients. Clients are asked for a certificate and need
-   * not have one: a refusal with a reason is of more use than a broken handshake.
+   * Returns the parameters of connections of clients. The proxy asks for a certificate but does not
+   * require one: a refusal with a reason is more useful than a broken handshake.
    */
   static SSLParameters ofClients() {
     SSLParameters parameters = toServer();

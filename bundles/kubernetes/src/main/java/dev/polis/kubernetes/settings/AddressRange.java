@@ -15,11 +15,11 @@ public record AddressRange(int first, int prefix) {
 
   private static final int BITS = 32;
 
-  // A wider one would be a whole former class A; a narrower one has no room for anything.
+  // A wider range would be a whole former class A; a narrower one has too few addresses.
   private static final int WIDEST = 8;
   private static final int NARROWEST = 30;
 
-  /** Refuses a range whose first address is not its first, or that is too wide or too narrow. */
+  /** Refuses a range that has bits behind its prefix, or that is too wide or too narrow. */
   public AddressRange {
     if (prefix < WIDEST || prefix > NARROWEST) {
       throw new IllegalArgumentException(
@@ -45,9 +45,10 @@ public record AddressRange(int first, int prefix) {
         return new AddressRange(number(address), Integer.parseInt(text.substring(slash + 1)));
       }
     } catch (NumberFormatException notNumeric) {
-      throw new IllegalArgumentException("has a prefix that is no number", notNumeric);
+      throw new IllegalArgumentException("has a prefix that is not a number", notNumeric);
     }
-    throw new IllegalArgumentException("is no range of IPv4 addresses, such as 10.96.0.0/16");
+    throw new IllegalArgumentException(
+        "is not a range of IPv4 addresses; write one such as 10.96.0.0/16");
   }
 
   /** Returns the address at a place, counted from 0. */

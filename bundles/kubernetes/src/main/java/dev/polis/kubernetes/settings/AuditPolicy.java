@@ -25,9 +25,10 @@ public final class AuditPolicy {
   private static final String KIND = "Policy";
 
   /**
-   * Records who asked for what and when, without what was said. The cluster's own parts read and
-   * keep their leases all the time, which would fill the log within hours; what they read of
-   * secrets is recorded. Requests of strangers are not: a flood of them would empty the log.
+   * Records the user, object and time of a request, without its content. The cluster's own parts
+   * constantly read objects and renew leases, which would fill the log within hours; the policy
+   * records only their reads of secrets. It does not record requests of strangers: a flood of them
+   * would push all else out of the log.
    */
   public static final String STANDARD =
       """
@@ -89,16 +90,15 @@ public final class AuditPolicy {
           "(?:[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*)?");
   private static final Pattern URL = Pattern.compile("\\*|/[^*]*\\*?");
 
-  /** What of the parser's sentence is meant for people. */
+  /** The part of the parser's message that is for people. */
   private static final Pattern PLACE = Pattern.compile("line \\d+ column \\d+");
 
   private AuditPolicy() {}
 
   /**
-   * Returns a policy as the API server reads it; {@code apiVersion} and {@code kind} may be left
-   * out.
+   * Returns a policy as the API server reads it; {@code apiVersion} and {@code kind} are optional.
    *
-   * @throws IllegalArgumentException saying what is wrong and where, as the end of a sentence that
+   * @throws IllegalArgumentException naming the error and its place, as the end of a sentence that
    *     names the policy
    */
   static String checked(String text) {
@@ -110,7 +110,8 @@ public final class AuditPolicy {
     flag(policy, "omitManagedFields", "the policy");
     List<JsonElement> rules = list(policy, "rules", "the policy");
     if (rules.isEmpty()) {
-      throw wrong("has no rules, so that nothing would be recorded; write {\"level\": \"None\"}");
+      throw wrong(
+          "has no rules, so the audit log would stay empty; write {\"level\": \"None\"} if you want that");
     }
     for (int at = 0; at < rules.size(); at++) {
       rule(rules.get(at), "rule " + (at + 1));
@@ -125,12 +126,13 @@ public final class AuditPolicy {
       JsonReader reader = new JsonReader(new StringReader(text));
       reader.setStrictness(Strictness.STRICT);
       JsonElement parsed = new Gson().getAdapter(JsonElement.class).read(reader);
-      // Finds what stands behind it.
+      // This finds text after the object.
       reader.peek();
       return parsed;
     } catch (IOException | JsonParseException e) {
       Matcher place = PLACE.matcher(e.getMessage());
-      throw wrong("is no JSON%s; give one JSON object", place.find() ? " at " + place.group() : "");
+      throw wrong(
+          "is not JSON%s; give one JSON object", place.find() ? " at " + place.group() : "");
     }
   }
 
@@ -150,7 +152,7 @@ public final class AuditPolicy {
     for (String url : urls) {
       if (!URL.matcher(url).matches()) {
         throw wrong(
-            "names \"%s\" in %s, which is no path; begin it with '/', with a '*' at its end alone",
+            "names \"%s\" in %s, which is not a path; begin it with '/', and use '*' only at its end",
             url, where);
       }
     }
@@ -167,12 +169,12 @@ public final class AuditPolicy {
     fields(resource, RESOURCE_FIELDS, "a resource of " + where);
     if (resource.has("group") && !GROUP.matcher(text(resource.get("group"), where)).matches()) {
       throw wrong(
-          "names the group %s in %s, which has no version and is written in small letters, \"\" for the core",
+          "names the group %s in %s; write the group in lower case without a version, \"\" for the core",
           resource.get("group"), where);
     }
     List<String> kinds = texts(resource, "resources", where);
     if (!texts(resource, "resourceNames", where).isEmpty() && kinds.isEmpty()) {
-      throw wrong("has resourceNames without resources in %s; say of which", where);
+      throw wrong("has resourceNames without resources in %s; name the resources", where);
     }
   }
 
@@ -180,8 +182,7 @@ public final class AuditPolicy {
     for (String name : object.keySet()) {
       if (!known.contains(name)) {
         throw wrong(
-            "has the field \"%s\" in %s, which is not known%s",
-            name, where, DidYouMean.among(name, known));
+            "has the unknown field \"%s\" in %s%s", name, where, DidYouMean.among(name, known));
       }
     }
   }
@@ -195,7 +196,7 @@ public final class AuditPolicy {
   private static void flag(JsonObject object, String field, String where) {
     JsonElement value = object.get(field);
     if (value != null && !(value.isJsonPrimitive() && value.getAsJsonPrimitive().isBoolean())) {
-      throw wrong("has %s in %s for %s, which is true or false", value, where, field);
+      throw wrong("has %s in %s for %s; write true or false", value, where, field);
     }
   }
 
@@ -208,7 +209,7 @@ public final class AuditPolicy {
     String word = text(value, where);
     if (!known.contains(word)) {
       throw wrong(
-          "has \"%s\" in %s, which is not known%s", word, where, DidYouMean.among(word, known));
+          "has the unknown value \"%s\" in %s%s", word, where, DidYouMean.among(word, known));
     }
   }
 
@@ -222,21 +223,21 @@ public final class AuditPolicy {
       return List.of();
     }
     if (!(value instanceof JsonArray array)) {
-      throw wrong("has %s in %s for %s, which is a list", value, where, field);
+      throw wrong("has %s in %s for %s; write a list", value, where, field);
     }
     return array.asList();
   }
 
   private static JsonObject object(JsonElement element, String where) {
     if (!(element instanceof JsonObject object)) {
-      throw wrong("has %s for %s, which is a JSON object", element, where);
+      throw wrong("has %s for %s; write a JSON object", element, where);
     }
     return object;
   }
 
   private static String text(JsonElement element, String where) {
     if (!element.isJsonPrimitive() || !element.getAsJsonPrimitive().isString()) {
-      throw wrong("has %s in %s where a text belongs", element, where);
+      throw wrong("has %s in %s; write a string", element, where);
     }
     return element.getAsString();
   }

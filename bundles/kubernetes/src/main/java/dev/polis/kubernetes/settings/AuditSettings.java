@@ -1,11 +1,11 @@
 package dev.polis.kubernetes.settings;
 
 /**
- * Says what the API server's audit log has, and how much room it takes.
+ * Holds the content and the size of the API server's audit log.
  *
  * @param policy a checked document of {@link AuditPolicy}
- * @param files how many are kept; the oldest is deleted
- * @param fileMebibytes size at which another file is begun
+ * @param files how many files the API server keeps; it deletes the oldest
+ * @param fileMebibytes size at which it begins another file
  */
 public record AuditSettings(String policy, int files, int fileMebibytes) {
 
@@ -15,13 +15,13 @@ public record AuditSettings(String policy, int files, int fileMebibytes) {
   /** A file must hold the largest record, of 8 MiB; see the essay of {@code audit}. */
   private static final int LEAST_MEBIBYTES = 16;
 
-  /** A file that a reader needs seconds for. */
+  /** A file of this size takes a reader seconds. */
   private static final int MOST_MEBIBYTES = 1024;
 
-  /** The API server keeps all files if it is set to keep none beside the one that it writes. */
+  /** With no file besides the present one, the API server would keep all files. */
   private static final int LEAST_FILES = 2;
 
-  /** More names than a folder is listed with in a moment. */
+  /** The number of names that the node can list in a moment. */
   private static final int MOST_FILES = 1000;
 
   private static final int RECOGNISED = 60;

@@ -7,8 +7,8 @@ import java.net.InetAddress;
  * Gives the addresses at which Kubernetes' parts on one node reach each other.
  *
  * <p>A node at a loopback address, as on a developer's machine, cannot use that: an API server
- * refuses to announce it, and nothing in another network namespace reaches it. Such a node gets two
- * addresses of a range that is kept for tests of networks (RFC 2544), derived from its own:
+ * refuses to announce it, and no process in another network namespace reaches it. Such a node gets
+ * two addresses of a range that is reserved for tests of networks (RFC 2544), derived from its own:
  * 127.a.b.c has the pair number b × 256 + c. Any other node uses its own address for both.
  *
  * @param host of the node itself: the API server and the load balancer
@@ -25,7 +25,7 @@ public record KubernetesAddresses(InetAddress host, InetAddress worker) {
     return new KubernetesAddresses(links.at(places.host()), links.at(places.worker()));
   }
 
-  /** Returns whether they are derived, and therefore have to be given to a network device. */
+  /** Returns whether they are derived, so that a network device must get them. */
   public boolean derived() {
     return !host.equals(worker);
   }

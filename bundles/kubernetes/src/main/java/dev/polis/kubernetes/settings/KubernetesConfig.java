@@ -13,7 +13,7 @@ public @interface KubernetesConfig {
 
   @AttributeDefinition(
       name = "Port",
-      description = "TCP port for Kubernetes clients, on the node's address; 0: any free one",
+      description = "TCP port for Kubernetes clients, on the node's address; 0: any free port",
       min = "0",
       max = "65535")
   int port() default 6444;
@@ -21,13 +21,13 @@ public @interface KubernetesConfig {
   @AttributeDefinition(
       name = "Programs",
       description =
-          "Folder with Kubernetes' programs in bin/ and those of CNI in cni/; empty: there are none,"
-              + " and the roles say so")
+          "Folder with Kubernetes' programs in bin/ and those of CNI in cni/; if empty, the node"
+              + " has none, and the roles report that")
   String programs() default "";
 
   @AttributeDefinition(
       name = "Port of the API server",
-      description = "TCP port, on the address that controllers and workers reach this node at",
+      description = "TCP port, on the address at which controllers and workers reach this node",
       min = "1",
       max = "65535")
   int api_port() default 6443;
@@ -60,34 +60,35 @@ public @interface KubernetesConfig {
   @AttributeDefinition(
       name = "Links",
       description =
-          "Addresses between a node at a loopback address and its sandbox; 131,072 of them, two for"
-              + " each node")
+          "Addresses between a node at a loopback address and its sandbox: 131,072 addresses,"
+              + " two for each node")
   String link_range() default "198.18.0.0/15";
 
   @AttributeDefinition(
       name = "Isolation",
       description =
-          "Where a worker lives: in namespaces of its own, on the machine itself, or auto: on the"
+          "Where a worker runs: in namespaces of its own, on the machine itself, or auto: on the"
               + " machine if the node manages its network, else in namespaces")
   String isolation() default "auto";
 
   @AttributeDefinition(
       name = "Audit policy",
       description =
-          "What the API server's audit log has: a policy of audit.k8s.io/v1 in JSON; empty: who asked"
-              + " for what and when, without the routine of the cluster's own parts")
+          "Content of the API server's audit log: a policy of audit.k8s.io/v1 in JSON; empty:"
+              + " the user, object and time of each request, without the routine requests of the"
+              + " cluster's own parts")
   String audit_policy() default "";
 
   @AttributeDefinition(
       name = "Audit files",
-      description = "How many files of the API server's audit log are kept",
+      description = "How many files of the API server's audit log the node keeps",
       min = "2",
       max = "1000")
   int audit_files() default 4;
 
   @AttributeDefinition(
       name = "Size of an audit file",
-      description = "MiB at which another file of the API server's audit log is begun",
+      description = "Size in MiB at which the API server begins another file of its audit log",
       min = "16",
       max = "1024")
   int audit_file_mebibytes() default 16;
@@ -95,8 +96,7 @@ public @interface KubernetesConfig {
   @AttributeDefinition(
       name = "Patience with Pods",
       description =
-          "Seconds after which a Pod of this node that cannot start, for a reason of the node, is"
-              + " named by health",
+          "Seconds after which health names a Pod that cannot start for a reason of this node",
       min = "10",
       max = "3600")
   int pod_patience_seconds() default 30;

@@ -1,6 +1,6 @@
 package dev.polis.kubernetes.settings;
 
-/** Says which program of Kubernetes cannot be used, where it was looked for, and what to do. */
+/** Names an unusable program of Kubernetes, the searched folder, and the remedy. */
 public final class KubernetesProgramException extends RuntimeException {
 
   private static final long serialVersionUID = 1L;

@@ -15,7 +15,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Finds Kubernetes' programs in their folder, and refuses what is missing or not supported.
+ * Finds Kubernetes' programs in their folder, and refuses missing and unsupported ones.
  *
  * @param folder with {@code bin/} and {@code cni/}
  * @param version of Kubernetes, from its programs
@@ -34,14 +34,14 @@ public record KubernetesPrograms(Path folder, KubernetesVersion version) {
    * Finds the programs of a role.
    *
    * @param folder as configured; empty for none
-   * @param needed names of programs, of which the first one tells the version
+   * @param needed names of programs, of which the first reports the version
    * @throws KubernetesProgramException naming the program, the folder and the remedy
    */
   public static KubernetesPrograms find(String folder, List<String> needed)
       throws InterruptedException {
     if (folder.isBlank()) {
       throw new KubernetesProgramException(
-          "this node was given no programs of Kubernetes; run \"polis provision kubernetes\" and start it with \"polis up --kubernetes\", or set dev.polis.kubernetes.programs");
+          "this node has no programs of Kubernetes; run \"polis provision kubernetes\" and start the node with \"polis up --kubernetes\", or set dev.polis.kubernetes.programs");
     }
     Path root = Path.of(folder);
     for (String program : needed) {
@@ -79,7 +79,7 @@ public record KubernetesPrograms(Path folder, KubernetesVersion version) {
       return HexFormat.of().formatHex(sha.digest());
     } catch (IOException e) {
       throw new KubernetesProgramException(
-          "%s cannot be read: %s".formatted(program, e.getMessage()), e);
+          "the node cannot read %s: %s".formatted(program, e.getMessage()), e);
     } catch (NoSuchAlgorithmException e) {
       throw new IllegalStateException("every Java runtime has SHA-256", e);
     }
@@ -105,11 +105,11 @@ public record KubernetesPrograms(Path folder, KubernetesVersion version) {
             Integer.parseInt(version.group(3)));
       }
       throw new KubernetesProgramException(
-          "%s does not tell its version: %s; it may be damaged or made for another machine"
+          "%s does not report its version: %s; it may be damaged or made for another machine"
               .formatted(program, said.words()));
     } catch (IOException e) {
       throw new KubernetesProgramException(
-          "%s cannot be run: %s".formatted(program, e.getMessage()), e);
+          "the node cannot run %s: %s".formatted(program, e.getMessage()), e);
     }
   }
 

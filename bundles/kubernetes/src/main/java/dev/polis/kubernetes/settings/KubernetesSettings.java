@@ -16,7 +16,7 @@ import java.util.List;
  * @param domain DNS domain of Services
  * @param links addresses between loopback nodes and their sandboxes
  * @param isolation {@code auto}, {@code namespaces} or {@code machine}
- * @param audit what the API server's audit log has
+ * @param audit the content of the API server's audit log
  */
 public record KubernetesSettings(
     int port,
@@ -46,10 +46,10 @@ public record KubernetesSettings(
   /** Two addresses for each 127.x.b.c, of which there are 65,536. */
   private static final int LINKS_PREFIX = 15;
 
-  /** Pods are looked at as often. */
+  /** The least patience: the interval of the checks of Pods. */
   private static final Duration LEAST_PATIENCE = Duration.ofSeconds(10);
 
-  /** An event, which says what hinders a Pod, is kept as long. */
+  /** The greatest patience: Kubernetes keeps the events about a Pod for this long. */
   private static final Duration MOST_PATIENCE = Duration.ofHours(1);
 
   /** Refuses values that cannot work together, each by its key. */
@@ -61,7 +61,7 @@ public record KubernetesSettings(
       throw CHECK.refuse(
           "api.port",
           apiPort,
-          "but port is %d and balancer.port %d; give each a port of its own"
+          "but port is %d and balancer.port %d; give each its own port"
               .formatted(port, balancerPort));
     }
     CHECK.present("domain", domain);
@@ -71,7 +71,7 @@ public record KubernetesSettings(
     requireApart("service.range", services, "link.range", links);
   }
 
-  /** Checks what an operator set; a refusal names key, value and remedy. */
+  /** Checks the operator's settings; a refusal names key, value and remedy. */
   public static KubernetesSettings of(KubernetesConfig config) {
     return new KubernetesSettings(
         config.port(),
@@ -87,8 +87,9 @@ public record KubernetesSettings(
   }
 
   /**
-   * Returns how long a Pod may take to start before it is named. By default half a minute, in which
-   * the kubelet has tried to fetch an image three times: at once, after 10 s and after 20 s more.
+   * Returns how long a Pod may take to start before health names it. By default half a minute, in
+   * which the kubelet has tried to fetch an image three times: at once, after 10 s and after 20 s
+   * more.
    */
   public static Duration podPatience(KubernetesConfig config) {
     return CHECK.seconds(

@@ -19,7 +19,7 @@ public record KubernetesVersion(int major, int minor, int patch) {
   void requireSupported(Path program) {
     if (major != MAJOR || minor < OLDEST || minor > NEWEST) {
       throw new KubernetesProgramException(
-          "%s is Kubernetes %s; supported are %d.%d to %d.%d. Run \"polis provision kubernetes\" for one of them"
+          "%s is Kubernetes %s; supported are %d.%d to %d.%d; run \"polis provision kubernetes\", which provides one of them"
               .formatted(program, this, MAJOR, OLDEST, MAJOR, NEWEST));
     }
   }

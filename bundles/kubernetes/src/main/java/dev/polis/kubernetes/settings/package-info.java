@@ -1,5 +1,5 @@
 /**
- * What an operator sets for Kubernetes, checked, and what follows from it.
+ * Checks the operator's settings of Kubernetes, and derives addresses and programs from them.
  *
  * <pre>
  *   configuration ─▶ KubernetesSettings ─▶ AddressRange: Pods, Services, links
@@ -8,10 +8,9 @@
  *          programs folder ┴─▶ KubernetesPrograms ─▶ KubernetesVersion: 1.34 to 1.36
  * </pre>
  *
- * <p>Everything here is decided before a process is started, so that a plan that cannot work is
- * refused with the reason and nothing has to be undone.
+ * <p>The checks come before the start of any process, so a refusal leaves nothing to undo.
  *
- * <p>Not promised: that ranges are free on this machine; who takes them finds out.
+ * <p>Not promised: that ranges are free on this machine; the code that uses them checks that.
  *
  * <p>Why not settings of each role: both roles of a node, and those of all nodes, must agree on the
  * ranges and ports.

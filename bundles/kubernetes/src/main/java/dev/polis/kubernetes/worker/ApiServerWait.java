@@ -10,10 +10,10 @@ import java.time.Duration;
  */
 final class ApiServerWait {
 
-  /** Ten times what an API server takes on a machine with nothing else to do. */
+  /** Ten times the start of an API server on an idle machine. */
   private static final Duration LONGEST = Duration.ofSeconds(40);
 
-  /** A small part of what the start of an API server takes. */
+  /** A small part of the time of an API server's start. */
   private static final Duration POLL = Duration.ofMillis(100);
 
   private final ReadyProbe api;
@@ -29,7 +29,8 @@ final class ApiServerWait {
   }
 
   /**
-   * Waits; returns false if none was ready in time, and the program is to be started all the same.
+   * Waits; returns false if no API server was ready in time, and the caller should start the
+   * program all the same.
    */
   boolean await() throws InterruptedException {
     long end = System.nanoTime() + longest.toNanos();

@@ -7,7 +7,9 @@ import java.util.Set;
 /** Holds what the load balancer knows of one API server. Guarded by its pool. */
 final class Backend {
 
-  /** As many probes in a row without an answer make it a dead one: the first may be an accident. */
+  /**
+   * This many probes in a row without an answer mark it as dead: a single one may be an accident.
+   */
   private static final int DEAD_AFTER = 2;
 
   private final InetSocketAddress address;

@@ -40,7 +40,7 @@ final class BackendPool {
     int from = alive.isEmpty() ? 0 : next++ % alive.size();
     order.addAll(alive.subList(from, alive.size()));
     order.addAll(alive.subList(0, from));
-    // That a server did not answer may be over, so it is better than none.
+    // A server that did not answer may have recovered, so it is better than none.
     order.addAll(addresses(true));
     return order;
   }

@@ -24,12 +24,12 @@ final class BalancedConnection implements AutoCloseable {
     return server;
   }
 
-  /** Carries what the client sends, to its end. */
+  /** Copies the client's bytes until their end. */
   void forward() {
     carry(client, upstream);
   }
 
-  /** Carries what the API server sends, to its end. */
+  /** Copies the API server's bytes until their end. */
   void backward() {
     carry(upstream, client);
   }
@@ -40,7 +40,7 @@ final class BalancedConnection implements AutoCloseable {
       // The other direction may continue: an end of input ends one direction only.
       to.shutdownOutput();
     } catch (IOException broken) {
-      // One side has ended without saying so, or was closed here; the other one learns of it.
+      // One side has broken off, or was closed here; this ends the other side.
       close();
     }
   }
@@ -57,7 +57,7 @@ final class BalancedConnection implements AutoCloseable {
     try {
       socket.close();
     } catch (IOException alreadyBroken) {
-      // It is of no use any more either way.
+      // The connection is useless in either case.
     }
   }
 }

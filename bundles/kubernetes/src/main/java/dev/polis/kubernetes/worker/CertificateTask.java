@@ -28,13 +28,13 @@ final class CertificateTask implements Task {
 
   private static final String NO_CERTIFICATES = "no-worker-certificates";
 
-  /** The condition of certificates that are good yet and cannot be renewed at present. */
+  /** The condition of valid certificates that the node cannot renew at present. */
   private static final String NOT_RENEWED = "worker-certificates-not-renewed";
 
-  /** A call without an answer for this long is made again. */
+  /** The node repeats a call after this time without an answer. */
   private static final long CALL_SECONDS = 10;
 
-  /** A certificate that is due lives for days yet; a clock may be set forward meanwhile. */
+  /** A certificate that is due stays valid for days; a clock may be set forward meanwhile. */
   private static final Duration CHECK = Duration.ofMinutes(1);
 
   private final LeaderConnection connection;
@@ -113,9 +113,9 @@ final class CertificateTask implements Task {
             present ->
                 HealthCondition.degraded(
                     NOT_RENEWED,
-                    "%s; the first of the present ones ends at %s"
+                    "%s; the first of the present certificates ends at %s"
                         .formatted(reason, present.certificates().firstEnd()),
-                    "mend that before then; it is tried again and again"))
+                    "repair that before then; the node keeps trying"))
         .orElseGet(() -> HealthCondition.waiting(NO_CERTIFICATES, reason));
   }
 

@@ -19,9 +19,9 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * Runs one of the worker's programs inside the sandbox, once the container runtime serves, the
- * certificates are there, and what else it needs. One that runs already is adopted without a wait,
- * and one that does not answer any more is started again.
+ * Runs one of the worker's programs inside the sandbox, once the container runtime serves and the
+ * certificates and its other files exist. It adopts a running program without a wait, and restarts
+ * a silent one.
  */
 record ChildTask(
     ProcessManager processes,
@@ -34,10 +34,10 @@ record ChildTask(
     LineConverter converter)
     implements Task {
 
-  /** A program that is well answers within milliseconds; a probe may take a second at most. */
+  /** A healthy program answers within milliseconds; a probe may take at most a second. */
   private static final Duration ANSWER = Duration.ofSeconds(1);
 
-  /** Writes what the program reads, and says how it is started. */
+  /** Writes the program's files, and returns the description of its process. */
   @FunctionalInterface
   interface Preparation {
     ProcessSpec prepare(ContainersStatus.Running runtime) throws IOException, InterruptedException;
@@ -46,7 +46,7 @@ record ChildTask(
   /**
    * Asks a program over HTTP.
    *
-   * @param path at which it answers with 200 once it does its work
+   * @param path at which it answers with 200 once it works
    */
   record Probe(InetSocketAddress at, String path) implements ControlProbe {
     @Override
@@ -71,7 +71,7 @@ record ChildTask(
     }
     ProcessSpec spec = preparation.prepare(awaitRuntime());
     if (!processes.lives(spec.name()) && !api.await()) {
-      context.log().info("%s is started, though no API server is ready", spec.name());
+      context.log().info("the node starts %s, although no API server is ready", spec.name());
     }
     new ControlProcess(processes, spec, probe, health, WorkerService.ROLE, converter).run(context);
   }

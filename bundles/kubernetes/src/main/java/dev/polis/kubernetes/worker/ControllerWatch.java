@@ -22,8 +22,8 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * Watches which nodes have the role KubernetesController, and publishes where their API servers
- * are. What was known stays while the leader cannot be asked, and is remembered for the next run.
+ * Watches the nodes with the role KubernetesController, and publishes the addresses of their API
+ * servers. Without a leader the last addresses stay, also for the next run.
  */
 final class ControllerWatch implements Task {
 
@@ -81,7 +81,7 @@ final class ControllerWatch implements Task {
       this.settings = settings;
     }
 
-    /** Takes an event; returns the set once all that was there at the call has come. */
+    /** Takes an event; returns the set once the initial nodes are complete. */
     Optional<Set<InetSocketAddress>> accept(WatchEvent event) {
       event.getNodesList().forEach(this::put);
       event.getNodeTombstonesList().forEach(gone -> byNode.remove(gone.getNodeId()));

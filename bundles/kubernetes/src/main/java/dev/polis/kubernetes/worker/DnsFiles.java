@@ -21,8 +21,8 @@ final class DnsFiles {
   static final String NAME = "coredns";
 
   /**
-   * Where the DNS server says that it is ready; at the sandbox's address. Its usual ports are those
-   * of many Pods that share the node's network.
+   * The port at which the DNS server reports that it is ready, at the sandbox's address. Many Pods
+   * that share the node's network use its usual ports.
    */
   static final int READY_PORT = 10_253;
 
@@ -34,15 +34,15 @@ final class DnsFiles {
     this.files = files;
   }
 
-  /** Finds whose process the DNS server is where the node is root. */
+  /** Chooses the account of the DNS server on a node that runs as root. */
   ChildOwner owner() throws InterruptedException {
     return ChildOwner.of(Account.COREDNS, plan.programs().program(NAME), files.own(), false);
   }
 
   /**
-   * Writes the files and returns how the DNS server is started: inside the sandbox it becomes its
-   * owner's, who may listen at port 53 and nothing else. The service proxy, which reads some of
-   * these files too, is root.
+   * Writes the files and returns the description of the DNS server's process: inside the sandbox it
+   * changes to its account, whose only right is to listen at port 53. The service proxy, which
+   * reads some of these files too, is root.
    */
   ProcessSpec prepare(ContainersStatus.Running runtime, ChildOwner owner)
       throws FileException, InterruptedException {
@@ -76,7 +76,7 @@ final class DnsFiles {
   /** Returns the text of the configuration file. */
   String corefile() {
     boolean machine = plan.isolation() == Isolation.MACHINE;
-    // In a sandbox of its own no other program has the port, and there are no name servers to ask.
+    // In a sandbox no other program uses the port, and there are no name servers to ask.
     String bind = machine ? "    bind " + plan.dns().getHostAddress() + "\n" : "";
     String forward = machine ? "    forward . /etc/resolv.conf\n" : "";
     return """

@@ -23,7 +23,7 @@ final class HandshakeProbe implements BackendProbe {
   private final Supplier<Optional<X509Certificate>> ca;
 
   /**
-   * @param ca of the API servers; while it is not known, all are taken for well
+   * @param ca of the API servers; while it is unknown, all count as healthy
    */
   HandshakeProbe(Supplier<Optional<X509Certificate>> ca) {
     this.ca = ca;

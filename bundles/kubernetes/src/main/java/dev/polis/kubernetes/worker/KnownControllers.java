@@ -24,7 +24,9 @@ record KnownControllers(FilePlacement file) {
     read(log).ifPresent(known -> controllers.update(now -> now.orElse(known)));
   }
 
-  /** Reads those of before; empty if there are none, or if the file cannot be read. */
+  /**
+   * Reads the API servers of the last run; empty if there are none, or if the file is unreadable.
+   */
   Optional<Set<InetSocketAddress>> read(Log log) {
     switch (file.read().map(KnownControllers::parse)) {
       case Stored.Present<Set<InetSocketAddress>>(var path, var stored) -> {
@@ -32,9 +34,9 @@ record KnownControllers(FilePlacement file) {
       }
       case Stored.None<Set<InetSocketAddress>> none -> {}
       case Stored.Corrupted<Set<InetSocketAddress>>(var path, var reason) ->
-          log.warning("the remembered API servers %s are left out: %s", path, reason);
+          log.warning("the node ignores the remembered API servers %s: %s", path, reason);
       case Stored.Unreadable<Set<InetSocketAddress>>(var path, var reason, var cause) ->
-          log.warning("the remembered API servers %s are left out: %s", path, reason);
+          log.warning("the node ignores the remembered API servers %s: %s", path, reason);
     }
     return Optional.empty();
   }
@@ -48,7 +50,7 @@ record KnownControllers(FilePlacement file) {
               .map(each -> each.getAddress().getHostAddress() + " " + each.getPort() + "\n")
               .collect(Collectors.joining()));
     } catch (FileException e) {
-      log.warning("the API servers cannot be remembered for the next start: %s", e.getMessage());
+      log.warning("the node cannot store the API servers for its next start: %s", e.getMessage());
     }
   }
 
@@ -57,7 +59,8 @@ record KnownControllers(FilePlacement file) {
     for (String line : new String(bytes, StandardCharsets.UTF_8).lines().toList()) {
       String[] parts = line.split(" ");
       if (parts.length != 2) {
-        throw new IllegalArgumentException("line \"%s\" is no address and port".formatted(line));
+        throw new IllegalArgumentException(
+            "line \"%s\" is not an address and a port".formatted(line));
       }
       found.add(new InetSocketAddress(InetAddress.ofLiteral(parts[0]), Integer.parseInt(parts[1])));
     }

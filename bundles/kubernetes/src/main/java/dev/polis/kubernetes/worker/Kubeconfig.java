@@ -29,7 +29,7 @@ final class Kubeconfig {
                 "cluster",
                 Map.of(
                     "server", server,
-                    // No API server is certified for the address of a load balancer.
+                    // No API server has a certificate for the address of a load balancer.
                     "tls-server-name", KubernetesNames.SERVER_NAME,
                     "certificate-authority", ca)),
             "users",

@@ -24,7 +24,7 @@ final class KubeletFiles {
 
   static final String NAME = "kubelet";
 
-  /** Where the kubelet says that it is well; at the sandbox's address. */
+  /** The port at which the kubelet reports that it is healthy, at the sandbox's address. */
   static final int HEALTH_PORT = 10_248;
 
   /**
@@ -39,18 +39,18 @@ final class KubeletFiles {
               "kernel/panic", "10",
               "kernel/panic_on_oops", "1"));
 
-  // As many as a /24 has addresses, without network, gateway and broadcast.
+  // The number of addresses of a /24, without network, gateway and broadcast.
   private static final int MOST_PODS = 253;
 
-  /** A Pod of a thousand threads is large; beyond that it is taken for one that forks for ever. */
+  /** A Pod of a thousand threads is large; beyond that it probably forks for ever. */
   private static final int MOST_PROCESSES = 1024;
 
   private static final long MEBI = 1L << 20;
 
-  /** The database and the audit log of a node may take as much while Pods are being evicted. */
+  /** The database and the audit log of a node may need this much during an eviction of Pods. */
   private static final long KEPT_MEBIBYTES = 512;
 
-  /** Of a small volume, a tenth is kept. */
+  /** The reserve on a small volume: a tenth. */
   private static final long KEPT_SHARE = 10;
 
   private final WorkerPlan plan;
@@ -165,7 +165,7 @@ final class KubeletFiles {
     all.put("seccompDefault", true);
     all.put("failSwapOn", false);
     all.put("protectKernelDefaults", false);
-    // The runtime and the service proxy use nftables, which need none of the kubelet's chains.
+    // The runtime and the service proxy use nftables and need none of the kubelet's chains.
     all.put("makeIPTablesUtilChains", false);
     if (isolated(sandbox)) {
       evict(all);
@@ -223,8 +223,11 @@ final class KubeletFiles {
     } catch (IOException e) {
       throw new FileException(
           FileException.Problem.IO,
-          "cannot tell the size of the volume of " + files.kubelet() + ": " + e.getMessage(),
-          "see whether it is mounted",
+          "the node cannot find the size of the volume of "
+              + files.kubelet()
+              + ": "
+              + e.getMessage(),
+          "check that it is mounted",
           e);
     }
   }

@@ -27,12 +27,12 @@ final class LoadBalancer implements Task {
   /** A controller of the same network answers within milliseconds. */
   private static final int CONNECT_MILLIS = 2_000;
 
-  /** A dead controller is noticed after two of these: well before a node counts as lost, 50 s. */
+  /** Two of these detect a dead controller: well before a node counts as lost, 50 s. */
   private static final Duration PROBE_PAUSE = Duration.ofSeconds(3);
 
   private static final int BACKLOG = 128;
 
-  /** Nothing is accepted for this long after no file could be opened. */
+  /** The pause in accepting connections after the process had no free descriptor. */
   private static final Duration REST = Duration.ofMillis(250);
 
   /**
@@ -73,7 +73,7 @@ final class LoadBalancer implements Task {
     } catch (IOException failed) {
       // An interrupted accept ends with a closed socket.
       if (Thread.interrupted() || context.cancelled()) {
-        throw new InterruptedException("the load balancer was told to end");
+        throw new InterruptedException("the load balancer ends on request");
       }
       throw failed;
     }
@@ -84,7 +84,7 @@ final class LoadBalancer implements Task {
       listener.bind(at, BACKLOG);
     } catch (IOException e) {
       throw new IOException(
-          "the load balancer cannot listen at %s: %s; end the program that has the port, or set dev.polis.kubernetes.balancer.port"
+          "the load balancer cannot listen at %s: %s; end the program that uses the port, or set dev.polis.kubernetes.balancer.port"
               .formatted(at, e.getMessage()),
           e);
     }
@@ -114,7 +114,10 @@ final class LoadBalancer implements Task {
     }
   }
 
-  /** Waits for a connection; one that waits while there are too many open files is taken later. */
+  /**
+   * Waits for a connection; if the process has too many open files, it accepts the connection
+   * later.
+   */
   private static Socket accept(ServerSocket listener, Log log) throws IOException {
     boolean told = false;
     while (true) {
@@ -125,7 +128,7 @@ final class LoadBalancer implements Task {
           throw shortage;
         }
         if (!told) {
-          log.warning("connections have to wait: %s", shortage.getMessage());
+          log.warning("new connections wait: %s", shortage.getMessage());
           told = true;
         }
       }
@@ -138,7 +141,8 @@ final class LoadBalancer implements Task {
       Thread.sleep(REST);
     } catch (InterruptedException ending) {
       Thread.currentThread().interrupt();
-      throw new InterruptedIOException("ended while no file could be opened");
+      throw new InterruptedIOException(
+          "the load balancer ended while the process had no free descriptor");
     }
   }
 
@@ -160,7 +164,7 @@ final class LoadBalancer implements Task {
     while (true) {
       Thread.sleep(probePause);
       var servers = pool.all();
-      // With one there is nothing to choose, and its connections end by themselves.
+      // With one server there is no choice, and its connections end by themselves.
       if (servers.size() > 1) {
         for (InetSocketAddress server : servers) {
           threads.submit(() -> pool.probed(server, probe.answers(server)));
@@ -208,7 +212,7 @@ final class LoadBalancer implements Task {
     } catch (InterruptedException ending) {
       Thread.currentThread().interrupt();
     } catch (java.util.concurrent.ExecutionException e) {
-      throw new IllegalStateException("carrying bytes fails with no exception", e);
+      throw new IllegalStateException("copying bytes throws no exception", e);
     }
   }
 

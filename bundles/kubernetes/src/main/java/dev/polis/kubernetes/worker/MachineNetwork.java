@@ -11,15 +11,17 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * Gives the sandbox the address of its DNS server, and takes away what the worker's programs leave
- * in the network of a machine that is the node's own; elsewhere it goes with the sandbox.
+ * Gives the sandbox the address of its DNS server, and removes the rules that the worker's programs
+ * leave in the network of a machine that belongs to the node; elsewhere they go with the sandbox.
  */
 final class MachineNetwork {
 
-  /** The kernel answers at once; a machine under load is given a thousand times that. */
+  /** The kernel answers at once; this allows a machine under load a thousand times that. */
   private static final Duration ANSWER = Duration.ofSeconds(10);
 
-  /** Tables of the network plugins, which empty them with the last Pod, and leave them. */
+  /**
+   * The tables of the network plugins, which empty them with the last Pod but do not delete them.
+   */
   private static final List<String> PLUGIN_TABLES =
       List.of("inet cni_plugins_masquerade", "ip cni_hostport", "ip6 cni_hostport");
 
@@ -47,7 +49,7 @@ final class MachineNetwork {
     return plan.dns().getHostAddress() + "/32";
   }
 
-  /** A table is added first: to delete one that is not there is an error. */
+  /** This first adds the table: deleting a missing table is an error. */
   private static String withoutPluginTables() {
     return PLUGIN_TABLES.stream()
         .map(table -> "add table %1$s; delete table %1$s".formatted(table))
@@ -68,10 +70,11 @@ final class MachineNetwork {
       try {
         Commands.Result result = commands.run(ANSWER, command);
         if (!result.ok()) {
-          log.info("The network is cleaned: %s.", result.words());
+          log.info("The node has removed the rules of the Pods' network: %s.", result.words());
         }
       } catch (IOException e) {
-        log.warning("The network is not clean: %s.", e.getMessage());
+        log.warning(
+            "The node could not remove all rules of the Pods' network: %s.", e.getMessage());
       }
     }
   }

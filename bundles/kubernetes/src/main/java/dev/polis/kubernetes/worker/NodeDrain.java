@@ -13,24 +13,24 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Empties this node: no new Pods come, and those that are there are evicted, which lets their
- * controllers start others elsewhere. Pods of DaemonSets stay, as with {@code kubectl drain}; they
- * end with the runtime.
+ * Drains this node: it accepts no new Pods and evicts the present ones, so that their controllers
+ * start others elsewhere. Pods of DaemonSets stay, as with {@code kubectl drain}; they end with the
+ * runtime.
  */
 final class NodeDrain {
 
   /**
-   * A role that ends has 60 s, of which the second half is not undisturbed. What follows, the
-   * kubelet's and the containers' end, is given as much as this.
+   * A role has 60 s to end, the second half of them with interrupts. The end of the kubelet and of
+   * the containers gets as much time as this.
    */
   static final Duration PATIENCE = Duration.ofSeconds(14);
 
-  /** What a Pod may take to end; it leaves time for those that a disruption budget holds back. */
+  /** The time that a Pod has to end; it leaves time for Pods that a disruption budget delays. */
   private static final int GRACE_SECONDS = 8;
 
   private static final Duration PAUSE = Duration.ofMillis(300);
 
-  /** The code by which an API server says that a disruption budget forbids an eviction for now. */
+  /** The code of an API server if a disruption budget forbids an eviction for now. */
   private static final int TOO_MANY_REQUESTS = 429;
 
   private static final String MIRROR = "kubernetes.io/config.mirror";
@@ -45,13 +45,13 @@ final class NodeDrain {
     this.log = log;
   }
 
-  /** Empties the node as far as the time allows; logs what remains. */
+  /** Drains the node as far as the time allows; logs the remaining Pods. */
   void run() throws InterruptedException {
     long deadline = System.nanoTime() + PATIENCE.toNanos();
     try {
       client.patch(plan.nodePath(), JsonText.object(Map.of("spec", Map.of("unschedulable", true))));
       List<Evicted> left = pods();
-      log.info("The role ends: %d Pods are evicted.", left.size());
+      log.info("The role ends: the node evicts %d Pods.", left.size());
       while (!left.isEmpty() && System.nanoTime() < deadline) {
         for (Evicted pod : left) {
           evict(pod);
@@ -65,7 +65,8 @@ final class NodeDrain {
                   "Pod %s/%s was not evicted in time and ends with the runtime.",
                   pod.namespace(), pod.name()));
     } catch (IOException e) {
-      log.warning("The node is not emptied: %s. Its Pods end with the runtime.", e.getMessage());
+      log.warning(
+          "The node could not evict its Pods: %s. They end with the runtime.", e.getMessage());
     }
   }
 

@@ -6,7 +6,7 @@ import java.net.InetSocketAddress;
 import java.util.Optional;
 import java.util.Set;
 
-/** Says what a state of the worker means for the health of the role. */
+/** Derives the health of the role from the state of the worker. */
 final class NodeHealth {
 
   private static final String NOT_READY = "node-not-ready";

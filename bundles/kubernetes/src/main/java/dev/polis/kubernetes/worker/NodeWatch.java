@@ -15,7 +15,7 @@ import java.util.Optional;
 /** Watches this node's Node object and publishes it; empty if there is none. */
 final class NodeWatch implements Task {
 
-  // An API server that starts is asked often: the node waits for it.
+  // This asks a starting API server often, because the node waits for it.
   private static final Duration FIRST_PAUSE = Duration.ofMillis(200);
   private static final Duration LONGEST_PAUSE = Duration.ofSeconds(5);
 
@@ -66,7 +66,7 @@ final class NodeWatch implements Task {
       case "ADDED", "MODIFIED" -> node.set(Optional.of(event.getAsJsonObject("object")));
       case "DELETED" -> node.set(Optional.empty());
       default -> {
-        // A bookmark says nothing, and after an error the server ends the watch.
+        // A bookmark has no object, and after an error the server ends the watch.
       }
     }
   }

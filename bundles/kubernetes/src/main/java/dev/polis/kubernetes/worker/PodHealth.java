@@ -29,12 +29,13 @@ final class PodHealth implements Task {
 
   private static final String NOT_STARTED = "pods-not-started";
 
-  /** People who have mended something see it in that time; a list of waiting Pods is short. */
+  /** An operator sees the effect of a repair within this time; a list of waiting Pods is short. */
   private static final Duration PAUSE = Duration.ofSeconds(10);
 
   /**
-   * Pods whose events are read in one look, the newest: what hinders a node hinders them, too. An
-   * API server reads events from etcd each time, and a Pod in trouble waits for days.
+   * The number of Pods whose events one check reads, the newest first: a problem of the node also
+   * affects these. An API server reads events from etcd each time, and a Pod in trouble waits for
+   * days.
    */
   private static final int ASKED = 20;
 
@@ -57,10 +58,10 @@ final class PodHealth implements Task {
   }
 
   /**
-   * Reads what is judged. The audit log leaves out what either user reads, which would fill it.
+   * Makes the check. The audit log omits the reads of both users, which would fill it.
    *
-   * @param pods as a user who may read the node's Pods
-   * @param events as a user who may read events, which a kubelet may only write
+   * @param pods a user that may read the node's Pods
+   * @param events a user that may read events, which a kubelet may only write
    */
   record Reader(Pods pods, Events events, NodeId node) {
 
@@ -88,7 +89,7 @@ final class PodHealth implements Task {
   private final Duration patience;
   private final InstantSource clock;
 
-  /** What was logged already. */
+  /** The causes in the log. */
   private Set<String> known = Set.of();
 
   PodHealth(
@@ -120,7 +121,7 @@ final class PodHealth implements Task {
     }
   }
 
-  /** Looks once. An API server that does not answer leaves what was found before. */
+  /** Checks once. If the API server does not answer, the last result stays. */
   void look(Log log) throws InterruptedException {
     try {
       List<StuckPod> stuck = find();
@@ -130,7 +131,7 @@ final class PodHealth implements Task {
       known = stuck.stream().map(pod -> pod.title() + pod.reason()).collect(Collectors.toSet());
       condition(stuck).ifPresentOrElse(health::set, () -> health.clear(NOT_STARTED));
     } catch (IOException away) {
-      log.info("the Pods of this node cannot be judged now: %s", away.getMessage());
+      log.info("the node cannot check its Pods now: %s", away.getMessage());
     }
   }
 
@@ -163,7 +164,7 @@ final class PodHealth implements Task {
         .toList();
   }
 
-  /** Says it in one condition, by cause, that of the Pod that has waited longest first. */
+  /** Returns one condition with all causes, that of the longest-waiting Pod first. */
   private static Optional<HealthCondition> condition(List<StuckPod> stuck) {
     if (stuck.isEmpty()) {
       return Optional.empty();
@@ -183,7 +184,9 @@ final class PodHealth implements Task {
     return Optional.of(
         HealthCondition.degraded(
             NOT_STARTED,
-            more == 0 ? reason : "%s; %d more cannot for other reasons".formatted(reason, more),
+            more == 0
+                ? reason
+                : "%s; %d more cannot start for other reasons".formatted(reason, more),
             remedy));
   }
 

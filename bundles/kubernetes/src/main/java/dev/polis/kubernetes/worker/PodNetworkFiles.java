@@ -8,7 +8,7 @@ import java.util.Map;
 /** Writes the CNI configuration, by which the runtime connects Pods: a bridge, and host ports. */
 final class PodNetworkFiles {
 
-  /** The bridge that all Pods of a node are connected to. */
+  /** The bridge that connects all Pods of a node. */
   static final String BRIDGE = "cni0";
 
   private static final String FILE = "10-polis.conflist";
@@ -17,7 +17,7 @@ final class PodNetworkFiles {
   private PodNetworkFiles() {}
 
   /**
-   * Writes the configuration; the runtime sees it by itself.
+   * Writes the configuration; the runtime notices it by itself.
    *
    * @param range the node's own part of the Pods' addresses
    */

@@ -17,12 +17,12 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Tells the runtime, and this machine, which addresses the node's Pods have, once the controller
- * manager has given it some.
+ * Gives the runtime and this machine the addresses of the node's Pods, once the controller manager
+ * has assigned them.
  */
 final class PodNetworkTask implements Task {
 
-  /** The kernel answers at once; a machine under load is given a thousand times that. */
+  /** The kernel answers at once; this allows a machine under load a thousand times that. */
   private static final Duration ANSWER = Duration.ofSeconds(10);
 
   private final Containers containers;
@@ -89,23 +89,22 @@ final class PodNetworkTask implements Task {
                 "onlink"));
     if (!result.ok()) {
       throw new IOException(
-          "there is no route from this machine to its Pods at %s: %s"
-              .formatted(range, result.words()));
+          "this machine has no route to its Pods at %s: %s".formatted(range, result.words()));
     }
   }
 
-  /** Another node's Pods would be out of its reach, without a word, once their route was ours. */
+  /** Taking over the route would silently cut off the Pods of another node. */
   private void requireFree(String range, Sandbox sandbox) throws IOException, InterruptedException {
     Commands.Result routes =
         commands.run(ANSWER, List.of("ip", "-4", "-oneline", "route", "show", "exact", range));
     if (!routes.ok()) {
       throw new IOException(
-          "the routes of this machine cannot be read: %s".formatted(routes.words()));
+          "the node cannot read the routes of this machine: %s".formatted(routes.words()));
     }
     Optional<String> other = otherRoute(routes.output(), sandbox.hostDevice());
     if (other.isPresent()) {
       throw new IOException(
-          "the addresses of Pods, %s, are routed elsewhere by this machine (%s): another node is on it; give this cluster a range of its own with dev.polis.kubernetes.pod.range"
+          "this machine routes the addresses of Pods, %s, to another place (%s), because another node runs on it; give this cluster its own range with dev.polis.kubernetes.pod.range"
               .formatted(range, other.get()));
     }
   }

@@ -12,22 +12,22 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * Reads why a Pod cannot start from the Pod and the events about it. What is the Pod's own fault,
- * such as a missing ConfigMap or a program that its image does not have, is no trouble of the node.
+ * Finds out why a Pod cannot start, from the Pod and the events about it. The Pod's own faults,
+ * such as a missing ConfigMap or a missing program in its image, do not concern the node.
  */
 final class PodTrouble {
 
-  /** The reasons of containers whose image does not come. */
+  /** The reasons of containers without their image. */
   private static final Set<String> IMAGE =
       Set.of("ErrImagePull", "ImagePullBackOff", "RegistryUnavailable");
 
   private static final String NEVER_PULLED = "ErrImageNeverPull";
 
-  /** The reasons of containers that the runtime does not make. */
+  /** The reasons of containers that the runtime cannot make. */
   private static final Set<String> RUNTIME =
       Set.of("CreateContainerError", "RunContainerError", "ImageInspectError");
 
-  /** The reasons of events by which the kubelet says what comes before the first container. */
+  /** The reasons of the kubelet's events about the steps before the first container. */
   private static final String SANDBOX = "FailedCreatePodSandBox";
 
   private static final String NETWORK = "NetworkNotReady";
@@ -42,7 +42,10 @@ final class PodTrouble {
           "error during container init|no command specified|unable to find (?:user|group)"
               + "|no matching entries in passwd");
 
-  /** A summary of other events, which say it themselves, beside what the Pod refers to. */
+  /**
+   * A summary of other events, which give the cause themselves, and the objects that the Pod refers
+   * to.
+   */
   private static final Pattern OWN_VOLUME =
       pattern(
           "^unable to attach or mount volumes|(?:configmap|secret) .*not found|not registered"
@@ -64,11 +67,11 @@ final class PodTrouble {
 
   private static final String LOAD = "bring it onto the node: polisctl image load ARCHIVE";
   private static final String RUNTIME_LOG =
-      "polisctl explain containers; polisctl node logs --dn root.containers.containerd has more";
+      "polisctl explain containers; polisctl node logs --dn root.containers.containerd shows more";
   private static final String KUBELET_LOG =
       "polisctl node logs --dn root.roles.plugins.kubernetes_worker.plugin.worker.kubelet";
 
-  /** What differs from Pod to Pod and from try to try, or is for programmers. */
+  /** The parts that differ between Pods and attempts, or are for programmers. */
   private static final Pattern NOISE =
       Pattern.compile(
           "(?s)^.*\\bdesc = |\\(combined from similar events\\): |^MountVolume\\.[\\w ]+ failed for volume"
@@ -91,8 +94,8 @@ final class PodTrouble {
   private record Cause(String reason, String remedy) {}
 
   /**
-   * Returns why a Pod cannot start; empty if it is not the node that hinders it, or if nothing says
-   * so yet.
+   * Returns why a Pod cannot start; empty if the node is not the cause, or if the cause is not
+   * known yet.
    *
    * @param events the warnings about this Pod
    */
@@ -178,20 +181,20 @@ final class PodTrouble {
           "free some space on the data volume: df -h shows how full it is");
     }
     if (UNREACHED.matcher(message).find()) {
-      return new Cause(image + "and its registry is not reached", LOAD);
+      return new Cause(image + "and the node does not reach its registry", LOAD);
     }
     if (REFUSED.matcher(message).find()) {
       return new Cause(
-          image + "and its registry has none of that name without other credentials",
+          image + "and its registry does not give it without other credentials",
           "correct its name, give the Pod imagePullSecrets, or " + LOAD);
     }
     if (MISSING.matcher(message).find()) {
       return new Cause(image + "and its registry does not have it", "correct its name, or " + LOAD);
     }
-    return new Cause(image + "and cannot be fetched: " + words(pod, message), LOAD);
+    return new Cause(image + "and the runtime cannot fetch it: " + words(pod, message), LOAD);
   }
 
-  /** Judges by the latest event, of those that say what comes before the first container. */
+  /** Uses the latest of the events about the steps before the first container. */
   private static Optional<StuckPod> ofEvents(JsonObject pod, List<JsonObject> events) {
     return events.stream()
         .filter(event -> BEFORE.contains(text(event, "reason")))
@@ -205,13 +208,13 @@ final class PodTrouble {
   private static Optional<Cause> ofEvent(JsonObject pod, String reason, String message) {
     String words = words(pod, message);
     if (reason.equals(MOUNT)) {
-      return Optional.of(new Cause("a volume cannot be mounted: " + words, KUBELET_LOG))
+      return Optional.of(new Cause("the kubelet cannot mount a volume: " + words, KUBELET_LOG))
           .filter(cause -> !OWN_VOLUME.matcher(message).find());
     }
     if (NO_ADDRESS.matcher(message).find()) {
       return Optional.of(
           new Cause(
-              "all addresses that this node has for Pods are taken",
+              "Pods use all addresses that this node has for them",
               "delete Pods of this node, or let some run on another"));
     }
     if (NO_PLUGIN.matcher(message).find()) {
@@ -224,7 +227,7 @@ final class PodTrouble {
       return Optional.of(
           new Cause(
               "this node has no addresses for Pods yet",
-              "polisctl kube status: kube-controller-manager gives them to it"));
+              "polisctl kube status: kube-controller-manager assigns the addresses"));
     }
     if (reason.equals(NETWORK) || OF_NETWORK.matcher(message).find()) {
       return Optional.of(new Cause("the network plugin fails: " + words, RUNTIME_LOG));
@@ -243,7 +246,7 @@ final class PodTrouble {
         cause.remedy());
   }
 
-  /** The newest of the instants of an event, as which of them it has depends on its maker. */
+  /** Returns the newest of an event's timestamps; its writer decides which of them it has. */
   private static String time(JsonObject event) {
     return Stream.of(
             text(event, "lastTimestamp"),
@@ -259,7 +262,7 @@ final class PodTrouble {
     String words =
         LogFormat.printable(NOISE.matcher(message.replace(uid, "")).replaceAll("")).strip();
     if (words.isEmpty()) {
-      return "it does not say why";
+      return "it gives no reason";
     }
     return cut(words, LONGEST);
   }

@@ -16,7 +16,7 @@ final class ProxyFiles {
 
   static final String NAME = "kube-proxy";
 
-  /** Where the proxy says that it is well; at the sandbox's address. */
+  /** The port at which the proxy reports that it is healthy, at the sandbox's address. */
   static final int HEALTH_PORT = 10_256;
 
   private static final int METRICS_PORT = 10_249;

@@ -13,8 +13,8 @@ import dev.polis.supervision.Context;
 import dev.polis.supervision.Task;
 
 /**
- * Has the container runtime run for as long as the role is there. It is stopped, and all containers
- * with it, when this task is stopped for a reason that ends work.
+ * Runs the container runtime while the node has the role. It stops the runtime and all containers
+ * if the stop reason of this task ends work.
  */
 final class RuntimeTask implements Task {
 
@@ -49,7 +49,7 @@ final class RuntimeTask implements Task {
       containers.start(request);
     } catch (ContainersException other) {
       log.warning(
-          "The container runtime serves another request and is started anew: %s",
+          "The container runtime serves another request; the node starts it again: %s",
           other.getMessage());
       containers.stop();
       containers.start(request);
@@ -62,7 +62,7 @@ final class RuntimeTask implements Task {
       case ContainersStatus.Failed failed ->
           health.set(
               HealthCondition.down(
-                  WAITS, failed.text(), "'polisctl explain containers' says more"));
+                  WAITS, failed.text(), "'polisctl explain containers' shows more"));
       case ContainersStatus.Starting _, ContainersStatus.Stopped _ ->
           health.set(HealthCondition.waiting(WAITS, now.text()));
     }

@@ -3,12 +3,12 @@ package dev.polis.kubernetes.worker;
 import java.time.Instant;
 
 /**
- * Says why a Pod of this node cannot start, where the node is the reason.
+ * Holds the reason why a Pod of this node cannot start, if the node is the cause.
  *
- * @param reason what hinders it, in plain words; the same for all Pods with the same cause
- * @param message what Kubernetes says of it
- * @param since when the Pod was given to this node
- * @param remedy what to do about it
+ * @param reason the cause for an operator; the same for all Pods with the same cause
+ * @param message the message of Kubernetes
+ * @param since the time when the scheduler assigned the Pod to this node
+ * @param remedy the remedy
  */
 record StuckPod(
     String namespace, String name, String reason, String message, Instant since, String remedy) {

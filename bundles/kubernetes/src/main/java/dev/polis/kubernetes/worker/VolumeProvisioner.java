@@ -28,12 +28,12 @@ import java.util.regex.Pattern;
 
 /**
  * Makes a persistent volume, a directory on the node's data volume, for each claim whose Pod was
- * scheduled to this node, and deletes it with its claim, unless its storage class says that it is
- * to be retained. A claim for what a directory cannot be gets an event that says so.
+ * scheduled to this node, and deletes it with its claim, unless its storage class retains it. A
+ * claim that a directory cannot fulfil gets an event with the reason.
  */
 final class VolumeProvisioner implements Task {
 
-  /** The name by which storage classes ask for these volumes. */
+  /** The name by which storage classes request these volumes. */
   static final String PROVISIONER = "polis.dev/local";
 
   private static final String SELECTED_NODE = "volume.kubernetes.io/selected-node";
@@ -43,13 +43,13 @@ final class VolumeProvisioner implements Task {
   private static final String NODE = "polis.dev/node";
   private static final String QUOTA = "polis.dev/quota";
   private static final String NO_QUOTA =
-      "none: the size of the claim is not enforced; the volume shares the node's data volume";
+      "none: the node does not enforce the size of the claim; the volume shares the node's data volume";
 
   private static final String CLAIMS = "/api/v1/persistentvolumeclaims";
   private static final String VOLUMES = "/api/v1/persistentvolumes";
   private static final String CLASSES = "/apis/storage.k8s.io/v1/storageclasses";
 
-  /** Anything else would be another path of the API server. */
+  /** Any other name would be another path of the API server. */
   private static final Pattern CLASS_NAME = Pattern.compile("[a-z0-9]([-.a-z0-9]*[a-z0-9])?");
 
   // Programs of any user may write into a volume, as into one that a cloud formats.
@@ -89,7 +89,7 @@ final class VolumeProvisioner implements Task {
     void act(JsonObject object, Log log) throws IOException, InterruptedException;
   }
 
-  /** Lists a collection and then watches it, and acts on each object that is there or changes. */
+  /** Lists a collection and then watches it, and acts on each existing or changed object. */
   private final class Follow {
     private final String collection;
     private final Action action;
@@ -137,7 +137,7 @@ final class VolumeProvisioner implements Task {
       try {
         action.act(object, log);
       } catch (RuntimeException wrong) {
-        log.error("%s has what cannot be acted on: %s", collection, named(object), wrong);
+        log.error("the node cannot act on %s: %s", collection, named(object), wrong);
       }
     }
 
@@ -155,7 +155,7 @@ final class VolumeProvisioner implements Task {
       try {
         attempt(event.getAsJsonObject("object"), log);
       } catch (IOException e) {
-        // It ends the watch; the list that follows meets the object again.
+        // It ends the watch; the next list has the object again.
         throw new UncheckedIOException(e);
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
@@ -176,11 +176,11 @@ final class VolumeProvisioner implements Task {
             ? client.find(CLASSES + "/" + storageClass)
             : Optional.empty();
     if (refusal.isPresent() || found.isEmpty()) {
-      // What becomes of the data is said by the class; a guess could delete it.
+      // The class decides whether to keep the data; a guess could delete them.
       refuse(
           claim,
           refusal.orElse(
-              "there is no StorageClass \"%s\"; make it, and then this claim anew"
+              "there is no StorageClass \"%s\"; make it, then make this claim again"
                   .formatted(storageClass)),
           log);
       return;
@@ -192,7 +192,7 @@ final class VolumeProvisioner implements Task {
     String reclaim = found.get().get("reclaimPolicy").getAsString();
     if (create(VOLUMES, volume(claim, name, directory, plan.node().text(), reclaim))) {
       log.info(
-          "Volume %s was made for the claim %s/%s; nothing enforces its size.",
+          "The node made volume %s for the claim %s/%s; it does not enforce its size.",
           name, metadata.get("namespace").getAsString(), metadata.get("name").getAsString());
     }
   }
@@ -210,7 +210,7 @@ final class VolumeProvisioner implements Task {
     }
   }
 
-  /** Makes an object; false if it is there. */
+  /** Makes an object; returns false if it exists. */
   private boolean create(String collection, JsonObject object)
       throws IOException, InterruptedException {
     try {
@@ -253,7 +253,7 @@ final class VolumeProvisioner implements Task {
   /**
    * Returns the volume that fulfils a claim.
    *
-   * @param reclaim what becomes of it when the claim is deleted: {@code Delete} or {@code Retain}
+   * @param reclaim whether the volume outlives its claim: {@code Delete} or {@code Retain}
    */
   static JsonObject volume(
       JsonObject claim, String name, Path directory, String node, String reclaim) {
@@ -328,7 +328,7 @@ final class VolumeProvisioner implements Task {
     String name = volume.getAsJsonObject("metadata").get("name").getAsString();
     FileTree.delete(folder.resolve(name));
     client.delete(VOLUMES + "/" + name);
-    log.info("Volume %s was deleted with its claim.", name);
+    log.info("The node deleted volume %s with its claim.", name);
   }
 
   /** Returns whether a volume is this node's and is to be deleted. */

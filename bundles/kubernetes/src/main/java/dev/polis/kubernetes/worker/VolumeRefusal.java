@@ -8,27 +8,27 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
-/** Says which claims a directory on one node cannot fulfil, and tells their owners. */
+/** Finds claims that a directory on one node cannot fulfil, and reports them to their owners. */
 final class VolumeRefusal {
 
   private static final String REASON = "ProvisioningFailed";
 
-  /** What Pods of several nodes could use; the others are for one node at a time. */
+  /** The access modes for Pods of several nodes; the others are for one node at a time. */
   private static final Set<String> SHARED = Set.of("ReadWriteMany", "ReadOnlyMany");
 
   private VolumeRefusal() {}
 
-  /** Returns why a claim gets no volume, and what to do; empty if it gets one. */
+  /** Returns why a claim gets no volume, with a remedy; empty if it gets one. */
   static Optional<String> of(JsonObject claim) {
     JsonObject spec = claim.getAsJsonObject("spec");
     if (spec.has("dataSource") || spec.has("dataSourceRef")) {
       return Optional.of(
-          "a volume of %s begins empty, and the claim names a dataSource; leave it out and copy the data in a Pod"
+          "a volume of %s begins empty, but the claim names a dataSource; leave it out and copy the data in a Pod"
               .formatted(VolumeProvisioner.PROVISIONER));
     }
     if (spec.has("volumeMode") && !spec.get("volumeMode").getAsString().equals("Filesystem")) {
       return Optional.of(
-          "a volume of %s is a directory, and the claim has the volumeMode %s; use Filesystem"
+          "a volume of %s is a directory, but the claim has the volumeMode %s; use Filesystem"
               .formatted(VolumeProvisioner.PROVISIONER, spec.get("volumeMode").getAsString()));
     }
     return spec.getAsJsonArray("accessModes").asList().stream()
@@ -37,7 +37,7 @@ final class VolumeRefusal {
         .findFirst()
         .map(
             mode ->
-                "a volume of %s is on one node, and the claim has the access mode %s; use ReadWriteOnce"
+                "a volume of %s is on one node, but the claim has the access mode %s; use ReadWriteOnce"
                     .formatted(VolumeProvisioner.PROVISIONER, mode));
   }
 

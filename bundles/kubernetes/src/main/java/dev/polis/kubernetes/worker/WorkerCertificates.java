@@ -89,7 +89,7 @@ record WorkerCertificates(
     WorkerFiles.write(files.netservices, Pem.encode(netservices));
   }
 
-  /** Returns whether they are over these keys, for this address, and by their CA. */
+  /** Returns whether they certify these keys and this address, and come from their CA. */
   boolean match(WorkerKeys keys, InetAddress worker) {
     return isOf(kubeletServer, keys.kubelet())
         && isOf(kubeletClient, keys.kubelet())

@@ -20,11 +20,11 @@ import java.util.List;
 /** Declares the worker's folders and files on the data volume. */
 final class WorkerFiles {
 
-  // Where the node is root, the DNS server passes through it.
+  // If the node runs as root, the DNS server passes through it.
   private static final OrganFolder OWN =
       new OrganFolder("kubernetes-worker", Mode.PASSABLE_DIRECTORY);
 
-  // Sockets lie below it, whose paths may have 107 characters.
+  // It contains sockets, whose paths may have 107 characters.
   private static final OrganFolder KUBELET = new OrganFolder("kubelet", Mode.PRIVATE_DIRECTORY);
 
   private static final OrganFolder VOLUMES =
@@ -114,7 +114,7 @@ final class WorkerFiles {
     return kernel.path();
   }
 
-  /** Returns the folder in which the kubelet keeps what it knows of Pods. */
+  /** Returns the folder in which the kubelet keeps its state of Pods. */
   Path kubelet() {
     return kubelet.path();
   }
@@ -124,7 +124,7 @@ final class WorkerFiles {
     return volumes.path();
   }
 
-  /** Writes a text into a file, unless it is there already. */
+  /** Writes a text into a file, unless the file already has it. */
   static void write(FilePlacement file, String text) throws FileException {
     byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
     if (file.read() instanceof Stored.Present<byte[]> present
@@ -134,7 +134,7 @@ final class WorkerFiles {
     file.write(bytes);
   }
 
-  /** Writes a text into a file that is not declared, unless it is there already. */
+  /** Writes a text into an undeclared file, unless the file already has it. */
   static void writeAside(Path file, String text) throws FileException {
     try {
       byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
@@ -145,14 +145,14 @@ final class WorkerFiles {
       throw new FileException(
           FileException.Problem.IO,
           "cannot write " + file + ": " + e.getMessage(),
-          "see whether the disk is full or read-only",
+          "check whether the disk is full or read-only",
           e);
     }
   }
 
   /**
-   * Deletes what the role made, after its programs have ended. Keys and certificates stay, since a
-   * certificate is bound to its key; so do persistent volumes.
+   * Deletes the files of the role, after its programs have ended. Keys and certificates stay, since
+   * a certificate is bound to its key; so do persistent volumes.
    */
   void deleteConfiguration() throws IOException {
     for (FilePlacement file : configuration) {
@@ -165,8 +165,8 @@ final class WorkerFiles {
   }
 
   /**
-   * Unmounts what the kubelet mounted for Pods. In a sandbox of its own that has gone with it; on
-   * the machine a persistent volume would be deleted with the directory it is mounted at.
+   * Unmounts the kubelet's mounts for Pods. In a sandbox they have gone with it; on the machine,
+   * deleting the mount point would delete a persistent volume.
    */
   private static void unmountBelow(Path folder) throws IOException {
     for (Mounts.Mount mount : Mounts.list().reversed()) {

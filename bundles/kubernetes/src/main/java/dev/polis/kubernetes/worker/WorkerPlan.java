@@ -12,11 +12,11 @@ import java.net.URI;
 import java.util.List;
 
 /**
- * Says how this node's worker is run: decided before anything is started.
+ * Holds how this node runs its worker, decided before any process starts.
  *
  * @param node this node, whose id is also the name of its Node object
  * @param addresses of the node and of its sandbox
- * @param isolation how far the worker is kept apart from the machine
+ * @param isolation how the worker is isolated from the machine
  */
 record WorkerPlan(
     NodeId node,
@@ -25,7 +25,7 @@ record WorkerPlan(
     KubernetesAddresses addresses,
     Isolation isolation) {
 
-  /** Where the API server reaches a kubelet. */
+  /** The port at which the API server reaches a kubelet. */
   static final int KUBELET_PORT = 10_250;
 
   /** The address of the node's own DNS server, the same in each sandbox. */

@@ -8,7 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
-/** Refuses, before anything is started, what a worker cannot run with. */
+/** Checks the requirements of a worker, before any process starts. */
 final class WorkerRequirements {
 
   private static final List<String> NETWORK_PLUGINS =
@@ -24,16 +24,16 @@ final class WorkerRequirements {
     return "root".equals(user);
   }
 
-  /** Refuses a user who may not do what containers need. */
+  /** Refuses a user without the rights that containers need. */
   void requireRoot(String user) throws WorkerException {
     if (!isRoot(user)) {
       throw new WorkerException(
-          "a worker needs root, for namespaces, mounts and cgroups, and this node runs as %s; start it as root, or take the role away: polisctl node role remove NODE KubernetesWorker"
+          "a worker needs root, for namespaces, mounts and cgroups, but this node runs as %s; start it as root, or remove the role: polisctl node role remove NODE KubernetesWorker"
               .formatted(user));
     }
   }
 
-  /** Finds the programs, or refuses what is missing or not supported. */
+  /** Finds the programs, or refuses missing and unsupported ones. */
   KubernetesPrograms programs() throws WorkerException, InterruptedException {
     KubernetesPrograms programs =
         KubernetesPrograms.find(settings.programs(), KubernetesPrograms.ofWorker());
@@ -49,10 +49,10 @@ final class WorkerRequirements {
   }
 
   /**
-   * Decides how far the worker is kept apart from the machine.
+   * Decides how the worker is isolated from the machine.
    *
    * @param node its address
-   * @param ownsInterfaces whether the network of the machine is this node's
+   * @param ownsInterfaces whether this node manages the network of the machine
    */
   Isolation isolation(InetAddress node, boolean ownsInterfaces) throws WorkerException {
     boolean loopback = node.isLoopbackAddress();
@@ -60,7 +60,7 @@ final class WorkerRequirements {
       case "machine" -> {
         if (loopback) {
           throw new WorkerException(
-              "dev.polis.kubernetes.isolation=machine needs a node at an address of its network, and this one is at %s; set dev.polis.network.address, or isolation=namespaces"
+              "dev.polis.kubernetes.isolation=machine needs a node at an address of its network, but this one is at %s; set dev.polis.network.address, or isolation=namespaces"
                   .formatted(node.getHostAddress()));
         }
         yield Isolation.MACHINE;
@@ -68,7 +68,7 @@ final class WorkerRequirements {
       case "namespaces" -> {
         if (!loopback) {
           throw new WorkerException(
-              "dev.polis.kubernetes.isolation=namespaces needs a node at a loopback address, and this one is at %s; set isolation=machine, or dev.polis.network.address=127.0.0.1"
+              "dev.polis.kubernetes.isolation=namespaces needs a node at a loopback address, but this one is at %s; set isolation=machine, or dev.polis.network.address=127.0.0.1"
                   .formatted(node.getHostAddress()));
         }
         yield Isolation.NAMESPACES;
@@ -76,7 +76,7 @@ final class WorkerRequirements {
       default -> {
         if (!loopback && !ownsInterfaces) {
           throw new WorkerException(
-              "a worker at %s would change the firewall, mounts and cgroups of this machine, whose network is not this node's; set dev.polis.kubernetes.isolation=machine if the machine is, or dev.polis.network.address=127.0.0.1 for a worker in namespaces of its own"
+              "a worker at %s would change the firewall, mounts and cgroups of this machine, but this node does not manage its network; set dev.polis.kubernetes.isolation=machine if the machine belongs to the node, or dev.polis.network.address=127.0.0.1 for a worker in namespaces of its own"
                   .formatted(node.getHostAddress()));
         }
         yield loopback ? Isolation.NAMESPACES : Isolation.MACHINE;

@@ -49,10 +49,10 @@ public final class WorkerService implements RolePlugin {
   public static final String ROLE = "KubernetesWorker";
 
   /**
-   * Holds what the role works with.
+   * Holds the services that the role uses.
    *
    * @param curatorPort of the curator listener of every node
-   * @param podPatience how long a Pod may take to start before it is named
+   * @param podPatience how long a Pod may take to start before health names it
    */
   public record Parts(
       ClusterManager cluster,
@@ -85,7 +85,7 @@ public final class WorkerService implements RolePlugin {
     Shared shared = new Shared(new MutableValue<>(), new MutableValue<>());
     try (HealthScope health = parts.health().role(ROLE, "");
         Watcher<Boolean> watcher = working.watch()) {
-      // The way to the API server is there first and goes last.
+      // The load balancer starts first and ends last.
       if (WorkerRequirements.isRoot(System.getProperty("user.name"))) {
         context.run(
             "balancer", new BalancerTask(settings, site, shared.controllers(), shared.probe()));
@@ -96,16 +96,16 @@ public final class WorkerService implements RolePlugin {
       context.awaitCancelled();
     } finally {
       if (context.stopReason().filter(StopReason::endsWork).isPresent()) {
-        // Also what an earlier run left behind that this one has not adopted.
+        // This also ends what an earlier run left and this one has not adopted.
         end(context);
       }
     }
   }
 
   /**
-   * What outlives one run of the programs.
+   * Holds the values that outlive one run of the programs.
    *
-   * @param controllers where the API servers are, once that is known
+   * @param controllers the addresses of the API servers, once known
    * @param credentials of the worker's programs, once there are any
    */
   private record Shared(
@@ -150,8 +150,8 @@ public final class WorkerService implements RolePlugin {
     MutableValue<WorkerCredentials> credentials = shared.credentials();
     try (KubeClient kubelet = client(plan, credentials, WorkerCredentials::kubelet);
         KubeClient provisioner = client(plan, credentials, WorkerCredentials::provisioner)) {
-      // What is started last ends first: the node is emptied, the kubelet ends, the Node object
-      // goes, then the network services, then the runtime.
+      // The order of the end is the reverse of the start: drain the node, end the kubelet, delete
+      // the Node object, then the network services, then the runtime.
       startAccess(context, plan, files, leader, health, shared);
       context.run("runtime", new RuntimeTask(parts.containers(), plan.sandbox(files), health));
       ApiServerWait api = new ApiServerWait(() -> kubelet.answers(KubeClient.READY));
@@ -223,7 +223,7 @@ public final class WorkerService implements RolePlugin {
               RootPrograms.tell(Map.of(DnsFiles.NAME, owner), health, context.log());
               return dns.prepare(runtime, owner);
             },
-            // It answers for names of the world, too, for which it needs no API server.
+            // It also answers for names outside the cluster, for which it needs no API server.
             new ApiServerWait(ReadyProbe.running()),
             DnsFiles.READY_PORT,
             "/ready",
@@ -237,7 +237,7 @@ public final class WorkerService implements RolePlugin {
             proxy::prepare,
             api,
             ProxyFiles.HEALTH_PORT,
-            // The other path fails for a node that is being deleted, too.
+            // The other path also fails for a node under deletion.
             "/livez",
             new KlogConverter()));
   }
@@ -300,7 +300,7 @@ public final class WorkerService implements RolePlugin {
     return context.stopReason().filter(StopReason.ROLE_REMOVED::equals).isPresent();
   }
 
-  /** Does something once the role is removed, and nothing if the run ends for another reason. */
+  /** Runs an action once the role is removed, and not if the run ends for another reason. */
   private static void whenRemoved(Context context, EndOfRole work) throws InterruptedException {
     context.healthy();
     try {
@@ -312,7 +312,7 @@ public final class WorkerService implements RolePlugin {
     }
   }
 
-  /** Undoes a part of what the role did. */
+  /** Undoes a part of the role's changes. */
   @FunctionalInterface
   private interface EndOfRole {
     void run() throws InterruptedException;
@@ -322,10 +322,10 @@ public final class WorkerService implements RolePlugin {
       throws InterruptedException {
     try {
       kubelet.delete(plan.nodePath());
-      log.info("The Node object %s is deleted.", plan.node());
+      log.info("The node has deleted the Node object %s.", plan.node());
     } catch (IOException e) {
       log.warning(
-          "The Node object %s is not deleted: %s; 'kubectl delete node' does it.",
+          "The node could not delete the Node object %s: %s; delete it with 'kubectl delete node'.",
           plan.node(), e.getMessage());
     }
   }

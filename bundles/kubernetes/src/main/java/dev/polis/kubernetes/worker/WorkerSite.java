@@ -41,7 +41,7 @@ final class WorkerSite {
     return KubernetesAddresses.of(node, settings.links());
   }
 
-  /** Waits until the node has other addresses, for which everything is started anew. */
+  /** Waits until the node has other addresses, for which all programs must restart. */
   void awaitOther(KubernetesAddresses present) throws InterruptedException, RestartRequest {
     try (Watcher<NetworkStatus> watcher = network.status().watch()) {
       NetworkStatus other =
@@ -56,7 +56,7 @@ final class WorkerSite {
     }
   }
 
-  /** Decides how far a worker at a node's address is kept apart from the machine. */
+  /** Decides how a worker at a node's address is isolated from the machine. */
   Isolation isolation(InetAddress node) throws WorkerException {
     return new WorkerRequirements(settings).isolation(node, network.ownsInterfaces());
   }
@@ -81,12 +81,12 @@ final class WorkerSite {
       Optional<String> problem = host(addresses).claim(CLAIM);
       if (problem.isPresent()) {
         throw new WorkerException(
-            "this node has no address that its worker reaches it at: " + problem.get());
+            "this node has no address at which its worker reaches it: " + problem.get());
       }
     }
   }
 
-  /** Takes away what {@link #claim} has put there, unless another role needs it. */
+  /** Removes the address of {@link #claim}, unless another role needs it. */
   void release(Log log) throws IOException, InterruptedException {
     Optional<KubernetesAddresses> addresses =
         network
@@ -99,7 +99,8 @@ final class WorkerSite {
       host(addresses.get())
           .release(CLAIM)
           .ifPresent(
-              problem -> log.warning("the node's address for Kubernetes stays: %s", problem));
+              problem ->
+                  log.warning("the node could not remove its address for Kubernetes: %s", problem));
     }
   }
 

@@ -291,10 +291,10 @@ class AuthProxyTest {
             CertificateAuthority.create("Other cluster").issueUser("owner", pair.getPublic()));
     Map<SSLContext, String> refused =
         Map.of(
-            anonymous(), "no certificate was shown, and no token",
-            as(node), "which is no user of Kubernetes",
+            anonymous(), "the client showed neither a certificate nor a token",
+            as(node), "which is not a user of Kubernetes",
             as(stranger), "is issued by",
-            as(user("system:admin")), "belong to the parts of Kubernetes");
+            as(user("system:admin")), "which is reserved for parts of Kubernetes");
     for (Map.Entry<SSLContext, String> each : refused.entrySet()) {
       try (Raw client = new Raw(each.getKey())) {
         HttpResponse response = client.send(get("/api")).read();

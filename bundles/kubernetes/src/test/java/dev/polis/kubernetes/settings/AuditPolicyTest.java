@@ -65,12 +65,12 @@ class AuditPolicyTest {
       delimiter = '|',
       textBlock =
           """
-          rules: []                                           | no JSON
-          {"rules": [{"level": "None"}]} {}                   | no JSON at line 1 column 3
-          []                                                  | which is a JSON object
+          rules: []                                           | not JSON
+          {"rules": [{"level": "None"}]} {}                   | not JSON at line 1 column 3
+          []                                                  | write a JSON object
           {}                                                  | no rules
           {"rules": []}                                       | no rules
-          {"rules": {}}                                       | which is a list
+          {"rules": {}}                                       | write a list
           {"rule": []}                                        | did you mean "rules"?
           {"apiVersion": "audit.k8s.io/v1beta1"}              | must be "audit.k8s.io/v1"
           {"kind": "AuditPolicy"}                             | must be "Policy"
@@ -79,13 +79,13 @@ class AuditPolicyTest {
           {"rules": [{"level": "metadata"}]}                  | did you mean "Metadata"?
           {"rules": [{"level": 1}]}                           | 1 in rule 1
           {"rules": [{"level": "None", "user": ["a"]}]}       | did you mean "users"?
-          {"rules": [{"level": "None", "users": "a"}]}        | which is a list
-          {"rules": [{"level": "None", "users": [null]}]}     | where a text belongs
+          {"rules": [{"level": "None", "users": "a"}]}        | write a list
+          {"rules": [{"level": "None", "users": [null]}]}     | write a string
           {"rules": [{"level": "None", "nonResourceURLs": ["healthz"]}]}        | begin it with '/'
-          {"rules": [{"level": "None", "nonResourceURLs": ["/a*b"]}]}           | at its end alone
+          {"rules": [{"level": "None", "nonResourceURLs": ["/a*b"]}]}           | only at its end
           {"rules": [{"level": "None", "nonResourceURLs": ["/a"], "namespaces": ["b"]}]} | make two rules
-          {"rules": [{"level": "None", "resources": [{"group": "apps/v1"}]}]}   | has no version
-          {"rules": [{"level": "None", "resources": [{"resourceNames": ["a"]}]}]} | say of which
+          {"rules": [{"level": "None", "resources": [{"group": "apps/v1"}]}]}   | without a version
+          {"rules": [{"level": "None", "resources": [{"resourceNames": ["a"]}]}]} | name the resources
           {"rules": [{"level": "None", "omitManagedFields": "yes"}]}            | true or false
           """)
   @DisplayName(

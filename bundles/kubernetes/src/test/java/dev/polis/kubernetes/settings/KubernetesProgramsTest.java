@@ -82,7 +82,7 @@ class KubernetesProgramsTest {
   @DisplayName("a program that prints no version, or cannot run, is refused with its own output")
   void damaged() throws Exception {
     write("kube-apiserver", "hello");
-    assertTrue(refusal().contains("does not tell its version"), refusal());
+    assertTrue(refusal().contains("does not report its version"), refusal());
     assertTrue(refusal().contains("hello"), refusal());
 
     Files.writeString(folder.resolve("bin/kube-apiserver"), "\u007fELF of another machine");

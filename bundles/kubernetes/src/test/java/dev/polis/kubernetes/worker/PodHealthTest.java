@@ -165,13 +165,13 @@ class PodHealthTest {
       textBlock =
           """
           ErrImageNeverPull   | Container image "a.example/b:1" is not present with pull policy of Never   | does not let the node fetch it | image load
-          ErrImagePull        | failed to do request: dial tcp: lookup a.example: no such host             | registry is not reached | image load
-          ImagePullBackOff    | failed to do request: dial tcp 127.0.0.1:1: connect: connection refused    | registry is not reached | image load
-          RegistryUnavailable | registry is unavailable                                                    | registry is not reached | image load
+          ErrImagePull        | failed to do request: dial tcp: lookup a.example: no such host             | does not reach its registry | image load
+          ImagePullBackOff    | failed to do request: dial tcp 127.0.0.1:1: connect: connection refused    | does not reach its registry | image load
+          RegistryUnavailable | registry is unavailable                                                    | does not reach its registry | image load
           ImagePullBackOff    | pull access denied, repository does not exist or may require authorization | other credentials | imagePullSecrets
           ErrImagePull        | failed to resolve reference "a.example/b:1": a.example/b:1: not found      | does not have it | correct its name
           ErrImagePull        | write /var/lib/x: no space left on device                                  | no room for it | df -h
-          ErrImagePull        | unexpected media type text/html                                            | cannot be fetched: failed to pull | image load
+          ErrImagePull        | unexpected media type text/html                                            | the runtime cannot fetch it: failed to pull | image load
           """)
   @DisplayName(
       "a Pod whose image cannot be pulled is named, with the image, the reason and the remedy")
@@ -212,11 +212,11 @@ class PodHealthTest {
       textBlock =
           """
           FailedCreatePodSandBox | plugin type="bridge" failed (add): failed to find plugin "portmap" in path [/p/cni] | program of the network plugin is missing | provision kubernetes
-          FailedCreatePodSandBox | plugin type="bridge" failed (add): no IP addresses available in range set: 10.244.0.1 | addresses that this node has for Pods are taken | delete Pods
+          FailedCreatePodSandBox | plugin type="bridge" failed (add): no IP addresses available in range set: 10.244.0.1 | Pods use all addresses that this node has | delete Pods
           FailedCreatePodSandBox | plugin type="bridge" failed (add): device or resource busy | network plugin fails: failed to setup network for sandbox: plugin | containerd
           NetworkNotReady        | network is not ready: NetworkReady=false reason:NetworkPluginNotReady message:Network plugin returns error: cni plugin not initialized | no addresses for Pods yet | kube status
           NetworkNotReady        | network is not ready: container runtime network not ready | network plugin fails | containerd
-          FailedMount            | MountVolume.NewMounter initialization failed for volume "pvc-1" : path "/v/pvc-1" does not exist | a volume cannot be mounted: path "/v/pvc-1" | kubelet
+          FailedMount            | MountVolume.NewMounter initialization failed for volume "pvc-1" : path "/v/pvc-1" does not exist | the kubelet cannot mount a volume: path "/v/pvc-1" | kubelet
           """)
   @DisplayName("a Pod without a sandbox, a network or a volume is named by the event about it")
   void events(String reason, String message, String why, String remedy) throws Exception {
@@ -365,7 +365,7 @@ class PodHealthTest {
     }
     String reason = condition().reason();
     assertTrue(reason.contains("fault 2") && !reason.contains("fault 3"), reason);
-    assertTrue(reason.endsWith("; 2 more cannot for other reasons"), reason);
+    assertTrue(reason.endsWith("; 2 more cannot start for other reasons"), reason);
   }
 
   @Test

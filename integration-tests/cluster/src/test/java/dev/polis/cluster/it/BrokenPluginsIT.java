@@ -191,7 +191,7 @@ class BrokenPluginsIT {
       "a failed version is refused when it is swapped in again, with the reason of its failure")
   void failedIsRemembered() throws Exception {
     failing(
-        plugins.version("2.0.0", "throws"), "refused", "the ticket is too short", "say --force");
+        plugins.version("2.0.0", "throws"), "refused", "the ticket is too short", "give --force");
   }
 
   @Test

@@ -150,11 +150,11 @@ class ExamplePluginsIT {
   void replacesAnOrgan() throws Exception {
     buildAndStart();
     node.ctl("node", "role", "add", node.id(), "KubernetesController").requireSuccess("role");
-    awaitSaid("there is no Kubernetes API server at this node");
+    awaitSaid("this node has no Kubernetes API server, because");
     swap(projects.bundle("kubernetes-replacement"));
     awaitSaid("ask the operator of this cluster for its Kubernetes");
     node.ctl("plugin", "rollback").requireSuccess("rollback");
-    awaitSaid("there is no Kubernetes API server at this node");
+    awaitSaid("this node has no Kubernetes API server, because");
   }
 
   private static void awaitSaid(String message) throws Exception {

@@ -271,7 +271,7 @@ class HealthIT {
           "the remembered role to start",
           () -> rolesLog(node).contains("starting role KubernetesController"));
 
-      assertContains("roles remembered from before: ", rolesLog(node));
+      assertContains("remembered roles: ", rolesLog(node));
       Await.until(
           TestNode.PATIENCE,
           "the node to wait for etcd",

@@ -69,6 +69,8 @@ final class HouseRules {
   /** The only file of tests that may wait by itself. */
   private static final String AWAIT = "dev/polis/fixtures/Await.java";
 
+  private static final Pattern ANY_PRIVATE_WORD = word(String.join("|", PRIVATE_WORDS.keySet()));
+
   private static final Pattern SILENT_THROW =
       Pattern.compile("throw new [\\w.]*(?:Exception|Error)\\(\\s*\\)");
   private static final Pattern PLACEHOLDER =
@@ -120,14 +122,12 @@ final class HouseRules {
   /** Finds private words in code, comments, messages and pages, in any case. */
   static List<String> words(Path file, String text) {
     List<String> broken = new ArrayList<>();
+    if (!ANY_PRIVATE_WORD.matcher(text).find()) {
+      return broken;
+    }
     PRIVATE_WORDS.forEach(
         (word, instead) ->
-            require(
-                Pattern.compile("\\b(?:" + word + ")\\b", Pattern.CASE_INSENSITIVE),
-                "has a private word (say: " + instead + ")",
-                file,
-                text,
-                broken));
+            require(word(word), "has a private word (say: " + instead + ")", file, text, broken));
     return broken;
   }
 
@@ -146,6 +146,10 @@ final class HouseRules {
       require(SLEEP, "sleeps in a test", file, text, broken);
     }
     return broken;
+  }
+
+  private static Pattern word(String words) {
+    return Pattern.compile("\\b(?:" + words + ")\\b", Pattern.CASE_INSENSITIVE);
   }
 
   private static boolean isTest(Path file) {

@@ -440,7 +440,7 @@ class KubernetesIT {
         List.of(
             "default/stuck cannot start: the image example.test/none:1 is not on this node",
             "default/unfetched cannot start: the image 127.0.0.1:1/none:1 is not on this node,"
-                + " and its registry is not reached",
+                + " and the node does not reach its registry",
             "default/unboxed cannot start: the runtime makes no sandbox: ");
     for (String[] command : new String[][] {{"health"}, {"kube", "status"}}) {
       await(command, said -> named.stream().allMatch(said::contains));

@@ -78,8 +78,12 @@ class OrganCyclesIT {
           "storage",
           "consensus");
 
-  /** The organ that holds the records, and the deepest one, which has a child process. */
-  private static final List<String> FEW = List.of("curator", "consensus");
+  /**
+   * The organ that holds the records, and the deepest one, which has a child process. A quick run
+   * cycles the first alone: the load keeps both processors busy for half a minute per organ.
+   */
+  private static final List<String> FEW =
+      Tier.current() == Tier.QUICK ? List.of("curator") : List.of("curator", "consensus");
 
   private static final List<String> DEEP = List.of("storage", "consensus");
 
@@ -118,7 +122,15 @@ class OrganCyclesIT {
   private static final Duration BESIDE_OTHERS = Duration.ofMillis(250);
 
   private static final int P50 = 50;
+  private static final int P95 = 95;
   private static final int P99 = 99;
+
+  /**
+   * The percentile that the long form compares with the aim. A collection of the whole heap falls
+   * into about three of a hundred swaps and three of a hundred intervals without one, so the p99 of
+   * a hundred compares one collection with another; their p95 is not decided by it.
+   */
+  private static final int TAIL = SWAPS < 1_000 ? P95 : P99;
 
   /** The number of swaps between two reports of progress in the long form. */
   private static final int PROGRESS = 50;
@@ -189,7 +201,7 @@ class OrganCyclesIT {
     Cycles measured = new Cycles(organ, next);
     CycleLoad.Tally second = measured.run(swaps - warm + swaps % 2);
     CyclePause pause = CyclePause.of(organ);
-    requireAim(measured, speed, pause, LONG ? P99 : P50, LONG ? pause.limit() : BESIDE_OTHERS);
+    requireAim(measured, speed, pause, LONG ? TAIL : P50, LONG ? pause.limit() : BESIDE_OTHERS);
     NodeCensus after = settled(before);
 
     List<String> left = left(before, after);
@@ -468,11 +480,13 @@ class OrganCyclesIT {
       List<Stretch> swapped, List<Stretch> quiet, Function<Stretch, Duration> which) {
     List<Duration> with = swapped.stream().map(which).toList();
     List<Duration> without = quiet.stream().map(which).toList();
-    return "p50 %s, p99 %s (without a swap %s, %s)"
+    return "p50 %s, p95 %s, p99 %s (without a swap %s, %s, %s)"
         .formatted(
             millis(at(with, P50)),
+            millis(at(with, P95)),
             millis(at(with, P99)),
             millis(at(without, P50)),
+            millis(at(without, P95)),
             millis(at(without, P99)));
   }
 

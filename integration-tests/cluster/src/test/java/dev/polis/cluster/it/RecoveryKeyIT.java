@@ -223,7 +223,7 @@ class RecoveryKeyIT {
   void besideTheVolume(Mode mode) throws Exception {
     StorageModesIT.requireGround(mode);
     Path safe = directory.resolve("safe.pem");
-    String beside = "WARNING: the recovery key lies beside the data volume";
+    String beside = "WARNING: the recovery key is beside the data volume";
     try (TestNode node = TestNode.prepared(directory.resolve("n"), "127.0.29." + mode.ordinal())) {
       Path original = node.state().resolve("owner/recovery-key.pem");
       node.up(encrypted(mode));

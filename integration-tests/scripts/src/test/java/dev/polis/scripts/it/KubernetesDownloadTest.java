@@ -91,7 +91,7 @@ class KubernetesDownloadTest {
     assertEquals(provided() + "\n", run.requireSuccess("all is well").out());
     assertEquals(5, server.requests().size(), server.requests()::toString);
     assertFalse(Files.exists(scripts.path(".polis/kubernetes-downloads")));
-    assertTrue(run.err().contains("as its server says; kept in "), run::all);
+    assertTrue(run.err().contains("according to its server; ./polis keeps it in "), run::all);
 
     assertEquals(run.out(), provide("").requireSuccess("it is there").out());
     assertEquals(5, server.requests().size(), server.requests()::toString);
@@ -106,7 +106,7 @@ class KubernetesDownloadTest {
 
     refused(run, "has the SHA512 " + digest("SHA-512", server.content(RELEASE)));
     assertTrue(run.err().contains("and not " + other), run::all);
-    assertTrue(run.err().contains("nothing was unpacked"), run::all);
+    assertTrue(run.err().contains("has unpacked nothing"), run::all);
     assertFalse(Files.exists(part()), "a wrong file is not kept");
   }
 
@@ -130,7 +130,7 @@ class KubernetesDownloadTest {
   void withoutDigest() throws Exception {
     Finished run = provide("unset POLIS_KUBERNETES_UNVERIFIED\n");
 
-    refused(run, "does not stand in this repository");
+    refused(run, "this repository has no digest of");
     assertTrue(run.err().contains("--sha256"), run::all);
     assertEquals(List.of(), server.requests());
 
@@ -168,7 +168,7 @@ class KubernetesDownloadTest {
   void cutOffForEver() throws Exception {
     server.fail(RELEASE, Fault.CUT_OFF, Integer.MAX_VALUE);
     Finished run = provide("");
-    refused(run, "could not be fetched in 5 tries, ");
+    refused(run, "could not be fetched in 5 tries; ");
     long had = Files.size(part());
     assertTrue(had > 0, run::all);
 
@@ -186,7 +186,7 @@ class KubernetesDownloadTest {
 
     run.requireSuccess("it is fetched anew");
     assertTrue(
-        run.err().contains("does not go on from the %d bytes".formatted(BROKEN_OFF)), run::all);
+        run.err().contains("does not continue the %d bytes".formatted(BROKEN_OFF)), run::all);
     assertEquals(
         List.of(RELEASE + " bytes=" + BROKEN_OFF + "-", RELEASE),
         server.requests().subList(server.requests().size() - 2, server.requests().size()));
@@ -219,7 +219,7 @@ class KubernetesDownloadTest {
     server.fail(RELEASE, Fault.SLOW, Integer.MAX_VALUE);
     Finished run = provide("FETCH_SLOW_SECONDS=1\nFETCH_TRIES=2\n");
 
-    refused(run, "brought fewer than 10000 bytes a second for 1 s, 2 times");
+    refused(run, "sent fewer than 10000 bytes a second for 1 s, 2 times");
     assertTrue(Files.exists(part()), run::all);
   }
 
@@ -227,9 +227,9 @@ class KubernetesDownloadTest {
   @DisplayName("a missing release, and a server without a trusted certificate, are refused")
   void missingAndUntrusted() throws Exception {
     server.fail(RELEASE, Fault.MISSING, Integer.MAX_VALUE);
-    refused(provide(""), RELEASE + " is answered with 404");
+    refused(provide(""), RELEASE + ": the server answers 404");
 
-    refused(provide("unset CURL_CA_BUNDLE\n"), "is not trusted: ");
+    refused(provide("unset CURL_CA_BUNDLE\n"), "this machine does not trust ");
     refused(
         provide("export POLIS_KUBERNETES_URL=http://localhost:1\n"),
         "give a URL that begins with https://");
@@ -243,7 +243,7 @@ class KubernetesDownloadTest {
       disk.leave(3 << 20);
       Finished run = provide("KUBERNETES_ROOM_DOWNLOADS=7\n");
 
-      refused(run, "7 MiB are needed in " + scripts.path(".polis") + ", and ");
+      refused(run, scripts.path(".polis") + " needs 7 MiB, and has ");
       assertEquals(List.of(), server.requests());
     }
   }

@@ -95,14 +95,14 @@ class KubernetesFolderTest {
 
     refused(
         named(),
-        "polis: kubernetes: %s holds no kubelet portmap".formatted(directory.resolve("given")));
+        "polis: kubernetes: %s has no kubelet portmap".formatted(directory.resolve("given")));
   }
 
   @Test
   @DisplayName(
       "a missing folder, and a program that is not executable, are refused with the remedy")
   void notAFolder() throws Exception {
-    refused(named(), "polis: kubernetes: %s is no folder".formatted(directory.resolve("given")));
+    refused(named(), "polis: kubernetes: %s is not a folder".formatted(directory.resolve("given")));
 
     FakeKubernetes.of("1.36.3").writeOrdered(scripts, "given");
     Path program = scripts.path("given/bin/kube-proxy");
@@ -140,7 +140,7 @@ class KubernetesFolderTest {
           """
           kubelet    | Kubernetes v1.35.2        | bin/kubelet is 1.35.2, and kube-apiserver beside it 1.36.3
           kubectl    | Client Version: v1.32.0   | bin/kubectl is 1.32.0; supported are 1.34 to 1.36
-          kube-proxy | damaged                   | bin/kube-proxy does not tell its version
+          kube-proxy | damaged                   | bin/kube-proxy does not report its version
           containerd | containerd v1.5.9 1407cab | bin/containerd is 1.5.9, older than 1.6.0
           coredns    | CoreDNS-1.6.2             | bin/coredns is 1.6.2, older than 1.8.4
           bridge     | CNI bridge plugin v1.1.1  | cni/bridge is 1.1.1, older than 1.6.2
@@ -187,7 +187,7 @@ class KubernetesFolderTest {
         damaged,
         "polis: kubernetes: %s has the SHA-256 "
             .formatted(scripts.path("archives/node-tools-linux-amd64.tar.xz")));
-    assertTrue(damaged.err().contains("nothing was unpacked"), damaged::all);
+    assertTrue(damaged.err().contains("has unpacked nothing"), damaged::all);
 
     Files.delete(scripts.path("archives/node-tools-linux-amd64.tar.xz"));
     Finished good = scripts.functions(pack + "kubernetes_folder $POLIS_CACHE");
@@ -209,7 +209,7 @@ class KubernetesFolderTest {
             "export POLIS_KUBERNETES_ARCHIVES=$POLIS_REPOSITORY/programs; kubernetes_folder $POLIS_CACHE");
 
     refused(run, "polis: kubernetes: POLIS_KUBERNETES_ARCHIVES names ");
-    assertTrue(run.err().contains("which holds no "), run::all);
+    assertTrue(run.err().contains("which has no "), run::all);
   }
 
   private Finished named() throws Exception {

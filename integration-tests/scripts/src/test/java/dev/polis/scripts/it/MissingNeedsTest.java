@@ -50,7 +50,7 @@ class MissingNeedsTest {
     assertEquals(
         """
         polis: fetching JDK 25, Temurin %1$s from %2$s
-        polis: java: %2$s is answered with 404
+        polis: java: %2$s: the server answers 404
         polis: next: install a JDK 25 (package openjdk-25-jdk-headless or temurin-25-jdk), or set JAVA_HOME to one
         """
             .formatted(
@@ -78,7 +78,7 @@ class MissingNeedsTest {
 
     assertEquals(3, run.code(), run.all());
     assertTrue(
-        run.err().endsWith(" is answered with 404\npolis: next: install the package maven\n"),
+        run.err().endsWith(": the server answers 404\npolis: next: install the package maven\n"),
         run::all);
   }
 

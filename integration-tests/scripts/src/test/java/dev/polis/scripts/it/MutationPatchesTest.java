@@ -92,7 +92,7 @@ class MutationPatchesTest {
                   "integration-tests/mutations/" + each.name() + ".patch"),
               Map.of(),
               Duration.ofMinutes(1))
-          .requireSuccess(each.name() + ".patch does not apply any more; make it anew");
+          .requireSuccess(each.name() + ".patch does not apply any more; make it again");
     }
   }
 

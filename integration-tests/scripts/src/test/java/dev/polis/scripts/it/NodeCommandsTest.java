@@ -151,7 +151,7 @@ class NodeCommandsTest {
     assertTrue(starts.get(0).contains(" --parameters mine.json"), starts::toString);
     assertFalse(starts.get(1).contains("--parameters"), "it is a member: " + starts.get(1));
     assertTrue(starts.get(1).contains(" --log =INFO"), starts::toString);
-    assertTrue(run.err().contains("the node is started again"), run::all);
+    assertTrue(run.err().contains("starting the node again"), run::all);
   }
 
   @Test
@@ -257,7 +257,7 @@ class NodeCommandsTest {
     assertTrue(
         run.err()
             .contains(
-                "polis: kubernetes: %s holds no kube-apiserver ".formatted(scripts.path("empty"))),
+                "polis: kubernetes: %s has no kube-apiserver ".formatted(scripts.path("empty"))),
         run::all);
     assertFalse(Files.exists(scripts.path("calls")), "nothing was started");
   }

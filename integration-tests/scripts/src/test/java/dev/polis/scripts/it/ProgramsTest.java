@@ -53,8 +53,7 @@ class ProgramsTest {
 
     run.requireSuccess("polis-hello was not provided");
     assertEquals("Hello from the librarya b\n", run.out());
-    assertEquals(
-        "polis: fetching the packages polis-hello-bin, which have polis-hello\n", run.err());
+    assertEquals("polis: fetching the packages polis-hello-bin for polis-hello\n", run.err());
 
     source.lose();
     Finished again =
@@ -87,8 +86,8 @@ class ProgramsTest {
     assertTrue(
         run.err()
             .endsWith(
-                "polis: going on without polis-hello (packages polis-hello-bin):"
-                    + " Debian's packages could not be fetched, see "
+                "polis: continuing without polis-hello (packages polis-hello-bin):"
+                    + " ./polis could not fetch Debian's packages, see "
                     + directory.resolve(".polis/packages.log")
                     + "\n"),
         run::all);
@@ -105,7 +104,7 @@ class ProgramsTest {
     Finished run = scripts.functions(DECLARED + "provide_programs $POLIS_CACHE polis-mounter");
 
     assertEquals(
-        "polis: going on without polis-mounter (packages polis-mounter): only root can install them\n",
+        "polis: continuing without polis-mounter (packages polis-mounter): only root can install them\n",
         run.requireSuccess("going on").err());
   }
 
@@ -120,8 +119,7 @@ class ProgramsTest {
 
     assertEquals(
         "Hello from the library\n", run.requireSuccess("polis-hello was not provided").out());
-    assertEquals(
-        "polis: fetching the packages polis-hello-bin, which have polis-hello\n", run.err());
+    assertEquals("polis: fetching the packages polis-hello-bin for polis-hello\n", run.err());
     assertTrue(Files.isExecutable(directory.resolve(".polis/programs/bin/polis-hello")));
   }
 
@@ -141,8 +139,7 @@ class ProgramsTest {
         scripts.functions(DECLARED + "provide_programs $POLIS_CACHE polis-mounter; polis-mounter");
 
     assertEquals("installed\n", run.requireSuccess("polis-mounter").out());
-    assertEquals(
-        "polis: installing the packages polis-mounter, which have polis-mounter\n", run.err());
+    assertEquals("polis: installing the packages polis-mounter for polis-mounter\n", run.err());
     assertEquals(
         """
         -q update

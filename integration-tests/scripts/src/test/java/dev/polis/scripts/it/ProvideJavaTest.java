@@ -116,7 +116,7 @@ class ProvideJavaTest {
     assertTrue(
         run.err()
             .contains(
-                "polis: the packages could not be had, or do not start here, see "
+                "polis: ./polis could not fetch the packages, or they do not start here; see "
                     + scripts.path(".polis/java.log")),
         run::all);
     nothingHalfMade();
@@ -142,7 +142,7 @@ class ProvideJavaTest {
     addPackages();
     Finished run = provide("");
 
-    refused(run, "none is made for this machine (x86_64, GNU C library " + said + ")");
+    refused(run, "none exists for this machine (x86_64, GNU C library " + said + ")");
     assertEquals(List.of(), server.requests());
   }
 
@@ -177,7 +177,7 @@ class ProvideJavaTest {
 
     Files.delete(scripts.path("packed/jdk-99.0.1+8/bin/javac"));
     server.pack(scripts, "packed", ARCHIVE);
-    refused(provide(""), "is no JDK 99 that starts here");
+    refused(provide(""), "is not a JDK 99 that starts here");
   }
 
   @Test
@@ -185,7 +185,7 @@ class ProvideJavaTest {
   void unreachable() throws Exception {
     Finished run = provide("POLIS_JDK_URL=http://127.0.0.1:1\n");
 
-    refused(run, "could not be fetched in 5 tries, 0 bytes are here: ");
+    refused(run, "could not be fetched in 5 tries; 0 bytes have arrived: ");
     assertTrue(
         run.err()
             .endsWith(
@@ -201,7 +201,7 @@ class ProvideJavaTest {
     scripts.program("update-ca-certificates", "");
     Finished run = provide("CERTIFICATES=(/none)\n");
 
-    refused(run, "this machine trusts no server: there is no /none");
+    refused(run, "this machine trusts no server, because /none is missing");
     assertTrue(run.err().endsWith("next: install the package ca-certificates\n"), run::all);
   }
 

@@ -83,7 +83,7 @@ class ProvideMavenTest {
     Files.delete(scripts.path("packed/apache-maven-9.9.9/bin/mvn"));
     server.pack(scripts, "packed", ARCHIVE);
     writeProperties(server.digest("SHA-256", ARCHIVE));
-    refused(provide(""), "holds no bin/mvn");
+    refused(provide(""), "has no bin/mvn");
   }
 
   @Test
@@ -92,7 +92,7 @@ class ProvideMavenTest {
     server.fail(ARCHIVE, Fault.MISSING, 1);
     Finished run = provide("");
 
-    refused(run, ARCHIVE + " is answered with 404");
+    refused(run, ARCHIVE + ": the server answers 404");
     assertTrue(run.err().endsWith("polis: next: install the package maven\n"), run::all);
   }
 

@@ -402,8 +402,8 @@ class TestRunTest {
         run.err()
             .endsWith(
                 """
-                polis: --full runs Kubernetes' programs, which could not be provided
-                polis: next: mend what is said above, or leave them out: %s test --full --without-kubernetes
+                polis: --full runs Kubernetes' programs, which this machine lacks
+                polis: next: repair the problem named above, or leave them out: %s test --full --without-kubernetes
                 """
                     .formatted(scripts.path("polis"))),
         run::all);

@@ -1,6 +1,6 @@
 package dev.polis.api.cluster;
 
-/** Where a node stands towards its cluster. */
+/** Lists the relations of a node to its cluster. */
 public enum ClusterState {
   /** Booting; not determined yet. */
   UNKNOWN("the node has not determined yet whether it belongs to a cluster"),

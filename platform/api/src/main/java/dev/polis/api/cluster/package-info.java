@@ -9,7 +9,7 @@
  *     └─join (sealed configuration present) ────▶ SPLIT
  * </pre>
  *
- * <p>Everybody who needs an identity or consensus waits here for HOME instead of asking storage,
+ * <p>Each organ that needs an identity or consensus waits here for HOME instead of asking storage,
  * consensus and curator one by one.
  *
  * <p>Not promised: that HOME lasts. A node that loses consensus becomes SPLIT and returns; a

@@ -9,8 +9,8 @@ import java.util.concurrent.TimeoutException;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
- * The local member of consensus. All methods may be called from any thread. What was started goes
- * on when the service goes away; its successor adopts the running member when it is started again.
+ * The local member of consensus. All methods may be called from any thread. The running member
+ * survives the service; the service's successor adopts it at its own start.
  */
 @Followed
 @ProviderType
@@ -47,7 +47,7 @@ public interface Consensus {
   void stop() throws InterruptedException;
 
   /**
-   * Tells what the member does.
+   * Returns what the member does.
    *
    * @return a value that is never empty; the first is {@link ConsensusStatus.Stopped}
    */
@@ -57,7 +57,7 @@ public interface Consensus {
    * Hands out the way to etcd for one user, bound to the namespace of that user, which is all it
    * can read and write; {@code kube-apiserver} has no namespace, and can use only the keys of an
    * API server. It stays valid over restarts of etcd. When its certificate is renewed or this
-   * node's address changes, {@link ConsensusStatus.Running} is published anew; a consumer that
+   * node's address changes, {@link ConsensusStatus.Running} is published again; a consumer that
    * keeps an access asks again then.
    *
    * @param user {@code curator}, {@code kubernetes} or {@code kube-apiserver}
@@ -67,7 +67,7 @@ public interface Consensus {
   EtcdAccess access(String user);
 
   /**
-   * Tells which member this node is.
+   * Returns which member this node is.
    *
    * @throws ConsensusException if the member is not running
    */

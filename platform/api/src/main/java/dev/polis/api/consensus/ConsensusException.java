@@ -1,6 +1,9 @@
 package dev.polis.api.consensus;
 
-/** Consensus refused or failed; the message says what, where and what to do next. */
+/**
+ * Reports a refusal or failure of consensus; the message names the problem, the place and the
+ * remedy.
+ */
 public final class ConsensusException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 

@@ -7,7 +7,7 @@ import java.security.PublicKey;
 import java.util.Objects;
 
 /**
- * Who the member is.
+ * Holds the identity of the member.
  *
  * @param node this node; the member bears its name
  * @param nodeKey the node's Ed25519 private key, from whose public half {@code node} is computed

@@ -3,7 +3,7 @@ package dev.polis.api.consensus;
 import java.util.List;
 
 /**
- * What etcd says about itself, for an operator.
+ * Holds etcd's status, for an operator.
  *
  * @param members all members, the local one first
  * @param leaderId the id of the leader, 1 to 16 hexadecimal digits; {@code 0} if there is none

@@ -2,13 +2,13 @@ package dev.polis.api.consensus;
 
 import java.util.List;
 
-/** What the local member of consensus does. */
+/** Lists the states of the local member of consensus. */
 public sealed interface ConsensusStatus {
 
   /** Returns it as one line for people. */
   String text();
 
-  /** No member was asked for, or it was stopped. */
+  /** No organ has asked for a member, or it has stopped. */
   record Stopped() implements ConsensusStatus {
     @Override
     public String text() {

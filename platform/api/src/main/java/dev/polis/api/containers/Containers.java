@@ -37,7 +37,8 @@ public interface Containers {
   void stop() throws InterruptedException;
 
   /**
-   * Tells what the runtime does; never empty, the first value is {@link ContainersStatus.Stopped}.
+   * Returns what the runtime does; never empty, the first value is {@link
+   * ContainersStatus.Stopped}.
    */
   Value<ContainersStatus> status();
 

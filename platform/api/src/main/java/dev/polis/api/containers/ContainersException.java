@@ -5,7 +5,7 @@ public final class ContainersException extends RuntimeException {
 
   private static final long serialVersionUID = 1L;
 
-  /** Makes it with a message that says what, where and what next. */
+  /** Makes it with a message that names the problem, the place and the remedy. */
   public ContainersException(String message) {
     super(message);
   }

@@ -2,13 +2,13 @@ package dev.polis.api.containers;
 
 import java.nio.file.Path;
 
-/** What the container runtime does. */
+/** Lists the states of the container runtime. */
 public sealed interface ContainersStatus {
 
   /** Returns it as one line for people. */
   String text();
 
-  /** It was not asked for, or it was stopped. */
+  /** No role has asked for the runtime, or it has stopped. */
   record Stopped() implements ContainersStatus {
     @Override
     public String text() {

@@ -1,6 +1,6 @@
 package dev.polis.api.containers;
 
-/** How far containers are kept apart from the machine they run on. */
+/** Lists the kinds of isolation between containers and their machine. */
 public enum Isolation {
   /** In a network and a mount namespace of their own; nothing of the machine's own changes. */
   NAMESPACES,

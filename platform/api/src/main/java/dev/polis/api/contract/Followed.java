@@ -16,7 +16,7 @@ import org.osgi.annotation.bundle.Capability;
  * and has no such annotation.
  *
  * <p>The build writes a capability into the manifest of the bundle that has the contract. A node
- * reads it there, so the contract of a bundle from outside is followed as one of ours is.
+ * reads it there, so the contract of a bundle from outside is followed like a contract of Polis.
  */
 @Documented
 @Retention(RetentionPolicy.CLASS)

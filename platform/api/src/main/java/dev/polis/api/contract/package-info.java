@@ -10,8 +10,8 @@
  * <p>A contract speaks for itself: no list elsewhere names those that are followed. The annotation
  * is read by the build alone, so a bundle that uses it imports nothing for it.
  *
- * <p>Why not a property of the service? The provider would decide, each anew, and two versions of
- * it could say different things, while its users are bound to one contract.
+ * <p>Why not a property of the service? The provider would decide, each differently, and two
+ * versions of it could say different things, while its users are bound to one contract.
  */
 @Export
 @Version("1.0.0")

@@ -9,7 +9,7 @@ import java.security.PublicKey;
 import java.util.Objects;
 
 /**
- * What the first records of a cluster are made from.
+ * Holds the values for the first records of a cluster.
  *
  * @param id the first node
  * @param nodeKey its Ed25519 public key; {@code id} is computed from it

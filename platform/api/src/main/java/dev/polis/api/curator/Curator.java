@@ -38,8 +38,8 @@ public interface Curator {
   void serve(NodeCredentials credentials);
 
   /**
-   * Issues this node's certificate anew, once no more than a third of its life is left; before, the
-   * present one is returned. Needs a leader, which this node has to be: others ask theirs.
+   * Issues this node's certificate again, once no more than a third of its life is left; before,
+   * the present one is returned. Needs a leader, which this node has to be: others ask theirs.
    *
    * @param credentials this node's credentials
    * @return the certificate for the same key

@@ -3,7 +3,7 @@ package dev.polis.api.curator;
 import dev.polis.pki.NodeId;
 import java.util.Objects;
 
-/** Says what the local curator does at present. */
+/** Lists the states of the local curator. */
 public sealed interface CuratorStatus {
 
   /** Returns the state in one line, for people. */

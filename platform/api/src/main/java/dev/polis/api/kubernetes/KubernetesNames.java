@@ -8,7 +8,7 @@ public final class KubernetesNames {
   /** Where the keys and certificates are, in the etcd namespace of the user {@code kubernetes}. */
   public static final String PKI_PREFIX = "/kube-pki/";
 
-  /** The authority, in that store, of everybody whom the API server knows by certificate. */
+  /** The authority, in that store, that signs all certificates that the API server accepts. */
   public static final String ID_CA = "id-ca";
 
   /** The common name of that authority. */

@@ -1,6 +1,6 @@
 package dev.polis.api.metrics;
 
-/** What an exporter answers. */
+/** Holds the answer of an exporter. */
 public sealed interface MetricsAnswer {
 
   /**

@@ -15,7 +15,7 @@ import org.osgi.annotation.versioning.ProviderType;
 public interface Network {
 
   /**
-   * Tells whether the node has an address. It always has a value, and changes when the address
+   * Returns whether the node has an address. It always has a value, and changes when the address
    * comes and goes.
    */
   Value<NetworkStatus> status();
@@ -28,9 +28,9 @@ public interface Network {
   }
 
   /**
-   * Tells whether this node owns the network interfaces of its machine, or of the network namespace
-   * that it runs in. Where it does not, others' addresses, routes and firewall rules are there too.
-   * False unless the provider says otherwise.
+   * Returns whether this node owns the network interfaces of its machine, or of the network
+   * namespace that it runs in. Where it does not, others' addresses, routes and firewall rules are
+   * there too. False unless the provider says otherwise.
    */
   default boolean ownsInterfaces() {
     return false;

@@ -3,7 +3,7 @@ package dev.polis.api.network;
 import java.net.InetAddress;
 import java.util.Optional;
 
-/** Whether the node has an address. */
+/** Holds whether the node has an address. */
 public sealed interface NetworkStatus {
 
   /**

@@ -46,19 +46,20 @@ public record RoleName(String text) implements Comparable<RoleName> {
   /**
    * Returns what is wrong with a name.
    *
-   * @return words that follow the name, such as {@code "is no role name: …"}; empty if it is good
+   * @return words that follow the name, such as {@code "is not the name of a role: …"}; empty if it
+   *     is good
    */
   public static Optional<String> problemOf(String text) {
     if (!GRAMMAR.matcher(text).matches()) {
       return Optional.of(
-          "is no role name: use 1 to %d letters and digits, the first one an upper-case letter, as in KubernetesWorker"
+          "is not the name of a role: use 1 to %d letters and digits, the first one an upper-case letter, as in KubernetesWorker"
               .formatted(LONGEST));
     }
     // Nothing would ever run a second spelling of a well-known name.
     return WELL_KNOWN.stream()
         .filter(known -> known.equalsIgnoreCase(text) && !known.equals(text))
         .findFirst()
-        .map("is no role name: did you mean %s?"::formatted);
+        .map("is not the name of a role: did you mean %s?"::formatted);
   }
 
   @Override

@@ -44,7 +44,7 @@ public final class RoleRecord {
         .toList();
   }
 
-  /** Tells whether a role has a field of its own in the messages. */
+  /** Returns whether a role has a field of its own in the messages. */
   public static boolean hasOwnField(RoleName role) {
     return role.equals(RoleName.CONSENSUS_MEMBER)
         || role.equals(RoleName.KUBERNETES_CONTROLLER)

@@ -7,7 +7,7 @@ import java.util.Optional;
 public sealed interface RecoveryStatus {
 
   /**
-   * Tells an owner what to mend, on all screens in the same words.
+   * Tells an owner what to repair, on all screens in the same words.
    *
    * @param code a stable name for programs, in kebab-case
    * @param reason what is the case, in one sentence without its full stop
@@ -15,7 +15,7 @@ public sealed interface RecoveryStatus {
    */
   record Advice(String code, String reason, String remedy) {}
 
-  /** Returns what the owner should mend; empty if there is nothing. */
+  /** Returns what the owner should repair; empty if there is nothing. */
   default Optional<Advice> advice() {
     return Optional.empty();
   }
@@ -80,7 +80,7 @@ public sealed interface RecoveryStatus {
       return Optional.of(
           new Advice(
               "recovery-key-beside-volume",
-              "the recovery key lies beside the data volume that it opens, in %s: a thief of the disk can read everything"
+              "the recovery key is beside the data volume that it opens, in %s: a thief of the disk can read everything"
                   .formatted(key),
               "move it to another disk: ./polis ctl recovery-key move FILE"));
     }

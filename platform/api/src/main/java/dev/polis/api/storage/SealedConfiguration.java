@@ -5,8 +5,8 @@ import java.security.cert.X509Certificate;
 import java.util.Objects;
 
 /**
- * What an enrolled node needs to come back after a reboot. It is written once enrolment is
- * complete, so it is never there without the cluster's certificate.
+ * Holds all that an enrolled node needs to join again after a reboot. The node writes it once
+ * enrolment is complete, so it always has the cluster's certificate.
  *
  * @param nodeUnlockKey the node's half of the volume key, {@value UnlockKeys#LENGTH} bytes
  * @param joinKey the private Ed25519 key that proves who we are before the volume is open, in the
@@ -25,7 +25,7 @@ public record SealedConfiguration(
     Objects.requireNonNull(security, "security");
     if (nodeUnlockKey.length() != UnlockKeys.LENGTH) {
       throw new IllegalArgumentException(
-          "node unlock key has %d bytes, wanted %d"
+          "node unlock key has %d bytes; it must have %d"
               .formatted(nodeUnlockKey.length(), UnlockKeys.LENGTH));
     }
     if (joinKey.length() == 0) {

@@ -25,7 +25,7 @@ public interface Storage {
    */
   Root root();
 
-  /** Whether {@code data/} can be used. It always has a value. */
+  /** Returns whether {@code data/} can be used. It always has a value. */
   Value<DataStatus> data();
 
   /**

@@ -1,6 +1,6 @@
 package dev.polis.api.storage;
 
-/** What the data volume promises about bytes at rest. */
+/** Lists the protections of the data volume. */
 public enum StorageSecurity {
   /** Nothing: a plain directory. */
   INSECURE,

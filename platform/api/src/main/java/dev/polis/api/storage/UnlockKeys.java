@@ -50,7 +50,7 @@ public record UnlockKeys(Secret node, Secret cluster) {
       throw new StorageException(
           Refusal.BAD_KEY,
           "the %s has %d bytes, wanted %d".formatted(name, half.length(), LENGTH),
-          "find out who cut it; nothing was changed");
+          "find out which program truncated it; nothing was changed");
     }
   }
 }

@@ -1,6 +1,5 @@
 /**
- * Where a node keeps what it must not forget: the declared tree of files, the data volume and its
- * keys.
+ * Keeps the lasting data of a node: the declared tree of files, the data volume and its keys.
  *
  * <pre>
  *   &lt;root&gt;/esp/        small, not encrypted        {@link dev.polis.files.layout.Root.Esp}
@@ -24,7 +23,7 @@
  * journal <em>before</em> it asks for a volume; a service that made the keys itself and returned
  * them could be killed in between and leave a volume whose keys are lost.
  *
- * <p>Not promised: protection from someone who can replace {@code esp/} while the node is off,
+ * <p>Not promised: protection from an attacker who can replace {@code esp/} while the node is off,
  * unless the configuration is sealed to hardware.
  */
 @Export

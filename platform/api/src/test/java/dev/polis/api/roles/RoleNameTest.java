@@ -33,7 +33,8 @@ class RoleNameTest {
   void malformed(String text) {
     String refusal =
         assertThrows(IllegalArgumentException.class, () -> new RoleName(text)).getMessage();
-    assertTrue(refusal.startsWith("\"" + text + "\" is no role name: use 1 to 63"), refusal);
+    assertTrue(
+        refusal.startsWith("\"" + text + "\" is not the name of a role: use 1 to 63"), refusal);
     assertTrue(refusal.contains("as in KubernetesWorker"), refusal);
   }
 
@@ -49,7 +50,8 @@ class RoleNameTest {
   @DisplayName("another spelling of a well-known name is refused with the right one")
   void misspelt(String text) {
     assertEquals(
-        Optional.of("is no role name: did you mean KubernetesWorker?"), RoleName.problemOf(text));
+        Optional.of("is not the name of a role: did you mean KubernetesWorker?"),
+        RoleName.problemOf(text));
   }
 
   @Test

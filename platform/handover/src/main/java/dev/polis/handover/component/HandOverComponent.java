@@ -27,13 +27,13 @@ public final class HandOverComponent implements HandOvers {
     this.table = HandOverTable.open(logs);
   }
 
-  /** Called by Declarative Services when a bundle wants to learn of hand-overs. */
+  /** Declarative Services calls this when a bundle wants to learn of hand-overs. */
   @Reference(cardinality = ReferenceCardinality.MULTIPLE, policy = ReferencePolicy.DYNAMIC)
   void addListener(HandOverListener listener) {
     table.add(listener);
   }
 
-  /** Called by Declarative Services when the bundle goes. */
+  /** Declarative Services calls this when the bundle goes. */
   void removeListener(HandOverListener listener) {
     table.remove(listener);
   }

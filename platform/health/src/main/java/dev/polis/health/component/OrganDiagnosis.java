@@ -48,7 +48,7 @@ final class OrganDiagnosis {
     this.runtime = runtime;
   }
 
-  /** Whether a bundle runs or is on its way to. */
+  /** Returns whether a bundle runs or is on its way to. */
   static boolean runs(Bundle bundle) {
     return bundle.getState() == Bundle.ACTIVE || bundle.getState() == Bundle.STARTING;
   }
@@ -99,7 +99,7 @@ final class OrganDiagnosis {
           FAILED,
           "%s could not be activated: %s"
               .formatted(name, FailureText.rootCause(failed.get().failure)),
-          "mend the cause, then: polisctl bundle stop %s; polisctl bundle start %s"
+          "repair the cause, then: polisctl bundle stop %s; polisctl bundle start %s"
               .formatted(name, name));
     }
     if (configurations(bundle)

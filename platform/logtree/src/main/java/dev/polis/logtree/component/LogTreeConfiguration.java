@@ -6,7 +6,7 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
 /** Declares the configuration of the node's log tree. */
 @ObjectClassDefinition(
     name = "Log tree",
-    description = "How much of the log is kept in memory, and what of it is printed")
+    description = "The size of the log in memory, and the rules for printing")
 public @interface LogTreeConfiguration {
   /** Newest entries kept of each name. */
   @AttributeDefinition(description = "Newest entries kept of each name", min = "1")
@@ -18,11 +18,11 @@ public @interface LogTreeConfiguration {
 
   /** Minutes for which the entries of a name are kept that no code logs to any more. */
   @AttributeDefinition(
-      description = "Minutes for which the entries of a vanished name are kept",
+      description = "Minutes for which the node keeps the entries of a vanished name",
       min = "0")
   int minutes_to_live() default 60;
 
-  /** Whether standard output and error are logged too. */
+  /** Returns whether standard output and error are logged too. */
   @AttributeDefinition(
       description = "Log standard output and error too, as the names stdout and stderr")
   boolean capture_standard_streams() default true;

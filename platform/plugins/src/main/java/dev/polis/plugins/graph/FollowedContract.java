@@ -5,7 +5,7 @@ import java.util.Objects;
 import java.util.OptionalLong;
 
 /**
- * Tells who provides a contract whose users have a proxy.
+ * Names the provider of a contract whose users have a proxy.
  *
  * @param contract the name of the contract's interface
  * @param provider the number of the bundle that provides it, or did until it was held; empty if no

@@ -243,7 +243,7 @@ public final class PluginGraph {
     Bundle[] users = reference.getUsingBundles();
     List<Bundle> tracking =
         Stream.of(users == null ? new Bundle[0] : users)
-            // Who follows a contract holds its provider for the users of the proxy.
+            // The follower of a contract uses its provider for the users of the proxy.
             .filter(user -> user != provider && !followed.containsKey(type))
             .toList();
     if (tracking.isEmpty()) {

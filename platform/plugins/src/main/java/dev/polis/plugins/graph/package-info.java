@@ -1,6 +1,6 @@
 /**
- * Shows how the plugins of a running node are wired: who provides which service, who uses it, and
- * what happens to the user when the provider is replaced.
+ * Shows how the plugins of a running node are wired: the provider and the users of each service,
+ * and the effect of replacing the provider.
  *
  * <pre>
  *   Declarative Services: references and what they are bound to ──┐
@@ -8,8 +8,8 @@
  *   FollowedContractSource: who is behind a proxy, how many calls wait ─┘
  * </pre>
  *
- * <p>The graph is read anew for each question and not kept: what changes while it is read may be in
- * it or not.
+ * <p>The graph is read again for each question and not kept: what changes while it is read may be
+ * in it or not.
  *
  * <p>Not promised: an edge for code that looks a service up by itself and lets it go between two
  * calls. The framework knows users only as long as they hold a service.

@@ -48,7 +48,7 @@ public interface LocalPlugins {
    */
   StagedFiles staged();
 
-  /** Reads the inventory anew, after a change of {@link #staged}. */
+  /** Reads the inventory again, after a change of {@link #staged}. */
   void refresh();
 
   /**

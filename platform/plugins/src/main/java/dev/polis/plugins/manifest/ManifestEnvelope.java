@@ -8,7 +8,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 
-/** Holds a serialized manifest and says who vouches for it. */
+/** Holds a serialized manifest and its signer. */
 public sealed interface ManifestEnvelope permits SignedManifest, DistributionManifest {
   /** The end of the name of a manifest's file; before it stands the name of the bundle's file. */
   String SUFFIX = PluginStore.MANIFEST_SUFFIX;

@@ -121,7 +121,7 @@ public record PluginManifest(
     if (message.getSize() > LARGEST_BUNDLE) {
       throw new PluginRefusedException(
           RefusalReason.OVERSIZE,
-          "the bundle of %s is said to have %d bytes; a plugin may have %d"
+          "by its manifest the bundle of %s has %d bytes; a plugin may have at most %d"
               .formatted(
                   Names.shown(message.getSymbolicName()), message.getSize(), LARGEST_BUNDLE));
     }

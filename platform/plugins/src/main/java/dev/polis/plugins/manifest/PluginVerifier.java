@@ -179,7 +179,7 @@ public final class PluginVerifier {
     if (size != manifest.size()) {
       throw new PluginRefusedException(
           RefusalReason.WRONG_SIZE,
-          "%s has %d bytes, and the manifest of %s says %d: it was cut off, changed or built again after it was packed; fetch it again or pack it again"
+          "%s has %d bytes, and the manifest of %s says %d: it was truncated, changed or rebuilt after packing; fetch it again or pack it again"
               .formatted(bundle, size, manifest.label(), manifest.size()));
     }
     Digest digest = Digest.of(bundle);

@@ -6,7 +6,7 @@ import java.nio.file.Path;
  * Holds a plugin whose bundle is the one that its verified manifest names.
  *
  * @param bundle its file when it was verified
- * @param manifest what it says
- * @param signer who vouches for it
+ * @param manifest its content
+ * @param signer the key or the list that proves it
  */
 public record VerifiedPlugin(Path bundle, PluginManifest manifest, Signer signer) {}

@@ -240,6 +240,6 @@ public final class BootPlan {
     }
     return "these bundles wait for each other: "
         + String.join("; ", steps)
-        + ". One of them has to make its reference optional, or to give up what the other needs to a bundle of its own.";
+        + ". Make one of their references optional, or move the needed service into a separate bundle.";
   }
 }

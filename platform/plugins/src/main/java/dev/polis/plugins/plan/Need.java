@@ -51,7 +51,7 @@ public record Need(String namespace, String filter, boolean optional) {
     return offer.namespace().equals(namespace) && matches(offer);
   }
 
-  /** Whether an offer says that the contract that is needed is followed. */
+  /** Returns whether an offer says that the contract that is needed is followed. */
   boolean followedBy(Offer offer) {
     return namespace.equals(Offer.SERVICE)
         && offer.namespace().equals(Offer.FOLLOWED)

@@ -2,7 +2,7 @@ package dev.polis.plugins.store;
 
 import java.util.Objects;
 
-/** Says how a plugin came to run on a node. */
+/** Names the reason why a plugin runs on a node. */
 public sealed interface PluginOrigin {
 
   /** It came with the node's distribution. */

@@ -364,7 +364,7 @@ public final class PluginStore {
    * Returns which plugins came with the node's distribution. The number of the generation says
    * nothing.
    *
-   * @return empty if that was never kept, or is garbled; the launcher writes it anew at each start
+   * @return empty if that was never kept, or is garbled; the launcher writes it again at each start
    * @throws IOException if it can not be read
    */
   public synchronized Optional<Generation> distribution() throws IOException {

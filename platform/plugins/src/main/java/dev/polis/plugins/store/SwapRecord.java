@@ -15,7 +15,7 @@ import java.util.stream.Stream;
  * Says how one swap ended, or how far one has come that is under way.
  *
  * @param began when it began
- * @param who who ordered it
+ * @param who the caller
  * @param what the order, as a text for people
  * @param from the generation it began with
  * @param target the fingerprint of the generation it wants; 64 zeros if it never got that far

@@ -3,7 +3,7 @@ package dev.polis.plugins.swap;
 import java.util.Objects;
 
 /**
- * Says one thing that a swap does to the running node, or leaves alone.
+ * Holds one effect of a swap on the running node, or one unaffected thing.
  *
  * @param effect what happens
  * @param subject to what: a bundle, a component, a service, a process
@@ -17,7 +17,7 @@ public record BlastLine(Effect effect, String subject, String reason) {
     STARTS,
     /** A bundle is stopped and uninstalled. */
     STOPS,
-    /** A bundle is wired anew because it uses packages of one that goes. */
+    /** A bundle is wired again because it uses packages of one that goes. */
     REFRESHES,
     /** A service goes away. */
     SERVICE_GOES,

@@ -118,7 +118,7 @@ final class FrameworkBundles {
   }
 
   private String missingPlugin(Bundle bundle, String what, String namespace, String filter) {
-    return "%s needs the %s %s, which no bundle of this node brings (they bring %s); push a plugin that brings it first, or leave the requirement out"
+    return "%s needs the %s %s, which no bundle of this node provides (they provide %s); push a plugin that provides it first, or leave the requirement out"
         .formatted(
             bundle.getSymbolicName(),
             what,
@@ -178,7 +178,7 @@ final class FrameworkBundles {
         .map(BundleCapability::getAttributes);
   }
 
-  /** Returns the bundles that have to be wired anew when these go, without these. */
+  /** Returns the bundles that have to be wired again when these go, without these. */
   List<Bundle> refreshedWith(Collection<Bundle> bundles) {
     return wiring.getDependencyClosure(bundles).stream()
         .filter(each -> !bundles.contains(each))
@@ -273,7 +273,7 @@ final class FrameworkBundles {
   }
 
   /**
-   * Wires anew what used bundles, as far as they were uninstalled, and waits for the end of it.
+   * Wires again what used bundles, as far as they were uninstalled, and waits for the end of it.
    *
    * @return how many were uninstalled
    */

@@ -106,7 +106,7 @@ public final class KeptTrust {
       AtomicFile.replace(file, copy.build().toByteArray(), Mode.SECRET, Durability.POWER_LOSS);
       return true;
     } catch (IOException e) {
-      audit.note("the trusted keys cannot be kept for the next start: " + e);
+      audit.note("the node cannot store the trusted keys for its next start: " + e);
       return false;
     }
   }

@@ -49,7 +49,9 @@ final class Leftovers implements AutoCloseable {
     }
   }
 
-  /** Whether an earlier swap has left a bundle, which belongs to no generation that counts. */
+  /**
+   * Returns whether an earlier swap has left a bundle, which belongs to no generation that counts.
+   */
   synchronized boolean contains(Bundle bundle) {
     return bundles.containsKey(bundle);
   }

@@ -3,8 +3,8 @@ package dev.polis.plugins.swap;
 import java.util.Objects;
 
 /**
- * Says which bundle takes the place of which while a swap is under way. Both may be installed from
- * one file: then the successor has another configuration.
+ * Names a bundle and its replacement during a swap. Both may be installed from one file: then the
+ * successor has another configuration.
  *
  * @param symbolicName the name that both bear
  * @param predecessor the framework's number of the bundle that goes

@@ -131,7 +131,7 @@ final class RetiredVersions implements AutoCloseable {
             HELD,
             "the classes of versions that were replaced are held in memory: "
                 + held.stream().map(Retired::words).sorted().collect(Collectors.joining("; ")),
-            "mend what the plugin leaves behind when it is deactivated; \"polisctl node restart --runtime\" frees the memory"));
+            "make the plugin release all its resources at its deactivation; \"polisctl node restart --runtime\" frees the memory"));
   }
 
   /** Follows nothing any more. */

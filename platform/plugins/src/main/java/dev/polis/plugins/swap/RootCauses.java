@@ -4,7 +4,7 @@ import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.Set;
 
-/** Says in one line why something failed. */
+/** Finds in one line why something failed. */
 final class RootCauses {
   private RootCauses() {}
 

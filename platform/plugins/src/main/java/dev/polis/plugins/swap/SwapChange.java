@@ -53,7 +53,7 @@ record SwapChange(
     return new SwapChange(coming, going, configured);
   }
 
-  /** Whether a bundle of this name goes and another one comes. */
+  /** Returns whether a bundle of this name goes and another one comes. */
   boolean isReplaced(String symbolicName) {
     return coming.stream().anyMatch(plugin -> plugin.symbolicName().equals(symbolicName))
         && going.stream().anyMatch(bundle -> symbolicName.equals(bundle.getSymbolicName()));

@@ -235,7 +235,7 @@ public final class SwapEngine implements AutoCloseable {
   private void run(SwapOrder order, SwapOptions options, MutableValue<SwapStatus> status) {
     String ordered = "%s by %s".formatted(order.words(), options.who());
     SwapOutcome outcome =
-        new SwapOutcome.CouldNotRevert("the swap was interrupted while it was taken back");
+        new SwapOutcome.CouldNotRevert("the swap was interrupted during its revert");
     try {
       parts.audit().note(ordered + (options.dryRun() ? ": dry run" : ": begins"));
       outcome = carriedOut(order, options, status);
@@ -321,7 +321,7 @@ public final class SwapEngine implements AutoCloseable {
     String what = now.status().peek().orElseThrow().what();
     if (!now.cancel().cancel(who)) {
       throw new SwapRefusedException(
-          "the %s cannot be cancelled any more: it is being committed or taken back; \"plugin rollback\" goes back afterwards"
+          "the %s can no longer be cancelled: the node commits or reverts it now; \"plugin rollback\" reverts it afterwards"
               .formatted(what));
     }
     return what;

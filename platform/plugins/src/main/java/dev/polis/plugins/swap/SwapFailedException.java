@@ -1,6 +1,6 @@
 package dev.polis.plugins.swap;
 
-/** Reports that a swap has to be taken back; the message says why. */
+/** Reports that the node must revert a swap; the message names the reason. */
 final class SwapFailedException extends Exception {
   private static final long serialVersionUID = 1;
 

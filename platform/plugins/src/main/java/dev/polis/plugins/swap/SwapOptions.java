@@ -3,9 +3,9 @@ package dev.polis.plugins.swap;
 import java.util.Objects;
 
 /**
- * How an order is to be carried out.
+ * Holds the options of an order.
  *
- * @param who who ordered it, for the history
+ * @param who the caller, for the history
  * @param dryRun stop when the blast radius is known; nothing is changed
  * @param force try a generation again that failed before; by hand also overrule the cluster
  * @param older accept a version that is older than the one that runs
@@ -21,7 +21,7 @@ public record SwapOptions(
   /**
    * Makes the options of an order by hand.
    *
-   * @param who who ordered it
+   * @param who the caller
    * @param dryRun stop when the blast radius is known
    * @param force try a generation again that failed before, and overrule what the cluster wants
    * @param older accept a version that is older than the one that runs
@@ -43,7 +43,7 @@ public record SwapOptions(
   /**
    * Makes options without exceptions.
    *
-   * @param who who ordered it
+   * @param who the caller
    * @return the options
    */
   public static SwapOptions by(String who) {

@@ -10,7 +10,7 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
 
-/** Says what the node shall run. */
+/** Names the plugins that the node should run. */
 public sealed interface SwapOrder {
 
   /**
@@ -21,7 +21,7 @@ public sealed interface SwapOrder {
   String words();
 
   /**
-   * Returns which plugins the order is about, as far as it says that.
+   * Returns the plugins that the order names.
    *
    * @return symbolic names; empty if only the node knows them
    */

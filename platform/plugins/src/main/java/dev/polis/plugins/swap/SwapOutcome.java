@@ -1,6 +1,6 @@
 package dev.polis.plugins.swap;
 
-/** How a swap ended. */
+/** Lists the outcomes of a swap. */
 public sealed interface SwapOutcome {
 
   /**

@@ -21,7 +21,7 @@ import org.osgi.service.component.runtime.ServiceComponentRuntime;
  * @param components the state of components
  * @param configurations the configurations of organs
  * @param commandLine the configurations the process was started with
- * @param listeners supplies the listeners of swaps, anew for each announcement
+ * @param listeners supplies the listeners of swaps, for each announcement
  * @param children supplies descriptions of the node's child processes
  * @param audit receives a line for each swap that begins or ends
  */

@@ -1,6 +1,6 @@
 package dev.polis.plugins.swap;
 
-/** Reports that an order is not carried out; the message says why, and what would help. */
+/** Reports that the node refuses an order; the message names the reason and the remedy. */
 public final class SwapRefusedException extends Exception {
   private static final long serialVersionUID = 1;
 

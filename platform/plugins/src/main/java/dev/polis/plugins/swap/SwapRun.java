@@ -190,7 +190,7 @@ final class SwapRun {
     Optional<SwapRecord> failed = notes.failed(record.target());
     if (failed.isPresent() && !options.force()) {
       throw new SwapRefusedException(
-          "the node was not well with this at %s: %s; nothing has changed since. Mend the plugin, or say --force to try again"
+          "this made the node unhealthy at %s: %s; nothing has changed since; repair the plugin, or give --force to try again"
               .formatted(failed.get().began(), failed.get().reason()));
     }
   }
@@ -552,7 +552,7 @@ final class SwapRun {
     try {
       notes.failed(record.as("failed", why));
     } catch (IOException e) {
-      parts.audit().note("that this generation failed cannot be remembered: " + RootCauses.of(e));
+      parts.audit().note("the node cannot record that this generation failed: " + RootCauses.of(e));
     }
   }
 

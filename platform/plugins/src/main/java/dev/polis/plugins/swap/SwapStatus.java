@@ -42,7 +42,7 @@ public final class SwapStatus {
    * @param number counts the swaps of this process up from 1
    * @param what the order, as a text for people
    * @param plugins symbolic names of the plugins that the order names
-   * @param who who ordered it
+   * @param who the caller
    * @param began when
    * @return a status without stages
    */

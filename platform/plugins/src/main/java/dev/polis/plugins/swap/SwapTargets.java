@@ -122,7 +122,7 @@ final class SwapTargets {
     if (Version.parseVersion(plugin.version()).compareTo(Version.parseVersion(running.version()))
         < 0) {
       throw new SwapRefusedException(
-          "%s %s is older than %s, which runs; say --older if that is wanted"
+          "%s %s is older than %s, which runs; give --older if you want the older version"
               .formatted(plugin.symbolicName(), plugin.version(), running.version()));
     }
   }

@@ -274,13 +274,14 @@ class SwapEngineTest {
     assertTrue(
         words(organ)
             .contains(
-                "needs the organ metrics, which no bundle of this node brings (they bring sea)"),
+                "needs the organ metrics, which no bundle of this node provides (they provide sea)"),
         () -> words(organ));
     SwapStatus role =
         node.run(swap(node.requiring("extra", "2.0.1", "polis.role;filter:=\"(polis.role=Tea)\"")));
     assertTrue(
         words(role)
-            .contains("needs the role Tea, which no bundle of this node brings (they bring none)"),
+            .contains(
+                "needs the role Tea, which no bundle of this node provides (they provide none)"),
         () -> words(role));
     SwapStatus there =
         node.run(

@@ -148,7 +148,7 @@ public record AuditFolder(Path path) {
       }
       String reason =
           other
-              ? "record %d has another hash than expected: the log was written anew"
+              ? "record %d has another hash than expected: the log was rewritten"
                   .formatted(mark.sequence())
               : "record %d, which was expected, is not there; the last one is %d"
                   .formatted(mark.sequence(), last.sequence());

@@ -180,7 +180,7 @@ public final class AuditLog implements AutoCloseable {
     String where =
         switch (status.peek().orElseThrow()) {
           case AuditStatus.Failing(Path folder, String reason) ->
-              "the disk refuses them (%s): make room at %s, or mend it".formatted(reason, folder);
+              "the disk refuses them (%s): make room at %s, or repair it".formatted(reason, folder);
           case AuditStatus.Open(Path folder) -> folder + " is slow: try again";
           case AuditStatus.Closed() -> "the data volume is not mounted: wait, or mount it";
         };
@@ -570,7 +570,7 @@ public final class AuditLog implements AutoCloseable {
     status.set(next);
     if (first) {
       log.error(
-          "the audit log cannot be written, its records are held in memory and tried again: %s",
+          "the node cannot write the audit log; it keeps the records in memory and tries again: %s",
           failure);
     }
   }
@@ -611,7 +611,9 @@ public final class AuditLog implements AutoCloseable {
       work.signal();
       awaitStopped();
       if (!queue.isEmpty()) {
-        log.error("%d records of the audit log are lost: there is no disk for them", queue.size());
+        log.error(
+            "%d records of the audit log are lost, because the node could not write them to a disk",
+            queue.size());
       }
     } finally {
       lock.unlock();

@@ -16,7 +16,7 @@ import java.util.List;
 
 /**
  * Appends records to the newest file of a log and begins another file when it is full. Used by one
- * thread. After an exception it is closed and opened anew, which cuts off what was not confirmed.
+ * thread. After an exception it is closed and opened again, which cuts off what was not confirmed.
  */
 final class AuditWriter implements AutoCloseable {
   /** The most that one append writes; a torn end of a file is never longer. */
@@ -77,7 +77,7 @@ final class AuditWriter implements AutoCloseable {
     if (cut.bytes() > 0) {
       channel.truncate(cut.length());
       note(
-          "repaired %s: cut off %d bytes behind record %d that were not confirmed (%s)"
+          "repaired %s: removed %d unconfirmed bytes after record %d (%s)"
               .formatted(newest.getFileName(), cut.bytes(), last.sequence(), cut.reason()));
     }
     // What a former process wrote and did not force was never waited for; the next append forces

@@ -37,7 +37,7 @@ public final class FaultyOrgan {
   /** Null while the component is not active. */
   private HealthScope scope;
 
-  /** Called by Declarative Services. */
+  /** Declarative Services calls this. */
   public void activate(BundleContext context, Map<String, Object> properties) throws Exception {
     end = Path.of(String.valueOf(properties.get("end")));
     behaviour = String.valueOf(properties.get("behaviour"));
@@ -122,7 +122,7 @@ public final class FaultyOrgan {
             });
   }
 
-  /** Called by Declarative Services. */
+  /** Declarative Services calls this. */
   public void deactivate() {
     ended = true;
     held.clear();

@@ -17,13 +17,13 @@ public final class FaultyPredecessor {
   private Path end = Path.of("");
   private String behaviour = "";
 
-  /** Called by Declarative Services. */
+  /** Declarative Services calls this. */
   public void activate(Map<String, Object> properties) {
     end = Path.of(String.valueOf(properties.get("end")));
     behaviour = String.valueOf(properties.get("behaviour"));
   }
 
-  /** Called by Declarative Services. */
+  /** Declarative Services calls this. */
   public void deactivate() throws Exception {
     switch (behaviour) {
       case "HANGS" -> awaitEnd();

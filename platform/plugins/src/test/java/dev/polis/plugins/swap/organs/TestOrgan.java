@@ -31,7 +31,7 @@ public final class TestOrgan implements Supplier<String> {
   /** Null while the organ is not active, or publishes no health. */
   private HealthScope scope;
 
-  /** Called by Declarative Services. */
+  /** Declarative Services calls this. */
   public void activate(BundleContext context, Map<String, Object> properties) throws Exception {
     version = context.getBundle().getVersion().toString();
     String name = context.getBundle().getSymbolicName().replace("dev.polis.", "");
@@ -145,7 +145,7 @@ public final class TestOrgan implements Supplier<String> {
     LockSupport.parkNanos(Duration.ofMillis(millis).toNanos());
   }
 
-  /** Called by Declarative Services. */
+  /** Declarative Services calls this. */
   public void deactivate() {
     ended = true;
     if (scope != null) {

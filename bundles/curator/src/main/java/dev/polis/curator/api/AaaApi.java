@@ -1,0 +1,125 @@
+package dev.polis.curator.api;
+
+import com.google.protobuf.ByteString;
+import dev.polis.curator.leader.ApiCalls;
+import dev.polis.curator.leader.LeaderGate;
+import dev.polis.curator.leader.LeaderTerm;
+import dev.polis.curator.record.Refusal;
+import dev.polis.pki.Ed25519;
+import dev.polis.pki.Pem;
+import dev.polis.rpc.RpcException;
+import dev.polis.rpc.RpcPeer;
+import dev.polis.wire.api.AAAGrpc;
+import dev.polis.wire.api.EscrowRequest;
+import dev.polis.wire.api.EscrowResponse;
+import dev.polis.wire.api.EscrowResponse.ProofRequest;
+import io.grpc.stub.StreamObserver;
+import java.security.PublicKey;
+import java.security.cert.X509Certificate;
+import java.util.Optional;
+
+/** Serves the AAA API: issues user certificates to callers that prove to hold the user's key. */
+public final class AaaApi extends AAAGrpc.AAAImplBase {
+
+  /** The only user: the holder of the key that the bootstrap of the cluster named. */
+  public static final String OWNER = "owner";
+
+  private final LeaderGate gate;
+
+  public AaaApi(LeaderGate gate) {
+    this.gate = gate;
+  }
+
+  @Override
+  public StreamObserver<EscrowRequest> escrow(StreamObserver<EscrowResponse> caller) {
+    RpcPeer peer = RpcPeer.current();
+    return new StreamObserver<>() {
+      private boolean answered;
+
+      @Override
+      public void onNext(EscrowRequest message) {
+        if (answered) {
+          throw Refusal.invalid("this call has already issued the certificate; begin another call");
+        }
+        answered = true;
+        answer(peer, message, caller);
+      }
+
+      @Override
+      public void onError(Throwable gone) {
+        // The caller disconnected; the call has changed nothing.
+      }
+
+      @Override
+      public void onCompleted() {
+        if (!answered) {
+          throw Refusal.invalid(
+              "the first message must have parameters; the call ended without one");
+        }
+      }
+    };
+  }
+
+  private void answer(RpcPeer peer, EscrowRequest message, StreamObserver<EscrowResponse> caller) {
+    if (!message.hasParameters()) {
+      throw Refusal.invalid("the first message must have parameters");
+    }
+    PublicKey wanted = wanted(message.getParameters());
+    requireProof(peer, wanted, caller);
+    X509Certificate emitted = ApiCalls.run(() -> gate.during(term -> issue(term, wanted)));
+    caller.onNext(
+        EscrowResponse.newBuilder()
+            .addFulfilled(
+                ProofRequest.newBuilder().setKind(ProofRequest.Kind.KIND_REFRESH_CERTIFICATE))
+            .setEmittedCertificate(ByteString.copyFrom(Pem.der(emitted)))
+            .build());
+    caller.onCompleted();
+  }
+
+  /** Refuses a caller whose TLS certificate does not prove that it holds the key. */
+  private static void requireProof(
+      RpcPeer peer, PublicKey wanted, StreamObserver<EscrowResponse> caller) {
+    Optional<PublicKey> proved =
+        peer instanceof RpcPeer.Unauthenticated unauthenticated
+            ? unauthenticated.publicKey()
+            : Optional.empty();
+    if (proved.isEmpty()) {
+      caller.onNext(
+          EscrowResponse.newBuilder()
+              .addNeeded(
+                  ProofRequest.newBuilder().setKind(ProofRequest.Kind.KIND_REFRESH_CERTIFICATE))
+              .build());
+      throw RpcException.unauthenticated(
+          "connect with a self-signed certificate of the key in parameters.public_key; the caller is "
+              + peer.describe());
+    }
+    if (!proved.get().equals(wanted)) {
+      throw Refusal.precondition(
+          "the connection proves another key than parameters.public_key; connect with that key");
+    }
+  }
+
+  private static PublicKey wanted(EscrowRequest.Parameters parameters) {
+    if (!parameters.getRequestedIdentityName().equals(OWNER)) {
+      throw Refusal.denied(
+          "there is no identity \"%s\"; the only one is \"%s\"",
+          parameters.getRequestedIdentityName(), OWNER);
+    }
+    if (parameters.getPublicKey().size() != Ed25519.KEY_BYTES) {
+      throw Refusal.invalid(
+          "parameters.public_key has %d bytes; an Ed25519 key has %d",
+          parameters.getPublicKey().size(), Ed25519.KEY_BYTES);
+    }
+    return Ed25519.publicKey(parameters.getPublicKey().toByteArray());
+  }
+
+  private static X509Certificate issue(LeaderTerm term, PublicKey key) throws InterruptedException {
+    ByteString owner = term.records().owner().getPublicKey();
+    if (!owner.equals(ByteString.copyFrom(Ed25519.raw(key)))) {
+      throw Refusal.denied(
+          "this key is not that of the cluster's initial owner; use the owner key that the first"
+              + " node was given");
+    }
+    return term.pki().ensureUser(OWNER, key);
+  }
+}

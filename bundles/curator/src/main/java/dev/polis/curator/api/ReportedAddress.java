@@ -1,0 +1,50 @@
+package dev.polis.curator.api;
+
+import dev.polis.curator.record.Refusal;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.NetworkInterface;
+
+/**
+ * Compares the address that a node reports with the source address of its report. Clients find the
+ * node by the reported address, and the curator certifies its kubelet for it, so a compromised node
+ * must not name the address of another server.
+ *
+ * <p>A report from this machine may name any address of it: the kernel chooses the source of a
+ * connection within a machine, which is 127.0.0.1 for all of 127.0.0.0/8.
+ */
+final class ReportedAddress {
+
+  private ReportedAddress() {}
+
+  /**
+   * Reads an address.
+   *
+   * @param text the reported address
+   * @param from the source address of the report
+   * @throws dev.polis.rpc.RpcException if it is not an address, or not the reporting node's
+   */
+  static InetAddress read(String text, InetAddress from) {
+    InetAddress reported;
+    try {
+      reported = InetAddress.ofLiteral(text);
+    } catch (IllegalArgumentException e) {
+      throw Refusal.invalid("status.external_address \"%s\" is not an IPv4 or IPv6 address", text);
+    }
+    if (!reported.equals(from) && !(isHere(from) && isHere(reported))) {
+      throw Refusal.denied(
+          "status.external_address is %s, but the report comes from %s; give the node the address from which it reaches the leader: polis up --address %s",
+          text, from.getHostAddress(), from.getHostAddress());
+    }
+    return reported;
+  }
+
+  private static boolean isHere(InetAddress address) {
+    try {
+      return address.isLoopbackAddress() || NetworkInterface.getByInetAddress(address) != null;
+    } catch (IOException e) {
+      throw new UncheckedIOException("the network interfaces cannot be read", e);
+    }
+  }
+}

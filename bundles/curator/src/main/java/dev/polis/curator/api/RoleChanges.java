@@ -1,0 +1,117 @@
+package dev.polis.curator.api;
+
+import dev.polis.api.roles.RoleName;
+import dev.polis.api.roles.RoleRecord;
+import dev.polis.curator.record.NodeRecords;
+import dev.polis.curator.record.Refusal;
+import dev.polis.wire.api.UpdateNodeRolesRequest;
+import dev.polis.wire.common.NodeRoles;
+import dev.polis.wire.curator.stored.Node;
+import dev.polis.wire.roles.Role;
+import dev.polis.wire.roles.RoleChange;
+import java.util.SortedMap;
+import java.util.TreeMap;
+
+/**
+ * Applies a request to change roles to a node's record.
+ *
+ * @param request the request of the operator
+ * @param others whether each role without a field of its own is wanted, by its name
+ */
+public record RoleChanges(UpdateNodeRolesRequest request, SortedMap<RoleName, Boolean> others) {
+
+  /** Bounds the size of a node's record; far more than any node runs. */
+  public static final int MOST_OTHERS = 64;
+
+  /** Checks the names in a request; refuses it with the name that is wrong. */
+  static RoleChanges of(UpdateNodeRolesRequest request) {
+    SortedMap<RoleName, Boolean> others = new TreeMap<>();
+    for (RoleChange change : request.getOthersList()) {
+      if (others.put(nameOf(change), change.getWanted()) != null) {
+        throw Refusal.invalid("the request has role %s twice; give it once", change.getName());
+      }
+    }
+    return new RoleChanges(request, others);
+  }
+
+  private static RoleName nameOf(RoleChange change) {
+    RoleName.problemOf(change.getName())
+        .ifPresent(
+            problem -> {
+              throw Refusal.invalid("role \"%s\" %s", change.getName(), problem);
+            });
+    RoleName name = new RoleName(change.getName());
+    if (RoleRecord.hasOwnField(name)) {
+      throw Refusal.invalid("role %s has a field of its own in the request; set that field", name);
+    }
+    return name;
+  }
+
+  /** Returns the record with the changes, or refuses those that are impossible. */
+  Node apply(Node node) {
+    if (!NodeRecords.isUp(node)) {
+      throw Refusal.precondition(
+          "node %s is %s; only a node that is UP can have roles", node.getId(), node.getFsmState());
+    }
+    NodeRoles.Builder roles = node.getRoles().toBuilder();
+    refuseConsensus(node);
+    changeKubernetes(roles);
+    if (roles.hasKubernetesController() && !roles.hasConsensusMember()) {
+      throw Refusal.precondition(
+          "node %s cannot be a KubernetesController without being a ConsensusMember", node.getId());
+    }
+    changeOthers(node, roles);
+    return node.toBuilder().setRoles(roles).build();
+  }
+
+  private void refuseConsensus(Node node) {
+    if (!request.hasConsensusMember()
+        || request.getConsensusMember() == node.getRoles().hasConsensusMember()) {
+      return;
+    }
+    throw request.getConsensusMember()
+        ? Refusal.precondition(
+            "node %s cannot become a ConsensusMember: this version keeps consensus on the first node",
+            node.getId())
+        : Refusal.precondition(
+            "node %s is the only ConsensusMember; without it the cluster would lose its records",
+            node.getId());
+  }
+
+  private void changeKubernetes(NodeRoles.Builder roles) {
+    if (request.hasKubernetesWorker()) {
+      if (request.getKubernetesWorker()) {
+        roles.setKubernetesWorker(NodeRoles.KubernetesWorker.getDefaultInstance());
+      } else {
+        roles.clearKubernetesWorker();
+      }
+    }
+    if (request.hasKubernetesController()) {
+      if (request.getKubernetesController()) {
+        roles.setKubernetesController(NodeRoles.KubernetesController.getDefaultInstance());
+      } else {
+        roles.clearKubernetesController();
+      }
+    }
+  }
+
+  private void changeOthers(Node node, NodeRoles.Builder roles) {
+    SortedMap<String, Role> held = new TreeMap<>();
+    roles.getOthersList().forEach(role -> held.put(role.getName(), role));
+    others.forEach(
+        (name, wanted) -> {
+          if (wanted) {
+            held.putIfAbsent(name.text(), Role.newBuilder().setName(name.text()).build());
+          } else {
+            held.remove(name.text());
+          }
+        });
+    if (held.size() > MOST_OTHERS) {
+      throw Refusal.precondition(
+          "node %s would have %d roles besides those of consensus and Kubernetes; the limit is"
+              + " %d; remove some",
+          node.getId(), held.size(), MOST_OTHERS);
+    }
+    roles.clearOthers().addAllOthers(held.values());
+  }
+}

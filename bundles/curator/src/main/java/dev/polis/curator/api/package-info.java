@@ -1,0 +1,29 @@
+/**
+ * Implements the gRPC services of the cluster's records: what each call may do, and what it
+ * changes.
+ *
+ * <pre>
+ *   call ──▶ AaaApi         ownership                 ┐
+ *            CuratorApi     nodes' own reports        │
+ *            ManagementApi  operators                 ├──▶ LeaderGate ──▶ RecordStore
+ *            PluginSetApi   wanted plugins            │
+ *            PluginTrustApi trusted keys              ┘
+ *            EtcdApi        members and maintenance of etcd
+ *            CuratorLocalApi  who leads, at any node
+ * </pre>
+ *
+ * <p>A method checks its request with the rules of its subject ({@code ConfigurationRules}, {@code
+ * RoleChanges}, {@code WantedPluginRules}, {@code TrustedKeyRules}), then makes one update of the
+ * records. A refusal names the value and changes nothing.
+ *
+ * <p><b>A node's address</b> is the source address of its report, or within one machine any address
+ * of the machine ({@code ReportedAddress}): the curator certifies the kubelet for it. Nodes behind
+ * one address share it. A node with several addresses reports the one from which it reaches the
+ * leader, and a node behind address translation that of the translator. A follower that forwards
+ * reports to the leader in a later version must make the comparison itself, since it has the
+ * connection. Why not give an address to the node that reports it first: any node could then take
+ * an address that no node has, such as that of the API server's service.
+ *
+ * <p>Not promised: an answer of a node that does not lead. Only {@code CuratorLocalApi} gives one.
+ */
+package dev.polis.curator.api;

@@ -1,0 +1,42 @@
+package dev.polis.curator.leader;
+
+import dev.polis.api.network.Network;
+import dev.polis.api.network.NetworkStatus;
+import java.net.InetAddress;
+
+/** Gives the address at which other nodes reach this node's curator. Thread-safe. */
+public final class AdvertisedAddress {
+
+  private final Network network;
+  private final int port;
+
+  /**
+   * Creates it.
+   *
+   * @param port of the curator listener
+   */
+  public AdvertisedAddress(Network network, int port) {
+    this.network = network;
+    this.port = port;
+  }
+
+  /** Returns the node's IP address; an empty text while it has none. */
+  public String host() {
+    return network.status().peek().orElseThrow() instanceof NetworkStatus.Up up
+        ? up.externalAddress().getHostAddress()
+        : "";
+  }
+
+  public int port() {
+    return port;
+  }
+
+  /** Returns the IP address that another curator wrote; empty text if it is not one. */
+  static String checked(String host) {
+    try {
+      return InetAddress.ofLiteral(host).getHostAddress();
+    } catch (IllegalArgumentException none) {
+      return "";
+    }
+  }
+}

@@ -1,0 +1,91 @@
+package dev.polis.curator.leader;
+
+import dev.polis.etcd.EtcdClosedException;
+import dev.polis.etcd.EtcdError;
+import dev.polis.etcd.EtcdException;
+import dev.polis.etcd.EtcdFencedException;
+import dev.polis.etcd.EtcdOutcomeUnknownException;
+import dev.polis.etcd.EtcdRefusedException;
+import dev.polis.etcd.EtcdUnavailableException;
+import dev.polis.rpc.RpcException;
+import io.grpc.Status;
+import io.grpc.stub.StreamObserver;
+import java.time.Duration;
+
+/** Runs the bodies of API calls and translates failures of etcd into gRPC statuses. */
+public final class ApiCalls {
+
+  private static final Duration RETRY = Duration.ofSeconds(1);
+
+  private ApiCalls() {}
+
+  /** Computes the response of a unary call. */
+  @FunctionalInterface
+  public interface Body<T> {
+    T run(LeaderTerm term) throws InterruptedException;
+  }
+
+  /** Answers a unary call with the result that its body computes under the present leadership. */
+  public static <T> void unary(LeaderGate gate, StreamObserver<T> caller, Body<T> body) {
+    T response = run(() -> gate.during(body));
+    caller.onNext(response);
+    caller.onCompleted();
+  }
+
+  /** Does a part of a call's work, which may fail as etcd does. */
+  @FunctionalInterface
+  public interface Attempt<T> {
+    T run() throws InterruptedException;
+  }
+
+  /**
+   * Runs a part of a call's work.
+   *
+   * @throws RpcException in place of a failure of etcd, or of an interrupt
+   */
+  public static <T> T run(Attempt<T> attempt) {
+    try {
+      return translating(attempt);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new RpcException(Status.Code.CANCELLED, "the call was cancelled", e);
+    }
+  }
+
+  /**
+   * Runs a part of the work of a stream, which handles interrupts itself.
+   *
+   * @throws RpcException in place of a failure of etcd
+   */
+  public static <T> T translating(Attempt<T> attempt) throws InterruptedException {
+    try {
+      return attempt.run();
+    } catch (EtcdException e) {
+      throw translate(e);
+    }
+  }
+
+  private static RpcException translate(EtcdException failure) {
+    return switch (failure) {
+      case EtcdFencedException fenced ->
+          RpcException.unavailable(
+              "this curator has just lost leadership; ask for the leader again", RETRY);
+      case EtcdUnavailableException unavailable ->
+          RpcException.unavailable("consensus does not answer: " + unavailable.getMessage(), RETRY);
+      case EtcdClosedException closed ->
+          RpcException.unavailable("another version replaces this curator; try again", RETRY);
+      case EtcdOutcomeUnknownException unknown ->
+          new RpcException(
+              Status.Code.UNKNOWN,
+              "consensus did not say whether the change was made; read the record before you repeat"
+                  + " the call",
+              unknown);
+      case EtcdRefusedException refused when refused.error() == EtcdError.OTHER ->
+          new RpcException(
+              Status.Code.OUT_OF_RANGE,
+              "consensus refuses the size of this change; make it smaller; nothing was changed",
+              refused);
+      default -> new RpcException(Status.Code.INTERNAL, "consensus failed", failure);
+    };
+  }
+}

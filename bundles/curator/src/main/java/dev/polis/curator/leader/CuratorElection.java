@@ -1,0 +1,383 @@
+package dev.polis.curator.leader;
+
+import com.google.protobuf.InvalidProtocolBufferException;
+import dev.polis.api.curator.CuratorStatus;
+import dev.polis.curator.record.HeartbeatMonitor;
+import dev.polis.curator.record.RecordKeys;
+import dev.polis.etcd.Election;
+import dev.polis.etcd.ElectionHandOver;
+import dev.polis.etcd.ElectionOptions;
+import dev.polis.etcd.ElectionState;
+import dev.polis.etcd.EtcdClient;
+import dev.polis.etcd.KeyValue;
+import dev.polis.event.MutableValue;
+import dev.polis.event.Watcher;
+import dev.polis.handover.OrganState;
+import dev.polis.logtree.Log;
+import dev.polis.pki.NodeId;
+import dev.polis.supervision.Context;
+import dev.polis.wire.curator.stored.LeaderElectionValue;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+
+/**
+ * Campaigns for leadership, and opens the gate for calls while this node leads. A supervised
+ * runnable.
+ *
+ * <p>It can give its place in the election to another instance in this process, and take over such
+ * a place. After it has given its place away it keeps its published status.
+ */
+public final class CuratorElection {
+
+  /**
+   * The time to take over a place before the status changes. It takes milliseconds; this is below
+   * the time that an instance has to take over.
+   */
+  public static final Duration TAKE_UP = Duration.ofSeconds(3);
+
+  // The names of the values that one instance gives to the next.
+  private static final String PLACE = "place-in-election";
+  private static final String TOKEN = "fencing-token";
+  private static final String LEADER_SINCE = "leader-since";
+  private static final String HEARTBEATS = "heartbeats";
+
+  /** Tells the election whether to take part. */
+  private enum Order {
+    STAND,
+    HOLD
+  }
+
+  private final Supplier<EtcdClient> connect;
+  private final NodeId self;
+  private final Duration ttl;
+  private final AdvertisedAddress address;
+  private final LeaderGate gate;
+  private final MutableValue<CuratorStatus> status;
+  private final LongSupplier nanoTime;
+
+  private final MutableValue<Order> order = new MutableValue<>(Order.HOLD);
+  private final CountDownLatch connected = new CountDownLatch(1);
+  // Guarded by this.
+  private OrganState next = OrganState.NONE;
+  private Election standing; // null while there is none
+  private Election given; // the last election whose place this gave away; null before
+  private Election standBy; // reads the locks before there is a place; null if not needed
+  private LeaderTerm term; // null while this node does not lead
+
+  public CuratorElection(
+      Supplier<EtcdClient> connect,
+      NodeId self,
+      Duration ttl,
+      AdvertisedAddress address,
+      LeaderGate gate,
+      MutableValue<CuratorStatus> status,
+      LongSupplier nanoTime) {
+    this.connect = connect;
+    this.self = self;
+    this.ttl = ttl;
+    this.address = address;
+    this.gate = gate;
+    this.status = status;
+    this.nanoTime = nanoTime;
+  }
+
+  /** Returns whether an instance that gave this led. */
+  public static boolean led(OrganState given) {
+    return given.find(TOKEN, Long.class).isPresent();
+  }
+
+  /**
+   * Takes part from now on.
+   *
+   * @param taken the values that another instance gave; empty to begin at the end of the queue
+   */
+  public synchronized void stand(OrganState taken) {
+    next = taken;
+    gate.close();
+    order.set(Order.STAND);
+  }
+
+  /**
+   * Waits a short time for etcd's answer, so that the instance takes over a place without delay.
+   */
+  public void awaitConnected() throws InterruptedException {
+    connected.await(TAKE_UP.toMillis(), TimeUnit.MILLISECONDS);
+  }
+
+  /**
+   * Ends the writes of this leadership's calls, then leaves the election and returns the place.
+   *
+   * @throws InterruptedException if interrupted before; this then stays in the election
+   */
+  public OrganState give() throws InterruptedException {
+    Optional<LeaderTerm> held = term();
+    gate.close();
+    try {
+      if (held.isPresent()) {
+        held.get().finish();
+      }
+    } catch (InterruptedException hurried) {
+      held.ifPresent(gate::open);
+      throw hurried;
+    }
+    order.set(Order.HOLD);
+    Optional<Election> left = markGiven();
+    OrganState state = OrganState.NONE.with(PLACE, left.flatMap(Election::handOver));
+    return held.map(led -> withLeadership(state, led)).orElse(state);
+  }
+
+  /**
+   * Records that this has left the present election for ever, even if the place comes back at once.
+   */
+  private synchronized Optional<Election> markGiven() {
+    given = standing;
+    return standing();
+  }
+
+  private synchronized boolean wasGiven(Election election) {
+    return given == election;
+  }
+
+  private static OrganState withLeadership(OrganState state, LeaderTerm led) {
+    return state
+        .with(TOKEN, led.fencingToken())
+        .with(LEADER_SINCE, led.heartbeats().leaderSince())
+        .with(HEARTBEATS, led.heartbeats().heard());
+  }
+
+  @SuppressWarnings("unchecked") // the values of withLeadership()
+  private HeartbeatMonitor heartbeats(OrganState taken) {
+    return taken
+        .find(LEADER_SINCE, Long.class)
+        .map(
+            since ->
+                new HeartbeatMonitor(
+                    nanoTime, since, (Map<String, Long>) taken.require(HEARTBEATS, Map.class)))
+        .orElseGet(() -> new HeartbeatMonitor(nanoTime));
+  }
+
+  /** Returns the term of this node while it leads. */
+  public synchronized Optional<LeaderTerm> term() {
+    return Optional.ofNullable(term);
+  }
+
+  private synchronized Optional<Election> standing() {
+    return Optional.ofNullable(standing);
+  }
+
+  private boolean holds() {
+    return order.peek().orElseThrow() == Order.HOLD;
+  }
+
+  /** Campaigns until cancelled. */
+  public void run(Context context) throws InterruptedException {
+    try (EtcdClient etcd = connect.get();
+        Watcher<Order> orders = order.watch()) {
+      context.healthy();
+      if (holds()) {
+        prepare(etcd, context.log());
+      }
+      while (true) {
+        orders.get(Order.STAND::equals);
+        campaign(etcd, context.log());
+      }
+    } finally {
+      standBy().ifPresent(Election::close);
+      if (!holds()) {
+        gate.close();
+        status.set(new CuratorStatus.Campaigning("this curator has left the election"));
+      }
+    }
+  }
+
+  /** Opens the connection and reads the locks before there is a place to take up. */
+  private void prepare(EtcdClient etcd, Log log) throws InterruptedException {
+    try {
+      Election election = etcd.election(options(new ElectionOptions.StandBy()));
+      synchronized (this) {
+        standBy = election;
+      }
+      if (!election.awaitReady(TAKE_UP)) {
+        log.warning(
+            "Curator has not read the locks of the election within %d s: %s",
+            TAKE_UP.toSeconds(), election.state().peek().orElseThrow());
+      }
+    } finally {
+      connected.countDown();
+    }
+  }
+
+  private synchronized Optional<Election> standBy() {
+    return Optional.ofNullable(standBy);
+  }
+
+  private void campaign(EtcdClient etcd, Log log) throws InterruptedException {
+    OrganState taken = begin(etcd);
+    try (Election election = standing().orElseThrow();
+        Watcher<ElectionState> watcher = election.state().watch()) {
+      follow(etcd, taken, election, watcher, log);
+    } finally {
+      synchronized (this) {
+        standing = null;
+      }
+    }
+  }
+
+  /** Begins to stand, in the place that was taken over if there is one. */
+  private synchronized OrganState begin(EtcdClient etcd) {
+    OrganState taken = next;
+    next = OrganState.NONE;
+    Optional<Election> prepared = standBy();
+    standBy = null;
+    standing = candidate(etcd, prepared, taken.find(PLACE, ElectionHandOver.class));
+    return taken;
+  }
+
+  private Election candidate(
+      EtcdClient etcd, Optional<Election> prepared, Optional<ElectionHandOver> place) {
+    if (prepared.isPresent() && place.isPresent()) {
+      prepared.get().takeUp(place.get());
+      return prepared.get();
+    }
+    prepared.ifPresent(Election::close);
+    return etcd.election(
+        options(
+            place
+                .<ElectionOptions.Entry>map(ElectionOptions.TakeUp::new)
+                .orElseGet(ElectionOptions.AtTheEnd::new)));
+  }
+
+  private ElectionOptions options(ElectionOptions.Entry entry) {
+    byte[] value =
+        LeaderElectionValue.newBuilder()
+            .setNodeId(self.text())
+            .setTtl(ttl.toSeconds())
+            .setExternalAddress(address.host())
+            .setCuratorPort(address.port())
+            .build()
+            .toByteArray();
+    return new ElectionOptions(
+        RecordKeys.LEADER, value, ttl, lock -> self.text().equals(holder(lock)), entry);
+  }
+
+  /** Returns the id of the node that holds a lock; an empty text if the lock does not name it. */
+  private static String holder(KeyValue lock) {
+    return value(lock).map(LeaderElectionValue::getNodeId).orElse("");
+  }
+
+  private static Optional<LeaderElectionValue> value(KeyValue lock) {
+    try {
+      return Optional.of(LeaderElectionValue.parseFrom(lock.value()));
+    } catch (InvalidProtocolBufferException e) {
+      return Optional.empty();
+    }
+  }
+
+  /**
+   * Returns which leader this curator follows. A lock that does not name a node has no known
+   * holder; the next election begins when it is deleted or expires.
+   */
+  private static CuratorStatus following(KeyValue lock) {
+    return value(lock)
+        .filter(value -> NodeId.matches(value.getNodeId()))
+        .<CuratorStatus>map(
+            value ->
+                new CuratorStatus.Following(
+                    NodeId.parse(value.getNodeId()),
+                    AdvertisedAddress.checked(value.getExternalAddress()),
+                    value.getCuratorPort()))
+        .orElseGet(
+            () ->
+                new CuratorStatus.Campaigning(
+                    "the lock %s does not name the leading node; wait until its lease expires, or delete it"
+                        .formatted(lock.key())));
+  }
+
+  private void follow(
+      EtcdClient etcd, OrganState taken, Election election, Watcher<ElectionState> watcher, Log log)
+      throws InterruptedException {
+    HeartbeatMonitor heartbeats = heartbeats(taken);
+    ElectionState state =
+        taken.find(PLACE, ElectionHandOver.class).isPresent()
+            ? awaitTakeUp(watcher)
+            : watcher.get();
+    while (true) {
+      switch (state) {
+        case ElectionState.Leader leader -> {
+          state = lead(etcd, leader, heartbeats, watcher, log);
+          heartbeats = new HeartbeatMonitor(nanoTime);
+        }
+        case ElectionState.Follower(KeyValue lock) -> {
+          CuratorStatus following = following(lock);
+          log.info("Curator does not lead: %s.", following.describe());
+          status.set(following);
+          state = watcher.get();
+        }
+        case ElectionState.Neither _ when wasGiven(election) -> {
+          return;
+        }
+        case ElectionState.Neither(String reason) -> {
+          status.set(new CuratorStatus.Campaigning(reason));
+          state = watcher.get();
+        }
+      }
+    }
+  }
+
+  /**
+   * Returns the state once the next instance has taken over the place, or the state after {@link
+   * #TAKE_UP}.
+   */
+  private static ElectionState awaitTakeUp(Watcher<ElectionState> watcher)
+      throws InterruptedException {
+    try {
+      return watcher.get(state -> !(state instanceof ElectionState.Neither), TAKE_UP);
+    } catch (TimeoutException tooLong) {
+      return new ElectionState.Neither(
+          "the next instance did not take over the place in the election");
+    }
+  }
+
+  private ElectionState lead(
+      EtcdClient etcd,
+      ElectionState.Leader leader,
+      HeartbeatMonitor heartbeats,
+      Watcher<ElectionState> watcher,
+      Log log)
+      throws InterruptedException {
+    try (LeaderTerm begun = new LeaderTerm(etcd, leader, log, heartbeats)) {
+      log.info("Curator leads. Its fencing token is %d.", begun.fencingToken());
+      open(begun);
+      CuratorStatus leading = new CuratorStatus.Leading(begun.fencingToken());
+      if (!status.peek().equals(Optional.of(leading))) {
+        status.set(leading);
+      }
+      try {
+        return watcher.get();
+      } finally {
+        // Before the term is closed, so that new calls wait for the next leadership.
+        close();
+      }
+    } finally {
+      log.info("Curator does not lead any more.");
+    }
+  }
+
+  private synchronized void open(LeaderTerm begun) {
+    term = begun;
+    if (!holds()) {
+      gate.open(begun);
+    }
+  }
+
+  private synchronized void close() {
+    term = null;
+    gate.close();
+  }
+}

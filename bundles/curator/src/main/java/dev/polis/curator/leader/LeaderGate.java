@@ -1,0 +1,128 @@
+package dev.polis.curator.leader;
+
+import dev.polis.api.consensus.ConsensusStatus;
+import dev.polis.event.MutableValue;
+import dev.polis.event.Value;
+import dev.polis.event.Watcher;
+import dev.polis.rpc.RpcException;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Function;
+
+/**
+ * Gives calls the present leadership of this node, and lets them wait a short time for the next
+ * one. Thread-safe.
+ */
+public final class LeaderGate {
+
+  /** An election takes at most as long as the old leader's lease, 10 s; most take milliseconds. */
+  private static final Duration PATIENCE = Duration.ofSeconds(12);
+
+  private static final Duration RETRY = Duration.ofSeconds(1);
+
+  /** Holds whether this node leads. */
+  private sealed interface Leadership {
+
+    /** This node leads. */
+    record Held(LeaderTerm term) implements Leadership {}
+
+    /** This node does not lead. */
+    record None() implements Leadership {}
+
+    /** This node does not lead, and another instance serves the calls from now on. */
+    record Dismissed() implements Leadership {}
+  }
+
+  private final MutableValue<Leadership> leadership = new MutableValue<>(new Leadership.None());
+  private final Value<ConsensusStatus> consensus;
+  private final Duration patience;
+
+  /**
+   * Creates a closed gate.
+   *
+   * @param consensus explains in refusals why no curator leads
+   */
+  public LeaderGate(Value<ConsensusStatus> consensus) {
+    this(consensus, PATIENCE);
+  }
+
+  /** Creates a closed gate at which calls wait for {@code patience}. */
+  public LeaderGate(Value<ConsensusStatus> consensus, Duration patience) {
+    this.consensus = consensus;
+    this.patience = patience;
+  }
+
+  void open(LeaderTerm term) {
+    leadership.set(new Leadership.Held(term));
+  }
+
+  public void close() {
+    leadership.set(new Leadership.None());
+  }
+
+  /** Sends calls that wait away unless this node leads: another instance serves from now on. */
+  public void dismiss() {
+    leadership.update(
+        now ->
+            now.orElseThrow() instanceof Leadership.Held held ? held : new Leadership.Dismissed());
+  }
+
+  /** Does work under the present leadership, which does not end in order before the work has. */
+  public <T> T during(ApiCalls.Body<T> work) throws InterruptedException {
+    LeaderTerm term = require();
+    while (!term.enter()) {
+      // The gate is closed before a term is finished, so this waits for the next one.
+      term = require();
+    }
+    try {
+      return work.run(term);
+    } finally {
+      term.leave();
+    }
+  }
+
+  /** Does work that does not wait under the present leadership; empty if there is none. */
+  public <T> Optional<T> atOnce(Function<LeaderTerm, Optional<T>> work) {
+    if (!(leadership.peek().orElseThrow() instanceof Leadership.Held(LeaderTerm term))
+        || !term.enter()) {
+      return Optional.empty();
+    }
+    try {
+      return work.apply(term);
+    } finally {
+      term.leave();
+    }
+  }
+
+  /**
+   * Returns the present leadership.
+   *
+   * @throws RpcException UNAVAILABLE if this node does not come to lead soon
+   */
+  public LeaderTerm require() throws InterruptedException {
+    if (leadership.peek().orElseThrow() instanceof Leadership.Held(LeaderTerm term)) {
+      return term;
+    }
+    try (Watcher<Leadership> watcher = leadership.watch()) {
+      return switch (watcher.get(now -> !(now instanceof Leadership.None), patience)) {
+        case Leadership.Held(LeaderTerm term) -> term;
+        case Leadership.None _, Leadership.Dismissed _ ->
+            throw RpcException.unavailable(
+                "another version replaces this curator; call again", RETRY);
+      };
+    } catch (TimeoutException e) {
+      throw RpcException.unavailable(
+          "this curator does not lead and did not win an election within %d s%s; ask for the leader again"
+              .formatted(patience.toSeconds(), troubleOfConsensus()),
+          RETRY);
+    }
+  }
+
+  private String troubleOfConsensus() {
+    return switch (consensus.peek().orElseGet(ConsensusStatus.Stopped::new)) {
+      case ConsensusStatus.Running running when running.alarms().isEmpty() -> "";
+      case ConsensusStatus status -> ": " + status.text();
+    };
+  }
+}

@@ -1,0 +1,74 @@
+package dev.polis.curator.record;
+
+import dev.polis.pki.NodeId;
+import dev.polis.wire.api.Node.Health;
+import dev.polis.wire.common.NodeState;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.LongSupplier;
+
+/**
+ * Remembers when each node last sent a heartbeat to this leader, and derives its health from that.
+ * It uses a monotonic clock. Thread-safe.
+ */
+public final class HeartbeatMonitor {
+
+  /** Nodes send every 2.5 s at most; four missed heartbeats are no accident. */
+  static final Duration TIMEOUT = Duration.ofSeconds(10);
+
+  private final LongSupplier nanoTime;
+  private final long leaderSince;
+  private final Map<String, Long> lastHeartbeats = new ConcurrentHashMap<>();
+
+  public HeartbeatMonitor(LongSupplier nanoTime) {
+    this(nanoTime, nanoTime.getAsLong(), Map.of());
+  }
+
+  /** Continues from the heartbeats that another monitor on the same clock received. */
+  public HeartbeatMonitor(LongSupplier nanoTime, long leaderSince, Map<String, Long> heard) {
+    this.nanoTime = nanoTime;
+    this.leaderSince = leaderSince;
+    lastHeartbeats.putAll(heard);
+  }
+
+  /** Returns since when this leader listens. */
+  public long leaderSince() {
+    return leaderSince;
+  }
+
+  /** Returns the time of the last heartbeat of each node. */
+  public Map<String, Long> heard() {
+    return Map.copyOf(lastHeartbeats);
+  }
+
+  public void record(NodeId node) {
+    lastHeartbeats.put(node.text(), nanoTime.getAsLong());
+  }
+
+  /** Returns the age of the node's last heartbeat; empty if this leader has received none. */
+  Optional<Duration> sinceLast(String node) {
+    return Optional.ofNullable(lastHeartbeats.get(node)).map(this::since);
+  }
+
+  /** Returns the health of a node; unknown while this leader is too young to have heard of it. */
+  Health health(String node, NodeState state) {
+    if (state != NodeState.NODE_STATE_UP) {
+      return Health.HEALTH_UNKNOWN;
+    }
+    Optional<Duration> silence = sinceLast(node);
+    if (silence.isPresent()) {
+      return isTimeout(silence.get()) ? Health.HEALTH_HEARTBEAT_TIMEOUT : Health.HEALTH_HEALTHY;
+    }
+    return isTimeout(since(leaderSince)) ? Health.HEALTH_HEARTBEAT_TIMEOUT : Health.HEALTH_UNKNOWN;
+  }
+
+  private Duration since(long nanos) {
+    return Duration.ofNanos(nanoTime.getAsLong() - nanos);
+  }
+
+  private static boolean isTimeout(Duration silence) {
+    return silence.compareTo(TIMEOUT) > 0;
+  }
+}

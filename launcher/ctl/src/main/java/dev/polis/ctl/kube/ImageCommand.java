@@ -1,0 +1,136 @@
+package dev.polis.ctl.kube;
+
+import com.google.gson.JsonArray;
+import com.google.gson.JsonObject;
+import com.google.protobuf.ByteString;
+import dev.polis.ctl.session.CtlException;
+import dev.polis.ctl.session.CtlRoot;
+import dev.polis.ctl.session.Document;
+import dev.polis.ctl.session.Document.Column;
+import dev.polis.ctl.session.ExitCode;
+import dev.polis.ctl.session.Session;
+import dev.polis.ctl.session.Subcommands;
+import dev.polis.wire.debug.ListImagesRequest;
+import dev.polis.wire.images.LoadRequest;
+import dev.polis.wire.images.LoadResponse;
+import io.grpc.StatusException;
+import io.grpc.stub.BlockingClientCall;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.ParentCommand;
+import picocli.CommandLine.Spec;
+
+/** Groups the commands for the container images of a node. */
+@Command(
+    name = "image",
+    description = "Loads container images into a node, and lists them.",
+    mixinStandardHelpOptions = true)
+@Subcommands({ImageCommand.LoadCommand.class, ImageCommand.ListCommand.class})
+public final class ImageCommand {
+
+  /** Well below the 4 MiB that a message may have, and few messages for an image. */
+  private static final int PART_BYTES = 1 << 20;
+
+  private static final String STANDARD_INPUT = "-";
+
+  @ParentCommand CtlRoot ctl;
+
+  private static List<String> names(Session session) throws InterruptedException {
+    return session
+        .call(() -> session.debug().listImages(ListImagesRequest.getDefaultInstance()))
+        .getNamesList();
+  }
+
+  /** Images of an archive. */
+  @Command(
+      name = "load",
+      description =
+          "Loads the images of an archive into a node: a tar file with an OCI layout, or of"
+              + " docker save.",
+      mixinStandardHelpOptions = true)
+  static final class LoadCommand implements Callable<Integer> {
+    @ParentCommand ImageCommand image;
+    @Spec CommandSpec spec;
+
+    @Parameters(paramLabel = "FILE", description = "the archive; - for standard input")
+    String file;
+
+    @Override
+    public Integer call() throws InterruptedException {
+      try (Session session = Session.open(image.ctl.options);
+          InputStream archive = open()) {
+        LoadResponse loaded = session.stream(() -> send(session.images().load(), archive));
+        spec.commandLine().getOut().println("loaded " + String.join(", ", loaded.getNamesList()));
+        return ExitCode.OK.code();
+      } catch (IOException e) {
+        throw new CtlException(ExitCode.FAILED, file + " cannot be read: " + e.getMessage(), e);
+      }
+    }
+
+    private InputStream open() throws IOException {
+      if (file.equals(STANDARD_INPUT)) {
+        return System.in;
+      }
+      try {
+        return Files.newInputStream(Path.of(file));
+      } catch (NoSuchFileException e) {
+        throw new CtlException(
+            ExitCode.NOT_FOUND, file + " does not exist; name an archive of images", e);
+      }
+    }
+
+    private LoadResponse send(
+        BlockingClientCall<LoadRequest, LoadResponse> call, InputStream archive)
+        throws StatusException, InterruptedException {
+      try {
+        for (byte[] part = archive.readNBytes(PART_BYTES);
+            part.length > 0;
+            part = archive.readNBytes(PART_BYTES)) {
+          if (!call.write(
+              LoadRequest.newBuilder().setDataPart(ByteString.copyFrom(part)).build())) {
+            // The node has ended the call; reading the answer says why.
+            return call.read();
+          }
+        }
+      } catch (IOException e) {
+        call.cancel("the archive cannot be read", e);
+        throw new CtlException(ExitCode.FAILED, file + " cannot be read: " + e.getMessage(), e);
+      }
+      call.halfClose();
+      return call.read();
+    }
+  }
+
+  /** All images. */
+  @Command(
+      name = "list",
+      description = "Lists the images of a node.",
+      mixinStandardHelpOptions = true)
+  static final class ListCommand implements Callable<Integer> {
+    @ParentCommand ImageCommand image;
+    @Spec CommandSpec spec;
+
+    @Override
+    public Integer call() throws InterruptedException {
+      try (Session session = Session.open(image.ctl.options)) {
+        JsonArray rows = new JsonArray();
+        for (String name : names(session)) {
+          JsonObject row = new JsonObject();
+          row.addProperty("name", name);
+          rows.add(row);
+        }
+        image.ctl.options.output.print(
+            Document.rows(rows, Column.of("NAME", "name")), spec.commandLine().getOut());
+        return ExitCode.OK.code();
+      }
+    }
+  }
+}

@@ -1,0 +1,89 @@
+package dev.polis.ctl.kube;
+
+import com.google.gson.JsonObject;
+import dev.polis.ctl.owner.OwnerCertificate;
+import dev.polis.ctl.session.CtlException;
+import dev.polis.ctl.session.CtlRoot;
+import dev.polis.ctl.session.ExitCode;
+import dev.polis.ctl.session.Session;
+import dev.polis.pki.Ed25519;
+import dev.polis.pki.Pem;
+import dev.polis.pki.Renewal;
+import dev.polis.pki.UserCredentials;
+import java.security.KeyPair;
+import java.security.cert.X509Certificate;
+import java.time.Instant;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParentCommand;
+import picocli.CommandLine.Spec;
+
+/**
+ * Prints the operator's certificate and key for kubectl, which runs this command as the kubeconfig
+ * tells it to. A certificate near its end is replaced by a new one first.
+ */
+@Command(
+    name = KubeCredentialsCommand.NAME,
+    description = "Prints the credentials for kubectl, which calls this command itself.",
+    hidden = true,
+    mixinStandardHelpOptions = true)
+public final class KubeCredentialsCommand implements Callable<Integer> {
+
+  static final String NAME = "kubernetes-credentials";
+
+  /** Kubernetes' interface for programs that know credentials. */
+  static final String API = "client.authentication.k8s.io/v1";
+
+  @ParentCommand CtlRoot ctl;
+  @Spec CommandSpec spec;
+
+  @Override
+  public Integer call() throws InterruptedException {
+    try (Session session = Session.open(ctl.options)) {
+      UserCredentials credentials = session.credentials();
+      X509Certificate certificate = fresh(session, credentials);
+      spec.commandLine().getOut().println(document(credentials, certificate));
+      spec.commandLine().getOut().flush();
+      return ExitCode.OK.code();
+    }
+  }
+
+  private X509Certificate fresh(Session session, UserCredentials credentials)
+      throws InterruptedException {
+    Renewal life = Renewal.of(credentials.certificate());
+    Instant now = Instant.now();
+    if (!life.due(now)) {
+      return credentials.certificate();
+    }
+    try {
+      KeyPair owner =
+          new KeyPair(Ed25519.publicKey(credentials.privateKey()), credentials.privateKey());
+      X509Certificate renewed = OwnerCertificate.fetch(session, owner, credentials.ca());
+      OwnerCertificate.write(session.target(), credentials.ca(), renewed);
+      return renewed;
+    } catch (CtlException notNow) {
+      if (life.invalid(now)) {
+        throw notNow;
+      }
+      spec.commandLine()
+          .getErr()
+          .println(
+              "polisctl: the certificate ends at %s and was not renewed: %s"
+                  .formatted(life.notAfter(), notNow.getMessage()));
+      return credentials.certificate();
+    }
+  }
+
+  private static JsonObject document(UserCredentials credentials, X509Certificate certificate) {
+    JsonObject status = new JsonObject();
+    status.addProperty("expirationTimestamp", certificate.getNotAfter().toInstant().toString());
+    status.addProperty("clientCertificateData", Pem.encode(certificate));
+    status.addProperty("clientKeyData", Pem.encode(credentials.privateKey()));
+    JsonObject document = new JsonObject();
+    document.addProperty("apiVersion", API);
+    document.addProperty("kind", "ExecCredential");
+    document.add("status", status);
+    return document;
+  }
+}

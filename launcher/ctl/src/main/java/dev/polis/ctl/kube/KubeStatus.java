@@ -1,0 +1,260 @@
+package dev.polis.ctl.kube;
+
+import com.google.gson.JsonArray;
+import com.google.gson.JsonObject;
+import dev.polis.ctl.node.HealthReport;
+import dev.polis.ctl.session.CtlException;
+import dev.polis.ctl.session.Document;
+import dev.polis.ctl.session.Document.Column;
+import dev.polis.ctl.session.KubeJson;
+import dev.polis.ctl.session.Session;
+import dev.polis.wire.api.Node;
+import dev.polis.wire.health.GetHealthRequest;
+import dev.polis.wire.health.Status;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.format.DateTimeParseException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/** Collects how Kubernetes stands: from the health of nodes, and from Kubernetes itself. */
+final class KubeStatus {
+
+  /** A lease is renewed every 2 s and ends after 15 s. */
+  private static final Duration LEASE = Duration.ofSeconds(15);
+
+  private static final String UP = "UP";
+  private static final String DOWN = "DOWN";
+  private static final String UNKNOWN = "UNKNOWN";
+  private static final String READY = "Ready";
+
+  /** The organ that runs containerd. */
+  private static final String CONTAINERS = "containers";
+
+  /**
+   * One line of it.
+   *
+   * @param kind controller, worker, component or condition
+   * @param name of the role, component or condition
+   * @param node where; empty for what belongs to the whole cluster
+   * @param state UP, DEGRADED, WAITING, DOWN or UNKNOWN
+   * @param version of the program; may be empty
+   * @param reason one sentence, and what to do; may be empty
+   */
+  private record Row(
+      String kind, String name, String node, String state, String version, String reason) {
+    boolean works() {
+      return state.equals(UP) || state.equals("DEGRADED");
+    }
+
+    JsonObject json() {
+      JsonObject row = new JsonObject();
+      row.addProperty("kind", kind);
+      row.addProperty("name", name);
+      row.addProperty("node", node);
+      row.addProperty("state", state);
+      row.addProperty("version", version);
+      row.addProperty("reason", reason);
+      return row;
+    }
+  }
+
+  private final Session session;
+  private final List<Row> rows = new ArrayList<>();
+
+  private KubeStatus(Session session) {
+    this.session = session;
+  }
+
+  /** Asks all nodes that have to do with Kubernetes, and the first controller that answers. */
+  static KubeStatus of(Session session, List<Node> nodes, int port) throws InterruptedException {
+    KubeStatus status = new KubeStatus(session);
+    boolean asked = false;
+    for (KubeEndpoint each : KubeEndpoint.of(nodes, port)) {
+      asked |= status.addController(each, asked ? List.of() : nodes, !asked);
+    }
+    for (Node node : nodes) {
+      if (KubeEndpoint.has(node, KubeEndpoint.WORKER)) {
+        status.addRole("worker", KubeEndpoint.WORKER, node.getId(), address(node), "");
+      }
+    }
+    return status;
+  }
+
+  private static String address(Node node) {
+    return node.getStatus().getExternalAddress();
+  }
+
+  boolean isEmpty() {
+    return rows.isEmpty();
+  }
+
+  boolean works() {
+    return rows.stream().allMatch(Row::works);
+  }
+
+  Document document() {
+    JsonArray all = new JsonArray();
+    rows.forEach(row -> all.add(row.json()));
+    return Document.rows(
+        all,
+        Column.of("KIND", "kind"),
+        Column.of("NAME", "name"),
+        Column.of("NODE", "node"),
+        Column.of("STATE", "state"),
+        Column.of("VERSION", "version"),
+        Column.of("REASON", "reason"));
+  }
+
+  /**
+   * Adds a controller.
+   *
+   * @param members the nodes of the cluster
+   * @param all whether to ask it for the rest of the cluster too
+   * @return whether it was asked for the rest
+   */
+  private boolean addController(KubeEndpoint endpoint, List<Node> members, boolean all)
+      throws InterruptedException {
+    try (KubeApi api =
+        new KubeApi(endpoint, session.credentials(), Duration.ofSeconds(session.timeout()))) {
+      String version =
+          api.find("/version").map(found -> KubeJson.text(found, "gitVersion")).orElse("");
+      addRole("controller", KubeEndpoint.CONTROLLER, endpoint.node(), endpoint.address(), version);
+      rows.add(new Row("component", "kube-apiserver", endpoint.node(), UP, version, ""));
+      if (all) {
+        addLeader(api, "kube-controller-manager", version);
+        addLeader(api, "kube-scheduler", version);
+        addNodes(api, members);
+      }
+      return all;
+    } catch (CtlException away) {
+      addRole("controller", KubeEndpoint.CONTROLLER, endpoint.node(), endpoint.address(), "");
+      rows.add(
+          new Row("component", "kube-apiserver", endpoint.node(), DOWN, "", away.getMessage()));
+      return false;
+    }
+  }
+
+  private void addRole(String kind, String role, String node, String address, String version)
+      throws InterruptedException {
+    if (address.isEmpty()) {
+      rows.add(new Row(kind, role, node, UNKNOWN, version, "the node has reported no address"));
+      return;
+    }
+    try {
+      rows.add(
+          find(role, address)
+              .map(
+                  status ->
+                      new Row(
+                          kind,
+                          role,
+                          node,
+                          HealthReport.word(status.getLevel()),
+                          version,
+                          why(status)))
+              .orElseGet(
+                  () -> new Row(kind, role, node, DOWN, version, "the role does not run yet")));
+    } catch (CtlException away) {
+      rows.add(new Row(kind, role, node, UNKNOWN, version, away.getMessage()));
+    }
+  }
+
+  private static String why(Status status) {
+    return status.getRemedy().isEmpty()
+        ? status.getReason()
+        : "%s; to do: %s".formatted(status.getReason(), status.getRemedy());
+  }
+
+  /** Asks a node how one of its organs or roles stands. */
+  private Optional<Status> find(String name, String address) throws InterruptedException {
+    return session
+        .call(() -> session.health(address).getHealth(GetHealthRequest.getDefaultInstance()))
+        .getStatusesList()
+        .stream()
+        .filter(status -> status.getName().equals(name))
+        .findFirst();
+  }
+
+  /** Adds a component of which one instance leads; its lease says whether it lives. */
+  private void addLeader(KubeApi api, String name, String version) throws InterruptedException {
+    Optional<JsonObject> lease =
+        api.find("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/" + name);
+    String holder = lease.map(each -> KubeJson.text(each, "spec", "holderIdentity")).orElse("");
+    String renewed = lease.map(each -> KubeJson.text(each, "spec", "renewTime")).orElse("");
+    boolean lives = !holder.isEmpty() && fresh(renewed);
+    String reason =
+        holder.isEmpty()
+            ? "none has begun yet"
+            : lives ? "" : "%s led last, and reported that at %s".formatted(holder, renewed);
+    rows.add(new Row("component", name, "", lives ? UP : DOWN, version, reason));
+  }
+
+  private static boolean fresh(String time) {
+    try {
+      return Instant.parse(time).plus(LEASE).isAfter(Instant.now());
+    } catch (DateTimeParseException none) {
+      return false;
+    }
+  }
+
+  private void addNodes(KubeApi api, List<Node> members) throws InterruptedException {
+    Optional<JsonObject> list = api.find("/api/v1/nodes");
+    if (list.isEmpty()) {
+      return;
+    }
+    for (JsonObject node : KubeJson.list(list.get(), "items")) {
+      addNode(node);
+      addRuntime(node, members);
+    }
+  }
+
+  private void addNode(JsonObject node) {
+    String name = KubeJson.text(node, "metadata", "name");
+    for (JsonObject condition : KubeJson.list(KubeJson.part(node, "status"), "conditions")) {
+      String type = KubeJson.text(condition, "type");
+      String status = KubeJson.text(condition, "status");
+      String reason = KubeJson.text(condition, "message");
+      if (type.equals(READY)) {
+        rows.add(
+            new Row(
+                "component",
+                "kubelet",
+                name,
+                status.equals("True") ? UP : DOWN,
+                KubeJson.text(node, "status", "nodeInfo", "kubeletVersion"),
+                status.equals("True") ? "" : reason));
+      } else if (!status.equals("False")) {
+        rows.add(new Row("condition", type, name, DOWN, "", reason));
+      }
+    }
+  }
+
+  /**
+   * Adds the container runtime of a node, as the node itself says it stands: Kubernetes learns of
+   * it from the kubelet alone, which may be the one that does not work.
+   */
+  private void addRuntime(JsonObject node, List<Node> members) throws InterruptedException {
+    String name = KubeJson.text(node, "metadata", "name");
+    String version = KubeJson.text(node, "status", "nodeInfo", "containerRuntimeVersion");
+    String address =
+        members.stream()
+            .filter(member -> member.getId().equals(name))
+            .map(KubeStatus::address)
+            .findFirst()
+            .orElse("");
+    String state = UNKNOWN;
+    String reason = "no node of this cluster that has reported an address has this name";
+    if (!address.isEmpty()) {
+      try {
+        Optional<Status> found = find(CONTAINERS, address);
+        state = found.map(status -> HealthReport.word(status.getLevel())).orElse(DOWN);
+        reason = found.map(KubeStatus::why).orElse("the node does not run the organ containers");
+      } catch (CtlException away) {
+        reason = away.getMessage();
+      }
+    }
+    rows.add(new Row("component", "container runtime", name, state, version, reason));
+  }
+}

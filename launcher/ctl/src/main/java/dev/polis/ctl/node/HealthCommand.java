@@ -1,0 +1,117 @@
+package dev.polis.ctl.node;
+
+import dev.polis.ctl.session.CtlException;
+import dev.polis.ctl.session.CtlOptions;
+import dev.polis.ctl.session.CtlRoot;
+import dev.polis.ctl.session.Document;
+import dev.polis.ctl.session.ExitCode;
+import dev.polis.ctl.session.Output;
+import dev.polis.ctl.session.Session;
+import java.time.Duration;
+import java.util.EnumSet;
+import java.util.Set;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParentCommand;
+import picocli.CommandLine.Spec;
+
+/** Shows how the nodes of the cluster stand, and the organs and roles of each. */
+@Command(
+    name = "health",
+    description = {
+      "Shows how every node of the cluster stands, and its organs and roles.",
+      "Exit code 5 if a node is not healthy, or an organ or role is WAITING or DOWN; DEGRADED ones"
+          + " do their work.",
+      "If the cluster does not answer, it asks only the node, without credentials if necessary."
+    },
+    mixinStandardHelpOptions = true)
+public final class HealthCommand implements Callable<Integer> {
+
+  /** Health changes with heartbeats, which come every 2.5 s. */
+  private static final Duration ASK_AGAIN = Duration.ofMillis(500);
+
+  /**
+   * How many seconds a node is waited for that stands alone; people wait for a screen no longer.
+   */
+  private static final int PATIENCE = 2;
+
+  /** What keeps the cluster from being asked, and not the debug service of the node. */
+  private static final Set<ExitCode> ASK_DEBUG =
+      EnumSet.of(ExitCode.UNREACHABLE, ExitCode.NOT_FOUND);
+
+  @ParentCommand CtlRoot ctl;
+  @Spec CommandSpec spec;
+
+  @Option(
+      names = "--wait",
+      paramLabel = "SECONDS",
+      description = "wait this long for the cluster to become healthy (default: do not wait)")
+  int wait;
+
+  @Override
+  public Integer call() throws InterruptedException {
+    CtlOptions.requireAtLeast(0, wait, "--wait");
+    HealthReport report = await(System.nanoTime() + Duration.ofSeconds(wait).toNanos());
+    Output output = ctl.options.output;
+    if (!report.note().isEmpty()) {
+      spec.commandLine().getErr().println("polisctl: " + report.note());
+    }
+    if (output == Output.table || output == Output.wide) {
+      new HealthTables(output, spec.commandLine().getOut()).print(report);
+    } else {
+      output.print(Document.rows(report.json()), spec.commandLine().getOut());
+    }
+    return (report.healthy() ? ExitCode.OK : ExitCode.NOT_MET).code();
+  }
+
+  /** Asks until the answer is good or the time is over; a node that is starting cannot answer. */
+  private HealthReport await(long deadline) throws InterruptedException {
+    while (true) {
+      boolean last = System.nanoTime() >= deadline;
+      try {
+        HealthReport report = fetch();
+        if (report.healthy() || last) {
+          return report;
+        }
+        waiting(report.worst());
+      } catch (CtlException e) {
+        if (last || e.exitCode() != ExitCode.UNREACHABLE) {
+          throw e;
+        }
+        waiting(e.getMessage());
+      }
+      Thread.sleep(ASK_AGAIN);
+    }
+  }
+
+  private void waiting(String what) {
+    spec.commandLine().getErr().println("waiting: " + what);
+  }
+
+  private HealthReport fetch() throws InterruptedException {
+    try (Session session = Session.open(ctl.options)) {
+      return HealthReport.ofCluster(session);
+    } catch (CtlException e) {
+      if (!ASK_DEBUG.contains(e.exitCode())) {
+        throw e;
+      }
+      return fetchFromNode(e);
+    }
+  }
+
+  private HealthReport fetchFromNode(CtlException why) throws InterruptedException {
+    try (Session session = Session.open(ctl.options)) {
+      try (Session beside = session.beside(PATIENCE)) {
+        return HealthReport.ofNode(beside, why);
+      }
+    } catch (CtlException e) {
+      if (ctl.options.target().listenersNow().nodeIsDown()) {
+        throw e; // which says why it is down
+      }
+      why.addSuppressed(e);
+      throw why;
+    }
+  }
+}

@@ -1,0 +1,263 @@
+package dev.polis.ctl.node;
+
+import com.google.gson.JsonArray;
+import com.google.gson.JsonObject;
+import dev.polis.ctl.session.CtlException;
+import dev.polis.ctl.session.ExitCode;
+import dev.polis.ctl.session.HealthRoots;
+import dev.polis.ctl.session.Session;
+import dev.polis.ctl.session.WireName;
+import dev.polis.wire.api.Node;
+import dev.polis.wire.common.NodeState;
+import dev.polis.wire.health.Condition;
+import dev.polis.wire.health.GetHealthRequest;
+import dev.polis.wire.health.GetHealthResponse;
+import dev.polis.wire.health.Kind;
+import dev.polis.wire.health.Level;
+import dev.polis.wire.health.Status;
+import dev.polis.wire.health.Wait;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+
+/**
+ * Holds the health of the nodes of a cluster, and of the organs and roles of each.
+ *
+ * @param nodes at least one, unless the cluster has none
+ * @param note what the operator should know about how this was found out; may be empty
+ */
+public record HealthReport(List<NodeHealth> nodes, String note) {
+
+  /**
+   * How long the cluster is waited for, once the node that is asked has answered for itself: people
+   * read within 2 s what is wrong.
+   */
+  private static final Duration PATIENCE = Duration.ofSeconds(1);
+
+  /**
+   * One node.
+   *
+   * @param id its id, or a word for it where the cluster was not asked
+   * @param heartbeats what the cluster says of its heartbeats, as {@code node list} has it
+   * @param well whether the cluster takes it for healthy; true where the cluster was not asked
+   * @param reason what the cluster says of it
+   * @param health what the node says of itself
+   * @param asked whether the node could be asked
+   */
+  record NodeHealth(
+      String id,
+      String heartbeats,
+      boolean well,
+      String reason,
+      GetHealthResponse health,
+      boolean asked) {
+
+    /** Returns whether it is healthy for its cluster, and all of its organs and roles work. */
+    boolean works() {
+      return well
+          && asked
+          && health.getStatusesList().stream().allMatch(status -> HealthRoots.works(status));
+    }
+
+    /** Says in one line what is worst about it. */
+    String worst() {
+      if (!well || !asked) {
+        return "%s is %s".formatted(id, reason);
+      }
+      return HealthRoots.of(health).ordered().stream()
+          .filter(status -> !HealthRoots.works(status))
+          .findFirst()
+          .map(
+              status ->
+                  "%s of %s is %s: %s"
+                      .formatted(status.getName(), id, word(status.getLevel()), status.getReason()))
+          .orElse(id + " works");
+    }
+
+    /** Says why it does not work, or what its cluster says of it. */
+    String why() {
+      return works() || !well || !asked ? reason : worst();
+    }
+  }
+
+  /** Asks the cluster for its nodes, and each node how it stands. */
+  static HealthReport ofCluster(Session session) throws InterruptedException {
+    List<NodeHealth> nodes = new ArrayList<>();
+    for (Node node : NodeRows.fetch(session, "", PATIENCE)) {
+      nodes.add(ofNode(session, node));
+    }
+    return nodes.stream().anyMatch(NodeHealth::asked)
+        ? new HealthReport(nodes, "")
+        : withOwn(nodes, session);
+  }
+
+  /**
+   * Adds what the node says of itself that answers for its cluster, if the cluster names none that
+   * could be asked: its records may be what is damaged.
+   */
+  private static HealthReport withOwn(List<NodeHealth> nodes, Session session)
+      throws InterruptedException {
+    String why =
+        nodes.isEmpty()
+            ? "the cluster lists no node"
+            : "the cluster lists no node that reports its organs";
+    try {
+      nodes.add(
+          new NodeHealth(
+              "this node",
+              "UNKNOWN",
+              !nodes.isEmpty(),
+              "not in the list of the cluster",
+              session.ownHealth(),
+              true));
+      return new HealthReport(nodes, why + ". The answering node reports this about itself.");
+    } catch (CtlException unanswered) {
+      return new HealthReport(nodes, why + ": " + unanswered.getMessage());
+    }
+  }
+
+  private static NodeHealth ofNode(Session session, Node node) throws InterruptedException {
+    boolean well =
+        node.getState() == NodeState.NODE_STATE_UP
+            && node.getHealth() == Node.Health.HEALTH_HEALTHY;
+    String address = node.getStatus().getExternalAddress();
+    if (address.isEmpty()) {
+      return unasked(node, well, "it has reported no address");
+    }
+    try {
+      GetHealthResponse health =
+          session.call(
+              () -> session.health(address).getHealth(GetHealthRequest.getDefaultInstance()));
+      return new NodeHealth(
+          node.getId(), WireName.shortened(node.getHealth()), well, reason(node), health, true);
+    } catch (CtlException e) {
+      return unasked(node, well, e.getMessage());
+    }
+  }
+
+  private static NodeHealth unasked(Node node, boolean well, String why) {
+    return new NodeHealth(
+        node.getId(),
+        WireName.shortened(node.getHealth()),
+        well,
+        "%s; its organs were not asked: %s".formatted(reason(node), why),
+        GetHealthResponse.getDefaultInstance(),
+        false);
+  }
+
+  /**
+   * Asks a node for itself that the operator has no credentials for, that is no member of a cluster
+   * yet, or whose curator does not answer.
+   *
+   * @param why why the cluster is not asked; one that cannot answer is not well
+   */
+  static HealthReport ofNode(Session session, CtlException why) throws InterruptedException {
+    GetHealthResponse health = session.ownHealth();
+    NodeHealth node =
+        new NodeHealth(
+            "this node",
+            "UNKNOWN",
+            why.exitCode() != ExitCode.UNREACHABLE,
+            "the cluster was not asked",
+            health,
+            true);
+    return new HealthReport(
+        List.of(node),
+        "the cluster was not asked: %s. This is the node's own report."
+            .formatted(why.getMessage()));
+  }
+
+  boolean healthy() {
+    return !nodes.isEmpty() && nodes.stream().allMatch(NodeHealth::works);
+  }
+
+  String worst() {
+    return nodes.stream()
+        .filter(node -> !node.works())
+        .map(NodeHealth::worst)
+        .findFirst()
+        .orElse("the cluster has no nodes");
+  }
+
+  /** Returns a level as people read it. */
+  public static String word(Level level) {
+    return level.name().replace("LEVEL_", "");
+  }
+
+  /** Returns a kind as people read it. */
+  public static String word(Kind kind) {
+    return kind.name().replace("KIND_", "").toLowerCase(Locale.ROOT);
+  }
+
+  private static String reason(Node node) {
+    String state = WireName.shortened(node.getState());
+    if (node.getState() != NodeState.NODE_STATE_UP) {
+      return state;
+    }
+    return switch (node.getHealth()) {
+      case HEALTH_HEALTHY ->
+          "UP, heartbeat %d s ago".formatted(node.getTimeSinceHeartbeat().getSeconds());
+      case HEALTH_HEARTBEAT_TIMEOUT ->
+          node.hasTimeSinceHeartbeat()
+              ? "UP, but silent for %d s".formatted(node.getTimeSinceHeartbeat().getSeconds())
+              : "UP, but not heard of since the present leader leads";
+      case HEALTH_UNKNOWN -> "UP, and the leader is too young to know";
+      case HEALTH_INVALID, UNRECOGNIZED -> "UP, health " + node.getHealthValue();
+    };
+  }
+
+  /** Returns the whole report for scripts. */
+  JsonArray json() {
+    JsonArray rows = new JsonArray();
+    for (NodeHealth node : nodes) {
+      JsonObject row = new JsonObject();
+      row.addProperty("id", node.id());
+      row.addProperty("health", node.heartbeats());
+      row.addProperty("works", node.works());
+      row.addProperty("reason", node.reason());
+      row.addProperty("note", note);
+      JsonArray statuses = new JsonArray();
+      node.health().getStatusesList().forEach(status -> statuses.add(json(status)));
+      row.add("statuses", statuses);
+      JsonArray waits = new JsonArray();
+      node.health().getWaitsList().forEach(wait -> waits.add(json(wait)));
+      row.add("waits", waits);
+      rows.add(row);
+    }
+    return rows;
+  }
+
+  private static JsonObject json(Status status) {
+    JsonObject row = new JsonObject();
+    row.addProperty("name", status.getName());
+    row.addProperty("kind", word(status.getKind()));
+    row.addProperty("level", word(status.getLevel()));
+    row.addProperty("code", status.getCode());
+    row.addProperty("reason", status.getReason());
+    row.addProperty("remedy", status.getRemedy());
+    row.addProperty("since", Instant.ofEpochSecond(status.getSince().getSeconds()).toString());
+    JsonArray conditions = new JsonArray();
+    status.getConditionsList().forEach(condition -> conditions.add(json(condition)));
+    row.add("conditions", conditions);
+    return row;
+  }
+
+  private static JsonObject json(Condition condition) {
+    JsonObject row = new JsonObject();
+    row.addProperty("level", word(condition.getLevel()));
+    row.addProperty("code", condition.getCode());
+    row.addProperty("reason", condition.getReason());
+    row.addProperty("remedy", condition.getRemedy());
+    return row;
+  }
+
+  private static JsonObject json(Wait wait) {
+    JsonObject row = new JsonObject();
+    row.addProperty("name", wait.getName());
+    row.addProperty("detail", wait.getDetail());
+    row.addProperty("seconds", wait.getLasted().getSeconds());
+    return row;
+  }
+}

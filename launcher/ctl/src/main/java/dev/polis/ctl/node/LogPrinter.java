@@ -1,0 +1,148 @@
+package dev.polis.ctl.node;
+
+import dev.polis.ctl.session.CtlOptions;
+import dev.polis.ctl.session.WireName;
+import dev.polis.wire.api.LogsRequest;
+import dev.polis.wire.api.LogsRequest.BacklogMode;
+import dev.polis.wire.api.LogsRequest.StreamMode;
+import dev.polis.wire.api.LogsResponse;
+import dev.polis.wire.common.LogFilter;
+import dev.polis.wire.logtree.LeveledLogSeverity;
+import dev.polis.wire.logtree.LogEntry;
+import io.grpc.StatusException;
+import java.io.PrintWriter;
+import java.time.Instant;
+import java.time.ZoneId;
+import java.time.format.DateTimeFormatter;
+import java.util.Locale;
+import picocli.CommandLine;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+
+/** Declares the options of a log request, and prints its entries. */
+final class LogPrinter {
+
+  private static final DateTimeFormatter TIME =
+      DateTimeFormatter.ofPattern("MMdd HH:mm:ss.SSSSSS").withZone(ZoneId.systemDefault());
+
+  /** The value of {@code --backlog} when it is not given. */
+  private static final long ALL = -1;
+
+  @Option(
+      names = "--dn",
+      paramLabel = "DN",
+      description = "name in the supervision tree, such as root.consensus (default: everything)")
+  String dn = "";
+
+  @Option(names = "--exact", description = "only this name, without those below it")
+  boolean exact;
+
+  @Option(
+      names = {"-f", "--follow"},
+      description = "follow new entries until interrupted")
+  boolean follow;
+
+  @Option(
+      names = {"-n", "--backlog"},
+      paramLabel = "COUNT",
+      description = "how many earlier entries to show (default: all)")
+  long backlog = ALL;
+
+  @Option(
+      names = "--severity",
+      paramLabel = "LEVEL",
+      description = "leave out entries below INFO, WARNING, ERROR or FATAL, and all raw output")
+  String severity = "";
+
+  LogsRequest request(CommandLine line) {
+    CtlOptions.requireAtLeast(ALL, backlog, "--backlog");
+    LogsRequest.Builder request =
+        LogsRequest.newBuilder()
+            .setDn(dn)
+            .setStreamMode(
+                follow ? StreamMode.STREAM_MODE_UNBUFFERED : StreamMode.STREAM_MODE_DISABLE);
+    if (backlog == ALL) {
+      request.setBacklogMode(BacklogMode.BACKLOG_MODE_ALL);
+    } else if (backlog == 0) {
+      request.setBacklogMode(BacklogMode.BACKLOG_MODE_DISABLE);
+    } else {
+      request.setBacklogMode(BacklogMode.BACKLOG_MODE_COUNT).setBacklogCount(backlog);
+    }
+    if (!exact) {
+      request.addFilters(
+          LogFilter.newBuilder().setWithChildren(LogFilter.WithChildren.getDefaultInstance()));
+    }
+    if (!severity.isEmpty()) {
+      request.addFilters(
+          LogFilter.newBuilder()
+              .setLeveledWithMinimumSeverity(
+                  LogFilter.LeveledWithMinimumSeverity.newBuilder().setMinimum(minimum(line))));
+    }
+    return request.build();
+  }
+
+  private LeveledLogSeverity minimum(CommandLine line) {
+    try {
+      LeveledLogSeverity parsed =
+          LeveledLogSeverity.valueOf("LEVELED_LOG_SEVERITY_" + severity.toUpperCase(Locale.ROOT));
+      if (parsed != LeveledLogSeverity.LEVELED_LOG_SEVERITY_INVALID
+          && parsed != LeveledLogSeverity.UNRECOGNIZED) {
+        return parsed;
+      }
+    } catch (IllegalArgumentException unknown) {
+      throw wrong(line, unknown);
+    }
+    throw wrong(line, null);
+  }
+
+  private ParameterException wrong(CommandLine line, Throwable cause) {
+    return new ParameterException(
+        line,
+        "--severity \"%s\" is none of INFO, WARNING, ERROR and FATAL".formatted(severity),
+        cause);
+  }
+
+  /** Prints a log until it ends, or until its output has no reader. */
+  static Void print(LogsRequest request, LogStream.Opener opener, PrintWriter out)
+      throws StatusException, InterruptedException {
+    new LogStream(opener, request).read(response -> print(response, out));
+    return null;
+  }
+
+  /** Prints a response; returns false if its reader has gone, such as the "head" of a pipe. */
+  private static boolean print(LogsResponse response, PrintWriter out) {
+    if (response.getGap()) {
+      out.println("... entries missed: the node has dropped them");
+    }
+    response.getBacklogEntriesList().forEach(entry -> print(entry, out));
+    if (response.getMissedEntries() > 0) {
+      out.println(
+          "... " + response.getMissedEntries() + " entries missed: this reader is too slow");
+    }
+    response.getStreamEntriesList().forEach(entry -> print(entry, out));
+    return !out.checkError();
+  }
+
+  private static void print(LogEntry entry, PrintWriter out) {
+    if (entry.hasRaw()) {
+      out.printf("%-32s R %s%n", entry.getDn(), entry.getRaw().getData());
+      return;
+    }
+    LogEntry.Leveled leveled = entry.getLeveled();
+    String time =
+        TIME.format(
+            Instant.ofEpochSecond(
+                leveled.getTimestamp().getSeconds(), leveled.getTimestamp().getNanos()));
+    leveled
+        .getLinesList()
+        .forEach(
+            line ->
+                out.printf(
+                    "%-32s %s%s %s] %s%n",
+                    entry.getDn(),
+                    WireName.shortened(leveled.getSeverity()).charAt(0),
+                    time,
+                    leveled.getLocation(),
+                    line));
+  }
+}

@@ -1,0 +1,155 @@
+package dev.polis.ctl.node;
+
+import dev.polis.api.roles.RoleName;
+import dev.polis.config.DidYouMean;
+import dev.polis.ctl.session.CtlException;
+import dev.polis.ctl.session.ExitCode;
+import dev.polis.ctl.session.Session;
+import dev.polis.ctl.session.Subcommands;
+import dev.polis.wire.api.Node;
+import dev.polis.wire.api.UpdateNodeRolesRequest;
+import dev.polis.wire.plugins.GraphRequest;
+import dev.polis.wire.roles.RoleChange;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.ParentCommand;
+import picocli.CommandLine.Spec;
+
+/** Changes the roles of a node. */
+@Command(
+    name = "role",
+    description = "Gives roles to a node and takes them away.",
+    mixinStandardHelpOptions = true)
+@Subcommands({NodeRoleCommand.AddCommand.class, NodeRoleCommand.RemoveCommand.class})
+final class NodeRoleCommand {
+
+  @ParentCommand NodeCommand node;
+
+  /** Holds the common part of both commands. */
+  abstract static class Change implements Callable<Integer> {
+    /** How a bundle says that it brings a role. */
+    private static final String OF_ROLE = "role ";
+
+    @ParentCommand NodeRoleCommand role;
+    @Spec CommandSpec spec;
+
+    @Parameters(index = "0", paramLabel = "NODE", description = "the node's id")
+    String node;
+
+    @Parameters(
+        index = "1..*",
+        arity = "1..*",
+        paramLabel = "ROLE",
+        description = "a role's name, such as KubernetesWorker or one that a bundle provides")
+    List<String> roles;
+
+    abstract boolean wanted();
+
+    @Override
+    public Integer call() throws InterruptedException {
+      UpdateNodeRolesRequest request = request();
+      try (Session session = Session.open(role.node.ctl.options)) {
+        NodeCommand.chosen(session, List.of(node), "");
+        session.call(() -> session.management().updateNodeRoles(request));
+        List<Node> changed = NodeCommand.chosen(session, List.of(node), "");
+        if (wanted()) {
+          warn(session, changed.getFirst());
+        }
+        role.node.ctl.options.output.print(NodeRows.document(changed), spec.commandLine().getOut());
+        return ExitCode.OK.code();
+      }
+    }
+
+    /** Says which of the roles no bundle of the node brings: they wait there until one does. */
+    private void warn(Session session, Node changed) throws InterruptedException {
+      String address = changed.getStatus().getExternalAddress();
+      if (address.isEmpty()) {
+        return;
+      }
+      Set<String> brought = new TreeSet<>();
+      try {
+        session
+            .call(() -> session.plugins(address).graph(GraphRequest.getDefaultInstance()))
+            .getBundlesList()
+            .forEach(bundle -> brought.addAll(bundle.getProvidesList()));
+      } catch (CtlException unknown) {
+        return; // The roles are given, and health names those that no bundle brings.
+      }
+      Set<String> known = new TreeSet<>(Set.of(RoleName.CONSENSUS_MEMBER.text()));
+      brought.stream()
+          .filter(each -> each.startsWith(OF_ROLE))
+          .forEach(each -> known.add(each.substring(OF_ROLE.length())));
+      for (String given : roles) {
+        if (!known.contains(given)) {
+          spec.commandLine()
+              .getErr()
+              .println(
+                  "polisctl: the role waits, because no bundle of %s provides \"%s\"%s; to remove it: %s"
+                      .formatted(
+                          node,
+                          given,
+                          DidYouMean.among(given, known),
+                          role.node.ctl.options.command(
+                              "node role remove %s %s".formatted(node, given))));
+        }
+      }
+    }
+
+    private UpdateNodeRolesRequest request() {
+      Set<RoleName> names = new LinkedHashSet<>();
+      for (String text : roles) {
+        RoleName.problemOf(text)
+            .ifPresent(
+                problem -> {
+                  throw new CtlException(ExitCode.USAGE, "\"%s\" %s".formatted(text, problem));
+                });
+        names.add(new RoleName(text));
+      }
+      UpdateNodeRolesRequest.Builder request = UpdateNodeRolesRequest.newBuilder().setId(node);
+      names.forEach(name -> change(request, name));
+      return request.build();
+    }
+
+    private void change(UpdateNodeRolesRequest.Builder request, RoleName name) {
+      if (name.equals(RoleName.CONSENSUS_MEMBER)) {
+        request.setConsensusMember(wanted());
+      } else if (name.equals(RoleName.KUBERNETES_CONTROLLER)) {
+        request.setKubernetesController(wanted());
+      } else if (name.equals(RoleName.KUBERNETES_WORKER)) {
+        request.setKubernetesWorker(wanted());
+      } else {
+        request.addOthers(RoleChange.newBuilder().setName(name.text()).setWanted(wanted()));
+      }
+    }
+  }
+
+  /** Gives roles. */
+  @Command(
+      name = "add",
+      description = "Gives roles to a node; those it holds already stay.",
+      mixinStandardHelpOptions = true)
+  static final class AddCommand extends Change {
+    @Override
+    boolean wanted() {
+      return true;
+    }
+  }
+
+  /** Takes roles away. */
+  @Command(
+      name = "remove",
+      description = "Removes roles from a node; it skips roles that the node does not have.",
+      mixinStandardHelpOptions = true)
+  static final class RemoveCommand extends Change {
+    @Override
+    boolean wanted() {
+      return false;
+    }
+  }
+}

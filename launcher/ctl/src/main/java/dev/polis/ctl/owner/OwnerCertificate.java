@@ -1,0 +1,85 @@
+package dev.polis.ctl.owner;
+
+import com.google.protobuf.ByteString;
+import dev.polis.ctl.session.CtlException;
+import dev.polis.ctl.session.CtlFiles;
+import dev.polis.ctl.session.CtlTarget;
+import dev.polis.ctl.session.ExitCode;
+import dev.polis.ctl.session.Session;
+import dev.polis.pki.Ed25519;
+import dev.polis.pki.Pem;
+import dev.polis.pki.PkiException;
+import dev.polis.rpc.RpcClients;
+import dev.polis.rpc.RpcTrust;
+import dev.polis.wire.api.AAAGrpc;
+import dev.polis.wire.api.EscrowRequest;
+import dev.polis.wire.api.EscrowResponse;
+import io.grpc.StatusException;
+import io.grpc.stub.BlockingClientCall;
+import java.nio.charset.StandardCharsets;
+import java.security.KeyPair;
+import java.security.cert.X509Certificate;
+
+/** Gets the certificate of the cluster's owner, as often as wanted. */
+public final class OwnerCertificate {
+
+  private OwnerCertificate() {}
+
+  /**
+   * Asks the cluster for a certificate of this key.
+   *
+   * @param ca the certificate of the cluster's CA
+   */
+  public static X509Certificate fetch(Session session, KeyPair owner, X509Certificate ca)
+      throws InterruptedException {
+    var stub =
+        session.limited(
+            AAAGrpc.newBlockingV2Stub(
+                session.dial(
+                    RpcClients.ephemeral(owner, RpcTrust.cluster(ca)),
+                    session.address(Session.CURATOR_PORT))));
+    EscrowResponse answer = session.call(() -> ask(stub.escrow(), owner));
+    return answered(answer.getEmittedCertificate());
+  }
+
+  private static EscrowResponse ask(
+      BlockingClientCall<EscrowRequest, EscrowResponse> call, KeyPair owner)
+      throws StatusException, InterruptedException {
+    call.write(
+        EscrowRequest.newBuilder()
+            .setParameters(
+                EscrowRequest.Parameters.newBuilder()
+                    .setRequestedIdentityName("owner")
+                    .setPublicKey(ByteString.copyFrom(Ed25519.raw(owner.getPublic()))))
+            .build());
+    EscrowResponse answer = call.read();
+    while (answer != null && answer.getEmittedCertificate().isEmpty()) {
+      answer = call.read();
+    }
+    call.halfClose();
+    if (answer == null) {
+      throw new CtlException(ExitCode.FAILED, "the cluster ended the call without a certificate");
+    }
+    return answer;
+  }
+
+  /** Reads a certificate that a node has sent. */
+  public static X509Certificate answered(ByteString der) {
+    try {
+      return Pem.certificate(der.toByteArray());
+    } catch (PkiException e) {
+      throw new CtlException(
+          ExitCode.FAILED,
+          "the cluster answered with %d bytes that are no certificate: %s"
+              .formatted(der.size(), e.getMessage()),
+          e);
+    }
+  }
+
+  /** Writes both certificates to the operator's folder. */
+  public static void write(CtlTarget target, X509Certificate ca, X509Certificate certificate) {
+    CtlFiles.write(target.clusterCa(), Pem.encode(ca).getBytes(StandardCharsets.UTF_8));
+    CtlFiles.write(
+        target.ownerCertificate(), Pem.encode(certificate).getBytes(StandardCharsets.UTF_8));
+  }
+}

@@ -1,0 +1,435 @@
+package dev.polis.ctl.owner;
+
+import com.google.gson.JsonParser;
+import com.google.protobuf.ByteString;
+import com.google.protobuf.InvalidProtocolBufferException;
+import com.google.protobuf.Message;
+import com.google.protobuf.util.JsonFormat;
+import dev.polis.api.curator.DomainNames;
+import dev.polis.ctl.session.CtlException;
+import dev.polis.ctl.session.CtlFiles;
+import dev.polis.ctl.session.CtlRoot;
+import dev.polis.ctl.session.Document;
+import dev.polis.ctl.session.ExitCode;
+import dev.polis.ctl.session.Output;
+import dev.polis.ctl.session.OwnerKeyFile;
+import dev.polis.ctl.session.Session;
+import dev.polis.ctl.session.Subcommands;
+import dev.polis.pki.Ed25519;
+import dev.polis.pki.OwnerKey;
+import dev.polis.pki.RecoveryKey;
+import dev.polis.wire.UnknownFields;
+import dev.polis.wire.api.GetClusterInfoRequest;
+import dev.polis.wire.api.GetClusterInfoResponse;
+import dev.polis.wire.api.GetRegisterTicketRequest;
+import dev.polis.wire.api.NodeParameters;
+import dev.polis.wire.api.NodeParameters.ClusterBootstrap;
+import dev.polis.wire.api.NodeParameters.ClusterRegister;
+import dev.polis.wire.common.ClusterConfiguration;
+import dev.polis.wire.common.ClusterConfiguration.StorageSecurityPolicy;
+import dev.polis.wire.common.ClusterConfiguration.TPMMode;
+import dev.polis.wire.common.NodeLabels;
+import dev.polis.wire.net.Net;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.security.PrivateKey;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.ParentCommand;
+import picocli.CommandLine.Spec;
+
+/** Groups the commands for node parameters. */
+@Command(
+    name = "params",
+    description = "Shows and makes node parameters.",
+    mixinStandardHelpOptions = true)
+@Subcommands({ParamsCommand.Show.class, ParamsCommand.Make.class})
+public final class ParamsCommand {
+
+  @ParentCommand CtlRoot ctl;
+
+  /** Shows a file. */
+  @Command(
+      name = "show",
+      description = "Shows a file of node parameters, without its ticket.",
+      mixinStandardHelpOptions = true)
+  static final class Show implements Callable<Integer> {
+    @ParentCommand ParamsCommand params;
+    @Spec CommandSpec spec;
+
+    @Parameters(paramLabel = "FILE", description = ".json is JSON, all else binary")
+    Path file;
+
+    @Override
+    public Integer call() {
+      NodeParameters parameters = read(file);
+      if (parameters.hasClusterRegister()) {
+        parameters =
+            parameters.toBuilder()
+                .setClusterRegister(
+                    parameters.getClusterRegister().toBuilder().clearRegisterTicket())
+                .build();
+      }
+      Output output = params.ctl.options.output == Output.yaml ? Output.yaml : Output.json;
+      output.print(
+          Document.single(JsonParser.parseString(json(parameters)).getAsJsonObject()),
+          spec.commandLine().getOut());
+      return ExitCode.OK.code();
+    }
+
+    private static NodeParameters read(Path file) {
+      try {
+        byte[] content = Files.readAllBytes(file);
+        if (!file.toString().endsWith(".json")) {
+          return known(NodeParameters.parseFrom(content), file);
+        }
+        NodeParameters.Builder parameters = NodeParameters.newBuilder();
+        JsonFormat.parser().merge(new String(content, StandardCharsets.UTF_8), parameters);
+        return parameters.build();
+      } catch (InvalidProtocolBufferException e) {
+        throw new CtlException(
+            ExitCode.FAILED, file + " holds no node parameters: " + e.getMessage(), e);
+      } catch (NoSuchFileException e) {
+        throw new CtlException(
+            ExitCode.NOT_FOUND, file + " does not exist; name a file of node parameters", e);
+      } catch (IOException e) {
+        throw new CtlException(ExitCode.FAILED, file + " cannot be read: " + e, e);
+      }
+    }
+  }
+
+  /** Refuses what would not be shown. */
+  private static <M extends Message> M known(M message, Path file) {
+    List<String> unknown = UnknownFields.of(message);
+    if (!unknown.isEmpty()) {
+      throw new CtlException(
+          ExitCode.FAILED,
+          "%s has unknown fields: %s; it was written for another version"
+              .formatted(file, String.join(", ", unknown)));
+    }
+    return message;
+  }
+
+  static String json(NodeParameters parameters) {
+    try {
+      return JsonFormat.printer().print(parameters);
+    } catch (InvalidProtocolBufferException e) {
+      throw new IllegalStateException("node parameters hold no Any that could be unknown", e);
+    }
+  }
+
+  /** Makes parameters that create a cluster or join one, and the keys of its owner. */
+  @Command(
+      name = "make",
+      description = {
+        "Makes parameters that create a cluster, and the owner's two keys if they are not there:",
+        "owner-key.pem proves who owns the cluster, recovery-key.pem opens an encrypted volume",
+        "when no other node can help. Keep copies of both.",
+        "With --register it makes parameters that join the cluster of the present context."
+      },
+      mixinStandardHelpOptions = true)
+  static final class Make implements Callable<Integer> {
+    @ParentCommand ParamsCommand params;
+    @Spec CommandSpec spec;
+
+    @Option(
+        names = "--owner",
+        paramLabel = "DIR",
+        required = true,
+        description = "folder of the owner's keys")
+    Path owner;
+
+    @Option(
+        names = "--owner-key",
+        paramLabel = "FILE",
+        description = {
+          "the owner's key, if there is one already: PEM, PKCS #8 or METROPOLIS INITIAL OWNER",
+          "PRIVATE KEY; it is copied to DIR (default: the key in DIR, made if there is none)"
+        })
+    Path ownerKey;
+
+    @Option(
+        names = "--owner-key-form",
+        paramLabel = "FORM",
+        description =
+            "how a key that is made or copied is written: pkcs8 or metropolis (default: as it was,"
+                + " and metropolis for a new one)")
+    String ownerKeyForm = "";
+
+    @Option(
+        names = "--to",
+        paramLabel = "FILE",
+        required = true,
+        description = "where to write the parameters; .json is JSON, all else binary")
+    Path to;
+
+    @Option(
+        names = "--storage-policy",
+        paramLabel = "POLICY",
+        description =
+            "permissive, needs-encryption, needs-encryption-and-authentication or needs-insecure"
+                + " (default: permissive)")
+    String storagePolicy; // null unless given
+
+    @Option(
+        names = "--tpm-mode",
+        paramLabel = "MODE",
+        description = "required, best-effort or disabled (default: best-effort)")
+    String tpmMode; // null unless given
+
+    @Option(
+        names = "--domain",
+        paramLabel = "NAME",
+        description = "the cluster's domain (default: cluster.internal)")
+    String domain; // null unless given
+
+    @Option(
+        names = "--sync-label",
+        paramLabel = "REGEXP",
+        description = {
+          "copies node labels whose KEY=VALUE matches to Kubernetes; RE2 syntax, may be repeated"
+        })
+    List<String> syncLabels = List.of();
+
+    @Option(
+        names = "--network",
+        paramLabel = "FILE",
+        description = {
+          "the machine's network_config: .json is JSON, all else binary; the node is then started",
+          "with --manage-network"
+        })
+    Path network;
+
+    @Option(
+        names = "--no-recovery-key",
+        description = {
+          "leaves the recovery key out; an encrypted volume of a single node can then not be",
+          "opened after it was stopped"
+        })
+    boolean noRecoveryKey;
+
+    @Option(
+        names = "--register",
+        description = {
+          "makes parameters that join the cluster of the present context, with its ticket,",
+          "certificate and directory"
+        })
+    boolean register;
+
+    @Option(
+        names = "--label",
+        paramLabel = "KEY=VALUE",
+        description = "a label of the node; may be repeated")
+    Map<String, String> labels = Map.of();
+
+    @Override
+    public Integer call() throws InterruptedException {
+      NodeParameters.Builder parameters = NodeParameters.newBuilder();
+      if (network != null) {
+        parameters.setNetworkConfig(networkConfig());
+      }
+      if (register) {
+        refuseClusterOptions();
+        parameters.setClusterRegister(clusterRegister());
+      } else {
+        parameters.setClusterBootstrap(clusterBootstrap());
+      }
+      byte[] content =
+          to.toString().endsWith(".json")
+              ? json(parameters.build()).getBytes(StandardCharsets.UTF_8)
+              : parameters.build().toByteArray();
+      CtlFiles.write(to, content);
+      spec.commandLine()
+          .getOut()
+          .printf(
+              register ? "%s joins the cluster of %s%n" : "%s creates a cluster owned by %s%n",
+              to,
+              owner);
+      return ExitCode.OK.code();
+    }
+
+    private ClusterBootstrap clusterBootstrap() {
+      ClusterConfiguration.Builder configuration =
+          ClusterConfiguration.newBuilder()
+              .setClusterDomain(domain())
+              .setTpmMode(
+                  choice(TPMMode.class, "TPM_MODE_", "--tpm-mode", given(tpmMode, "best-effort")))
+              .setStorageSecurityPolicy(
+                  choice(
+                      StorageSecurityPolicy.class,
+                      "STORAGE_SECURITY_POLICY_",
+                      "--storage-policy",
+                      given(storagePolicy, "permissive")));
+      for (String expression : syncLabels) {
+        configuration
+            .getKubernetesBuilder()
+            .addNodeLabelsToSynchronizeBuilder()
+            .setRegexp(expression);
+      }
+      return ClusterBootstrap.newBuilder()
+          .setOwnerPublicKey(ByteString.copyFrom(ownerKey()))
+          .setRecoveryPublicKey(recoveryPublicKey())
+          .setLabels(labels())
+          .setInitialClusterConfiguration(configuration)
+          .build();
+    }
+
+    private static String given(String valueOrNull, String otherwise) {
+      return valueOrNull == null ? otherwise : valueOrNull;
+    }
+
+    /** Asks the cluster for what a new node must know to join it. */
+    private ClusterRegister clusterRegister() throws InterruptedException {
+      try (Session session = Session.open(params.ctl.options)) {
+        GetClusterInfoResponse info =
+            session.call(
+                () ->
+                    session
+                        .management()
+                        .getClusterInfo(GetClusterInfoRequest.getDefaultInstance()));
+        ByteString ticket =
+            session
+                .call(
+                    () ->
+                        session
+                            .management()
+                            .getRegisterTicket(GetRegisterTicketRequest.getDefaultInstance()))
+                .getTicket();
+        return ClusterRegister.newBuilder()
+            .setClusterDirectory(info.getClusterDirectory())
+            .setCaCertificate(info.getCaCertificate())
+            .setRegisterTicket(ticket)
+            .setRecoveryPublicKey(recoveryPublicKey())
+            .setLabels(labels())
+            .build();
+      }
+    }
+
+    /** Refuses options of a new cluster for a node that joins one. */
+    private void refuseClusterOptions() {
+      Map<String, Boolean> given =
+          Map.of(
+              "--domain", domain != null,
+              "--tpm-mode", tpmMode != null,
+              "--storage-policy", storagePolicy != null,
+              "--sync-label", !syncLabels.isEmpty(),
+              "--owner-key", ownerKey != null,
+              "--owner-key-form", !ownerKeyForm.isEmpty());
+      List<String> refused =
+          given.entrySet().stream()
+              .filter(Map.Entry::getValue)
+              .map(Map.Entry::getKey)
+              .sorted()
+              .toList();
+      if (!refused.isEmpty()) {
+        throw new ParameterException(
+            spec.commandLine(),
+            "%s cannot be given with --register: the cluster has decided it; leave it out"
+                .formatted(String.join(", ", refused)));
+      }
+    }
+
+    private Net networkConfig() {
+      try {
+        byte[] content = Files.readAllBytes(network);
+        if (!network.toString().endsWith(".json")) {
+          return known(Net.parseFrom(content), network);
+        }
+        Net.Builder net = Net.newBuilder();
+        JsonFormat.parser().merge(new String(content, StandardCharsets.UTF_8), net);
+        return net.build();
+      } catch (InvalidProtocolBufferException e) {
+        throw new CtlException(
+            ExitCode.FAILED, network + " holds no network_config: " + e.getMessage(), e);
+      } catch (NoSuchFileException e) {
+        throw new CtlException(
+            ExitCode.NOT_FOUND, network + " does not exist; name a file of a network_config", e);
+      } catch (IOException e) {
+        throw new CtlException(ExitCode.FAILED, network + " cannot be read: " + e, e);
+      }
+    }
+
+    private ByteString recoveryPublicKey() {
+      return noRecoveryKey ? ByteString.EMPTY : ByteString.copyFrom(recoveryKey());
+    }
+
+    private <E extends Enum<E>> E choice(
+        Class<E> type, String prefix, String option, String value) {
+      String wanted = prefix + value.toUpperCase(Locale.ROOT).replace('-', '_');
+      return Arrays.stream(type.getEnumConstants())
+          .filter(each -> each.name().equals(wanted) && !each.name().endsWith("_INVALID"))
+          .findFirst()
+          .orElseThrow(
+              () ->
+                  new ParameterException(
+                      spec.commandLine(),
+                      "%s \"%s\" is unknown; see --help".formatted(option, value)));
+    }
+
+    private NodeLabels labels() {
+      NodeLabels.Builder wire = NodeLabels.newBuilder();
+      labels.forEach(this::checkLabel);
+      labels.forEach(
+          (key, value) -> wire.addPairs(NodeLabels.Pair.newBuilder().setKey(key).setValue(value)));
+      return wire.build();
+    }
+
+    private void checkLabel(String key, String value) {
+      dev.polis.api.curator.NodeLabels.problemOfKey(key)
+          .or(() -> dev.polis.api.curator.NodeLabels.problemOfValue(value))
+          .ifPresent(problem -> refuse("--label", key + "=" + value, problem));
+    }
+
+    /** Refuses a domain that the cluster would refuse, before there is a volume. */
+    private String domain() {
+      String name = given(domain, "cluster.internal");
+      DomainNames.problemOfCluster(name).ifPresent(problem -> refuse("--domain", name, problem));
+      return name;
+    }
+
+    private void refuse(String option, String value, String problem) {
+      throw new ParameterException(
+          spec.commandLine(), "%s \"%s\" %s".formatted(option, value, problem));
+    }
+
+    private byte[] ownerKey() {
+      Path file = owner.resolve("owner-key.pem");
+      Optional<OwnerKey.Form> form = ownerKeyForm();
+      if (ownerKey != null) {
+        OwnerKeyFile.copy(ownerKey, file, form);
+      } else if (!Files.exists(file)) {
+        OwnerKeyFile.write(
+            file, Ed25519.generate().getPrivate(), form.orElse(OwnerKey.Form.METROPOLIS));
+      }
+      PrivateKey key = OwnerKeyFile.read(file, "remove it to have another one made");
+      return Ed25519.raw(Ed25519.publicKey(key));
+    }
+
+    private Optional<OwnerKey.Form> ownerKeyForm() {
+      return ownerKeyForm.isEmpty()
+          ? Optional.empty()
+          : Optional.of(choice(OwnerKey.Form.class, "", "--owner-key-form", ownerKeyForm));
+    }
+
+    private byte[] recoveryKey() {
+      Path file = owner.resolve("recovery-key.pem");
+      if (!Files.exists(file)) {
+        CtlFiles.write(file, RecoveryKey.generate().getBytes(StandardCharsets.UTF_8));
+      }
+      return RecoveryKeyFile.publicKey(
+          file, CtlFiles.read(file, "remove it to have another one made"));
+    }
+  }
+}

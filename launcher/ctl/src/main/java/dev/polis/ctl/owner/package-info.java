@@ -1,0 +1,19 @@
+/**
+ * Implements the commands about the owner of a cluster: node parameters, keys, ownership, contexts.
+ *
+ * <pre>
+ *   params generate ──▶ owner key, recovery key, node parameters ──▶ a machine boots with them
+ *   take-ownership  ──▶ owner key ──▶ the cluster ──▶ OwnerCertificate ──▶ a context
+ *   recovery-key    ──▶ RecoveryKeyFile ──▶ opens a volume that no other node can help with
+ *   context         ──▶ which cluster the other commands mean
+ * </pre>
+ *
+ * <p>Keys are written with mode 0600 and never over an existing file.
+ *
+ * <p>Not promised: another copy. A lost owner key cannot be made again, and the commands say so
+ * where they write it.
+ *
+ * <p>Why not keep keys in a keyring: the machines that operate clusters have none that all of them
+ * share.
+ */
+package dev.polis.ctl.owner;

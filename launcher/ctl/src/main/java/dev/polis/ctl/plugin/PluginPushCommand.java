@@ -1,0 +1,58 @@
+package dev.polis.ctl.plugin;
+
+import dev.polis.ctl.session.Session;
+import dev.polis.wire.cluster.WantPluginRequest;
+import java.nio.file.Path;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.ArgGroup;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.ParentCommand;
+import picocli.CommandLine.Spec;
+
+/** Sends a plugin to the cluster, whose nodes then run it. */
+@Command(
+    name = "push",
+    description = {
+      "Sends a plugin to the cluster and makes its nodes run it: each fetches it, verifies it"
+          + " and swaps it in, and reverts it if it makes the node unhealthy.",
+      "Without an option it applies to each node. A version wanted on a node overrides that for"
+          + " its role, and that overrides the version wanted everywhere. Exit code 5 if a node does not run it in the end."
+    },
+    mixinStandardHelpOptions = true)
+final class PluginPushCommand implements Callable<Integer> {
+  @ParentCommand PluginCommand plugin;
+  @Spec CommandSpec spec;
+
+  @Parameters(
+      paramLabel = "FILE",
+      description = "the bundle; its signed manifest is beside it as FILE.plugin")
+  Path file;
+
+  @ArgGroup PluginScopeOptions scope = new PluginScopeOptions();
+  @Mixin PluginWanting wanting = new PluginWanting();
+
+  @Option(
+      names = "--older",
+      description = "even if it is older than the wanted or the running version")
+  boolean older;
+
+  @Override
+  public Integer call() throws InterruptedException {
+    PluginUpload upload = PluginUpload.of(file);
+    upload.requireWhole();
+    try (Session session = Session.open(plugin.ctl.options)) {
+      upload.send(session);
+      WantPluginRequest request =
+          WantPluginRequest.newBuilder()
+              .setScope(scope.scope())
+              .setManifest(upload.header().getManifest())
+              .setOlder(older)
+              .build();
+      return wanting.run(session, request, plugin.ctl.options.output, spec.commandLine().getOut());
+    }
+  }
+}

@@ -1,0 +1,43 @@
+package dev.polis.ctl.plugin;
+
+import dev.polis.wire.cluster.PluginScope;
+import picocli.CommandLine.Option;
+
+/** Takes from the command line where a plugin is wanted. */
+final class PluginScopeOptions {
+
+  @Option(
+      names = "--everywhere",
+      description = "on each node of the cluster, unless its role or the node itself decides")
+  boolean everywhere;
+
+  @Option(names = "--role", paramLabel = "ROLE", description = "on the nodes with this role")
+  String role;
+
+  @Option(names = "--node", paramLabel = "NODE", description = "on this node, by its id")
+  String node;
+
+  /** Returns the scope that was named. */
+  PluginScope scope() {
+    if (role != null) {
+      return PluginScope.newBuilder().setRole(role).build();
+    }
+    return node == null ? anywhere() : PluginScope.newBuilder().setNodeId(node).build();
+  }
+
+  static PluginScope anywhere() {
+    return PluginScope.newBuilder()
+        .setEverywhere(PluginScope.Everywhere.getDefaultInstance())
+        .build();
+  }
+
+  /** Describes a scope as text. */
+  static String words(PluginScope scope) {
+    return switch (scope.getKindCase()) {
+      case EVERYWHERE -> "everywhere";
+      case ROLE -> "role " + scope.getRole();
+      case NODE_ID -> "node " + scope.getNodeId();
+      case KIND_NOT_SET -> "nowhere";
+    };
+  }
+}

@@ -1,0 +1,321 @@
+package dev.polis.ctl.session;
+
+import dev.polis.rpc.HostPort;
+import dev.polis.rpc.RpcException;
+import io.grpc.Context;
+import io.grpc.Metadata;
+import io.grpc.Status;
+import io.grpc.StatusException;
+import io.netty.channel.ConnectTimeoutException;
+import io.netty.handler.codec.http2.Http2Exception;
+import io.netty.handler.ssl.NotSslRecordException;
+import java.net.ConnectException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.NetworkInterface;
+import java.net.NoRouteToHostException;
+import java.net.SocketException;
+import java.nio.channels.ClosedChannelException;
+import java.security.cert.CertificateException;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Stream;
+import javax.net.ssl.SSLException;
+
+/**
+ * Explains why a call failed, in a sentence with the address and what to do. What the node itself
+ * said is kept; what the libraries of this program say of a broken connection is not shown.
+ *
+ * @param failure how the call ended
+ * @param address where it was to go
+ * @param sent whether it left this machine
+ * @param target whose address that is
+ * @param timeout how many seconds an answer was waited for
+ * @param takeOwnership what to type to get a new certificate
+ */
+record CallFailure(
+    StatusException failure,
+    InetSocketAddress address,
+    boolean sent,
+    CtlTarget target,
+    int timeout,
+    String takeOwnership) {
+
+  /** Codes with which gRPC itself ends calls; with others, only the other side does. */
+  private static final Set<Status.Code> LOCAL =
+      EnumSet.of(
+          Status.Code.UNAVAILABLE,
+          Status.Code.DEADLINE_EXCEEDED,
+          Status.Code.CANCELLED,
+          Status.Code.INTERNAL,
+          Status.Code.UNKNOWN,
+          Status.Code.UNIMPLEMENTED);
+
+  private static final Metadata.Key<String> CONTENT_TYPE =
+      Metadata.Key.of("content-type", Metadata.ASCII_STRING_MARSHALLER);
+
+  /** What gRPC says, without a cause, of a peer that closes during the handshake. */
+  private static final String CLOSED_IN_HANDSHAKE = "Connection closed while performing TLS";
+
+  private static final String ALERT = "Received fatal alert: ";
+
+  /** Returns what the operator reads. */
+  CtlException explain() {
+    return saidByNode() ? refusal() : elsewhere().orElseGet(this::connection);
+  }
+
+  /**
+   * Says that the node on this machine listens at an address that the machine no longer has:
+   * whatever answers there is another one.
+   */
+  private Optional<CtlException> elsewhere() {
+    InetAddress where = address.getAddress();
+    if (where == null || target.listenersNow().all().isEmpty() || isHere(where)) {
+      return Optional.empty();
+    }
+    return Optional.of(
+        unreachable(
+            "the node on %s listens at %s, which is not an address of this machine now: give it back to an interface that is up (ip addr add ADDRESS dev NAME), and the node continues by itself"
+                .formatted(CtlName.quoted(target.name()), HostPort.of(address))));
+  }
+
+  private static boolean isHere(InetAddress where) {
+    try {
+      return where.isAnyLocalAddress()
+          || where.isLoopbackAddress()
+          || NetworkInterface.getByInetAddress(where) != null;
+    } catch (SocketException unknown) {
+      return true; // nothing is said that may be wrong
+    }
+  }
+
+  /** Returns whether the call cannot have reached a node: there was no connection to send it on. */
+  boolean wasNeverSent() {
+    return has(ConnectException.class) || !sent && wasCutOff();
+  }
+
+  /**
+   * Returns whether the peer left in the handshake. The JDK and Netty have an exception for each of
+   * the moments at which it may do so; a refusal has an alert, or a cause of its own.
+   */
+  private boolean wasClosedInHandshake() {
+    return description().startsWith(CLOSED_IN_HANDSHAKE)
+        || !sent
+            && has(SSLException.class)
+            && !has(CertificateException.class)
+            && !has(NotSslRecordException.class)
+            && alert().isEmpty();
+  }
+
+  /** Returns whether the node did nothing, and asks for the same call again. */
+  boolean asksAgain() {
+    return code() == Status.Code.UNAVAILABLE
+        && failure.getTrailers() != null
+        && failure.getTrailers().containsKey(RpcException.RETRY_DELAY);
+  }
+
+  /** Returns whether the connection ended while the call was on its way, whatever became of it. */
+  boolean wasCutOff() {
+    return (code() == Status.Code.UNAVAILABLE || has(ClosedChannelException.class) || wasReset())
+        && !saidByNode()
+        && (tls().isEmpty() || wasClosedInHandshake());
+  }
+
+  /**
+   * Returns whether the peer reset the call's stream, as a server does that ends at once. gRPC has
+   * the same code for a caller that is no longer interested.
+   */
+  private boolean wasReset() {
+    return code() == Status.Code.CANCELLED
+        && failure.getStatus().getCause() == null
+        && !Context.current().isCancelled();
+  }
+
+  /** Returns whether the time of the call was over. */
+  boolean isLate() {
+    return code() == Status.Code.DEADLINE_EXCEEDED;
+  }
+
+  private String description() {
+    return Objects.requireNonNullElse(failure.getStatus().getDescription(), "no reason given");
+  }
+
+  private Status.Code code() {
+    return failure.getStatus().getCode();
+  }
+
+  /** Returns whether the answer came over the wire, in gRPC's form. */
+  private boolean saidByNode() {
+    if (failure.getStatus().getCause() != null) {
+      return false;
+    }
+    Metadata trailers = failure.getTrailers() == null ? new Metadata() : failure.getTrailers();
+    String type = trailers.get(CONTENT_TYPE);
+    if (type != null && !type.startsWith("application/grpc")) {
+      return false;
+    }
+    return !trailers.keys().isEmpty() || !LOCAL.contains(code());
+  }
+
+  private CtlException refusal() {
+    String why = description();
+    return switch (code()) {
+      case UNAVAILABLE ->
+          unreachable("%s cannot answer now: %s".formatted(HostPort.of(address), why));
+      case NOT_FOUND -> new CtlException(ExitCode.NOT_FOUND, why, failure);
+      case UNAUTHENTICATED ->
+          new CtlException(
+              ExitCode.FAILED,
+              "%s does not accept the certificate in %s: %s; take ownership again: %s"
+                  .formatted(HostPort.of(address), target.folder(), why, takeOwnership),
+              failure);
+      default -> new CtlException(ExitCode.FAILED, code() + ": " + why, failure);
+    };
+  }
+
+  private CtlException connection() {
+    if (code() == Status.Code.DEADLINE_EXCEEDED || has(ConnectTimeoutException.class)) {
+      return unreachable(
+          "%s has not answered within %d s: the address may be wrong, a firewall may be in the way, or the node is busy; --timeout waits longer"
+              .formatted(HostPort.of(address), timeout));
+    }
+    if (has(NoRouteToHostException.class) || says("Network is unreachable")) {
+      return unreachable(
+          "this machine has no route to %s: check the address and the network"
+              .formatted(HostPort.of(address)));
+    }
+    if (has(ConnectException.class)) {
+      return unreachable(
+          "%s does not answer: nothing listens there; %s"
+              .formatted(HostPort.of(address), absence()));
+    }
+    return tls().orElseGet(this::stranger);
+  }
+
+  /** Says why nothing listens, as far as the state directory of a node on this machine tells. */
+  private String absence() {
+    CtlListeners now = target.listenersNow();
+    if (now.nodeIsDown()) {
+      String state = CtlName.quoted(now.state());
+      if (target.isRunning() && target.lacksFilesOfRun()) {
+        return "the folder ephemeral of %1$s is gone while the node's process runs, and without it the process can neither answer nor start its programs; './polis down --state %1$s' and './polis up --state %1$s' make it again"
+            .formatted(state);
+      }
+      if (target.isRunning()) {
+        return "the node's process on %1$s has opened no listener: it is starting or ending, or hangs; './polis up --state %1$s' shows which"
+            .formatted(state);
+      }
+      return target
+          .lastCrash()
+          .map(why -> ended(now.state(), why))
+          .orElseGet(
+              () -> "no node runs on %1$s; './polis up --state %1$s' starts it".formatted(state));
+    }
+    Optional<CtlListeners.Listener> listener = now.atPort(address.getPort());
+    if (listener.isPresent() && !listener.get().open()) {
+      return "the node's listener '%s' is not open: %s. '%s debug logs' shows the node's log"
+          .formatted(listener.get().name(), listener.get().detail(), CtlName.called());
+    }
+    return "is the node up, and is it a member of its cluster already? './polis up' starts one here";
+  }
+
+  /** Says of a node that does not run why it ended, and what starts it. */
+  static String ended(String state, String why) {
+    return "no node runs on %1$s: its last run ended with: %2$s; repair that, then './polis up --state %1$s' starts it"
+        .formatted(CtlName.quoted(state), why);
+  }
+
+  private Optional<CtlException> tls() {
+    Optional<CertificateException> distrust = find(CertificateException.class);
+    if (distrust.isPresent()) {
+      return Optional.of(distrust(distrust.get().getMessage()));
+    }
+    if (has(NotSslRecordException.class)) {
+      return Optional.of(
+          unreachable(
+              "the server at %s does not use TLS, so it is not a node of a cluster: check the address"
+                  .formatted(HostPort.of(address))));
+    }
+    if (wasClosedInHandshake()) {
+      return Optional.of(
+          unreachable(
+              "%s closed the connection during the TLS handshake: the node may be stopping, or be no node of this cluster; check the address, and try again"
+                  .formatted(HostPort.of(address))));
+    }
+    return find(SSLException.class).map(_ -> broken());
+  }
+
+  private CtlException distrust(String why) {
+    return new CtlException(
+        ExitCode.FAILED,
+        "%s is there, but it and the files in %s do not trust each other: %s; if it is the right"
+                .formatted(HostPort.of(address), target.folder(), why)
+            + " cluster, remove ca.pem there and take ownership again: "
+            + takeOwnership,
+        failure);
+  }
+
+  /** Returns the alert of TLS with which the peer refused the handshake. */
+  private Optional<String> alert() {
+    return find(SSLException.class)
+        .map(Throwable::getMessage)
+        .filter(message -> message.contains(ALERT))
+        .map(message -> message.substring(message.indexOf(ALERT) + ALERT.length()));
+  }
+
+  private CtlException broken() {
+    return unreachable(
+        alert()
+            .map(
+                alert ->
+                    "%s refused the TLS handshake with the alert %s: is it a node of a cluster? check the address"
+                        .formatted(HostPort.of(address), alert))
+            .orElseGet(
+                () ->
+                    "the TLS connection to %s broke: the node may be stopping, or a device in between changes the data; try again"
+                        .formatted(HostPort.of(address))));
+  }
+
+  private CtlException stranger() {
+    boolean http = failure.getTrailers() != null && failure.getTrailers().containsKey(CONTENT_TYPE);
+    if (http || has(Http2Exception.class)) {
+      return unreachable(
+          "the server at %s does not speak the protocol of a node (gRPC): check the address"
+              .formatted(HostPort.of(address)));
+    }
+    if (code() == Status.Code.UNIMPLEMENTED || code() == Status.Code.INTERNAL) {
+      return new CtlException(
+          ExitCode.FAILED,
+          "%s ended the call with %s and did not say why".formatted(HostPort.of(address), code()),
+          failure);
+    }
+    return unreachable(
+        "%s closed the connection before it answered: the node may be stopping, or have too many connections; try again"
+            .formatted(HostPort.of(address)));
+  }
+
+  private CtlException unreachable(String sentence) {
+    return new CtlException(ExitCode.UNREACHABLE, sentence, failure);
+  }
+
+  private boolean has(Class<? extends Throwable> type) {
+    return find(type).isPresent();
+  }
+
+  private boolean says(String words) {
+    return causes().stream()
+        .anyMatch(cause -> cause.getMessage() != null && cause.getMessage().contains(words));
+  }
+
+  private <T extends Throwable> Optional<T> find(Class<T> type) {
+    return causes().stream().filter(type::isInstance).map(type::cast).findFirst();
+  }
+
+  private List<Throwable> causes() {
+    return Stream.iterate(failure.getStatus().getCause(), Objects::nonNull, Throwable::getCause)
+        .toList();
+  }
+}

@@ -1,0 +1,199 @@
+package dev.polis.ctl.session;
+
+import com.google.protobuf.InvalidProtocolBufferException;
+import dev.polis.files.DiskTrouble;
+import dev.polis.files.FilePlacement;
+import dev.polis.files.layout.Root;
+import dev.polis.wire.common.ClusterDirectory;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.Optional;
+import java.util.stream.Stream;
+
+/**
+ * Names a cluster to talk to, and the credentials to use.
+ *
+ * @param name what people call it
+ * @param folder where the operator's key and certificates are
+ * @param endpoint address of a node
+ * @param nodeCa the cluster's certificate as a node on this machine keeps it; trusted at first
+ *     contact, since a user who can read it is on the node
+ * @param stateOrNull the state directory of the node; null if it is not on this machine
+ * @param listeners where the node listens, if it runs on this machine
+ */
+public record CtlTarget(
+    String name,
+    Path folder,
+    String endpoint,
+    Path nodeCa,
+    Path stateOrNull,
+    CtlListeners listeners) {
+
+  /** Where a node listens by default. */
+  private static final String LOOPBACK = "127.0.0.1";
+
+  static CtlTarget ofState(Path state) {
+    if (!Files.isDirectory(state)) {
+      throw new CtlException(
+          ExitCode.NOT_FOUND,
+          "state directory %s does not exist; start a node with './polis up --state %s'"
+              .formatted(state, state));
+    }
+    Root layout = Root.at(state);
+    CtlListeners listeners = CtlListeners.of(layout);
+    return new CtlTarget(
+        state.toString(),
+        layout.owner().path(),
+        listeners
+            .named("curator")
+            .map(CtlTarget::host)
+            .orElseGet(() -> addressOf(layout, listeners)),
+        layout.data().node().credentials().clusterCa().path(),
+        layout.path(),
+        listeners);
+  }
+
+  static CtlTarget ofFolder(String name, Path folder, String endpoint) {
+    return new CtlTarget(
+        name, folder, endpoint, folder.resolve("ca.pem"), null, CtlListeners.UNKNOWN);
+  }
+
+  /** Returns the same cluster and operator, but another node. */
+  CtlTarget at(String other) {
+    return new CtlTarget(name, folder, other, nodeCa, stateOrNull, CtlListeners.UNKNOWN);
+  }
+
+  /**
+   * Returns where the debug service of the node is: where the node says, or else at the usual port
+   * of the endpoint.
+   */
+  InetSocketAddress debug() {
+    return listeners
+        .named("debug")
+        .map(CtlListeners.Listener::address)
+        .orElseGet(() -> Session.resolved(endpoint, Session.DEBUG_PORT));
+  }
+
+  /** Returns the address to dial for a listener; one that is bound to all addresses is here too. */
+  private static String host(CtlListeners.Listener listener) {
+    return listener.address().getAddress().isAnyLocalAddress()
+        ? LOOPBACK
+        : listener.address().getAddress().getHostAddress();
+  }
+
+  /**
+   * Returns where the node was last.
+   *
+   * @throws CtlException if the file that says so cannot be read; it tells why the node ended
+   *     instead if it did, since that file may be the reason
+   */
+  private static String addressOf(Root layout, CtlListeners listeners) {
+    Path file = layout.esp().clusterDirectory().path();
+    try {
+      ClusterDirectory directory = ClusterDirectory.parseFrom(Files.readAllBytes(file));
+      return directory.getNodesCount() == 0 || directory.getNodes(0).getAddressesCount() == 0
+          ? LOOPBACK
+          : directory.getNodes(0).getAddresses(0).getHost();
+    } catch (NoSuchFileException e) {
+      return LOOPBACK;
+    } catch (IOException e) {
+      Optional<String> crash = listeners.nodeIsDown() ? lastCrash(layout) : Optional.empty();
+      if (crash.isPresent()) {
+        throw new CtlException(
+            ExitCode.UNREACHABLE, CallFailure.ended(listeners.state(), crash.get()), e);
+      }
+      String why =
+          e instanceof InvalidProtocolBufferException
+              ? "is damaged"
+              : "cannot be read: " + DiskTrouble.words(e);
+      throw new CtlException(ExitCode.FAILED, file + " " + why + "; give --endpoint HOST", e);
+    }
+  }
+
+  public Path ownerKey() {
+    return folder.resolve("owner-key.pem");
+  }
+
+  /** Returns whether the node has its state directory here and its process is starting over. */
+  boolean isRestarting() {
+    return state()
+        .map(Root::at)
+        .map(layout -> layout.ephemeral().launcher().restarting().path())
+        .filter(file -> NamedProcess.of(file) == NamedProcess.LIVES)
+        .isPresent();
+  }
+
+  /** Returns where the node listens at this moment, if it runs on this machine. */
+  public CtlListeners listenersNow() {
+    return listeners.state().isEmpty() ? listeners : CtlListeners.of(Root.at(stateOrNull));
+  }
+
+  /** Returns whether the node on this machine has ended, and no new process takes its place. */
+  boolean hasEnded() {
+    return listenersNow().nodeIsDown()
+        && !isRestarting()
+        && state()
+            .map(directory -> Root.at(directory).lock().path())
+            .filter(lock -> Files.exists(lock) && NamedProcess.of(lock) != NamedProcess.ENDED)
+            .isEmpty();
+  }
+
+  /** Returns whether the process of the node on this machine lives, whether it listens or not. */
+  boolean isRunning() {
+    return state()
+        .map(directory -> NamedProcess.of(Root.at(directory).lock().path()) == NamedProcess.LIVES)
+        .orElse(false);
+  }
+
+  /** Returns whether the folder is gone that a node makes before anything else. */
+  boolean lacksFilesOfRun() {
+    return state()
+        .filter(directory -> !Files.isDirectory(Root.at(directory).ephemeral().path()))
+        .isPresent();
+  }
+
+  /** Returns why the last start of the node on this machine was refused, or its run crashed. */
+  public Optional<String> lastCrash() {
+    return state().map(Root::at).flatMap(CtlTarget::lastCrash);
+  }
+
+  private static Optional<String> lastCrash(Root layout) {
+    return Stream.of(
+            layout.ephemeral().launcher().refused(),
+            layout.esp().crash(),
+            layout.ephemeral().launcher().crash())
+        .map(FilePlacement::path)
+        .filter(Files::isReadable)
+        .findFirst()
+        .flatMap(CtlTarget::firstLine);
+  }
+
+  private static Optional<String> firstLine(Path file) {
+    try (Stream<String> lines = Files.lines(file)) {
+      return lines.findFirst();
+    } catch (IOException | UncheckedIOException unreadable) {
+      return Optional.of(file + " has more, and cannot be read: " + unreadable.getMessage());
+    }
+  }
+
+  /** Returns the state directory of the node; empty if it is not on this machine. */
+  public Optional<Path> state() {
+    return Optional.ofNullable(stateOrNull);
+  }
+
+  public Path recoveryKey() {
+    return folder.resolve("recovery-key.pem");
+  }
+
+  public Path ownerCertificate() {
+    return folder.resolve("owner.pem");
+  }
+
+  public Path clusterCa() {
+    return folder.resolve("ca.pem");
+  }
+}

@@ -1,0 +1,486 @@
+package dev.polis.ctl.session;
+
+import dev.polis.pki.Pem;
+import dev.polis.pki.PkiException;
+import dev.polis.pki.UserCredentials;
+import dev.polis.rpc.RpcClients;
+import dev.polis.rpc.RpcMethods;
+import dev.polis.rpc.RpcTrust;
+import dev.polis.wire.api.ManagementGrpc;
+import dev.polis.wire.api.NodeDebugServiceGrpc;
+import dev.polis.wire.api.NodeManagementGrpc;
+import dev.polis.wire.audit.AuditGrpc;
+import dev.polis.wire.audit.KubernetesAuditGrpc;
+import dev.polis.wire.cluster.EtcdGrpc;
+import dev.polis.wire.cluster.PluginSetGrpc;
+import dev.polis.wire.cluster.PluginTrustGrpc;
+import dev.polis.wire.debug.DebugGrpc;
+import dev.polis.wire.health.GetHealthRequest;
+import dev.polis.wire.health.GetHealthResponse;
+import dev.polis.wire.health.HealthGrpc;
+import dev.polis.wire.images.NodeImagesGrpc;
+import dev.polis.wire.plugins.PluginsGrpc;
+import dev.polis.wire.recovery.RecoveryGrpc;
+import dev.polis.wire.runtime.RuntimeGrpc;
+import io.grpc.CallOptions;
+import io.grpc.Channel;
+import io.grpc.ClientCall;
+import io.grpc.ClientInterceptor;
+import io.grpc.ClientInterceptors;
+import io.grpc.ClientStreamTracer;
+import io.grpc.ManagedChannel;
+import io.grpc.Metadata;
+import io.grpc.MethodDescriptor;
+import io.grpc.Status;
+import io.grpc.StatusException;
+import io.grpc.stub.AbstractStub;
+import java.net.ConnectException;
+import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.cert.X509Certificate;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+
+/** Opens and closes the channels of one command. */
+public final class Session implements AutoCloseable {
+
+  public static final int CURATOR_PORT = 7835;
+  public static final int DEBUG_PORT = 7837;
+  public static final int MANAGEMENT_PORT = 7839;
+
+  /** A call. */
+  @FunctionalInterface
+  public interface Call<T> {
+    T run() throws StatusException, InterruptedException;
+  }
+
+  /**
+   * A listener, and how it is talked to.
+   *
+   * @param ownerOrNull what this side presents; null for plaintext
+   */
+  private record Peer(UserCredentials ownerOrNull, InetSocketAddress address) {}
+
+  /** A restart closes the listeners for one second and a half at most; a person waits for this. */
+  private static final Duration RESTART = Duration.ofSeconds(2);
+
+  /** A node on this machine says that it starts over; on a busy machine that takes longer. */
+  private static final Duration OWN_RESTART = Duration.ofSeconds(60);
+
+  private static final Duration AGAIN = Duration.ofMillis(100);
+
+  private final CtlTarget target;
+  private final int timeout;
+  private final List<ManagedChannel> channels = new ArrayList<>();
+  private final Map<Peer, Channel> peers = new HashMap<>();
+
+  /** Where the latest call was sent; null before the first. */
+  private volatile InetSocketAddress asked;
+
+  /** Whether the latest call changes nothing. */
+  private volatile boolean readsOnly;
+
+  /** Whether the latest call left this machine. */
+  private volatile boolean sent;
+
+  /** What to type, for a refusal that it would help against. */
+  private final String takeOwnership;
+
+  private Session(CtlTarget target, int timeout, String takeOwnership) {
+    this.target = target;
+    this.timeout = timeout;
+    this.takeOwnership = takeOwnership;
+  }
+
+  public static Session open(CtlOptions options) {
+    CtlOptions.requireAtLeast(1, options.timeout, "--timeout");
+    return new Session(options.target(), options.timeout, options.command("takeownership"));
+  }
+
+  /**
+   * Opens another session with the same node, whose calls wait for an answer so long.
+   *
+   * @param seconds for one answer
+   */
+  public Session beside(int seconds) {
+    return new Session(target, Math.min(seconds, timeout), takeOwnership);
+  }
+
+  public CtlTarget target() {
+    return target;
+  }
+
+  public ManagementGrpc.ManagementBlockingV2Stub management() {
+    return limited(ManagementGrpc.newBlockingV2Stub(asOwner(CURATOR_PORT)));
+  }
+
+  public EtcdGrpc.EtcdBlockingV2Stub etcd() {
+    return limited(EtcdGrpc.newBlockingV2Stub(asOwner(CURATOR_PORT)));
+  }
+
+  public PluginTrustGrpc.PluginTrustBlockingV2Stub pluginTrust() {
+    return limited(PluginTrustGrpc.newBlockingV2Stub(asOwner(CURATOR_PORT)));
+  }
+
+  public PluginSetGrpc.PluginSetBlockingV2Stub pluginSet() {
+    return limited(PluginSetGrpc.newBlockingV2Stub(asOwner(CURATOR_PORT)));
+  }
+
+  public PluginsGrpc.PluginsBlockingV2Stub plugins(String address) {
+    return limited(PluginsGrpc.newBlockingV2Stub(asOwner(address, MANAGEMENT_PORT)));
+  }
+
+  public PluginsGrpc.PluginsBlockingV2Stub bundles() {
+    return limited(PluginsGrpc.newBlockingV2Stub(asOwner(MANAGEMENT_PORT)));
+  }
+
+  /** Returns a stub without a deadline: a swap takes as long as the node is given to prove it. */
+  public PluginsGrpc.PluginsBlockingV2Stub swaps() {
+    return PluginsGrpc.newBlockingV2Stub(asOwner(MANAGEMENT_PORT));
+  }
+
+  public RecoveryGrpc.RecoveryBlockingV2Stub recovery() {
+    return limited(RecoveryGrpc.newBlockingV2Stub(asOwner(MANAGEMENT_PORT)));
+  }
+
+  /** Returns a stub without a deadline: a log that is followed has no end. */
+  public NodeManagementGrpc.NodeManagementBlockingV2Stub node(String address) {
+    return NodeManagementGrpc.newBlockingV2Stub(asOwner(address, MANAGEMENT_PORT));
+  }
+
+  public RuntimeGrpc.RuntimeBlockingV2Stub runtime(String address) {
+    return limited(RuntimeGrpc.newBlockingV2Stub(asOwner(address, MANAGEMENT_PORT)));
+  }
+
+  public AuditGrpc.AuditBlockingV2Stub audit() {
+    return limited(AuditGrpc.newBlockingV2Stub(asOwner(MANAGEMENT_PORT)));
+  }
+
+  /** Returns a stub without a deadline: a log that is followed has no end. */
+  public AuditGrpc.AuditBlockingV2Stub auditStream() {
+    return AuditGrpc.newBlockingV2Stub(asOwner(MANAGEMENT_PORT));
+  }
+
+  /** Returns a stub without a deadline: a log that is followed has no end. */
+  public KubernetesAuditGrpc.KubernetesAuditBlockingV2Stub kubernetesAudit() {
+    return KubernetesAuditGrpc.newBlockingV2Stub(asOwner(MANAGEMENT_PORT));
+  }
+
+  public HealthGrpc.HealthBlockingV2Stub health(String address) {
+    return limited(HealthGrpc.newBlockingV2Stub(asOwner(address, MANAGEMENT_PORT)));
+  }
+
+  public DebugGrpc.DebugBlockingV2Stub debug() {
+    return limited(DebugGrpc.newBlockingV2Stub(plaintext()));
+  }
+
+  public NodeDebugServiceGrpc.NodeDebugServiceBlockingV2Stub nodeDebug() {
+    return NodeDebugServiceGrpc.newBlockingV2Stub(plaintext());
+  }
+
+  /**
+   * Returns a stub without a deadline: an archive takes as long as its disk and the node's need.
+   */
+  public NodeImagesGrpc.NodeImagesBlockingV2Stub images() {
+    return NodeImagesGrpc.newBlockingV2Stub(asOwner(MANAGEMENT_PORT));
+  }
+
+  private Channel plaintext() {
+    InetSocketAddress address = target.debug();
+    return peers.computeIfAbsent(
+        new Peer(null, address), _ -> keep(RpcClients.plaintext(address), address));
+  }
+
+  /**
+   * Bounds the time of each call, which begins with the call: one that is repeated gets the whole
+   * time.
+   */
+  public <S extends AbstractStub<S>> S limited(S stub) {
+    return stub.withInterceptors(
+        new ClientInterceptor() {
+          @Override
+          public <Q, A> ClientCall<Q, A> interceptCall(
+              MethodDescriptor<Q, A> method, CallOptions options, Channel next) {
+            return next.newCall(method, options.withDeadlineAfter(timeout, TimeUnit.SECONDS));
+          }
+        });
+  }
+
+  private Channel asOwner(int port) {
+    return asOwner(host(), port);
+  }
+
+  /**
+   * Returns the one channel to a peer: each try of a repeated call would open another, and all of
+   * them would connect at once to a node that has just come back.
+   */
+  private Channel asOwner(String host, int port) {
+    UserCredentials owner = credentials();
+    InetSocketAddress address = resolved(host, port);
+    return peers.computeIfAbsent(new Peer(owner, address), _ -> dial(clients(owner), address));
+  }
+
+  /** Opens a channel that is closed with this session. */
+  public Channel dial(RpcClients clients, InetSocketAddress address) {
+    return keep(clients.dial(address), address);
+  }
+
+  public int timeout() {
+    return timeout;
+  }
+
+  public String host() {
+    return target.endpoint();
+  }
+
+  public InetSocketAddress address(int port) {
+    return resolved(host(), port);
+  }
+
+  static InetSocketAddress resolved(String host, int port) {
+    InetSocketAddress address = new InetSocketAddress(host, port);
+    if (address.isUnresolved()) {
+      throw new CtlException(
+          ExitCode.UNREACHABLE,
+          "no address is known for \"%s\"; give an IP address, or a name that resolves, without a port"
+              .formatted(host));
+    }
+    return address;
+  }
+
+  /** Keeps a channel to close it, and remembers which of several was asked last. */
+  private Channel keep(ManagedChannel channel, InetSocketAddress address) {
+    channels.add(channel);
+    // The connection is made while the call is prepared.
+    channel.getState(true);
+    return ClientInterceptors.intercept(
+        channel,
+        new ClientInterceptor() {
+          @Override
+          public <Q, A> ClientCall<Q, A> interceptCall(
+              MethodDescriptor<Q, A> method, CallOptions options, Channel next) {
+            asked = address;
+            readsOnly = RpcMethods.readsOnly(method);
+            sent = false;
+            if (target.listenersNow().areClosed(address)) {
+              // Whatever else listens there is not this node.
+              return new ClosedCall<>();
+            }
+            return next.newCall(method, options.withStreamTracerFactory(new Sending()));
+          }
+        });
+  }
+
+  /** Ends at once, as where nothing listens. */
+  private static final class ClosedCall<Q, A> extends ClientCall<Q, A> {
+    @Override
+    public void start(Listener<A> listener, Metadata headers) {
+      listener.onClose(
+          Status.UNAVAILABLE.withCause(new ConnectException("its listener is not open")),
+          new Metadata());
+    }
+
+    @Override
+    public void request(int messages) {
+      // None will come.
+    }
+
+    @Override
+    public void cancel(String message, Throwable cause) {
+      // It has ended.
+    }
+
+    @Override
+    public void halfClose() {
+      // It has ended.
+    }
+
+    @Override
+    public void sendMessage(Q message) {
+      // It has ended.
+    }
+  }
+
+  /** Notes that a call was written to a connection, which is after the connection's handshake. */
+  private final class Sending extends ClientStreamTracer.Factory {
+    @Override
+    public ClientStreamTracer newClientStreamTracer(
+        ClientStreamTracer.StreamInfo info, Metadata headers) {
+      return new ClientStreamTracer() {
+        @Override
+        public void outboundHeaders() {
+          sent = true;
+        }
+      };
+    }
+  }
+
+  private static RpcClients clients(UserCredentials credentials) {
+    return RpcClients.authenticated(credentials.tls(), RpcTrust.cluster(credentials.ca()));
+  }
+
+  /** Returns the operator's key and certificates. */
+  public UserCredentials credentials() {
+    String remedy = "take ownership first: " + takeOwnership;
+    String key = CtlFiles.read(target.ownerKey(), remedy);
+    String certificate = CtlFiles.read(target.ownerCertificate(), remedy);
+    String ca = CtlFiles.read(target.clusterCa(), remedy);
+    try {
+      return UserCredentials.fromPem(key, certificate, ca);
+    } catch (PkiException e) {
+      throw new CtlException(
+          ExitCode.FAILED,
+          "the owner's files in %s do not fit together: %s; %s"
+              .formatted(target.folder(), e.getMessage(), remedy),
+          e);
+    }
+  }
+
+  /**
+   * Makes a call and turns its failure into the sentence that the operator reads. A call of which
+   * nothing was done, and one that only reads, is repeated: a node whose process starts over ends
+   * its connections, refuses new ones for a moment, and asks for another try, or is late, while its
+   * services come up.
+   */
+  public <T> T call(Call<T> call) throws InterruptedException {
+    return call(call, true);
+  }
+
+  /**
+   * Asks the curator, and the node beside it: as soon as the node knows that its curator is away
+   * and does not come by itself, its answer is not waited for.
+   *
+   * @param call only reads
+   * @param patience how long to wait for the curator of a node that answers itself
+   * @throws CtlException UNREACHABLE, with the root cause and what to do, if the curator is away
+   */
+  public <T> T unlessAway(Call<T> call, Duration patience) throws InterruptedException {
+    try (CuratorWatch watch = CuratorWatch.start(this, patience)) {
+      return watch.during(() -> call(call));
+    }
+  }
+
+  /**
+   * Returns that the curator of a node on this machine cannot be asked, as far as the node has
+   * written it down.
+   */
+  Optional<CtlException> curatorClosed() {
+    CtlListeners now = target.listenersNow();
+    boolean owned = Files.isReadable(target.ownerCertificate());
+    if (now.state().isEmpty() || !owned && target.lastCrash().isEmpty()) {
+      return Optional.empty();
+    }
+    InetSocketAddress address = address(CURATOR_PORT);
+    boolean away = now.nodeIsDown() ? target.hasEnded() : now.areClosed(address);
+    return away && !target.isRestarting()
+        ? Optional.of(
+            new CallFailure(
+                    new StatusException(
+                        Status.UNAVAILABLE.withCause(new ConnectException("not open"))),
+                    address,
+                    false,
+                    target,
+                    timeout,
+                    takeOwnership)
+                .explain())
+        : Optional.empty();
+  }
+
+  /** Returns whether the node's process starts over at this moment. */
+  boolean isRestarting() {
+    return target.isRestarting();
+  }
+
+  /**
+   * Returns the node's health: as its owner sees it, or as its debug service shows it to every
+   * client.
+   */
+  public GetHealthResponse ownHealth() throws InterruptedException {
+    GetHealthRequest request = GetHealthRequest.getDefaultInstance();
+    if (mayAskManagement()) {
+      try {
+        return health(host()).getHealth(request);
+      } catch (StatusException away) {
+        // The debug service needs no credentials, and not what serves operators.
+      }
+    }
+    return call(() -> debug().getHealth(request));
+  }
+
+  /**
+   * Returns whether there are credentials, and the listener that wants them is not known closed.
+   */
+  public boolean mayAskManagement() {
+    return Files.isReadable(target.ownerCertificate())
+        && !target.listenersNow().areClosed(address(MANAGEMENT_PORT));
+  }
+
+  /**
+   * Makes a call whose answers are printed while they come. It is not repeated once it was sent:
+   * what was printed would be printed again.
+   */
+  public <T> T stream(Call<T> call) throws InterruptedException {
+    return call(call, false);
+  }
+
+  private <T> T call(Call<T> call, boolean again) throws InterruptedException {
+    long began = System.nanoTime();
+    long failedFirst = Long.MAX_VALUE;
+    Optional<CallFailure> before = Optional.empty();
+    while (true) {
+      boolean startsOver = target.isRestarting();
+      try {
+        return call.run();
+      } catch (StatusException e) {
+        startsOver |= target.isRestarting();
+        CallFailure failure = new CallFailure(e, asked, sent, target, timeout, takeOwnership);
+        long now = System.nanoTime();
+        // A call may have taken long before its connection ended; the node is away since then.
+        failedFirst = before.isEmpty() ? now : failedFirst;
+        if (startsOver && now - failedFirst < OWN_RESTART.toNanos()) {
+          // What the node takes to start over is not time in which it failed to answer.
+          began = now;
+        }
+        boolean lost = failure.wasCutOff() || startsOver && failure.isLate();
+        boolean harmless = failure.wasNeverSent() || lost && again && readsOnly;
+        if (!mayRepeat(failure, harmless, now - Math.max(began, failedFirst), now - began)) {
+          throw before.filter(_ -> failure.isLate()).orElse(failure).explain();
+        }
+        before = Optional.of(failure);
+      }
+      Thread.sleep(AGAIN);
+      channels.forEach(ManagedChannel::resetConnectBackoff);
+    }
+  }
+
+  private boolean mayRepeat(CallFailure failure, boolean harmless, long away, long since) {
+    if (target.hasEnded()) {
+      return false;
+    }
+    if (harmless) {
+      return away < RESTART.toNanos();
+    }
+    return failure.asksAgain() && since < TimeUnit.SECONDS.toNanos(timeout);
+  }
+
+  /** Reads a certificate that was written by this tool or by a node. */
+  public static X509Certificate certificate(Path file, String remedy) {
+    try {
+      return Pem.certificate(CtlFiles.read(file, remedy));
+    } catch (PkiException e) {
+      throw new CtlException(
+          ExitCode.FAILED, file + " is no certificate: " + e.getMessage() + "; " + remedy, e);
+    }
+  }
+
+  @Override
+  public void close() {
+    channels.forEach(ManagedChannel::shutdownNow);
+  }
+}

@@ -1,0 +1,25 @@
+/**
+ * Gives each command what all of them need: whose cluster is meant, a channel to it, an answer in
+ * the chosen format, and failures in plain words.
+ *
+ * <pre>
+ *   CtlOptions ──▶ Contexts, state directory ──▶ CtlTarget (credentials, address)
+ *                                                    │
+ *                                                 Session ── calls ──▶ a node
+ *                                                    │          │ fails
+ *                     Document ◀── a command ◀───────┘     CallFailure ──▶ CtlException
+ *                        │                                                 (text, ExitCode)
+ *                     Output ──▶ table, wide, json, yaml
+ * </pre>
+ *
+ * <p>A session belongs to one run of one command, which closes it. {@code CallFailure} reads why a
+ * call failed from what the machine shows about the address: who listens there, and whether it is
+ * the node that is meant. While a node has no leader, {@code CuratorWatch} tells what it waits for.
+ *
+ * <p>Not promised: a session that outlives the leader's address. A command that follows for longer
+ * opens its calls anew.
+ *
+ * <p>Why not one client that hides where an answer comes from: an operator must see whether the
+ * leader, another node or this node's own files gave it.
+ */
+package dev.polis.ctl.session;

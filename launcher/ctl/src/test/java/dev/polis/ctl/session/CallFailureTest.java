@@ -1,0 +1,559 @@
+package dev.polis.ctl.session;
+
+import static org.junit.jupiter.api.Assertions.assertAll;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.ctl.CtlRun;
+import dev.polis.logtree.LogTree;
+import dev.polis.pki.CertificateAuthority;
+import dev.polis.pki.Ed25519;
+import dev.polis.pki.NodeCredentials;
+import dev.polis.pki.Pem;
+import dev.polis.rpc.LocalRpcHost;
+import dev.polis.rpc.RpcHost;
+import dev.polis.rpc.RpcSettings;
+import dev.polis.wire.api.GetNodesRequest;
+import dev.polis.wire.api.ManagementGrpc;
+import dev.polis.wire.api.Node;
+import dev.polis.wire.common.ClusterDirectory;
+import io.grpc.Context;
+import io.grpc.Context.CancellableContext;
+import io.grpc.Status;
+import io.grpc.StatusException;
+import io.grpc.stub.StreamObserver;
+import java.io.IOException;
+import java.net.ConnectException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.channels.ClosedChannelException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.KeyPair;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
+import javax.net.ssl.SSLException;
+import javax.net.ssl.SSLServerSocket;
+import javax.net.ssl.SSLServerSocketFactory;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Fails a connection in every way, on real sockets, and expects one sentence of ours. */
+@Timeout(60)
+class CallFailureTest {
+
+  /**
+   * An address of this test's own, derived from its process id, since the ports of a node are
+   * fixed.
+   */
+  private static final String ADDRESS =
+      "127.79.%d.%d"
+          .formatted(
+              ProcessHandle.current().pid() / 250 % 250, 1 + ProcessHandle.current().pid() % 250);
+
+  /** Words of libraries and of Java, which an operator must not see. */
+  private static final List<String> FOREIGN =
+      List.of(
+          "netty",
+          "Netty",
+          "Channel Pipeline",
+          "SslHandler",
+          "Exception",
+          "io.grpc",
+          "http2",
+          "HTTP/2",
+          "Hex dump",
+          "io exception",
+          "CallOptions",
+          "AnnotatedConnect",
+          "\n\tat ");
+
+  private static final CertificateAuthority CLUSTER = CertificateAuthority.create("this cluster");
+
+  @TempDir Path state;
+  private final List<AutoCloseable> peers = new ArrayList<>();
+  private final CountDownLatch over = new CountDownLatch(1);
+
+  @BeforeEach
+  void owner() throws Exception {
+    KeyPair pair = Ed25519.generate();
+    Path owner = Files.createDirectories(state.resolve("owner"));
+    Files.writeString(owner.resolve("owner-key.pem"), Pem.encode(pair.getPrivate()));
+    Files.writeString(
+        owner.resolve("owner.pem"), Pem.encode(CLUSTER.issueUser("owner", pair.getPublic())));
+    Files.writeString(owner.resolve("ca.pem"), Pem.encode(CLUSTER.certificate()));
+  }
+
+  @AfterEach
+  void close() throws Exception {
+    over.countDown();
+    for (AutoCloseable peer : peers) {
+      peer.close();
+    }
+  }
+
+  @Test
+  @DisplayName("what answers at an address that this machine has lost is not taken for its node")
+  void addressThatIsGone() throws Exception {
+    Files.createDirectories(state.resolve("ephemeral"));
+    Files.writeString(state.resolve("ephemeral/listeners"), "curator 203.0.113.9:7835 open\n");
+    CtlException told =
+        new CallFailure(
+                new StatusException(
+                    Status.UNAVAILABLE.withCause(new SSLException("peer presents 2 certificates"))),
+                new InetSocketAddress("203.0.113.9", 7835),
+                false,
+                CtlTarget.ofState(state),
+                1,
+                "")
+            .explain();
+    assertEquals(ExitCode.UNREACHABLE, told.exitCode());
+    assertTrue(
+        told.getMessage().contains("203.0.113.9:7835, which is not an address of this machine now"),
+        told.getMessage());
+  }
+
+  @Test
+  @DisplayName(
+      "a node that runs without its folder for the run is told so, and how to make it anew")
+  void folderOfTheRunIsGone() throws Exception {
+    Files.writeString(state.resolve("node.lock"), ProcessHandle.current().pid() + "\n");
+    CtlException told =
+        new CallFailure(
+                new StatusException(Status.UNAVAILABLE.withCause(new ConnectException("not open"))),
+                new InetSocketAddress(ADDRESS, 7835),
+                false,
+                CtlTarget.ofState(state),
+                1,
+                "")
+            .explain();
+    assertTrue(told.getMessage().contains("the folder ephemeral of"), told.getMessage());
+    assertTrue(told.getMessage().contains("polis down"), told.getMessage());
+  }
+
+  /** Handles each connection as a peer. */
+  private interface Conversation {
+    void hold(Socket connection) throws IOException, InterruptedException;
+  }
+
+  private void listen(int port, Conversation conversation) throws IOException {
+    listen(new ServerSocket(port, 50, InetAddress.ofLiteral(ADDRESS)), conversation);
+  }
+
+  private void listen(ServerSocket socket, Conversation conversation) {
+    peers.add(socket);
+    Thread.ofVirtual()
+        .start(
+            () -> {
+              while (!socket.isClosed()) {
+                converse(socket, conversation);
+              }
+            });
+  }
+
+  private static void converse(ServerSocket socket, Conversation conversation) {
+    try (Socket connection = socket.accept()) {
+      conversation.hold(connection);
+    } catch (IOException e) {
+      // The client has disconnected, as each of these conversations ends.
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private static Conversation saying(String words) {
+    return connection -> {
+      connection.getOutputStream().write(words.getBytes(StandardCharsets.US_ASCII));
+      connection.getOutputStream().flush();
+      // Reads until the client closes; its bytes do not matter.
+      connection.getInputStream().transferTo(java.io.OutputStream.nullOutputStream());
+    };
+  }
+
+  private LocalRpcHost host(CertificateAuthority authority) {
+    LocalRpcHost host =
+        new LocalRpcHost(
+            new RpcSettings(
+                List.of(
+                    new RpcSettings.Listener(
+                        RpcHost.CURATOR,
+                        new InetSocketAddress(ADDRESS, Session.CURATOR_PORT),
+                        true)),
+                RpcSettings.Limits.DEFAULT),
+            LogTree.create());
+    peers.add(host);
+    KeyPair pair = Ed25519.generate();
+    host.identify(
+        new NodeCredentials(
+            pair.getPrivate(), authority.issueNode(pair.getPublic()), authority.certificate()));
+    return host;
+  }
+
+  private CtlRun run(String... command) {
+    // The first handshakes of a new JVM take seconds on a busy machine.
+    return run(30, command);
+  }
+
+  private CtlRun run(int timeout, String... command) {
+    return CtlRun.of(
+        Stream.concat(
+                Stream.of(
+                    "--state",
+                    state.toString(),
+                    "--endpoint",
+                    ADDRESS,
+                    "--timeout",
+                    Integer.toString(timeout)),
+                Stream.of(command))
+            .toArray(String[]::new));
+  }
+
+  private static void assertSaid(CtlRun run, ExitCode code, String... parts) {
+    assertAll(
+        Stream.concat(
+            Stream.of(() -> assertEquals(code.code(), run.code(), run.err())),
+            Stream.concat(
+                Stream.of(parts)
+                    .map(
+                        part ->
+                            () -> assertTrue(run.err().contains(part), part + ": " + run.err())),
+                FOREIGN.stream()
+                    .map(
+                        word ->
+                            () ->
+                                assertFalse(run.err().contains(word), word + ": " + run.err())))));
+    assertEquals(1, run.err().lines().count(), "one sentence, on one line: " + run.err());
+  }
+
+  @Test
+  @DisplayName("a closed port: the message says that nothing listens at this address")
+  void closedPort() {
+    assertSaid(
+        run("node", "list"),
+        ExitCode.UNREACHABLE,
+        ADDRESS + ":7835 does not answer: nothing listens there",
+        "./polis up");
+    assertSaid(run("debug", "condition", "IPAssigned"), ExitCode.UNREACHABLE, ADDRESS + ":7837");
+  }
+
+  @Test
+  @DisplayName("a node that does not run: the message says so, with the command that starts it")
+  void nodeIsDown() throws Exception {
+    Files.createDirectories(state.resolve("esp"));
+    Files.write(
+        state.resolve("esp/cluster_directory.pb"),
+        ClusterDirectory.newBuilder()
+            .addNodes(
+                ClusterDirectory.Node.newBuilder()
+                    .addAddresses(ClusterDirectory.Node.Address.newBuilder().setHost(ADDRESS)))
+            .build()
+            .toByteArray());
+
+    CtlRun run = CtlRun.of("--state", state.toString(), "node", "list");
+
+    assertSaid(
+        run,
+        ExitCode.UNREACHABLE,
+        ADDRESS + ":7835 does not answer",
+        "no node runs on " + state,
+        "./polis up --state " + state);
+  }
+
+  @Test
+  @DisplayName("a node that is no member yet: the message says why its listener is not open")
+  void notYetAMember() throws Exception {
+    Files.createDirectories(state.resolve("ephemeral"));
+    Files.writeString(
+        state.resolve("ephemeral/listeners"),
+        """
+        curator %1$s:7835 closed waits for credentials
+        debug %1$s:7837 open
+        """
+            .formatted(ADDRESS));
+
+    CtlRun run = CtlRun.of("--state", state.toString(), "node", "list");
+
+    assertSaid(
+        run,
+        ExitCode.UNREACHABLE,
+        ADDRESS + ":7835",
+        "the node's listener 'curator' is not open: waits for credentials",
+        "debug logs");
+  }
+
+  @Test
+  @DisplayName("an unknown host name: the message says that it has no known address")
+  void unknownHost() {
+    CtlRun run =
+        CtlRun.of("--state", state.toString(), "--endpoint", "nobody.invalid", "node", "list");
+    assertSaid(run, ExitCode.UNREACHABLE, "no address is known for \"nobody.invalid\"");
+  }
+
+  @Test
+  @DisplayName("an unreachable network: the message says that there is no way to it")
+  void unreachableNetwork() {
+    // TCP never connects to a multicast address: the kernel reports that the network is
+    // unreachable.
+    CtlRun run =
+        CtlRun.of(
+            "--state",
+            state.toString(),
+            "--endpoint",
+            "224.0.0.1",
+            "--timeout",
+            "2",
+            "node",
+            "list");
+    assertSaid(run, ExitCode.UNREACHABLE, "this machine has no route to 224.0.0.1:7835");
+  }
+
+  @Test
+  @DisplayName("a silent peer: the message says that it has not answered in time")
+  void silence() throws Exception {
+    listen(Session.CURATOR_PORT, connection -> over.await(30, TimeUnit.SECONDS));
+    assertSaid(
+        run(3, "node", "list"),
+        ExitCode.UNREACHABLE,
+        ADDRESS + ":7835 has not answered within 3 s",
+        "--timeout");
+  }
+
+  @Test
+  @DisplayName("a peer that closes each connection: the message says so, with the remedy")
+  void closing() throws Exception {
+    listen(Session.CURATOR_PORT, connection -> {});
+    assertSaid(
+        run("node", "list"), ExitCode.UNREACHABLE, ADDRESS + ":7835", "closed the connection");
+  }
+
+  /** Names the ways in which a stopping node may end a connection during its handshake. */
+  private enum BrokenOff {
+    CLOSE_NOTIFY {
+      @Override
+      void leave(Socket connection) throws IOException {
+        // A record of TLS 1.2, of 2 bytes: an alert, the warning close_notify.
+        connection.getOutputStream().write(new byte[] {21, 3, 3, 0, 2, 1, 0});
+      }
+
+      @Override
+      String said() {
+        return "closed the connection during the TLS handshake: the node may be stopping";
+      }
+    },
+    CANCELED {
+      @Override
+      void leave(Socket connection) throws IOException {
+        // The same, after the warning user_canceled.
+        connection.getOutputStream().write(new byte[] {21, 3, 3, 0, 2, 1, 90});
+        CLOSE_NOTIFY.leave(connection);
+      }
+
+      @Override
+      String said() {
+        return RESET.said();
+      }
+    },
+    RESET {
+      @Override
+      void leave(Socket connection) throws IOException {
+        connection.setSoLinger(true, 0);
+      }
+
+      @Override
+      String said() {
+        return "closed the connection before it answered: the node may be stopping";
+      }
+    };
+
+    abstract void leave(Socket connection) throws IOException;
+
+    abstract String said();
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  @DisplayName(
+      "a peer that breaks off the handshake: the call is repeated, then the message says so")
+  void brokenOff(BrokenOff how) throws Exception {
+    AtomicInteger connections = new AtomicInteger();
+    listen(
+        Session.CURATOR_PORT,
+        connection -> {
+          connections.incrementAndGet();
+          assertTrue(connection.getInputStream().read() >= 0, "the client closed first");
+          how.leave(connection);
+        });
+    assertSaid(run("node", "list"), ExitCode.UNREACHABLE, ADDRESS + ":7835", how.said());
+    assertTrue(connections.get() > 2, connections + " connections");
+  }
+
+  @Test
+  @DisplayName("a node that stops during a read: the call is repeated and answered")
+  void stopping() throws Exception {
+    CountDownLatch asked = new CountDownLatch(1);
+    LocalRpcHost stopping = host(CLUSTER);
+    stopping.serve(
+        RpcHost.CURATOR,
+        new ManagementGrpc.ManagementImplBase() {
+          @Override
+          public void getNodes(GetNodesRequest request, StreamObserver<Node> nodes) {
+            asked.countDown(); // the node ends before it answers
+          }
+        });
+    Thread restart =
+        Thread.ofVirtual()
+            .start(
+                () -> {
+                  try {
+                    assertTrue(asked.await(30, TimeUnit.SECONDS), "no call came");
+                  } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                  }
+                  stopping.close();
+                  host(CLUSTER).serve(RpcHost.CURATOR, new OneNode());
+                });
+
+    CtlRun run = run("node", "list");
+
+    restart.join();
+    assertEquals(0, run.code(), run.err());
+    assertTrue(run.out().contains("node-1"), run.out());
+  }
+
+  static Stream<Status> endsOfConnections() {
+    return Stream.of(
+        Status.UNAVAILABLE.withCause(new IOException("Connection reset by peer")),
+        Status.UNKNOWN.withDescription("channel closed").withCause(new ClosedChannelException()),
+        Status.CANCELLED.withDescription("RST_STREAM closed stream. HTTP/2 error code: CANCEL"));
+  }
+
+  @ParameterizedTest
+  @MethodSource("endsOfConnections")
+  @DisplayName("a call whose connection ends is recognized as cut off, with any status of gRPC")
+  void cutOff(Status end) throws Exception {
+    CallFailure failure =
+        new CallFailure(
+            new StatusException(end),
+            new InetSocketAddress(ADDRESS, Session.CURATOR_PORT),
+            true,
+            CtlTarget.ofState(state),
+            1,
+            "take ownership");
+
+    assertTrue(failure.wasCutOff(), end.toString());
+    assertTrue(
+        failure.explain().getMessage().contains("closed the connection before it answered"),
+        failure.explain().getMessage());
+
+    CancellableContext over = Context.current().withCancellation();
+    over.cancel(null);
+    boolean cancelled = over.wrap(failure::wasCutOff).call();
+    assertEquals(end.getCode() != Status.Code.CANCELLED, cancelled, "the caller itself gave up");
+  }
+
+  /** Answers as a started node does. */
+  private static final class OneNode extends ManagementGrpc.ManagementImplBase {
+    @Override
+    public void getNodes(GetNodesRequest request, StreamObserver<Node> nodes) {
+      nodes.onNext(Node.newBuilder().setId("node-1").build());
+      nodes.onCompleted();
+    }
+  }
+
+  @Test
+  @DisplayName("a peer without TLS: the message says that it is no node")
+  void noTls() throws Exception {
+    listen(Session.CURATOR_PORT, saying("220 mail.example ESMTP\r\n"));
+    assertSaid(
+        run("node", "list"),
+        ExitCode.UNREACHABLE,
+        "the server at " + ADDRESS + ":7835 does not speak TLS");
+  }
+
+  @Test
+  @DisplayName(
+      "a TLS server that refuses our certificate: the message says that the handshake was refused")
+  void anotherTls() throws Exception {
+    SSLServerSocket socket =
+        (SSLServerSocket)
+            SSLServerSocketFactory.getDefault()
+                .createServerSocket(Session.CURATOR_PORT, 50, InetAddress.ofLiteral(ADDRESS));
+    listen(socket, saying("hello"));
+    // The alert itself is lost if the server closes right after it.
+    assertSaid(run("node", "list"), ExitCode.UNREACHABLE, ADDRESS + ":7835", "TLS handshake");
+  }
+
+  @Test
+  @DisplayName(
+      "a web server at the debug port: the message says that it does not speak a node's protocol")
+  void webServer() throws Exception {
+    listen(Session.DEBUG_PORT, saying("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"));
+    assertSaid(
+        run("debug", "condition"),
+        ExitCode.UNREACHABLE,
+        "the server at " + ADDRESS + ":7837 does not speak the protocol of a node");
+  }
+
+  @Test
+  @DisplayName("a node of another cluster: the message says why they do not trust each other")
+  void anotherCluster() {
+    host(CertificateAuthority.create("another cluster"));
+    assertSaid(run("node", "list"), ExitCode.FAILED, ADDRESS + ":7835", "do not trust each other");
+  }
+
+  @Test
+  @DisplayName("a node with an expired certificate: the message says since when it is not trusted")
+  void expiredNode() {
+    Instant before = Instant.now().minus(Duration.ofDays(4000));
+    CertificateAuthority past =
+        new CertificateAuthority(
+            CLUSTER.privateKey(), CLUSTER.certificate(), InstantSource.fixed(before));
+    host(past);
+    assertSaid(
+        run("node", "list"),
+        ExitCode.FAILED,
+        "do not trust each other",
+        "is valid from",
+        "correct the clock");
+  }
+
+  @Test
+  @DisplayName("an owner with an expired certificate: the message says to take ownership again")
+  void expiredOwner() throws Exception {
+    host(CLUSTER).serve(RpcHost.CURATOR, new ManagementGrpc.ManagementImplBase() {});
+    KeyPair pair = Ed25519.generate();
+    Path owner = state.resolve("owner");
+    CertificateAuthority past =
+        new CertificateAuthority(
+            CLUSTER.privateKey(),
+            CLUSTER.certificate(),
+            InstantSource.fixed(Instant.now().minus(Duration.ofDays(4000))));
+    Files.writeString(owner.resolve("owner-key.pem"), Pem.encode(pair.getPrivate()));
+    Files.writeString(
+        owner.resolve("owner.pem"), Pem.encode(past.issueUser("owner", pair.getPublic())));
+
+    assertSaid(
+        run("node", "list"),
+        ExitCode.FAILED,
+        ADDRESS + ":7835 does not accept the certificate in",
+        "takeownership");
+  }
+}

@@ -1,0 +1,110 @@
+package dev.polis.ctl.session;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.wire.common.ClusterDirectory;
+import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class CtlTargetTest {
+
+  @TempDir Path state;
+
+  private void directory(byte[] content) throws Exception {
+    Files.createDirectories(state.resolve("esp"));
+    Files.write(state.resolve("esp/cluster_directory.pb"), content);
+  }
+
+  @Test
+  void givenAStateDirectoryThatNeverWasHome_thenItsNodeIsOnTheLoopback() {
+    CtlTarget target = CtlTarget.ofState(state);
+    assertEquals("127.0.0.1", target.endpoint());
+    assertEquals(state.resolve("owner/owner-key.pem"), target.ownerKey());
+    assertEquals(state.resolve("owner/owner.pem"), target.ownerCertificate());
+  }
+
+  @Test
+  void givenAClusterDirectory_thenItsAddressIsAsked_unlessAnotherIsNamed() throws Exception {
+    directory(
+        ClusterDirectory.newBuilder()
+            .addNodes(
+                ClusterDirectory.Node.newBuilder()
+                    .addAddresses(ClusterDirectory.Node.Address.newBuilder().setHost("127.0.9.9")))
+            .build()
+            .toByteArray());
+    assertEquals("127.0.9.9", CtlTarget.ofState(state).endpoint());
+    assertEquals("10.0.0.1", CtlTarget.ofState(state).at("10.0.0.1").endpoint());
+  }
+
+  private void listeners(String content) throws Exception {
+    Files.createDirectories(state.resolve("ephemeral"));
+    Files.writeString(state.resolve("ephemeral/listeners"), content);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"127.0.0.1, 127.0.0.1", "127.0.9.7, 127.0.9.7", "10.1.2.3, 127.0.0.1"})
+  void givenANodeThatSaysWhereItListens_thenItIsAskedThere_alsoBeforeItIsAMember(
+      String address, String debug) throws Exception {
+    listeners(
+        """
+        curator %1$s:7835 closed waits for credentials
+        debug %2$s:7837 open
+        management %1$s:7839 closed waits for credentials
+        """
+            .formatted(address, debug));
+    CtlTarget target = CtlTarget.ofState(state);
+    assertEquals(address, target.endpoint());
+    assertEquals(new InetSocketAddress(debug, 7837), target.debug());
+    assertEquals(new InetSocketAddress("10.0.0.1", 7837), target.at("10.0.0.1").debug());
+  }
+
+  @Test
+  void aNodeThatIsBoundToAllAddresses_isAskedOnTheLoopback() throws Exception {
+    listeners("curator 0.0.0.0:7835 open\n");
+    assertEquals("127.0.0.1", CtlTarget.ofState(state).endpoint());
+  }
+
+  @Test
+  void aDamagedListOfListeners_isRefusedAndNotGuessed() throws Exception {
+    listeners("curator somewhere\n");
+    CtlException refused = assertThrows(CtlException.class, () -> CtlTarget.ofState(state));
+    assertTrue(refused.getMessage().contains("\"curator somewhere\""), refused.getMessage());
+    assertTrue(refused.getMessage().contains("--endpoint"), refused.getMessage());
+  }
+
+  @Test
+  void aDamagedClusterDirectory_isRefusedAndNotGuessed() throws Exception {
+    directory(new byte[] {(byte) 0xff, 1, 2});
+    CtlException refused = assertThrows(CtlException.class, () -> CtlTarget.ofState(state));
+    assertEquals(ExitCode.FAILED, refused.exitCode());
+    assertTrue(refused.getMessage().contains("cluster_directory.pb"), refused.getMessage());
+    assertTrue(refused.getMessage().contains("--endpoint"), refused.getMessage());
+  }
+
+  @Test
+  @DisplayName("where the node ended for a damaged file, the reason for its end is told")
+  void whyTheNodeEndedGoesBeforeTheFile() throws Exception {
+    directory(new byte[] {(byte) 0xff, 1, 2});
+    Files.writeString(state.resolve("esp/crash.txt"), "storage failed: the disk is gone\nmore");
+    CtlException refused = assertThrows(CtlException.class, () -> CtlTarget.ofState(state));
+    assertEquals(ExitCode.UNREACHABLE, refused.exitCode());
+    assertTrue(
+        refused.getMessage().contains("ended with: storage failed: the disk is gone;"),
+        refused.getMessage());
+  }
+
+  @Test
+  void aMissingStateDirectory_isRefused() {
+    CtlException refused =
+        assertThrows(CtlException.class, () -> CtlTarget.ofState(state.resolve("nothing")));
+    assertEquals(ExitCode.NOT_FOUND, refused.exitCode());
+  }
+}
