@@ -5,7 +5,7 @@ DISTRIBUTION="$POLIS_REPOSITORY/launcher/dist/target/polis"
 
 # build_fingerprint [tests]: prints a digest that changes with every added, removed or written source; with those of tests only on request.
 build_fingerprint() {
-  local -a places=(pom.xml .mvn platform bundles launcher tools/places) without=(-name target -o -path '*/src/test' -o -path launcher/script)
+  local -a places=(pom.xml .mvn platform bundles launcher) without=(-name target -o -path '*/src/test' -o -path launcher/script)
   [[ "${1:-}" != tests ]] || { places+=(integration-tests examples) && without=(-name target -o -path launcher/script); }
   (cd "$POLIS_REPOSITORY" && find "${places[@]}" \( "${without[@]}" \) -prune -o -type f -printf '%p %T@ %s\n') |
     LC_ALL=C sort | sha256sum | cut -d ' ' -f 1

@@ -108,7 +108,7 @@ maven_line() {
   local result='Tests run: ([0-9]+), Failures: ([0-9]+), Errors: ([0-9]+), Skipped: ([0-9]+).* in (.*)$' bad
   case "$1" in
     *"] Building "*)
-      # "[INFO] Building dev.polis.event 0.1.0   [7/33]"; without the end if Maven builds one module alone.
+      # "[INFO] Building dev.polis.base 0.1.0   [7/33]"; without the end if Maven builds one module alone.
       read -r _ _ module part <<<"$1"
       [[ -n "${beside:-}" || ! "$part" =~ \[([0-9]+)/([0-9]+)\]$ ]] || module="${BASH_REMATCH[1]} of ${BASH_REMATCH[2]}: $module"
       detail=""

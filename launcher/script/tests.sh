@@ -68,7 +68,7 @@ declare -A TIER_BESIDE=(
 )
 
 # A module with few tests. It makes Maven fetch the files of the first tests before the streams begin, which would each write them to the same place.
-FIRST_TESTED=platform/backoff
+FIRST_TESTED=platform/base
 
 # tagged TAG...: prints the modules that have a test with one of these tags, joined by commas.
 tagged() {

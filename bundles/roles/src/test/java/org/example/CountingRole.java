@@ -1,7 +1,7 @@
 package org.example;
 
 import dev.polis.api.roles.RolePlugin;
-import dev.polis.boot.StopReason;
+import dev.polis.base.boot.StopReason;
 import dev.polis.supervision.Context;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;

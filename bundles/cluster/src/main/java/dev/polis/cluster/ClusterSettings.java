@@ -1,7 +1,7 @@
 package dev.polis.cluster;
 
+import dev.polis.base.config.SettingCheck;
 import dev.polis.cluster.NodeParameterSource.Form;
-import dev.polis.config.SettingCheck;
 import dev.polis.files.layout.Root;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
@@ -28,7 +28,7 @@ record ClusterSettings(
   /**
    * Checks a configuration.
    *
-   * @throws dev.polis.config.SettingException if a value cannot be used
+   * @throws dev.polis.base.config.SettingException if a value cannot be used
    */
   static ClusterSettings of(ClusterConfig config) {
     return new ClusterSettings(

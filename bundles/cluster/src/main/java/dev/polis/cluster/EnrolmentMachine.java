@@ -1,9 +1,9 @@
 package dev.polis.cluster;
 
 import dev.polis.api.cluster.EnrolmentException;
-import dev.polis.event.MutableValue;
-import dev.polis.event.Value;
-import dev.polis.event.Watcher;
+import dev.polis.base.values.MutableValue;
+import dev.polis.base.values.Value;
+import dev.polis.base.values.Watcher;
 import dev.polis.logtree.Log;
 
 /** Holds the manager's state machine, which runs once and never goes back. Thread-safe. */

@@ -1,8 +1,8 @@
 package dev.polis.cluster;
 
 import dev.polis.api.cluster.EnrolmentException;
-import dev.polis.boot.BootReport;
-import dev.polis.boot.Wait;
+import dev.polis.base.boot.BootReport;
+import dev.polis.base.boot.Wait;
 import dev.polis.logtree.Log;
 
 /** Runs the steps of a flow under their names, so that each wait and each failure has a name. */

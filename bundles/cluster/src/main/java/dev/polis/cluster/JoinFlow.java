@@ -4,7 +4,7 @@ import dev.polis.api.cluster.EnrolmentException;
 import dev.polis.api.storage.DataStatus;
 import dev.polis.api.storage.SealedConfiguration;
 import dev.polis.api.storage.StorageSecurity;
-import dev.polis.boot.Wait;
+import dev.polis.base.boot.Wait;
 import dev.polis.files.FileException;
 import dev.polis.logtree.Secret;
 import dev.polis.pki.NodeCredentials;

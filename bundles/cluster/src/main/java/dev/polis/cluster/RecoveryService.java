@@ -9,7 +9,7 @@ import dev.polis.api.storage.RecoveryShareStore;
 import dev.polis.api.storage.Storage;
 import dev.polis.api.storage.StorageException;
 import dev.polis.api.storage.StorageSecurity;
-import dev.polis.event.Value;
+import dev.polis.base.values.Value;
 import dev.polis.files.FileException;
 import dev.polis.files.Stored;
 import dev.polis.logtree.Log;

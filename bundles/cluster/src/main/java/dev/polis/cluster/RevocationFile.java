@@ -1,6 +1,6 @@
 package dev.polis.cluster;
 
-import dev.polis.event.Watcher;
+import dev.polis.base.values.Watcher;
 import dev.polis.files.FileException;
 import dev.polis.files.FilePlacement;
 import dev.polis.files.Stored;

@@ -1,6 +1,6 @@
 package dev.polis.cluster;
 
-import dev.polis.boot.StopReason;
+import dev.polis.base.boot.StopReason;
 import dev.polis.logtree.Log;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.Subtree;

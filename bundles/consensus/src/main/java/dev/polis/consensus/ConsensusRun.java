@@ -2,10 +2,10 @@ package dev.polis.consensus;
 
 import dev.polis.api.consensus.ConsensusStatus;
 import dev.polis.api.network.NetworkStatus;
-import dev.polis.boot.Wait;
+import dev.polis.base.boot.Wait;
+import dev.polis.base.values.Watcher;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.etcd.EtcdException;
-import dev.polis.event.Watcher;
 import dev.polis.process.Child;
 import dev.polis.process.ChildOwner;
 import dev.polis.supervision.Context;

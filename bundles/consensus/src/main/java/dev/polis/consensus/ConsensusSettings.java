@@ -1,6 +1,6 @@
 package dev.polis.consensus;
 
-import dev.polis.config.SettingCheck;
+import dev.polis.base.config.SettingCheck;
 import java.time.Duration;
 import java.util.List;
 import java.util.regex.Pattern;
@@ -80,7 +80,7 @@ record ConsensusSettings(
   /**
    * Checks a configuration.
    *
-   * @throws dev.polis.config.SettingException if a value is not usable
+   * @throws dev.polis.base.config.SettingException if a value is not usable
    */
   static ConsensusSettings of(ConsensusConfig config) {
     return new ConsensusSettings(

@@ -1,6 +1,6 @@
 package dev.polis.consensus;
 
-import dev.polis.boot.Wait;
+import dev.polis.base.boot.Wait;
 import dev.polis.health.HealthCondition;
 import dev.polis.logtree.convert.EtcdConverter;
 import dev.polis.process.Child;

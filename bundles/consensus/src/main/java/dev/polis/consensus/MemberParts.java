@@ -1,8 +1,8 @@
 package dev.polis.consensus;
 
 import dev.polis.api.network.NetworkStatus;
-import dev.polis.boot.BootReport;
-import dev.polis.event.Value;
+import dev.polis.base.boot.BootReport;
+import dev.polis.base.values.Value;
 import dev.polis.health.HealthScope;
 import dev.polis.process.ProcessManager;
 import java.time.InstantSource;

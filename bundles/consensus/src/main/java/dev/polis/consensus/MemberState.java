@@ -2,8 +2,8 @@ package dev.polis.consensus;
 
 import dev.polis.api.consensus.ConsensusException;
 import dev.polis.api.consensus.ConsensusStatus;
-import dev.polis.event.MutableValue;
-import dev.polis.event.Value;
+import dev.polis.base.values.MutableValue;
+import dev.polis.base.values.Value;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.api.network.Network;
 import dev.polis.api.storage.Storage;
-import dev.polis.boot.StopReason;
+import dev.polis.base.boot.StopReason;
 import dev.polis.fixtures.RunningProcess;
 import dev.polis.handover.HandOverTable;
 import dev.polis.health.HealthTable;

@@ -5,10 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
 import dev.polis.api.consensus.ConsensusStatus;
-import dev.polis.boot.Wait;
+import dev.polis.base.boot.Wait;
+import dev.polis.base.values.Watcher;
 import dev.polis.consensus.ConsensusHarness.Instance;
 import dev.polis.etcd.EtcdClient;
-import dev.polis.event.Watcher;
 import dev.polis.fixtures.Await;
 import dev.polis.process.Child;
 import dev.polis.process.ProcessManager;

@@ -6,9 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.api.consensus.ConsensusException;
 import dev.polis.api.consensus.ConsensusStatus;
-import dev.polis.boot.StopReason;
+import dev.polis.base.boot.StopReason;
+import dev.polis.base.values.Watcher;
 import dev.polis.etcd.EtcdClient;
-import dev.polis.event.Watcher;
 import dev.polis.fixtures.Await;
 import dev.polis.handover.HandOverException;
 import dev.polis.handover.HandOverTable;

@@ -3,7 +3,7 @@ package dev.polis.consensus;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import dev.polis.config.SettingException;
+import dev.polis.base.config.SettingException;
 import java.lang.reflect.Proxy;
 import java.util.Map;
 import org.junit.jupiter.api.DisplayName;

@@ -9,7 +9,7 @@ import dev.polis.api.consensus.ConsensusStatus;
 import dev.polis.api.network.NetworkStatus;
 import dev.polis.api.storage.DataStatus;
 import dev.polis.api.storage.StorageSecurity;
-import dev.polis.boot.StopReason;
+import dev.polis.base.boot.StopReason;
 import dev.polis.etcd.EtcdAccess;
 import dev.polis.etcd.EtcdAdmin;
 import dev.polis.etcd.EtcdClient;

@@ -1,7 +1,7 @@
 package dev.polis.containers;
 
 import dev.polis.api.containers.ContainersException;
-import dev.polis.posix.Mounts;
+import dev.polis.base.posix.Mounts;
 import dev.polis.process.Cgroup;
 import java.io.IOException;
 import java.nio.file.Files;

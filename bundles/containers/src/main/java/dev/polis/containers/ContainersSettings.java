@@ -1,6 +1,6 @@
 package dev.polis.containers;
 
-import dev.polis.config.SettingCheck;
+import dev.polis.base.config.SettingCheck;
 import java.net.URI;
 import java.time.Duration;
 import java.util.Collections;
@@ -55,7 +55,7 @@ record ContainersSettings(
   /**
    * Checks a configuration.
    *
-   * @throws dev.polis.config.SettingException if a value is not usable
+   * @throws dev.polis.base.config.SettingException if a value is not usable
    */
   static ContainersSettings of(ContainersConfig config) {
     return new ContainersSettings(

@@ -2,8 +2,8 @@ package dev.polis.containers;
 
 import dev.polis.api.containers.ContainersException;
 import dev.polis.api.containers.ContainersStatus;
-import dev.polis.event.MutableValue;
-import dev.polis.event.Value;
+import dev.polis.base.values.MutableValue;
+import dev.polis.base.values.Value;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;

@@ -1,8 +1,8 @@
 package dev.polis.containers;
 
 import dev.polis.api.containers.ContainersException;
+import dev.polis.base.posix.Mounts;
 import dev.polis.files.AtomicFile;
-import dev.polis.posix.Mounts;
 import dev.polis.process.Commands;
 import java.io.IOException;
 import java.io.RandomAccessFile;

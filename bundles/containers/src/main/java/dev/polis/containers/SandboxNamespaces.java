@@ -2,7 +2,7 @@ package dev.polis.containers;
 
 import dev.polis.api.containers.ContainersException;
 import dev.polis.api.containers.SandboxRequest;
-import dev.polis.posix.KernelFiles;
+import dev.polis.base.posix.KernelFiles;
 import dev.polis.process.ManagedProcess;
 import dev.polis.process.ProcessManager;
 import dev.polis.process.ProcessSpec;

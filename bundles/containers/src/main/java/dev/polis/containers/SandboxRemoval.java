@@ -2,10 +2,10 @@ package dev.polis.containers;
 
 import dev.polis.api.containers.ContainersException;
 import dev.polis.api.containers.Isolation;
+import dev.polis.base.posix.Mounts;
+import dev.polis.base.posix.PosixException;
 import dev.polis.files.FileTree;
 import dev.polis.logtree.Log;
-import dev.polis.posix.Mounts;
-import dev.polis.posix.PosixException;
 import dev.polis.process.ProcessManager;
 import dev.polis.process.SandboxProcesses;
 import java.io.IOException;

@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.polis.config.SettingException;
+import dev.polis.base.config.SettingException;
 import java.net.URI;
 import java.time.Duration;
 import java.util.Map;

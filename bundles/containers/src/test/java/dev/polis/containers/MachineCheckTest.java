@@ -9,7 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.polis.api.containers.ContainersException;
 import dev.polis.api.containers.Isolation;
 import dev.polis.api.containers.SandboxRequest;
-import dev.polis.posix.Mounts;
+import dev.polis.base.posix.Mounts;
 import java.net.InetAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;

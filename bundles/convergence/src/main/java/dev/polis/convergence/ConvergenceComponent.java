@@ -3,7 +3,7 @@ package dev.polis.convergence;
 import dev.polis.api.cluster.ClusterManager;
 import dev.polis.api.network.Network;
 import dev.polis.api.roles.LocalRoleServer;
-import dev.polis.boot.BootReport;
+import dev.polis.base.boot.BootReport;
 import dev.polis.health.HealthRegistry;
 import dev.polis.plugins.local.LocalPlugins;
 import dev.polis.supervision.Supervisor;

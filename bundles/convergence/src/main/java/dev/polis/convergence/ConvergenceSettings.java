@@ -1,6 +1,6 @@
 package dev.polis.convergence;
 
-import dev.polis.config.SettingCheck;
+import dev.polis.base.config.SettingCheck;
 import java.time.Duration;
 
 /**
@@ -21,7 +21,7 @@ record ConvergenceSettings(int curatorPort, Duration retry) {
   /**
    * Checks a configuration.
    *
-   * @throws dev.polis.config.SettingException if a value is not usable
+   * @throws dev.polis.base.config.SettingException if a value is not usable
    */
   static ConvergenceSettings of(ConvergenceConfig config) {
     return new ConvergenceSettings(

@@ -2,9 +2,9 @@ package dev.polis.convergence;
 
 import dev.polis.api.roles.LocalRoles;
 import dev.polis.api.roles.RoleName;
-import dev.polis.event.MutableValue;
-import dev.polis.event.Value;
-import dev.polis.event.Watcher;
+import dev.polis.base.values.MutableValue;
+import dev.polis.base.values.Value;
+import dev.polis.base.values.Watcher;
 import dev.polis.health.HealthCondition;
 import dev.polis.health.HealthScope;
 import dev.polis.logtree.Log;

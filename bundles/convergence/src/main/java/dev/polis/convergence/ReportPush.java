@@ -1,9 +1,9 @@
 package dev.polis.convergence;
 
-import dev.polis.event.MutableValue;
-import dev.polis.event.Value;
+import dev.polis.base.values.MutableValue;
+import dev.polis.base.values.Value;
 import dev.polis.plugins.local.LocalInventory;
-import dev.polis.resolver.LeaderConnection;
+import dev.polis.rpc.resolver.LeaderConnection;
 import dev.polis.supervision.AnyChange;
 import dev.polis.supervision.Context;
 import dev.polis.wire.cluster.PluginReport;

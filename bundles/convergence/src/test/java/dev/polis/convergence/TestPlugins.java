@@ -1,8 +1,8 @@
 package dev.polis.convergence;
 
 import com.google.protobuf.ByteString;
-import dev.polis.event.MutableValue;
-import dev.polis.event.Value;
+import dev.polis.base.values.MutableValue;
+import dev.polis.base.values.Value;
 import dev.polis.pki.Ed25519;
 import dev.polis.plugins.local.LocalInventory;
 import dev.polis.plugins.local.LocalPlugins;

@@ -1,6 +1,6 @@
 package dev.polis.curator;
 
-import dev.polis.config.SettingCheck;
+import dev.polis.base.config.SettingCheck;
 import java.time.Duration;
 
 /**
@@ -22,7 +22,7 @@ record CuratorSettings(Duration leaderTtl, int port) {
   /**
    * Checks a configuration.
    *
-   * @throws dev.polis.config.SettingException if a value cannot be used
+   * @throws dev.polis.base.config.SettingException if a value cannot be used
    */
   static CuratorSettings of(CuratorConfig config) {
     return new CuratorSettings(

@@ -1,8 +1,8 @@
 package dev.polis.curator;
 
+import dev.polis.base.values.Watcher;
 import dev.polis.curator.record.CuratorPki;
 import dev.polis.etcd.EtcdClient;
-import dev.polis.event.Watcher;
 import dev.polis.pki.Crl;
 import dev.polis.rpc.RpcHost;
 import dev.polis.supervision.Context;

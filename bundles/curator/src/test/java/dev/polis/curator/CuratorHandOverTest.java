@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.api.curator.CuratorStatus;
-import dev.polis.event.Watcher;
+import dev.polis.base.values.Watcher;
 import dev.polis.fixtures.Await;
 import dev.polis.handover.HandOverException;
 import dev.polis.handover.HandOvers;
@@ -264,7 +264,7 @@ class CuratorHandOverTest {
                           CuratorService next = fixture.start(served, predecessor);
                           served.withdraw();
                           giveAway(next);
-                          next.close(dev.polis.boot.StopReason.CODE_REPLACED);
+                          next.close(dev.polis.base.boot.StopReason.CODE_REPLACED);
                           throw new IllegalStateException("injected");
                         }))
             .getMessage();

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.ByteString;
+import dev.polis.base.values.Watcher;
 import dev.polis.curator.record.RecordKeys;
 import dev.polis.curator.record.RecordMemory;
 import dev.polis.curator.record.RecordStore;
@@ -17,7 +18,6 @@ import dev.polis.etcd.EtcdClient;
 import dev.polis.etcd.EtcdFencedException;
 import dev.polis.etcd.EtcdOutcomeUnknownException;
 import dev.polis.etcd.EtcdUnavailableException;
-import dev.polis.event.Watcher;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.EtcdFixture;
 import dev.polis.fixtures.FaultyProxy;

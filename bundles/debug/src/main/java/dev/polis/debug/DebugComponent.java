@@ -7,7 +7,7 @@ import dev.polis.api.curator.Curator;
 import dev.polis.api.kubeconfig.KubeconfigIssuer;
 import dev.polis.api.network.Network;
 import dev.polis.api.storage.Storage;
-import dev.polis.boot.BootReport;
+import dev.polis.base.boot.BootReport;
 import dev.polis.health.HealthRegistry;
 import dev.polis.logtree.LogTree;
 import dev.polis.rpc.RpcHost;

@@ -10,7 +10,7 @@ import dev.polis.api.network.Network;
 import dev.polis.api.network.NetworkStatus;
 import dev.polis.api.storage.DataStatus;
 import dev.polis.api.storage.Storage;
-import dev.polis.event.Value;
+import dev.polis.base.values.Value;
 import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;

@@ -1,7 +1,7 @@
 package dev.polis.debug;
 
-import dev.polis.boot.BootReport;
-import dev.polis.boot.StopReason;
+import dev.polis.base.boot.BootReport;
+import dev.polis.base.boot.StopReason;
 import dev.polis.health.HealthCondition;
 import dev.polis.health.HealthRegistry;
 import dev.polis.health.calls.HealthCalls;

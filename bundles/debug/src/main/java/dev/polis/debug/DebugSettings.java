@@ -1,6 +1,6 @@
 package dev.polis.debug;
 
-import dev.polis.config.SettingCheck;
+import dev.polis.base.config.SettingCheck;
 import java.nio.file.Path;
 
 /**

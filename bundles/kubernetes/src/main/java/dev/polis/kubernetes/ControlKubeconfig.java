@@ -1,8 +1,8 @@
 package dev.polis.kubernetes;
 
 import dev.polis.api.kubeconfig.KubeconfigIssuer;
-import dev.polis.event.Value;
-import dev.polis.event.Watcher;
+import dev.polis.base.values.Value;
+import dev.polis.base.values.Watcher;
 import dev.polis.kubernetes.control.ControlAccess;
 import dev.polis.kubernetes.pki.KubeKeys;
 import dev.polis.pki.Pem;

@@ -2,7 +2,7 @@ package dev.polis.kubernetes;
 
 import dev.polis.api.kubeconfig.KubeconfigIssuer;
 import dev.polis.api.roles.RolePlugin;
-import dev.polis.boot.StopReason;
+import dev.polis.base.boot.StopReason;
 import dev.polis.health.HealthCondition;
 import dev.polis.health.HealthScope;
 import dev.polis.kubernetes.control.ControlParts;

@@ -1,6 +1,6 @@
 package dev.polis.management;
 
-import dev.polis.boot.BootReport;
+import dev.polis.base.boot.BootReport;
 import dev.polis.health.HealthRegistry;
 import dev.polis.health.calls.HealthCalls;
 import dev.polis.health.calls.ListenerHealth;

@@ -1,6 +1,6 @@
 package dev.polis.management;
 
-import dev.polis.boot.BootReport;
+import dev.polis.base.boot.BootReport;
 import dev.polis.logtree.Log;
 import dev.polis.rpc.RpcException;
 import dev.polis.rpc.RpcPeer;

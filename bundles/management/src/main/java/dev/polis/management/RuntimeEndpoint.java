@@ -1,7 +1,7 @@
 package dev.polis.management;
 
 import com.google.protobuf.Timestamp;
-import dev.polis.boot.RuntimeInstance;
+import dev.polis.base.boot.RuntimeInstance;
 import dev.polis.rpc.RpcException;
 import dev.polis.wire.runtime.GetRuntimeRequest;
 import dev.polis.wire.runtime.GetRuntimeResponse;

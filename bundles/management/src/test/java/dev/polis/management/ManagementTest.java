@@ -4,9 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.polis.boot.BootReport;
-import dev.polis.boot.StopReason;
-import dev.polis.boot.Wait;
+import dev.polis.base.boot.BootReport;
+import dev.polis.base.boot.StopReason;
+import dev.polis.base.boot.Wait;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.MachineSpeed;
 import dev.polis.health.HealthCondition;

@@ -4,7 +4,7 @@ import dev.polis.api.cluster.ClusterManager;
 import dev.polis.api.metrics.MetricsExporter;
 import dev.polis.api.network.Network;
 import dev.polis.api.storage.Storage;
-import dev.polis.boot.BootReport;
+import dev.polis.base.boot.BootReport;
 import dev.polis.health.HealthRegistry;
 import dev.polis.logtree.LogTree;
 import dev.polis.process.ProcessManager;

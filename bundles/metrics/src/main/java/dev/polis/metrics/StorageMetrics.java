@@ -2,7 +2,7 @@ package dev.polis.metrics;
 
 import dev.polis.api.storage.DataStatus;
 import dev.polis.api.storage.StorageSecurity;
-import dev.polis.event.Value;
+import dev.polis.base.values.Value;
 import io.prometheus.metrics.model.snapshots.GaugeSnapshot;
 import io.prometheus.metrics.model.snapshots.MetricSnapshot;
 import java.util.List;

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.api.network.NetworkStatus;
-import dev.polis.boot.StopReason;
+import dev.polis.base.boot.StopReason;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Needs;
 import dev.polis.fixtures.RunningProcess;

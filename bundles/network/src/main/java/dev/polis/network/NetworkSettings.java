@@ -1,6 +1,6 @@
 package dev.polis.network;
 
-import dev.polis.config.SettingCheck;
+import dev.polis.base.config.SettingCheck;
 import java.net.InetAddress;
 import java.nio.file.Path;
 

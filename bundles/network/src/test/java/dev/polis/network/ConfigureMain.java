@@ -1,7 +1,7 @@
 package dev.polis.network;
 
 import com.google.protobuf.TextFormat;
-import dev.polis.boot.StopReason;
+import dev.polis.base.boot.StopReason;
 import dev.polis.files.layout.Root;
 import dev.polis.handover.OrganState;
 import dev.polis.health.HealthTable;

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.api.network.NetworkConfigException;
-import dev.polis.boot.StopReason;
+import dev.polis.base.boot.StopReason;
 import dev.polis.files.layout.Root;
 import dev.polis.handover.HandOverTable;
 import dev.polis.handover.HandOvers;

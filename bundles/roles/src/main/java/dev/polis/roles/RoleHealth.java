@@ -3,7 +3,7 @@ package dev.polis.roles;
 import dev.polis.api.consensus.ConsensusStatus;
 import dev.polis.api.roles.LocalRoles;
 import dev.polis.api.roles.RoleName;
-import dev.polis.event.Value;
+import dev.polis.base.values.Value;
 import dev.polis.health.HealthCondition;
 import dev.polis.health.HealthLevel;
 import dev.polis.health.HealthRegistry;

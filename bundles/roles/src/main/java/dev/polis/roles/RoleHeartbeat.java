@@ -1,10 +1,10 @@
 package dev.polis.roles;
 
-import dev.polis.backoff.Backoff;
+import dev.polis.base.backoff.Backoff;
 import dev.polis.health.HealthCondition;
 import dev.polis.health.HealthScope;
-import dev.polis.resolver.LeaderConnection;
 import dev.polis.rpc.BlockingStreams;
+import dev.polis.rpc.resolver.LeaderConnection;
 import dev.polis.supervision.Context;
 import dev.polis.wire.curator.CuratorGrpc;
 import dev.polis.wire.curator.HeartbeatUpdateRequest;

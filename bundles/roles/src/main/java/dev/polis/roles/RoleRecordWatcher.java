@@ -2,9 +2,9 @@ package dev.polis.roles;
 
 import dev.polis.api.roles.LocalRoles;
 import dev.polis.api.roles.RoleRecord;
-import dev.polis.event.MutableValue;
+import dev.polis.base.values.MutableValue;
 import dev.polis.logtree.Log;
-import dev.polis.resolver.LeaderConnection;
+import dev.polis.rpc.resolver.LeaderConnection;
 import dev.polis.supervision.Context;
 import dev.polis.wire.common.NodeRoles;
 import dev.polis.wire.curator.CuratorGrpc;

@@ -1,6 +1,6 @@
 package dev.polis.roles;
 
-import dev.polis.config.SettingCheck;
+import dev.polis.base.config.SettingCheck;
 import java.time.Duration;
 
 /**
@@ -20,7 +20,7 @@ record RoleSettings(Duration heartbeat, int curatorPort) {
   /**
    * Checks a configuration.
    *
-   * @throws dev.polis.config.SettingException if a value cannot be used
+   * @throws dev.polis.base.config.SettingException if a value cannot be used
    */
   static RoleSettings of(RoleConfig config) {
     return new RoleSettings(

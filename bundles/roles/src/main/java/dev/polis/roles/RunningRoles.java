@@ -2,8 +2,8 @@ package dev.polis.roles;
 
 import dev.polis.api.consensus.ConsensusStatus;
 import dev.polis.api.roles.RoleName;
-import dev.polis.event.MutableValue;
-import dev.polis.event.Value;
+import dev.polis.base.values.MutableValue;
+import dev.polis.base.values.Value;
 import dev.polis.health.HealthKind;
 import dev.polis.health.HealthLevel;
 import dev.polis.health.HealthStatus;

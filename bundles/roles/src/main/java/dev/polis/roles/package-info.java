@@ -26,9 +26,10 @@
  * when its plugin is healthy; ConsensusMember has no plugin and runs when consensus does. A wanted
  * role without a plugin is a condition of its health, {@code role-without-plugin}.
  *
- * <p><b>A role is stopped for a reason</b> ({@link dev.polis.boot.StopReason}): ROLE_REMOVED when
- * the record no longer names it, and the launcher's reason when its plugin, this organ or the node
- * goes. Of several plugins of one role one runs; a newer one takes over, and two never run at once.
+ * <p><b>A role is stopped for a reason</b> ({@link dev.polis.base.boot.StopReason}): ROLE_REMOVED
+ * when the record no longer names it, and the launcher's reason when its plugin, this organ or the
+ * node goes. Of several plugins of one role one runs; a newer one takes over, and two never run at
+ * once.
  *
  * <p><b>Another instance of this organ continues the runs</b> of the roles: they are moved into its
  * subtree of the supervision tree, neither stopped nor started, and keep their names there. A run

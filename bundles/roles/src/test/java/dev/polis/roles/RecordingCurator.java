@@ -1,14 +1,14 @@
 package dev.polis.roles;
 
-import dev.polis.event.MutableValue;
+import dev.polis.base.values.MutableValue;
 import dev.polis.logtree.LogTree;
 import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeCredentials;
-import dev.polis.resolver.LeaderConnection;
 import dev.polis.rpc.LocalRpcHost;
 import dev.polis.rpc.RpcHost;
 import dev.polis.rpc.RpcSettings;
+import dev.polis.rpc.resolver.LeaderConnection;
 import dev.polis.wire.common.NodeRoles;
 import dev.polis.wire.common.NodeStatus;
 import dev.polis.wire.curator.CuratorGrpc;

@@ -3,7 +3,7 @@ package dev.polis.roles;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import dev.polis.config.SettingException;
+import dev.polis.base.config.SettingException;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.Map;

@@ -2,7 +2,7 @@ package dev.polis.storage;
 
 import dev.polis.api.storage.DataStatus;
 import dev.polis.api.storage.Storage;
-import dev.polis.event.Watcher;
+import dev.polis.base.values.Watcher;
 import dev.polis.files.FolderPlacement;
 import dev.polis.files.Mode;
 import dev.polis.files.OrganFolder;

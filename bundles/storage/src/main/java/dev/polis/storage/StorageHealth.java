@@ -3,7 +3,7 @@ package dev.polis.storage;
 import dev.polis.api.storage.DataStatus;
 import dev.polis.api.storage.RecoveryStatus;
 import dev.polis.api.storage.Storage;
-import dev.polis.event.Watcher;
+import dev.polis.base.values.Watcher;
 import dev.polis.health.HealthCondition;
 import dev.polis.health.HealthScope;
 import dev.polis.supervision.Context;

@@ -11,7 +11,7 @@ import dev.polis.api.storage.Storage;
 import dev.polis.api.storage.StorageException;
 import dev.polis.api.storage.StorageSecurity;
 import dev.polis.api.storage.UnlockKeys;
-import dev.polis.event.Value;
+import dev.polis.base.values.Value;
 import dev.polis.files.FileException;
 import dev.polis.files.layout.Root;
 import dev.polis.handover.HandOverException;

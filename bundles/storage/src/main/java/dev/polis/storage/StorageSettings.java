@@ -1,7 +1,7 @@
 package dev.polis.storage;
 
 import dev.polis.api.storage.StorageSecurity;
-import dev.polis.config.SettingCheck;
+import dev.polis.base.config.SettingCheck;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -41,7 +41,7 @@ record StorageSettings(Path root, Wish security, long volumeBytes, Path deviceOr
   /**
    * Checks a configuration.
    *
-   * @throws dev.polis.config.SettingException if a value is not usable
+   * @throws dev.polis.base.config.SettingException if a value is not usable
    */
   static StorageSettings of(StorageConfig config) {
     return new StorageSettings(

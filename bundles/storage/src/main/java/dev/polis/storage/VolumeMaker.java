@@ -1,10 +1,10 @@
 package dev.polis.storage;
 
 import dev.polis.api.storage.StorageSecurity;
+import dev.polis.base.posix.Mounts;
 import dev.polis.files.FileException;
 import dev.polis.files.FileException.Problem;
 import dev.polis.files.layout.Root;
-import dev.polis.posix.Mounts;
 import java.util.Optional;
 
 /**

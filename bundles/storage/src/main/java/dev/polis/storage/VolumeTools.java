@@ -2,14 +2,14 @@ package dev.polis.storage;
 
 import dev.polis.api.storage.StorageException;
 import dev.polis.api.storage.StorageException.Refusal;
+import dev.polis.base.posix.LoopDevices;
+import dev.polis.base.posix.Machine;
+import dev.polis.base.posix.Mounts;
+import dev.polis.base.posix.PosixException;
 import dev.polis.files.AtomicFile;
 import dev.polis.files.FileException;
 import dev.polis.files.FileException.Problem;
 import dev.polis.files.Mode;
-import dev.polis.posix.LoopDevices;
-import dev.polis.posix.Machine;
-import dev.polis.posix.Mounts;
-import dev.polis.posix.PosixException;
 import dev.polis.process.Commands;
 import java.io.IOException;
 import java.io.RandomAccessFile;

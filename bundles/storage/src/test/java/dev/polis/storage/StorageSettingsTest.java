@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.api.storage.StorageSecurity;
-import dev.polis.config.SettingException;
+import dev.polis.base.config.SettingException;
 import java.lang.annotation.Annotation;
 import java.nio.file.Path;
 import java.util.Optional;

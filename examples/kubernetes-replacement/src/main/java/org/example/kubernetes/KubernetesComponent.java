@@ -3,7 +3,7 @@ package org.example.kubernetes;
 import dev.polis.api.cluster.ClusterManager;
 import dev.polis.api.network.Network;
 import dev.polis.api.roles.RolePlugin;
-import dev.polis.config.SettingCheck;
+import dev.polis.base.config.SettingCheck;
 import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthScope;
 import dev.polis.supervision.Context;

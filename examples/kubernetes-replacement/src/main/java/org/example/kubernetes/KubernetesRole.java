@@ -2,8 +2,8 @@ package org.example.kubernetes;
 
 import dev.polis.api.cluster.ClusterStatus;
 import dev.polis.api.network.NetworkStatus;
-import dev.polis.event.Value;
-import dev.polis.event.Watcher;
+import dev.polis.base.values.Value;
+import dev.polis.base.values.Watcher;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.TlsContexts;
 import dev.polis.pki.TlsKeys;

@@ -2,8 +2,8 @@ package org.example.postgresql;
 
 import dev.polis.api.network.NetworkStatus;
 import dev.polis.api.storage.Storage;
-import dev.polis.event.Value;
-import dev.polis.event.Watcher;
+import dev.polis.base.values.Value;
+import dev.polis.base.values.Watcher;
 import dev.polis.health.HealthCondition;
 import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthScope;

@@ -1,6 +1,6 @@
 package org.example.postgresql;
 
-import dev.polis.config.SettingCheck;
+import dev.polis.base.config.SettingCheck;
 
 /**
  * Holds the checked configuration.

@@ -1,6 +1,6 @@
 package dev.polis.benchmarks;
 
-import dev.polis.boot.StopReason;
+import dev.polis.base.boot.StopReason;
 import dev.polis.logtree.LogTree;
 import dev.polis.supervision.Subtree;
 import dev.polis.supervision.SupervisionTree;

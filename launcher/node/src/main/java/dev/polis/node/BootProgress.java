@@ -1,9 +1,9 @@
 package dev.polis.node;
 
-import dev.polis.boot.BootReport;
-import dev.polis.boot.OpenWait;
-import dev.polis.boot.StopReason;
-import dev.polis.boot.Wait;
+import dev.polis.base.boot.BootReport;
+import dev.polis.base.boot.OpenWait;
+import dev.polis.base.boot.StopReason;
+import dev.polis.base.boot.Wait;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,6 +1,6 @@
 package dev.polis.node;
 
-import dev.polis.boot.OpenWait;
+import dev.polis.base.boot.OpenWait;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;

@@ -1,8 +1,8 @@
 package dev.polis.node;
 
-import dev.polis.posix.Children;
-import dev.polis.posix.Errno;
-import dev.polis.posix.PosixException;
+import dev.polis.base.posix.Children;
+import dev.polis.base.posix.Errno;
+import dev.polis.base.posix.PosixException;
 import java.io.IOException;
 import java.util.List;
 

@@ -1,6 +1,6 @@
 package dev.polis.node;
 
-import dev.polis.boot.FailureText;
+import dev.polis.base.boot.FailureText;
 
 /**
  * Reports that a component could not be activated. Declarative Services give the failure as the

@@ -1,6 +1,6 @@
 package dev.polis.node;
 
-import dev.polis.posix.Mounts.Mount;
+import dev.polis.base.posix.Mounts.Mount;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,6 +1,6 @@
 package dev.polis.node;
 
-import dev.polis.posix.Machine;
+import dev.polis.base.posix.Machine;
 import java.io.IOException;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;

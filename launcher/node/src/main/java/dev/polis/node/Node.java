@@ -1,7 +1,7 @@
 package dev.polis.node;
 
-import dev.polis.boot.StopReason;
-import dev.polis.boot.Wait;
+import dev.polis.base.boot.StopReason;
+import dev.polis.base.boot.Wait;
 import dev.polis.node.BootProgress.Ending;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;

@@ -1,7 +1,7 @@
 package dev.polis.node;
 
-import dev.polis.boot.BootReport;
-import dev.polis.boot.Wait;
+import dev.polis.base.boot.BootReport;
+import dev.polis.base.boot.Wait;
 import dev.polis.plugins.plan.BootPlan;
 import dev.polis.plugins.plan.BundleManifest;
 import java.io.IOException;

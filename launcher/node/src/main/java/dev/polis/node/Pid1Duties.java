@@ -1,8 +1,8 @@
 package dev.polis.node;
 
-import dev.polis.posix.Machine;
-import dev.polis.posix.Machine.Reboot;
-import dev.polis.posix.PosixException;
+import dev.polis.base.posix.Machine;
+import dev.polis.base.posix.Machine.Reboot;
+import dev.polis.base.posix.PosixException;
 import java.util.function.Consumer;
 
 /** Does what the kernel expects of process 1; only a node that is process 1 takes this on. */

@@ -1,6 +1,6 @@
 package dev.polis.node;
 
-import dev.polis.posix.ProcessImage;
+import dev.polis.base.posix.ProcessImage;
 import java.io.IOException;
 import java.nio.charset.Charset;
 import java.nio.file.Files;

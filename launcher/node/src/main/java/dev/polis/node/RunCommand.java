@@ -1,6 +1,7 @@
 package dev.polis.node;
 
-import dev.polis.boot.StopReason;
+import dev.polis.base.boot.StopReason;
+import dev.polis.base.posix.Machine;
 import dev.polis.node.BootProgress.Ending;
 import dev.polis.plugins.metatype.ConfigurationKeys;
 import dev.polis.plugins.store.CheckedNotes;
@@ -8,7 +9,6 @@ import dev.polis.plugins.store.Generation;
 import dev.polis.plugins.store.PluginStore;
 import dev.polis.plugins.store.PluginStoreException;
 import dev.polis.plugins.swap.KeptTrust;
-import dev.polis.posix.Machine;
 import dev.polis.process.ProcessException;
 import dev.polis.process.ProcessRecord;
 import dev.polis.process.ProcessRecords;

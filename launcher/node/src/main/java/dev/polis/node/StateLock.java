@@ -1,8 +1,8 @@
 package dev.polis.node;
 
+import dev.polis.base.posix.Machine;
 import dev.polis.files.DiskTrouble;
 import dev.polis.files.FileException.Problem;
-import dev.polis.posix.Machine;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;

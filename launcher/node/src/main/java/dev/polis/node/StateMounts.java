@@ -1,9 +1,9 @@
 package dev.polis.node;
 
-import dev.polis.posix.LoopDevices;
-import dev.polis.posix.Machine;
-import dev.polis.posix.Mounts;
-import dev.polis.posix.Mounts.Mount;
+import dev.polis.base.posix.LoopDevices;
+import dev.polis.base.posix.Machine;
+import dev.polis.base.posix.Mounts;
+import dev.polis.base.posix.Mounts.Mount;
 import dev.polis.process.Commands;
 import java.io.IOException;
 import java.nio.file.Path;

@@ -1,6 +1,6 @@
 package dev.polis.node;
 
-import dev.polis.posix.Mounts.Mount;
+import dev.polis.base.posix.Mounts.Mount;
 import dev.polis.process.ProcessRecord;
 import dev.polis.process.ProcessRecords;
 import java.io.Console;

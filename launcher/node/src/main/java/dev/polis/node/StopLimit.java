@@ -1,6 +1,6 @@
 package dev.polis.node;
 
-import dev.polis.boot.OpenWait;
+import dev.polis.base.boot.OpenWait;
 import dev.polis.node.BootProgress.Ending;
 import java.io.IOException;
 import java.time.Duration;

@@ -1,6 +1,6 @@
 package dev.polis.node;
 
-import dev.polis.boot.BootReport;
+import dev.polis.base.boot.BootReport;
 import dev.polis.plugins.plan.ManifestHeader;
 import dev.polis.plugins.plan.Offer;
 import java.io.IOException;

@@ -2,8 +2,8 @@ package dev.polis.node;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import dev.polis.boot.StopReason;
-import dev.polis.boot.Wait;
+import dev.polis.base.boot.StopReason;
+import dev.polis.base.boot.Wait;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;

@@ -138,7 +138,7 @@ class DistributionTest {
   void doesNotFit() throws Exception {
     swapIn("storage", "1.0.5", List.of(), "999.0.0", ConfigurationSet.none());
     PackageRequirement boot =
-        new PackageRequirement("dev.polis.boot", new VersionRange("[7,8)"), false);
+        new PackageRequirement("dev.polis.base.boot", new VersionRange("[7,8)"), false);
     swapIn("kubernetes", "1.0.5", List.of(boot), "0.1.0", ConfigurationSet.none());
     TestDistribution next = new TestDistribution(folder.resolve("next"), "1.1.0");
 
@@ -153,7 +153,7 @@ class DistributionTest {
             .anyMatch(
                 line ->
                     line.contains(
-                        "imports the package dev.polis.boot [7.0.0,8.0.0), which the platform exports in version 1.")),
+                        "imports the package dev.polis.base.boot [7.0.0,8.0.0), which the platform exports in version 1.")),
         screen::toString);
   }
 

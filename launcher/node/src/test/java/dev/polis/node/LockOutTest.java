@@ -3,7 +3,7 @@ package dev.polis.node;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.polis.posix.Mounts.Mount;
+import dev.polis.base.posix.Mounts.Mount;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;

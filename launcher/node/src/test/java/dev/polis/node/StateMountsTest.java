@@ -2,8 +2,8 @@ package dev.polis.node;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import dev.polis.posix.Mounts;
-import dev.polis.posix.Mounts.Mount;
+import dev.polis.base.posix.Mounts;
+import dev.polis.base.posix.Mounts.Mount;
 import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.DisplayName;

@@ -129,7 +129,7 @@ class SystemPackagesTest {
     SystemPackages packages = SystemPackages.read(distribution);
     assertEquals(List.of(followed), packages.capabilities());
     assertEquals(
-        List.of(Offer.parse(followed).getFirst(), Offer.service("dev.polis.boot.BootReport")),
+        List.of(Offer.parse(followed).getFirst(), Offer.service("dev.polis.base.boot.BootReport")),
         packages.given());
   }
 
@@ -141,7 +141,7 @@ class SystemPackagesTest {
         List.of(SystemPackages.read(distribution), SystemPackages.assemble(distribution))) {
       for (String name :
           List.of(
-              "dev.polis.boot",
+              "dev.polis.base.boot",
               "org.osgi.service.cm",
               "org.osgi.service.component",
               "org.osgi.service.component.runtime.dto",

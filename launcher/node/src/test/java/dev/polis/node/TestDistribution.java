@@ -54,7 +54,7 @@ final class TestDistribution {
     headers.putValue("Bundle-SymbolicName", "dev.polis." + name);
     headers.putValue("Bundle-Version", version);
     headers.putValue("Bundle-Activator", TestOrgan.class.getName());
-    headers.putValue("Import-Package", "org.osgi.framework,dev.polis.boot");
+    headers.putValue("Import-Package", "org.osgi.framework,dev.polis.base.boot");
     headers.putValue(
         "Provide-Capability", "osgi.service;objectClass:List<String>=\"api." + name + "\"");
     if (!needs.isEmpty()) {

@@ -1,8 +1,8 @@
 package dev.polis.etcd;
 
-import dev.polis.backoff.Backoff;
-import dev.polis.event.MutableValue;
-import dev.polis.event.Value;
+import dev.polis.base.backoff.Backoff;
+import dev.polis.base.values.MutableValue;
+import dev.polis.base.values.Value;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Comparator;

@@ -1,7 +1,7 @@
 package dev.polis.etcd;
 
-import dev.polis.event.Value;
-import dev.polis.event.Watcher;
+import dev.polis.base.values.Value;
+import dev.polis.base.values.Watcher;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;

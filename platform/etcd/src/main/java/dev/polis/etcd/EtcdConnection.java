@@ -2,7 +2,7 @@ package dev.polis.etcd;
 
 import com.google.common.util.concurrent.ListenableFuture;
 import com.google.protobuf.ByteString;
-import dev.polis.backoff.Backoff;
+import dev.polis.base.backoff.Backoff;
 import io.etcd.jetcd.api.KVGrpc;
 import io.etcd.jetcd.api.RangeRequest;
 import io.grpc.CallOptions;

@@ -1,8 +1,8 @@
 package dev.polis.etcd;
 
-import dev.polis.event.Value;
-import dev.polis.event.ValueException;
-import dev.polis.event.Watcher;
+import dev.polis.base.values.Value;
+import dev.polis.base.values.ValueException;
+import dev.polis.base.values.Watcher;
 import java.util.Comparator;
 import java.util.Optional;
 

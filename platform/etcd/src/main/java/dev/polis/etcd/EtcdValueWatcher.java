@@ -1,7 +1,7 @@
 package dev.polis.etcd;
 
-import dev.polis.event.Watcher;
-import dev.polis.event.WatcherClosedException;
+import dev.polis.base.values.Watcher;
+import dev.polis.base.values.WatcherClosedException;
 import java.time.Duration;
 import java.util.Comparator;
 import java.util.HashMap;

@@ -1,7 +1,7 @@
 package dev.polis.etcd;
 
-import dev.polis.event.MutableValue;
-import dev.polis.event.Value;
+import dev.polis.base.values.MutableValue;
+import dev.polis.base.values.Value;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;

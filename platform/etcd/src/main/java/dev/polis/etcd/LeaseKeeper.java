@@ -1,6 +1,6 @@
 package dev.polis.etcd;
 
-import dev.polis.backoff.Backoff;
+import dev.polis.base.backoff.Backoff;
 import io.etcd.jetcd.api.LeaseGrantRequest;
 import io.etcd.jetcd.api.LeaseGrantResponse;
 import io.etcd.jetcd.api.LeaseGrpc;

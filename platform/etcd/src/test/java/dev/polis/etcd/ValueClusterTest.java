@@ -4,7 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import dev.polis.event.Watcher;
+import dev.polis.base.values.Watcher;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.EtcdFixture;
 import java.time.Duration;

@@ -5,10 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.polis.event.Value;
-import dev.polis.event.ValueException;
-import dev.polis.event.Watcher;
-import dev.polis.event.WatcherClosedException;
+import dev.polis.base.values.Value;
+import dev.polis.base.values.ValueException;
+import dev.polis.base.values.Watcher;
+import dev.polis.base.values.WatcherClosedException;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.EtcdFixture;
 import dev.polis.fixtures.FaultyProxy;

@@ -1,7 +1,7 @@
 package dev.polis.files;
 
+import dev.polis.base.posix.Errno;
 import dev.polis.files.FileException.Problem;
-import dev.polis.posix.Errno;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.FileAlreadyExistsException;

@@ -5,11 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.polis.base.posix.Mounts;
+import dev.polis.base.posix.PosixException;
 import dev.polis.files.FileException.Problem;
 import dev.polis.fixtures.Needs;
 import dev.polis.fixtures.SmallDisk;
-import dev.polis.posix.Mounts;
-import dev.polis.posix.PosixException;
 import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;

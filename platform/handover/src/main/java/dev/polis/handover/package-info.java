@@ -25,7 +25,8 @@
  *
  * <p>From the moment the first instance is asked for its state until the second one is active,
  * neither decides. A {@link dev.polis.handover.HandOverListener} learns of that, so that calls wait
- * instead of being refused: {@code dev.polis.following} does so for the contracts that it follows.
+ * instead of being refused: {@code dev.polis.handover.following} does so for the contracts that it
+ * follows.
  *
  * <p>A hand-over is final when the first instance leaves, which is when its bundle is stopped.
  * Until then the first one continues if the second one ends for any reason.

@@ -1,7 +1,7 @@
 package dev.polis.health;
 
-import dev.polis.boot.BootReport;
-import dev.polis.boot.OpenWait;
+import dev.polis.base.boot.BootReport;
+import dev.polis.base.boot.OpenWait;
 import dev.polis.health.Explanation.Kind;
 import dev.polis.supervision.RunState;
 import dev.polis.supervision.RunnableStatus;

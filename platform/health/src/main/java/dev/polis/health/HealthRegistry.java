@@ -1,6 +1,6 @@
 package dev.polis.health;
 
-import dev.polis.event.Value;
+import dev.polis.base.values.Value;
 import java.util.List;
 import java.util.Set;
 import org.osgi.annotation.versioning.ProviderType;

@@ -1,8 +1,8 @@
 package dev.polis.health;
 
-import dev.polis.event.MutableValue;
-import dev.polis.event.Value;
-import dev.polis.event.Values;
+import dev.polis.base.values.MutableValue;
+import dev.polis.base.values.Value;
+import dev.polis.base.values.Values;
 import dev.polis.health.SupervisedHealth.Dated;
 import dev.polis.supervision.RunnableStatus;
 import dev.polis.supervision.Supervisor;

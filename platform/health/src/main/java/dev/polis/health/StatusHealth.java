@@ -1,7 +1,7 @@
 package dev.polis.health;
 
-import dev.polis.event.Value;
-import dev.polis.event.Values;
+import dev.polis.base.values.Value;
+import dev.polis.base.values.Values;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.Task;
 import java.util.Optional;

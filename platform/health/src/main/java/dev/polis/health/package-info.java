@@ -40,8 +40,9 @@
  * the log.
  *
  * <p><b>Not promised.</b> A history: this is the present, the log is the past. That a listener sees
- * each change: like every {@link dev.polis.event.Value}, the list skips what was overtaken. That an
- * organ is well because it says nothing: an organ without a scope is absent, and is listed as such.
+ * each change: like every {@link dev.polis.base.values.Value}, the list skips what was overtaken.
+ * That an organ is well because it says nothing: an organ without a scope is absent, and is listed
+ * as such.
  *
  * <p><b>Why not ask the organs?</b> An organ that is asked may hang, and then so does the answer.
  * Publishing turns this round: a reader only reads memory. Why not the framework's own condition

@@ -3,10 +3,10 @@ package dev.polis.health;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.polis.boot.BootReport;
-import dev.polis.boot.OpenWait;
-import dev.polis.boot.StopReason;
-import dev.polis.boot.Wait;
+import dev.polis.base.boot.BootReport;
+import dev.polis.base.boot.OpenWait;
+import dev.polis.base.boot.StopReason;
+import dev.polis.base.boot.Wait;
 import dev.polis.fixtures.Await;
 import dev.polis.health.Explanation.Kind;
 import dev.polis.health.PluginStatus.Provided;

@@ -2,7 +2,7 @@ package dev.polis.health;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import dev.polis.event.Watcher;
+import dev.polis.base.values.Watcher;
 import dev.polis.logtree.LogTree;
 import dev.polis.supervision.Subtree;
 import dev.polis.supervision.SupervisionTree;

@@ -1,7 +1,7 @@
 package dev.polis.pki;
 
-import dev.polis.event.Value;
-import dev.polis.event.Values;
+import dev.polis.base.values.Value;
+import dev.polis.base.values.Values;
 import java.math.BigInteger;
 import java.security.KeyPair;
 import java.security.PrivateKey;

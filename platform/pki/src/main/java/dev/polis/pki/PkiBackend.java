@@ -1,8 +1,8 @@
 package dev.polis.pki;
 
+import dev.polis.base.values.Value;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.etcd.KeyValues;
-import dev.polis.event.Value;
 import java.util.List;
 import java.util.Optional;
 import org.osgi.annotation.versioning.ConsumerType;

@@ -1,11 +1,11 @@
 package dev.polis.pki;
 
+import dev.polis.base.values.Value;
 import dev.polis.etcd.Compare;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.etcd.EtcdOutcomeUnknownException;
 import dev.polis.etcd.KeyValues;
 import dev.polis.etcd.Op;
-import dev.polis.event.Value;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;

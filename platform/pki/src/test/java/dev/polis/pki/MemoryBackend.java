@@ -1,7 +1,7 @@
 package dev.polis.pki;
 
-import dev.polis.event.MutableValue;
-import dev.polis.event.Value;
+import dev.polis.base.values.MutableValue;
+import dev.polis.base.values.Value;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;

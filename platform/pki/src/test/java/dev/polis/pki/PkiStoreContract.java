@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.polis.event.Watcher;
+import dev.polis.base.values.Watcher;
 import dev.polis.fixtures.TestThreads;
 import java.math.BigInteger;
 import java.net.InetAddress;
@@ -71,7 +71,7 @@ abstract class PkiStoreContract {
     }
 
     @Override
-    public dev.polis.event.Value<byte[]> follow(String key) {
+    public dev.polis.base.values.Value<byte[]> follow(String key) {
       return backend().follow(key);
     }
   }

@@ -1,6 +1,6 @@
 package dev.polis.plugins;
 
-import dev.polis.config.DidYouMean;
+import dev.polis.base.config.DidYouMean;
 import dev.polis.plugins.metatype.ConfigurationKey;
 import dev.polis.plugins.metatype.ConfigurationKeys;
 import dev.polis.plugins.store.ConfigurationSet;

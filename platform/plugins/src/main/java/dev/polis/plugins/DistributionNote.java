@@ -1,7 +1,7 @@
 package dev.polis.plugins;
 
-import dev.polis.event.Value;
-import dev.polis.event.Watcher;
+import dev.polis.base.values.Value;
+import dev.polis.base.values.Watcher;
 import dev.polis.health.HealthCondition;
 import dev.polis.plugins.local.LocalInventory;
 import dev.polis.plugins.store.StoredPlugin;

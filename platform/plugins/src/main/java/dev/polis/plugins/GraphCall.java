@@ -1,6 +1,6 @@
 package dev.polis.plugins;
 
-import dev.polis.config.DidYouMean;
+import dev.polis.base.config.DidYouMean;
 import dev.polis.plugins.graph.FollowedContract;
 import dev.polis.plugins.graph.FollowedContractSource;
 import dev.polis.plugins.graph.PluginGraph;

@@ -1,8 +1,8 @@
 package dev.polis.plugins;
 
-import dev.polis.event.MutableValue;
-import dev.polis.event.Value;
-import dev.polis.event.Watcher;
+import dev.polis.base.values.MutableValue;
+import dev.polis.base.values.Value;
+import dev.polis.base.values.Watcher;
 import dev.polis.plugins.local.LocalInventory;
 import dev.polis.plugins.local.LocalPlugins;
 import dev.polis.plugins.manifest.ManifestEnvelope;

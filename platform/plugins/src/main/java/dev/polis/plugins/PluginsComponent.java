@@ -1,6 +1,6 @@
 package dev.polis.plugins;
 
-import dev.polis.event.Value;
+import dev.polis.base.values.Value;
 import dev.polis.health.HealthRegistry;
 import dev.polis.health.PluginReports;
 import dev.polis.health.PluginStatus;

@@ -1,6 +1,6 @@
 package dev.polis.plugins;
 
-import dev.polis.config.SettingCheck;
+import dev.polis.base.config.SettingCheck;
 import dev.polis.plugins.store.ConfigurationSet;
 import dev.polis.plugins.store.Digest;
 import dev.polis.plugins.swap.ResourceLimits;

@@ -1,7 +1,7 @@
 package dev.polis.plugins;
 
-import dev.polis.event.Value;
-import dev.polis.event.Watcher;
+import dev.polis.base.values.Value;
+import dev.polis.base.values.Watcher;
 import dev.polis.plugins.store.Digest;
 import dev.polis.plugins.store.StagedFiles;
 import dev.polis.plugins.store.SwapRecord;

@@ -1,6 +1,6 @@
 package dev.polis.process;
 
-import dev.polis.posix.KernelFiles;
+import dev.polis.base.posix.KernelFiles;
 import java.io.IOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.FileVisitResult;

@@ -1,6 +1,6 @@
 package dev.polis.process;
 
-import dev.polis.event.Watcher;
+import dev.polis.base.values.Watcher;
 import dev.polis.supervision.Context;
 import java.io.IOException;
 import java.time.Duration;

@@ -1,6 +1,6 @@
 package dev.polis.process;
 
-import dev.polis.event.Value;
+import dev.polis.base.values.Value;
 import java.nio.file.Path;
 import org.osgi.annotation.versioning.ProviderType;
 

@@ -1,6 +1,6 @@
 package dev.polis.process;
 
-import dev.polis.boot.StopReason;
+import dev.polis.base.boot.StopReason;
 import dev.polis.logtree.convert.LineConverter;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.Task;

@@ -1,7 +1,7 @@
 package dev.polis.process;
 
-import dev.polis.event.MutableValue;
-import dev.polis.event.Value;
+import dev.polis.base.values.MutableValue;
+import dev.polis.base.values.Value;
 import java.nio.file.Path;
 import java.time.Duration;
 

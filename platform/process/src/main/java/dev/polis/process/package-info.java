@@ -23,7 +23,7 @@
  * <p>This package does not restart anything: {@link dev.polis.process.ProcessTask} fails with its
  * process and supervision decides. Nor does a process end because code goes away: it ends when
  * {@code stop} is called, or when its {@code ProcessTask} is stopped for a {@link
- * dev.polis.boot.StopReason} that ends work.
+ * dev.polis.base.boot.StopReason} that ends work.
  *
  * <p>Where the node is root a child need not be: {@link dev.polis.process.Account} lists the
  * accounts, {@link dev.polis.process.ChildOwner} finds out whether a child can have its own, and

@@ -1,8 +1,8 @@
 package dev.polis.rpc;
 
+import dev.polis.base.posix.PosixException;
+import dev.polis.base.posix.ThreadPriority;
 import dev.polis.logtree.Log;
-import dev.polis.posix.PosixException;
-import dev.polis.posix.ThreadPriority;
 import io.grpc.Status;
 import java.time.Duration;
 import java.util.concurrent.ArrayBlockingQueue;

@@ -1,7 +1,7 @@
 package dev.polis.rpc;
 
 import com.sun.net.httpserver.HttpHandler;
-import dev.polis.event.Value;
+import dev.polis.base.values.Value;
 import dev.polis.logtree.Log;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.RestartRequest;

@@ -1,7 +1,7 @@
 package dev.polis.rpc;
 
-import dev.polis.event.Value;
-import dev.polis.event.Values;
+import dev.polis.base.values.Value;
+import dev.polis.base.values.Values;
 import dev.polis.files.AtomicFile;
 import dev.polis.files.Mode;
 import dev.polis.logtree.Log;

@@ -1,6 +1,6 @@
 package dev.polis.rpc;
 
-import dev.polis.event.Value;
+import dev.polis.base.values.Value;
 import dev.polis.logtree.LogTree;
 import dev.polis.pki.Crl;
 import dev.polis.pki.NodeCredentials;

@@ -1,6 +1,6 @@
 package dev.polis.rpc;
 
-import dev.polis.config.SettingCheck;
+import dev.polis.base.config.SettingCheck;
 import dev.polis.rpc.audit.AuditSettings;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -41,7 +41,7 @@ public record RpcSettings(List<Listener> listeners, Limits limits) {
   /**
    * Checks a configuration.
    *
-   * @throws dev.polis.config.SettingException if a value cannot be used
+   * @throws dev.polis.base.config.SettingException if a value cannot be used
    */
   static RpcSettings of(RpcHostConfig config) {
     InetAddress address = CHECK.address("address", config.address());
@@ -92,7 +92,7 @@ public record RpcSettings(List<Listener> listeners, Limits limits) {
   /**
    * Checks the configuration of the audit log.
    *
-   * @throws dev.polis.config.SettingException if a value cannot be used
+   * @throws dev.polis.base.config.SettingException if a value cannot be used
    */
   static AuditSettings audit(RpcHostConfig config) {
     return new AuditSettings(

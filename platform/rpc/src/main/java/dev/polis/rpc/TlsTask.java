@@ -1,8 +1,8 @@
 package dev.polis.rpc;
 
-import dev.polis.boot.StopReason;
-import dev.polis.event.Value;
-import dev.polis.event.Watcher;
+import dev.polis.base.boot.StopReason;
+import dev.polis.base.values.Value;
+import dev.polis.base.values.Watcher;
 import dev.polis.logtree.Log;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.RestartRequest;

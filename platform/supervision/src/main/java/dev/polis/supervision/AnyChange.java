@@ -1,7 +1,7 @@
 package dev.polis.supervision;
 
-import dev.polis.event.Value;
-import dev.polis.event.Watcher;
+import dev.polis.base.values.Value;
+import dev.polis.base.values.Watcher;
 import java.util.Map;
 
 /** Calls back when one of several values changes. */

@@ -1,6 +1,6 @@
 package dev.polis.supervision;
 
-import dev.polis.boot.StopReason;
+import dev.polis.base.boot.StopReason;
 import java.util.Locale;
 
 /**

@@ -1,6 +1,6 @@
 package dev.polis.supervision;
 
-import dev.polis.backoff.Backoff;
+import dev.polis.base.backoff.Backoff;
 import java.time.Duration;
 import java.util.function.DoubleSupplier;
 

@@ -1,6 +1,6 @@
 package dev.polis.supervision;
 
-import dev.polis.boot.StopReason;
+import dev.polis.base.boot.StopReason;
 import dev.polis.logtree.Log;
 import java.util.Map;
 import java.util.Optional;

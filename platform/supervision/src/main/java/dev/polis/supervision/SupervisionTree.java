@@ -1,7 +1,7 @@
 package dev.polis.supervision;
 
-import dev.polis.boot.StopReason;
-import dev.polis.event.Value;
+import dev.polis.base.boot.StopReason;
+import dev.polis.base.values.Value;
 import dev.polis.logtree.LogTree;
 import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;

@@ -1,6 +1,6 @@
 package dev.polis.supervision;
 
-import dev.polis.event.Value;
+import dev.polis.base.values.Value;
 import java.util.List;
 import org.osgi.annotation.versioning.ProviderType;
 

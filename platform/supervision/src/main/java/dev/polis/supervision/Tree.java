@@ -1,8 +1,8 @@
 package dev.polis.supervision;
 
-import dev.polis.boot.StopReason;
-import dev.polis.event.Value;
-import dev.polis.event.Values;
+import dev.polis.base.boot.StopReason;
+import dev.polis.base.values.Value;
+import dev.polis.base.values.Values;
 import dev.polis.logtree.Log;
 import dev.polis.logtree.LogTree;
 import dev.polis.logtree.Severity;

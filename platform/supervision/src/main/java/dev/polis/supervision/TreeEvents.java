@@ -1,7 +1,7 @@
 package dev.polis.supervision;
 
-import dev.polis.event.MutableValue;
-import dev.polis.event.Value;
+import dev.polis.base.values.MutableValue;
+import dev.polis.base.values.Value;
 import dev.polis.logtree.Log;
 import dev.polis.logtree.LogTree;
 import dev.polis.logtree.Severity;

@@ -1,6 +1,6 @@
 package dev.polis.supervision;
 
-import dev.polis.boot.StopReason;
+import dev.polis.base.boot.StopReason;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;

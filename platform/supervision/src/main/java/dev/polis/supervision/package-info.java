@@ -27,16 +27,16 @@
  * 50 % by chance so that many do not return in step. Nothing is ever given up.
  *
  * <p><b>Stopping is not failing.</b> {@link dev.polis.supervision.Subtree#close} ends everything
- * under a name for a {@link dev.polis.boot.StopReason}, waits for it, and leaves no FATAL behind.
- * It goes in the order of dependence: what was started last is cancelled first, and each runnable
- * after its children. The reason tells a run whether its child processes and mounts end with it or
- * stay for a successor. Likewise a task that wants a fresh start because its configuration changed
- * throws {@link dev.polis.supervision.RestartRequest}. A bundle opens its subtree with {@link
- * dev.polis.supervision.Supervisor#organ} when its component activates and closes it when it
- * deactivates; the name is then free for the next instance. A next instance that comes before that
- * gets a number: {@code root.storage~2} beside {@code root.storage}. The number is part of the name
- * in the tree, in the health table and in metrics, so nothing there meets; the log leaves it out,
- * so both instances log to the same journals.
+ * under a name for a {@link dev.polis.base.boot.StopReason}, waits for it, and leaves no FATAL
+ * behind. It goes in the order of dependence: what was started last is cancelled first, and each
+ * runnable after its children. The reason tells a run whether its child processes and mounts end
+ * with it or stay for a successor. Likewise a task that wants a fresh start because its
+ * configuration changed throws {@link dev.polis.supervision.RestartRequest}. A bundle opens its
+ * subtree with {@link dev.polis.supervision.Supervisor#organ} when its component activates and
+ * closes it when it deactivates; the name is then free for the next instance. A next instance that
+ * comes before that gets a number: {@code root.storage~2} beside {@code root.storage}. The number
+ * is part of the name in the tree, in the health table and in metrics, so nothing there meets; the
+ * log leaves it out, so both instances log to the same journals.
  *
  * <p><b>Cancellation is interruption.</b> A cancelled runnable has its thread interrupted and
  * should return soon, normally or by {@link java.lang.InterruptedException}. One that does not is

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.polis.boot.StopReason;
+import dev.polis.base.boot.StopReason;
 import dev.polis.fixtures.MachineSpeed;
 import java.io.IOException;
 import java.time.Duration;

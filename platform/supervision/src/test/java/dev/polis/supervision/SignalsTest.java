@@ -5,8 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.polis.boot.StopReason;
-import dev.polis.event.MutableValue;
+import dev.polis.base.boot.StopReason;
+import dev.polis.base.values.MutableValue;
 import dev.polis.fixtures.Await;
 import dev.polis.logtree.Severity;
 import java.util.List;

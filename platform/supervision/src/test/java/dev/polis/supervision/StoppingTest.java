@@ -12,7 +12,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.polis.boot.StopReason;
+import dev.polis.base.boot.StopReason;
 import dev.polis.fixtures.Await;
 import dev.polis.logtree.Severity;
 import java.io.IOException;

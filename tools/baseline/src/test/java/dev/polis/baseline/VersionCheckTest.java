@@ -34,7 +34,7 @@ class VersionCheckTest {
 
   @BeforeEach
   void record() throws Exception {
-    released = recorded(bundle("event"));
+    released = recorded(bundle("base"));
   }
 
   private ApiTree recorded(Path bundle) throws Exception {
@@ -46,7 +46,7 @@ class VersionCheckTest {
   @Test
   @DisplayName("Packages that equal the recorded ones need no new version")
   void unchanged() throws Exception {
-    assertEquals(List.of(), troubles(bundle("event")));
+    assertEquals(List.of(), troubles(bundle("base")));
   }
 
   @Test
@@ -54,7 +54,7 @@ class VersionCheckTest {
       "An added method needs a new minor version: the build fails with package, found and needed version")
   void added() throws Exception {
     Path changed =
-        copy(bundle("event"), "dev/polis/event/Values.class", ADDED, UnaryOperator.identity());
+        copy(bundle("base"), "dev/polis/base/values/Values.class", ADDED, UnaryOperator.identity());
 
     IllegalStateException failure =
         assertThrows(
@@ -65,7 +65,7 @@ class VersionCheckTest {
         failure
             .getMessage()
             .contains(
-                "dev.polis.event has changed since release 0.1.0 (2.0.0): its version is 2.0.0, and needs to be 2.1.0\n      + /dev.polis.event.Values/added()"),
+                "dev.polis.base.values has changed since release 0.1.0 (2.0.0): its version is 2.0.0, and needs to be 2.1.0\n      + /dev.polis.base.values.Values/added()"),
         failure.getMessage());
   }
 
@@ -74,8 +74,8 @@ class VersionCheckTest {
   void removed() throws Exception {
     Path changed =
         copy(
-            bundle("event"),
-            "dev/polis/event/Values.class",
+            bundle("base"),
+            "dev/polis/base/values/Values.class",
             ClassTransform.dropping(VersionCheckTest::isMap),
             UnaryOperator.identity());
 
@@ -83,7 +83,7 @@ class VersionCheckTest {
 
     assertTrue(
         trouble.startsWith(
-            "dev.polis.event has changed since release 0.1.0 (2.0.0): its version is 2.0.0, and needs to be 3.0.0"),
+            "dev.polis.base.values has changed since release 0.1.0 (2.0.0): its version is 2.0.0, and needs to be 3.0.0"),
         trouble);
   }
 
@@ -103,12 +103,13 @@ class VersionCheckTest {
   void raised() throws Exception {
     Path changed =
         copy(
-            bundle("event"),
-            "dev/polis/event/Values.class",
+            bundle("base"),
+            "dev/polis/base/values/Values.class",
             ADDED,
             exports ->
                 exports.replace(
-                    "dev.polis.event;version=\"2.0.0\"", "dev.polis.event;version=\"2.1.0\""));
+                    "dev.polis.base.values;version=\"2.0.0\"",
+                    "dev.polis.base.values;version=\"2.1.0\""));
 
     assertEquals(List.of(), troubles(changed));
   }
@@ -116,10 +117,12 @@ class VersionCheckTest {
   @Test
   @DisplayName("A removed package is named")
   void gone() throws Exception {
-    assertEquals(
-        List.of(
-            "dev.polis.event of release 0.1.0 (2.0.0) is gone: bring it back, or record a release without it"),
-        troubles());
+    List<String> troubles = troubles();
+
+    assertTrue(
+        troubles.contains(
+            "dev.polis.base.values of release 0.1.0 (2.0.0) is gone: bring it back, or record a release without it"),
+        troubles::toString);
   }
 
   private List<String> troubles(Path... bundles) throws Exception {

@@ -3,7 +3,7 @@ package dev.polis.curator.api;
 import com.google.protobuf.ByteString;
 import dev.polis.api.roles.RoleName;
 import dev.polis.api.roles.RoleRecord;
-import dev.polis.config.DidYouMean;
+import dev.polis.base.config.DidYouMean;
 import dev.polis.curator.record.PluginRecords;
 import dev.polis.curator.record.Refusal;
 import dev.polis.plugins.manifest.DistributionManifest;

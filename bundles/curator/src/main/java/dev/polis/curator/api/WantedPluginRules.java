@@ -1,6 +1,6 @@
 package dev.polis.curator.api;
 
-import dev.polis.config.DidYouMean;
+import dev.polis.base.config.DidYouMean;
 import dev.polis.curator.record.Refusal;
 import dev.polis.wire.cluster.PluginScope;
 import dev.polis.wire.cluster.WantedPlugin;

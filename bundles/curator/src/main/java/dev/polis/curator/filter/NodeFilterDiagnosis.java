@@ -3,7 +3,7 @@ package dev.polis.curator.filter;
 import com.google.protobuf.Descriptors.Descriptor;
 import com.google.protobuf.Descriptors.FieldDescriptor;
 import dev.cel.common.CelIssue;
-import dev.polis.config.DidYouMean;
+import dev.polis.base.config.DidYouMean;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;

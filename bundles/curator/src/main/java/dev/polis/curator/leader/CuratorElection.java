@@ -2,6 +2,8 @@ package dev.polis.curator.leader;
 
 import com.google.protobuf.InvalidProtocolBufferException;
 import dev.polis.api.curator.CuratorStatus;
+import dev.polis.base.values.MutableValue;
+import dev.polis.base.values.Watcher;
 import dev.polis.curator.record.HeartbeatMonitor;
 import dev.polis.curator.record.RecordKeys;
 import dev.polis.etcd.Election;
@@ -10,8 +12,6 @@ import dev.polis.etcd.ElectionOptions;
 import dev.polis.etcd.ElectionState;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.etcd.KeyValue;
-import dev.polis.event.MutableValue;
-import dev.polis.event.Watcher;
 import dev.polis.handover.OrganState;
 import dev.polis.logtree.Log;
 import dev.polis.pki.NodeId;

@@ -1,8 +1,8 @@
 package dev.polis.curator.leader;
 
 import dev.polis.api.curator.CuratorStatus;
-import dev.polis.event.Value;
-import dev.polis.event.Watcher;
+import dev.polis.base.values.Value;
+import dev.polis.base.values.Watcher;
 import dev.polis.rpc.CallFeed;
 import dev.polis.rpc.CallStreams;
 import dev.polis.supervision.Context;

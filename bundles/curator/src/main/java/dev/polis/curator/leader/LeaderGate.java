@@ -1,9 +1,9 @@
 package dev.polis.curator.leader;
 
 import dev.polis.api.consensus.ConsensusStatus;
-import dev.polis.event.MutableValue;
-import dev.polis.event.Value;
-import dev.polis.event.Watcher;
+import dev.polis.base.values.MutableValue;
+import dev.polis.base.values.Value;
+import dev.polis.base.values.Watcher;
 import dev.polis.rpc.RpcException;
 import java.time.Duration;
 import java.util.Optional;

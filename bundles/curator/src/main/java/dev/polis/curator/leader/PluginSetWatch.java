@@ -1,6 +1,8 @@
 package dev.polis.curator.leader;
 
 import com.google.protobuf.MessageLite;
+import dev.polis.base.values.MutableValue;
+import dev.polis.base.values.Watcher;
 import dev.polis.curator.record.RecordKeys;
 import dev.polis.curator.record.RecordMemory;
 import dev.polis.curator.record.RecordSnapshot;
@@ -8,8 +10,6 @@ import dev.polis.curator.record.RecordState;
 import dev.polis.curator.record.RecordStore;
 import dev.polis.etcd.EtcdClosedException;
 import dev.polis.etcd.EtcdException;
-import dev.polis.event.MutableValue;
-import dev.polis.event.Watcher;
 import dev.polis.logtree.Log;
 import dev.polis.rpc.CallStreams;
 import dev.polis.rpc.RpcException;

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.ByteString;
 import dev.polis.api.curator.NodeLabels;
+import dev.polis.base.values.Watcher;
 import dev.polis.curator.CuratorFixture;
 import dev.polis.etcd.Election;
 import dev.polis.etcd.ElectionOptions;
@@ -18,7 +19,6 @@ import dev.polis.etcd.EtcdRefusedException;
 import dev.polis.etcd.EtcdUnavailableException;
 import dev.polis.etcd.KeyPrefix;
 import dev.polis.etcd.KeyRange;
-import dev.polis.event.Watcher;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.EtcdFixture;
 import dev.polis.fixtures.FaultyProxy;

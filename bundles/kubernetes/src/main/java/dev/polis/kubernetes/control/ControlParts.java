@@ -2,7 +2,7 @@ package dev.polis.kubernetes.control;
 
 import dev.polis.api.cluster.ClusterStatus;
 import dev.polis.api.network.NetworkStatus;
-import dev.polis.event.Value;
+import dev.polis.base.values.Value;
 import dev.polis.files.FileException;
 import dev.polis.files.FolderPlacement;
 import dev.polis.files.OrganFolder;

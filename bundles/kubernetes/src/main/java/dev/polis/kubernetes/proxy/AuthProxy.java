@@ -2,7 +2,7 @@ package dev.polis.kubernetes.proxy;
 
 import dev.polis.api.cluster.ClusterStatus;
 import dev.polis.api.network.NetworkStatus;
-import dev.polis.event.Value;
+import dev.polis.base.values.Value;
 import dev.polis.pki.Crl;
 import dev.polis.rpc.TlsTask;
 import dev.polis.supervision.Context;

@@ -1,8 +1,8 @@
 package dev.polis.kubernetes.proxy;
 
 import dev.polis.api.kubernetes.KubernetesNames;
-import dev.polis.event.Value;
-import dev.polis.event.Watcher;
+import dev.polis.base.values.Value;
+import dev.polis.base.values.Watcher;
 import dev.polis.kubernetes.control.ControlAccess;
 import dev.polis.kubernetes.pki.KubeIdentity;
 import dev.polis.kubernetes.pki.KubeKeys;

@@ -1,8 +1,8 @@
 package dev.polis.kubernetes.proxy;
 
 import dev.polis.api.cluster.ClusterStatus;
-import dev.polis.event.Value;
-import dev.polis.event.Watcher;
+import dev.polis.base.values.Value;
+import dev.polis.base.values.Watcher;
 import dev.polis.pki.Crl;
 import dev.polis.pki.Identity;
 import dev.polis.pki.IdentityException;

@@ -7,7 +7,7 @@ import com.google.gson.JsonObject;
 import com.google.gson.JsonParseException;
 import com.google.gson.Strictness;
 import com.google.gson.stream.JsonReader;
-import dev.polis.config.DidYouMean;
+import dev.polis.base.config.DidYouMean;
 import java.io.IOException;
 import java.io.StringReader;
 import java.util.Collection;

@@ -1,6 +1,6 @@
 package dev.polis.kubernetes.settings;
 
-import dev.polis.config.SettingCheck;
+import dev.polis.base.config.SettingCheck;
 import java.time.Duration;
 import java.util.List;
 

@@ -1,6 +1,6 @@
 package dev.polis.kubernetes.worker;
 
-import dev.polis.event.MutableValue;
+import dev.polis.base.values.MutableValue;
 import dev.polis.kubernetes.settings.KubernetesAddresses;
 import dev.polis.kubernetes.settings.KubernetesSettings;
 import dev.polis.supervision.Context;

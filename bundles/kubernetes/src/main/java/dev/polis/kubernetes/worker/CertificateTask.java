@@ -1,12 +1,12 @@
 package dev.polis.kubernetes.worker;
 
 import com.google.protobuf.ByteString;
-import dev.polis.backoff.Backoff;
-import dev.polis.event.MutableValue;
+import dev.polis.base.backoff.Backoff;
+import dev.polis.base.values.MutableValue;
 import dev.polis.health.HealthCondition;
 import dev.polis.health.HealthScope;
 import dev.polis.pki.Ed25519;
-import dev.polis.resolver.LeaderConnection;
+import dev.polis.rpc.resolver.LeaderConnection;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.Task;
 import dev.polis.wire.curator.CuratorGrpc;

@@ -1,8 +1,8 @@
 package dev.polis.kubernetes.worker;
 
 import dev.polis.api.containers.ContainersStatus;
-import dev.polis.event.Value;
-import dev.polis.event.Watcher;
+import dev.polis.base.values.Value;
+import dev.polis.base.values.Watcher;
 import dev.polis.health.HealthRegistry;
 import dev.polis.kubernetes.control.ControlProbe;
 import dev.polis.kubernetes.control.ControlProcess;

@@ -2,11 +2,11 @@ package dev.polis.kubernetes.worker;
 
 import dev.polis.api.roles.RoleName;
 import dev.polis.api.roles.RoleRecord;
-import dev.polis.event.MutableValue;
+import dev.polis.base.values.MutableValue;
 import dev.polis.kubernetes.settings.KubernetesAddresses;
 import dev.polis.kubernetes.settings.KubernetesSettings;
 import dev.polis.logtree.Log;
-import dev.polis.resolver.LeaderConnection;
+import dev.polis.rpc.resolver.LeaderConnection;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.Task;
 import dev.polis.wire.curator.CuratorGrpc;

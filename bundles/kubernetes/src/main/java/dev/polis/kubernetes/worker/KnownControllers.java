@@ -1,6 +1,6 @@
 package dev.polis.kubernetes.worker;
 
-import dev.polis.event.MutableValue;
+import dev.polis.base.values.MutableValue;
 import dev.polis.files.FileException;
 import dev.polis.files.FilePlacement;
 import dev.polis.files.Stored;

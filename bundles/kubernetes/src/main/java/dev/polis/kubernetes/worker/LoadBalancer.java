@@ -1,7 +1,7 @@
 package dev.polis.kubernetes.worker;
 
-import dev.polis.event.Value;
-import dev.polis.event.Values;
+import dev.polis.base.values.Value;
+import dev.polis.base.values.Values;
 import dev.polis.logtree.Log;
 import dev.polis.rpc.StrangerRoom;
 import dev.polis.supervision.Context;

@@ -1,10 +1,10 @@
 package dev.polis.kubernetes.worker;
 
 import com.google.gson.JsonObject;
-import dev.polis.backoff.Backoff;
-import dev.polis.event.MutableValue;
-import dev.polis.event.Value;
-import dev.polis.event.Watcher;
+import dev.polis.base.backoff.Backoff;
+import dev.polis.base.values.MutableValue;
+import dev.polis.base.values.Value;
+import dev.polis.base.values.Watcher;
 import dev.polis.kubernetes.client.KubeClient;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.Task;

@@ -1,8 +1,8 @@
 package dev.polis.kubernetes.worker;
 
 import com.google.gson.JsonObject;
-import dev.polis.event.Value;
-import dev.polis.event.Watcher;
+import dev.polis.base.values.Value;
+import dev.polis.base.values.Watcher;
 import dev.polis.health.HealthCondition;
 import dev.polis.health.HealthScope;
 import dev.polis.kubernetes.client.KubeClient;

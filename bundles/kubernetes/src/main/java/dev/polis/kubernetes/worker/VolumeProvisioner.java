@@ -2,9 +2,9 @@ package dev.polis.kubernetes.worker;
 
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
-import dev.polis.backoff.Backoff;
-import dev.polis.event.Value;
-import dev.polis.event.Watcher;
+import dev.polis.base.backoff.Backoff;
+import dev.polis.base.values.Value;
+import dev.polis.base.values.Watcher;
 import dev.polis.files.AtomicFile;
 import dev.polis.files.FileTree;
 import dev.polis.kubernetes.client.KubeClient;

@@ -1,5 +1,6 @@
 package dev.polis.kubernetes.worker;
 
+import dev.polis.base.posix.Mounts;
 import dev.polis.files.AtomicFile;
 import dev.polis.files.DirectoryPlacement;
 import dev.polis.files.FileException;
@@ -9,7 +10,6 @@ import dev.polis.files.FolderPlacement;
 import dev.polis.files.Mode;
 import dev.polis.files.OrganFolder;
 import dev.polis.files.Stored;
-import dev.polis.posix.Mounts;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;

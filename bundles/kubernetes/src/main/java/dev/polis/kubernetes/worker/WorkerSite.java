@@ -5,7 +5,7 @@ import dev.polis.api.network.Network;
 import dev.polis.api.network.NetworkStatus;
 import dev.polis.api.storage.DataStatus;
 import dev.polis.api.storage.Storage;
-import dev.polis.event.Watcher;
+import dev.polis.base.values.Watcher;
 import dev.polis.kubernetes.address.HostAddress;
 import dev.polis.kubernetes.settings.KubernetesAddresses;
 import dev.polis.kubernetes.settings.KubernetesSettings;

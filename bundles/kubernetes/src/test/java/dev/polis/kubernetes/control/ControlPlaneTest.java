@@ -9,7 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import dev.polis.api.kubernetes.KubernetesNames;
-import dev.polis.boot.StopReason;
+import dev.polis.base.boot.StopReason;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.etcd.EtcdNamespace;
 import dev.polis.fixtures.Await;

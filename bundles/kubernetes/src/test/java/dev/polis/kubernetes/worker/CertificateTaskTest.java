@@ -4,12 +4,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.api.containers.Isolation;
-import dev.polis.event.MutableValue;
+import dev.polis.base.values.MutableValue;
 import dev.polis.fixtures.Await;
 import dev.polis.health.HealthCondition;
 import dev.polis.health.HealthScope;
 import dev.polis.pki.Renewal;
-import dev.polis.resolver.LeaderConnection;
+import dev.polis.rpc.resolver.LeaderConnection;
 import dev.polis.supervision.Subtree;
 import dev.polis.supervision.SupervisionTree;
 import java.nio.file.Path;

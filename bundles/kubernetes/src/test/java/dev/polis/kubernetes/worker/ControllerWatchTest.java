@@ -3,7 +3,7 @@ package dev.polis.kubernetes.worker;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import dev.polis.api.containers.Isolation;
-import dev.polis.event.MutableValue;
+import dev.polis.base.values.MutableValue;
 import dev.polis.logtree.Log;
 import dev.polis.logtree.LogTree;
 import dev.polis.wire.common.NodeRoles;

@@ -3,7 +3,7 @@ package dev.polis.kubernetes.worker;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.polis.event.MutableValue;
+import dev.polis.base.values.MutableValue;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.DescriptorShortage;
 import dev.polis.fixtures.TestThreads;

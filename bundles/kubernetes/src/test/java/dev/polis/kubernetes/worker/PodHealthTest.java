@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
-import dev.polis.event.MutableValue;
+import dev.polis.base.values.MutableValue;
 import dev.polis.health.HealthCondition;
 import dev.polis.health.HealthLevel;
 import dev.polis.health.HealthScope;

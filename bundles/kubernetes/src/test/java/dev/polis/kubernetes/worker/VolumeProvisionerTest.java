@@ -10,7 +10,7 @@ import com.google.gson.JsonParser;
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
 import dev.polis.api.containers.Isolation;
-import dev.polis.event.MutableValue;
+import dev.polis.base.values.MutableValue;
 import dev.polis.fixtures.Await;
 import dev.polis.kubernetes.client.KubeClient;
 import dev.polis.logtree.LogTree;

@@ -204,9 +204,9 @@ class BrokenPluginsIT {
         "imports the package org.nowhere",
         "which no bundle exports");
     failing(
-        plugins.importing("2.1.1", "dev.polis.event;version=\"[7,8)\""),
+        plugins.importing("2.1.1", "dev.polis.base.values;version=\"[7,8)\""),
         "refused",
-        "imports the package dev.polis.event",
+        "imports the package dev.polis.base.values",
         "which the platform exports in version");
     failing(
         plugins.version("2.2.0", FaultyPlugins.WELL, "--minimum-platform", "9.9.9"),

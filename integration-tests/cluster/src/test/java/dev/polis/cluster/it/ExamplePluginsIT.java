@@ -69,7 +69,7 @@ class ExamplePluginsIT {
       """
       module org.example.postgresql {
         requires dev.polis.api;
-        requires dev.polis.config;
+        requires dev.polis.base;
         requires dev.polis.health;
         requires dev.polis.process;
         requires java.sql;

@@ -188,7 +188,7 @@ class HouseRulesTest {
       }
     }
     assertTrue(classes > 500, "only " + classes + " classes were found");
-    assertEquals(List.of(), broken, "tools/places puts the places in");
+    assertEquals(List.of(), broken, "dev.polis.node.places puts the places in");
   }
 
   private static int walks(Path jar, List<String> broken) throws IOException {

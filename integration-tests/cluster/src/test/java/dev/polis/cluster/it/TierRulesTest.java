@@ -42,9 +42,8 @@ class TierRulesTest {
   private static final Pattern ASKS =
       Pattern.compile("\\bTier\\.(?:isLong\\(|pick\\([^,]+,\\s*([^,]+),(?!\\s*\\1\\)))");
 
-  /** Modules whose Surefire runs classes that end with IT, too. */
-  private static final Set<String> INTEGRATION =
-      Set.of("integration-tests/cluster", "integration-tests/docs");
+  /** The module whose Surefire runs classes that end with IT, too. */
+  private static final Set<String> INTEGRATION = Set.of("integration-tests/cluster");
 
   private static final Path REPOSITORY = Path.of(System.getProperty("polis.repository"));
 

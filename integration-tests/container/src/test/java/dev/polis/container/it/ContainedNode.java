@@ -6,7 +6,7 @@ import dev.polis.api.cluster.ClusterState;
 import dev.polis.api.cluster.ClusterStatus;
 import dev.polis.api.roles.LocalRoleServer;
 import dev.polis.api.roles.RoleName;
-import dev.polis.boot.BootReport;
+import dev.polis.base.boot.BootReport;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.EtcdBinary;
 import dev.polis.fixtures.LiveTree;

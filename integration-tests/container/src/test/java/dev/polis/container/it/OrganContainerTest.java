@@ -96,7 +96,7 @@ public class OrganContainerTest {
         ContainedNode.bundle("storage").adapt(BundleWiring.class).getRequiredWires(null).stream()
             .filter(
                 wire ->
-                    "dev.polis.boot"
+                    "dev.polis.base.boot"
                         .equals(wire.getCapability().getAttributes().get("osgi.wiring.package")))
             .map(wire -> wire.getProvider().getBundle())
             .findFirst()

@@ -10,7 +10,7 @@ import dev.polis.api.consensus.Consensus;
 import dev.polis.api.storage.Storage;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Tier;
-import dev.polis.following.ServiceAwayException;
+import dev.polis.handover.following.ServiceAwayException;
 import java.io.InputStream;
 import java.lang.management.ManagementFactory;
 import java.lang.management.MemoryPoolMXBean;

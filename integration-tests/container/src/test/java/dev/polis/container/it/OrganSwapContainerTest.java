@@ -4,8 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.fixtures.Await;
-import dev.polis.following.FollowedServices;
-import dev.polis.following.ServiceSwap;
+import dev.polis.handover.following.FollowedServices;
+import dev.polis.handover.following.ServiceSwap;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;

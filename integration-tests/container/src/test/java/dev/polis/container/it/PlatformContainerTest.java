@@ -4,8 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.polis.boot.BootReport;
-import dev.polis.boot.StopReason;
+import dev.polis.base.boot.BootReport;
+import dev.polis.base.boot.StopReason;
 import dev.polis.fixtures.Await;
 import dev.polis.logtree.LogEntry;
 import dev.polis.logtree.LogPayload;

@@ -1,8 +1,8 @@
 package dev.polis.container.it;
 
-import dev.polis.boot.BootReport;
-import dev.polis.boot.StopReason;
-import dev.polis.boot.Wait;
+import dev.polis.base.boot.BootReport;
+import dev.polis.base.boot.StopReason;
+import dev.polis.base.boot.Wait;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 

@@ -271,10 +271,10 @@ class TestRunTest {
     scripts.program(
         "mvn",
         """
-        echo '[INFO] Building dev.polis.event 0.1.0      [1/2]'
-        echo '[INFO] dev.polis.event ........................ FAILURE [  0.5 s]'
+        echo '[INFO] Building dev.polis.base 0.1.0      [1/2]'
+        echo '[INFO] dev.polis.base ........................ FAILURE [  0.5 s]'
         echo '[INFO] dev.polis.rpc .......................... SKIPPED'
-        echo '[ERROR] Failed to execute goal maven-compiler-plugin on project dev.polis.event: error'
+        echo '[ERROR] Failed to execute goal maven-compiler-plugin on project dev.polis.base: error'
         echo '[ERROR] /src/Value.java:[7,3] cannot find symbol'
         echo '[ERROR] '
         echo '[ERROR] [Help 1] somewhere'
@@ -285,7 +285,7 @@ class TestRunTest {
     assertEquals(1, run.code(), run.all());
     assertEquals(
         """
-        [ERROR] Failed to execute goal maven-compiler-plugin on project dev.polis.event: error
+        [ERROR] Failed to execute goal maven-compiler-plugin on project dev.polis.base: error
         [ERROR] /src/Value.java:[7,3] cannot find symbol
         not tested, because a module before them failed: dev.polis.rpc
         no test ran
@@ -351,13 +351,13 @@ class TestRunTest {
   @DisplayName("With -pl, the modules that it needs are built before, and Maven's options are kept")
   void oneModule() throws Exception {
     maven(0, PASSED);
-    Finished run = scripts.run("polis", "test", "-pl", "platform/event", "-ff");
+    Finished run = scripts.run("polis", "test", "-pl", "platform/base", "-ff");
 
     assertEquals(0, run.code(), run.all());
     assertEquals(
         """
-        --batch-mode -Dstyle.color=never -T 1C install -pl platform/event -am -DskipTests -Dspotless.check.skip=true
-        --batch-mode -Dstyle.color=never verify %s -DexcludedGroups=full | long -pl platform/event -ff
+        --batch-mode -Dstyle.color=never -T 1C install -pl platform/base -am -DskipTests -Dspotless.check.skip=true
+        --batch-mode -Dstyle.color=never verify %s -DexcludedGroups=full | long -pl platform/base -ff
         """
             .formatted(QUICK),
         Files.readString(scripts.path("arguments")));
@@ -519,8 +519,7 @@ class TestRunTest {
   void longRunContinues() throws Exception {
     maven(1, FAILED);
     // The folders of sources; a changed one makes a long run begin anew.
-    for (String place :
-        List.of(".mvn", "bundles", "tools/places", "integration-tests", "examples")) {
+    for (String place : List.of(".mvn", "bundles", "integration-tests", "examples")) {
       Files.createDirectories(scripts.path(place));
     }
     source("pom.xml", "");
@@ -552,7 +551,7 @@ class TestRunTest {
   @DisplayName("Only the long form of one class of a module is run, once")
   void longFormOfOneClass() throws Exception {
     maven(0, PASSED);
-    Finished run = scripts.run("polis", "test", "--long", "-pl", "platform/event", "-Dtest=One");
+    Finished run = scripts.run("polis", "test", "--long", "-pl", "platform/base", "-Dtest=One");
 
     assertEquals(0, run.code(), run.all());
     List<String> tests =
@@ -564,7 +563,7 @@ class TestRunTest {
     assertTrue(
         test.contains(" -Dpolis.tier=long ")
             && test.contains(" -Dgroups=longer | long ")
-            && test.endsWith(" -pl platform/event -Dtest=One"),
+            && test.endsWith(" -pl platform/base -Dtest=One"),
         test);
   }
 

@@ -1,7 +1,7 @@
 package dev.polis.ctl.node;
 
 import dev.polis.api.roles.RoleName;
-import dev.polis.config.DidYouMean;
+import dev.polis.base.config.DidYouMean;
 import dev.polis.ctl.session.CtlException;
 import dev.polis.ctl.session.ExitCode;
 import dev.polis.ctl.session.Session;

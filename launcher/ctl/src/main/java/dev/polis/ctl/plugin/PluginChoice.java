@@ -1,7 +1,7 @@
 package dev.polis.ctl.plugin;
 
 import com.google.protobuf.ByteString;
-import dev.polis.config.DidYouMean;
+import dev.polis.base.config.DidYouMean;
 import dev.polis.ctl.node.NodeCommand;
 import dev.polis.ctl.session.CtlException;
 import dev.polis.ctl.session.ExitCode;

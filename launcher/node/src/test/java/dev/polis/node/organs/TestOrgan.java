@@ -1,7 +1,7 @@
 package dev.polis.node.organs;
 
-import dev.polis.boot.BootReport;
-import dev.polis.boot.Wait;
+import dev.polis.base.boot.BootReport;
+import dev.polis.base.boot.Wait;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;

@@ -1,7 +1,7 @@
 package dev.polis.api.cluster;
 
 import dev.polis.api.contract.Followed;
-import dev.polis.event.Value;
+import dev.polis.base.values.Value;
 import org.osgi.annotation.versioning.ProviderType;
 
 /** Decides how this node becomes a member and publishes how it stands. Thread-safe. */

@@ -1,9 +1,9 @@
 package dev.polis.api.consensus;
 
 import dev.polis.api.contract.Followed;
+import dev.polis.base.values.Value;
+import dev.polis.base.values.Watcher;
 import dev.polis.etcd.EtcdAccess;
-import dev.polis.event.Value;
-import dev.polis.event.Watcher;
 import java.time.Duration;
 import java.util.concurrent.TimeoutException;
 import org.osgi.annotation.versioning.ProviderType;

@@ -1,7 +1,7 @@
 package dev.polis.api.containers;
 
 import dev.polis.api.contract.Followed;
-import dev.polis.event.Value;
+import dev.polis.base.values.Value;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.List;

@@ -1,7 +1,7 @@
 package dev.polis.api.curator;
 
 import dev.polis.api.contract.Followed;
-import dev.polis.event.Value;
+import dev.polis.base.values.Value;
 import dev.polis.logtree.Secret;
 import dev.polis.pki.NodeCredentials;
 import java.security.cert.X509Certificate;

@@ -1,8 +1,8 @@
 package dev.polis.api.network;
 
 import dev.polis.api.contract.Followed;
-import dev.polis.event.Value;
-import dev.polis.event.Watcher;
+import dev.polis.base.values.Value;
+import dev.polis.base.values.Watcher;
 import dev.polis.pki.NodeId;
 import dev.polis.wire.net.Net;
 import java.io.IOException;

@@ -1,7 +1,7 @@
 package dev.polis.api.roles;
 
 import dev.polis.api.contract.Followed;
-import dev.polis.event.Value;
+import dev.polis.base.values.Value;
 import java.util.SortedSet;
 import org.osgi.annotation.versioning.ProviderType;
 

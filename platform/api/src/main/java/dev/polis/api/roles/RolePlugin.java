@@ -20,8 +20,8 @@ public interface RolePlugin {
    *
    * <p>When it returns, what it holds inside this process (threads, watches, connections,
    * listeners) has ended. Whether its child processes, mounts and records end too depends on {@link
-   * Context#stopReason()}: they end if {@link dev.polis.boot.StopReason#endsWork()} says so, and
-   * stay for the next run otherwise. A {@code ProcessTask} under the context keeps to this by
+   * Context#stopReason()}: they end if {@link dev.polis.base.boot.StopReason#endsWork()} says so,
+   * and stay for the next run otherwise. A {@code ProcessTask} under the context keeps to this by
    * itself.
    *
    * <p>The role server stops a role with {@code ROLE_REMOVED} when the cluster no longer wants it,

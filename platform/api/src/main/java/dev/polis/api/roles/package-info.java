@@ -11,8 +11,8 @@
  * <p>A role is an OSGi service that implements {@link dev.polis.api.roles.RolePlugin} and carries
  * the property {@code role}. Names are open, see {@link dev.polis.api.roles.RoleName}: any bundle
  * can bring a role. It is started when the record of this node names that role. It is stopped, for
- * a {@link dev.polis.boot.StopReason}, when the record does not, when the plugin goes away, or when
- * the node stops. A stop is not a failure: it leaves no FATAL entry and causes no back-off.
+ * a {@link dev.polis.base.boot.StopReason}, when the record does not, when the plugin goes away, or
+ * when the node stops. A stop is not a failure: it leaves no FATAL entry and causes no back-off.
  *
  * <p>Not promised: an order between roles. A role that needs another one watches its services.
  */

@@ -1,7 +1,7 @@
 package dev.polis.api.storage;
 
 import dev.polis.api.contract.Followed;
-import dev.polis.event.Value;
+import dev.polis.base.values.Value;
 import dev.polis.files.FileException;
 import dev.polis.files.FolderPlacement;
 import dev.polis.files.Mode;

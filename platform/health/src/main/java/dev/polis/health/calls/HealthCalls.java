@@ -2,8 +2,8 @@ package dev.polis.health.calls;
 
 import com.google.protobuf.Duration;
 import com.google.protobuf.Timestamp;
-import dev.polis.boot.BootReport;
-import dev.polis.boot.OpenWait;
+import dev.polis.base.boot.BootReport;
+import dev.polis.base.boot.OpenWait;
 import dev.polis.health.Explainer;
 import dev.polis.health.Explanation;
 import dev.polis.health.HealthCauses;

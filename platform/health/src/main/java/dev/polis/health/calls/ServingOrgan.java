@@ -1,7 +1,7 @@
 package dev.polis.health.calls;
 
-import dev.polis.boot.StopReason;
-import dev.polis.event.Value;
+import dev.polis.base.boot.StopReason;
+import dev.polis.base.values.Value;
 import dev.polis.health.HealthCondition;
 import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthScope;

@@ -1,6 +1,6 @@
 package dev.polis.health.component;
 
-import dev.polis.event.Value;
+import dev.polis.base.values.Value;
 import dev.polis.health.HealthKind;
 import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthScope;

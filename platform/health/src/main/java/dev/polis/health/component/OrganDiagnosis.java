@@ -1,8 +1,8 @@
 package dev.polis.health.component;
 
-import dev.polis.boot.BootReport;
-import dev.polis.boot.FailureText;
-import dev.polis.boot.StopReason;
+import dev.polis.base.boot.BootReport;
+import dev.polis.base.boot.FailureText;
+import dev.polis.base.boot.StopReason;
 import dev.polis.health.HealthCondition;
 import java.util.Arrays;
 import java.util.Collection;

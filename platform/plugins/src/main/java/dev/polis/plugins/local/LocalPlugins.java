@@ -1,6 +1,6 @@
 package dev.polis.plugins.local;
 
-import dev.polis.event.Value;
+import dev.polis.base.values.Value;
 import dev.polis.plugins.store.ClusterWants;
 import dev.polis.plugins.store.Digest;
 import dev.polis.plugins.store.StagedFiles;

@@ -1,6 +1,6 @@
 package dev.polis.plugins.metatype;
 
-import dev.polis.config.DidYouMean;
+import dev.polis.base.config.DidYouMean;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Path;

@@ -1,6 +1,6 @@
 package dev.polis.plugins.swap;
 
-import dev.polis.boot.FailureText;
+import dev.polis.base.boot.FailureText;
 import dev.polis.plugins.store.ConfigurationSet;
 import java.util.ArrayList;
 import java.util.Collection;

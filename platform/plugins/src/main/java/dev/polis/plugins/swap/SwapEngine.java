@@ -1,7 +1,7 @@
 package dev.polis.plugins.swap;
 
-import dev.polis.event.MutableValue;
-import dev.polis.event.Value;
+import dev.polis.base.values.MutableValue;
+import dev.polis.base.values.Value;
 import dev.polis.plugins.metatype.ConfigurationKeys;
 import dev.polis.plugins.store.ConfigurationSet;
 import dev.polis.plugins.store.Generation;

@@ -1,6 +1,6 @@
 package dev.polis.plugins.swap;
 
-import dev.polis.config.DidYouMean;
+import dev.polis.base.config.DidYouMean;
 import dev.polis.plugins.manifest.ManifestEnvelope;
 import dev.polis.plugins.manifest.PluginRefusedException;
 import dev.polis.plugins.manifest.PluginVerifier;
@@ -29,7 +29,7 @@ import org.osgi.framework.Version;
 /** Works out of an order which generation it wants, and refuses what cannot be. */
 final class SwapTargets {
   /** What the launcher itself brings along. */
-  private static final List<Offer> GIVEN = List.of(Offer.service("dev.polis.boot.BootReport"));
+  private static final List<Offer> GIVEN = List.of(Offer.service("dev.polis.base.boot.BootReport"));
 
   private final PluginStore store;
   private final PluginCheck check;

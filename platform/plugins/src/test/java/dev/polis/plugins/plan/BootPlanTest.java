@@ -42,7 +42,7 @@ class BootPlanTest {
       "The follower starts before all users of followed contracts, and provides nothing itself")
   void followerStartsBeforeUsers() throws Exception {
     BundleManifest following =
-        bundle("dev.polis.following", "osgi.extender;osgi.extender=polis.following", EXTENDER, "");
+        bundle("dev.polis.handover", "osgi.extender;osgi.extender=polis.following", EXTENDER, "");
     BundleManifest outside =
         bundle("org.example.api", "polis.followed;objectClass=dev.polis.api.Network", "", "");
     List<Offer> given =
@@ -64,8 +64,8 @@ class BootPlanTest {
         plan.text().lines().filter(line -> line.contains("proxy of")).map(String::strip).toList();
     assertEquals(
         List.of(
-            "proxy of service dev.polis.api.Network  from dev.polis.following",
-            "proxy of service dev.polis.api.Consensus  from dev.polis.following"),
+            "proxy of service dev.polis.api.Network  from dev.polis.handover",
+            "proxy of service dev.polis.api.Consensus  from dev.polis.handover"),
         proxies);
     BootPlanException refusal =
         assertThrows(

@@ -10,7 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.polis.event.Value;
+import dev.polis.base.values.Value;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.MachineSpeed;
 import dev.polis.health.HealthCondition;

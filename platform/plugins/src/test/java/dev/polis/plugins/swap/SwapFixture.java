@@ -1,6 +1,6 @@
 package dev.polis.plugins.swap;
 
-import dev.polis.event.Value;
+import dev.polis.base.values.Value;
 import dev.polis.fixtures.Await;
 import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthTable;

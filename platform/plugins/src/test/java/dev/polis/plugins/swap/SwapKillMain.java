@@ -1,6 +1,6 @@
 package dev.polis.plugins.swap;
 
-import dev.polis.event.Watcher;
+import dev.polis.base.values.Watcher;
 import java.io.IOException;
 import java.nio.file.Path;
 

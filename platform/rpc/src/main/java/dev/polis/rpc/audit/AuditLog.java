@@ -1,7 +1,7 @@
 package dev.polis.rpc.audit;
 
-import dev.polis.event.MutableValue;
-import dev.polis.event.Value;
+import dev.polis.base.values.MutableValue;
+import dev.polis.base.values.Value;
 import dev.polis.logtree.Log;
 import java.io.IOException;
 import java.nio.file.Path;

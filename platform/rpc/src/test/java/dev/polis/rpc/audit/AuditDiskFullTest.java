@@ -5,11 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.polis.event.Watcher;
+import dev.polis.base.posix.Mounts;
+import dev.polis.base.values.Watcher;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Needs;
 import dev.polis.logtree.LogTree;
-import dev.polis.posix.Mounts;
 import java.io.IOException;
 import java.nio.channels.Channels;
 import java.nio.file.Files;

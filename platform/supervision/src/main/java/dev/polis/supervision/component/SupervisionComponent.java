@@ -1,7 +1,7 @@
 package dev.polis.supervision.component;
 
-import dev.polis.boot.BootReport;
-import dev.polis.event.Value;
+import dev.polis.base.boot.BootReport;
+import dev.polis.base.values.Value;
 import dev.polis.logtree.LogTree;
 import dev.polis.supervision.RunnableStatus;
 import dev.polis.supervision.Subtree;

@@ -1,0 +1,33 @@
+package dev.polis.base.config;
+
+/** Reports a configuration value that cannot be used: which key, which value, why. */
+public final class SettingException extends IllegalArgumentException {
+
+  private static final long serialVersionUID = 1L;
+
+  private final String pid;
+  private final String key;
+
+  SettingException(String pid, String key, Object value, String why) {
+    this(pid, key, value, why, null);
+  }
+
+  /**
+   * @param cause what lies beneath, or null
+   */
+  SettingException(String pid, String key, Object value, String why, Throwable cause) {
+    super("%s.%s is \"%s\", %s".formatted(pid, key, value, why), cause);
+    this.pid = pid;
+    this.key = key;
+  }
+
+  /** Returns the configuration that the value belongs to, such as {@code dev.polis.consensus}. */
+  public String pid() {
+    return pid;
+  }
+
+  /** Returns the key of the value, such as {@code peer.port}. */
+  public String key() {
+    return key;
+  }
+}

@@ -1,0 +1,77 @@
+package dev.polis.base.posix;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+
+/** Names, restarts and switches off the machine; process 1 does this for a machine of its own. */
+public final class Machine {
+
+  /** What reboot(2) does, by the values in linux/reboot.h. */
+  public enum Reboot {
+    /** Starts the machine again. */
+    RESTART(0x01234567),
+    /** Switches the machine off. */
+    POWER_OFF(0x4321fedc);
+
+    private final int bits;
+
+    Reboot(int bits) {
+      this.bits = bits;
+    }
+  }
+
+  private static final Path SELF = Path.of("/proc/self");
+  private static final Path HOST_NAME = Path.of("/proc/sys/kernel/hostname");
+
+  private Machine() {}
+
+  /** Returns whether this process is the first one of its machine or container. */
+  public static boolean isFirstProcess() {
+    return ProcessHandle.current().pid() == 1;
+  }
+
+  /** Returns the number of the user that this process acts as; 0 is root. */
+  public static int effectiveUser() throws IOException {
+    // The owner of /proc/self is the effective user, unlike the user name of the environment.
+    return (Integer) Files.getAttribute(SELF, "unix:uid");
+  }
+
+  /** Returns the host name of this process's namespace. */
+  public static String hostName() throws IOException {
+    return Files.readString(HOST_NAME).strip();
+  }
+
+  /**
+   * Sets the host name of the calling thread's namespace.
+   *
+   * @param name at most 64 bytes
+   */
+  public static void hostName(String name) throws PosixException {
+    LibC.call(
+        "sethostname",
+        List.of(name),
+        (state, arena) ->
+            (int)
+                LibC.Host.SETHOSTNAME.invokeExact(
+                    state,
+                    LibC.string(arena, name),
+                    (long) name.getBytes(StandardCharsets.UTF_8).length));
+  }
+
+  /**
+   * Writes what is in memory to the disks and ends the machine. In a container's namespace the
+   * kernel ends the container instead. Returns only by throwing.
+   */
+  public static void reboot(Reboot action) throws PosixException {
+    LibC.call(
+        "reboot",
+        List.of(action),
+        (state, _) -> {
+          LibC.Host.SYNC.invokeExact();
+          return (int) LibC.Host.REBOOT.invokeExact(state, action.bits);
+        });
+  }
+}

@@ -1,6 +1,0 @@
-package dev.polis.following.outside.contract;
-
-import java.util.function.Supplier;
-
-/** Answers with the version of its provider; outside bundles contain this contract. */
-public interface Kettle extends Supplier<String> {}

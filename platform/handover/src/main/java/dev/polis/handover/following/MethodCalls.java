@@ -1,0 +1,105 @@
+package dev.polis.handover.following;
+
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.util.Arrays;
+import java.util.function.Function;
+
+/**
+ * Calls one method of the present provider, or of an object that it returns.
+ *
+ * @param gate leads to the provider
+ * @param owner finds the object whose method it is
+ * @param method what is called
+ * @param arguments what it is called with; null if it has no parameters, as reflection has it
+ * @param <R> what it returns
+ */
+record MethodCalls<R>(CallGate gate, Owner owner, Method method, Object[] arguments) {
+
+  /** Finds an object of a provider. */
+  @FunctionalInterface
+  interface Owner {
+    /** Leads to the provider itself. */
+    Owner PROVIDER = service -> service;
+
+    /**
+     * Finds the object.
+     *
+     * @throws Throwable what the provider throws
+     */
+    Object of(Object service) throws Throwable;
+  }
+
+  /**
+   * Calls the method.
+   *
+   * @throws Throwable what the provider throws, and what {@link CallGate#enter(String)} throws
+   */
+  R call() throws Throwable {
+    ProviderCalls calls = enter(gate::enter);
+    try {
+      return on(calls);
+    } finally {
+      gate.leave(calls);
+    }
+  }
+
+  /** Calls the method, which returns a value and throws nothing checked, and looks at the value. */
+  <T> T call(Function<R, T> look) {
+    try {
+      ProviderCalls calls = enter(gate::enterForValue);
+      try {
+        return look.apply(on(calls));
+      } finally {
+        gate.leave(calls);
+      }
+    } catch (RuntimeException | Error unchecked) {
+      throw unchecked;
+    } catch (Throwable checked) {
+      throw new IllegalStateException(this + " declares no exception and threw one", checked);
+    }
+  }
+
+  /** Counts a call in, after waiting for a provider. */
+  @FunctionalInterface
+  private interface Entrance {
+    ProviderCalls enter(String method) throws InterruptedException;
+  }
+
+  private ProviderCalls enter(Entrance entrance) throws InterruptedException {
+    try {
+      return entrance.enter(method.getName());
+    } catch (InterruptedException e) {
+      if (Arrays.asList(method.getExceptionTypes()).contains(InterruptedException.class)) {
+        throw e;
+      }
+      // The caller is not prepared for it; its next wait will end.
+      Thread.currentThread().interrupt();
+      throw new ServiceAwayException(this + " was interrupted while it waited for a provider");
+    }
+  }
+
+  /** Calls the method of a provider that the call has entered. */
+  @SuppressWarnings("unchecked") // R is the method's own type, which reflection does not know.
+  R on(ProviderCalls calls) throws Throwable {
+    return (R) invoke(method, owner.of(calls.service()), arguments);
+  }
+
+  /** Returns a way to what this method returns. */
+  Owner result() {
+    return service -> invoke(method, owner.of(service), arguments);
+  }
+
+  private static Object invoke(Method method, Object target, Object[] arguments) throws Throwable {
+    try {
+      return method.invoke(target, arguments);
+    } catch (InvocationTargetException e) {
+      throw e.getCause();
+    }
+  }
+
+  @Override
+  public String toString() {
+    return method.getDeclaringClass().getSimpleName() + "." + method.getName();
+  }
+}

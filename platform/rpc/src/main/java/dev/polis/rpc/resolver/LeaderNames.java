@@ -1,0 +1,105 @@
+package dev.polis.rpc.resolver;
+
+import dev.polis.base.values.Value;
+import dev.polis.base.values.Watcher;
+import dev.polis.base.values.WatcherClosedException;
+import io.grpc.EquivalentAddressGroup;
+import io.grpc.NameResolver;
+import io.grpc.NameResolverProvider;
+import io.grpc.StatusOr;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
+import java.net.URI;
+import java.util.Collection;
+import java.util.List;
+import java.util.Set;
+
+/** Gives gRPC channels the leader's address under the name {@link #TARGET}. */
+final class LeaderNames extends NameResolverProvider {
+  private static final String SCHEME = "polis";
+
+  /** Names the leader, whichever node that is. */
+  static final String TARGET = SCHEME + ":///control";
+
+  private final Value<InetSocketAddress> leader;
+  private final Runnable refresh;
+
+  /**
+   * Creates a provider.
+   *
+   * @param leader where the leader is
+   * @param refresh called by a channel that could not connect
+   */
+  LeaderNames(Value<InetSocketAddress> leader, Runnable refresh) {
+    this.leader = leader;
+    this.refresh = refresh;
+  }
+
+  @Override
+  protected boolean isAvailable() {
+    return true;
+  }
+
+  @Override
+  protected int priority() {
+    return 5; // grpc-java's own middle; there is no other provider of this scheme
+  }
+
+  @Override
+  public String getDefaultScheme() {
+    return SCHEME;
+  }
+
+  @Override
+  public Collection<Class<? extends SocketAddress>> getProducedSocketAddressTypes() {
+    return Set.of(InetSocketAddress.class);
+  }
+
+  @Override
+  public NameResolver newNameResolver(URI target, NameResolver.Args args) {
+    // gRPC's contract: null says that the name is another resolver's.
+    return target.getScheme().equals(SCHEME) ? new Names() : null;
+  }
+
+  /** Reports each leader to one channel. */
+  private final class Names extends NameResolver {
+    private final Watcher<InetSocketAddress> watcher = leader.watch();
+
+    @Override
+    public String getServiceAuthority() {
+      return "control";
+    }
+
+    @Override
+    public void start(Listener2 listener) {
+      Thread.ofVirtual().name("resolver-channel").start(() -> report(listener));
+    }
+
+    private void report(Listener2 listener) {
+      try {
+        while (true) {
+          InetSocketAddress address = watcher.get();
+          listener.onResult(
+              ResolutionResult.newBuilder()
+                  .setAddressesOrError(
+                      StatusOr.fromValue(List.of(new EquivalentAddressGroup(address))))
+                  .build());
+        }
+      } catch (WatcherClosedException channelGone) {
+        return;
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      }
+    }
+
+    @Override
+    public void refresh() {
+      refresh.run();
+    }
+
+    @Override
+    public void shutdown() {
+      watcher.close();
+    }
+  }
+}

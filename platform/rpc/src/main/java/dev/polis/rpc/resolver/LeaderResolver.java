@@ -1,0 +1,130 @@
+package dev.polis.rpc.resolver;
+
+import dev.polis.base.values.MutableValue;
+import dev.polis.base.values.Value;
+import dev.polis.logtree.Log;
+import dev.polis.rpc.RpcClients;
+import io.grpc.ManagedChannel;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.util.Collection;
+import java.util.Set;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Follows the leader of a cluster's curator from node to node. Several channels may share one
+ * resolver. Its opener closes it, after the channels. Safe for any thread.
+ */
+public final class LeaderResolver implements AutoCloseable {
+  /** What a closed resolver waits for is calls and pauses, both of which an interrupt ends. */
+  private static final long CLOSE_SECONDS = 5;
+
+  private final RpcClients clients;
+  private final ExecutorService tasks =
+      Executors.newThreadPerTaskExecutor(Thread.ofVirtual().name("resolver-", 0).factory());
+  private final MutableValue<InetSocketAddress> leader = new MutableValue<>();
+  private final RetryLoop retry;
+  private final LeaderSearch search;
+
+  private LeaderResolver(Collection<InetSocketAddress> seeds, RpcClients clients, Log log) {
+    this.clients = clients;
+    this.retry = new RetryLoop(log);
+    this.search = new LeaderSearch(seeds, clients, log, leader, retry, tasks);
+  }
+
+  /**
+   * Starts a resolver that also learns of curators it was not given.
+   *
+   * @param seeds addresses of some curators, at least one
+   * @param clients makes the channels; must present a certificate of the cluster, since strangers
+   *     are not shown the list of nodes
+   * @throws IllegalArgumentException if there is no seed
+   */
+  public static LeaderResolver open(
+      Collection<InetSocketAddress> seeds, RpcClients clients, Log log) {
+    LeaderResolver resolver = fixed(seeds, clients, log);
+    CuratorList list = new CuratorList(resolver::channel, resolver.retry, resolver.search::keep);
+    resolver.tasks.submit(list::follow);
+    return resolver;
+  }
+
+  /**
+   * Starts a resolver that asks the given curators and the leader they name, and no others.
+   *
+   * @param seeds addresses of some curators, at least one
+   * @throws IllegalArgumentException if there is no seed
+   */
+  public static LeaderResolver fixed(
+      Collection<InetSocketAddress> seeds, RpcClients clients, Log log) {
+    if (seeds.isEmpty()) {
+      throw new IllegalArgumentException(
+          "no address to begin with: name at least one curator of the cluster");
+    }
+    LeaderResolver resolver = new LeaderResolver(seeds, clients, log);
+    resolver.search.start();
+    return resolver;
+  }
+
+  /** Reads the address of a curator, as {@link #address(String, int)} does. */
+  public static InetSocketAddress address(String text) {
+    return address(text, LeaderSearch.CURATOR_PORT);
+  }
+
+  /**
+   * Reads an address: {@code host} or {@code host:port}, IPv6 addresses with a port in brackets.
+   *
+   * @param usual the port if it names none
+   * @throws IllegalArgumentException if it is neither, or the host has no address
+   */
+  public static InetSocketAddress address(String text, int usual) {
+    URI parsed;
+    try {
+      boolean bareIpv6 = text.indexOf(':') != text.lastIndexOf(':') && !text.startsWith("[");
+      parsed = URI.create("//" + (bareIpv6 ? "[" + text + "]" : text));
+    } catch (IllegalArgumentException e) {
+      throw new IllegalArgumentException(
+          "\"" + text + "\" is no address; write host or host:port", e);
+    }
+    if (parsed.getHost() == null) {
+      throw new IllegalArgumentException("\"" + text + "\" is no address; write host or host:port");
+    }
+    int port = parsed.getPort() < 0 ? usual : parsed.getPort();
+    InetSocketAddress address = new InetSocketAddress(parsed.getHost(), port);
+    if (address.isUnresolved()) {
+      throw new IllegalArgumentException("host \"" + parsed.getHost() + "\" has no address");
+    }
+    return address;
+  }
+
+  /**
+   * Opens a channel to the leader, whichever node that is. While no leader is known or reachable,
+   * calls wait within their deadlines rather than fail: give each call one. The caller shuts the
+   * channel down.
+   */
+  public ManagedChannel channel() {
+    return clients.dial(LeaderNames.TARGET, new LeaderNames(leader, retry::hurry));
+  }
+
+  /** Returns where the leader is; the value is empty until one was found. */
+  public Value<InetSocketAddress> leader() {
+    return leader;
+  }
+
+  /** Returns the curators that are asked, as {@code address:port}, sorted. */
+  public Value<Set<String>> curators() {
+    return search.curators();
+  }
+
+  @Override
+  public void close() {
+    search.close();
+    tasks.shutdownNow();
+    try {
+      tasks.awaitTermination(CLOSE_SECONDS, TimeUnit.SECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

@@ -1,0 +1,88 @@
+package dev.polis.rpc.resolver;
+
+import dev.polis.base.backoff.Backoff;
+import dev.polis.logtree.Log;
+import io.grpc.Context;
+import io.grpc.StatusRuntimeException;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Repeats calls after pauses that grow with each failure. All loops of a resolver share one
+ * instance, so that {@link #hurry} ends all their pauses. Safe for any thread.
+ */
+final class RetryLoop {
+  // A new leader is there within a few hundred milliseconds.
+  private static final Duration FIRST_PAUSE = Duration.ofMillis(200);
+
+  // What a cluster that comes back may cost its clients.
+  private static final Duration LONGEST_PAUSE = Duration.ofSeconds(7);
+
+  private final Log log;
+
+  // Guarded by this.
+  private long hurries;
+
+  RetryLoop(Log log) {
+    this.log = log;
+  }
+
+  /** A call that may fail. */
+  @FunctionalInterface
+  interface Attempt {
+    /** Makes the call; returns whether it was of use. */
+    boolean run();
+  }
+
+  /**
+   * Repeats an attempt until the thread is interrupted.
+   *
+   * @param what names it in the log
+   */
+  void untilInterrupted(String what, Attempt attempt) {
+    Context.CancellableContext own = Context.ROOT.withCancellation();
+    Context previous = own.attach();
+    try {
+      Backoff backoff = new Backoff(FIRST_PAUSE, LONGEST_PAUSE);
+      while (!Thread.currentThread().isInterrupted()) {
+        if (succeeds(what, attempt)) {
+          backoff.reset();
+        }
+        pause(backoff.next());
+      }
+    } catch (InterruptedException end) {
+      Thread.currentThread().interrupt();
+    } finally {
+      own.detach(previous);
+      own.cancel(null);
+    }
+  }
+
+  private boolean succeeds(String what, Attempt attempt) {
+    try {
+      return attempt.run();
+    } catch (StatusRuntimeException failure) {
+      log.v(1).info("%s: %s", what, failure.getMessage());
+      return false;
+    } catch (RuntimeException unexpected) {
+      // An unforeseen answer must not end the loop.
+      log.warning("%s cannot be used: %s", what, unexpected, unexpected);
+      return false;
+    }
+  }
+
+  /** Waits until the pause is over or {@link #hurry} is called. */
+  private synchronized void pause(Duration pause) throws InterruptedException {
+    long end = System.nanoTime() + pause.toNanos();
+    long before = hurries;
+    while (hurries == before && end - System.nanoTime() > 0) {
+      TimeUnit.NANOSECONDS.timedWait(this, end - System.nanoTime());
+    }
+  }
+
+  /** Ends all pauses. */
+  synchronized void hurry() {
+    hurries++;
+    notifyAll();
+  }
+}

@@ -1,0 +1,35 @@
+/**
+ * Finds the leader of the cluster's curator and keeps gRPC channels pointed at it.
+ *
+ * <p>One curator of a cluster leads, and only that one answers calls about the cluster's records.
+ * Which node it is changes when a node stops. A {@link dev.polis.rpc.resolver.LeaderResolver} is
+ * given the addresses of some curators, asks each on a stream who leads, and learns of further
+ * curators from the leader's list of nodes.
+ *
+ * <pre>
+ *                     CuratorLocal.GetCurrentLeader
+ *   seeds ─▶ LeaderSearch ───────────────────────────▶ each known curator
+ *                ▲    │ leader's address
+ *                │    ├─────────▶ LeaderNames ─▶ channels of LeaderResolver.channel()
+ *      curators' │    │
+ *      addresses │    ▼
+ *              CuratorList ──── Curator.Watch(nodes) ─▶ the leader
+ * </pre>
+ *
+ * <p>Each arrow is a call that is repeated after a pause ({@code RetryLoop}) until the resolver is
+ * closed. A channel that fails to connect ends all pauses, so that a caller does not wait for them.
+ *
+ * <p><b>Not promised.</b> The leader that is found may have stopped leading when a call arrives; it
+ * then answers UNAVAILABLE, and the caller decides whether to call again. Answers of curators are
+ * trusted as far as their certificates: each node of the cluster can mislead the cluster's clients.
+ *
+ * <p><b>Why not DNS, or a list of addresses with health checks.</b> There is no name server before
+ * there is a cluster. A list would be tried one after the other after each change, and a follower
+ * looks as healthy as the leader.
+ */
+@Export
+@Version("1.2.0")
+package dev.polis.rpc.resolver;
+
+import org.osgi.annotation.bundle.Export;
+import org.osgi.annotation.versioning.Version;

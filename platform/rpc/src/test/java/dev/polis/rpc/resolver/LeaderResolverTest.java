@@ -1,0 +1,281 @@
+package dev.polis.rpc.resolver;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.base.values.MutableValue;
+import dev.polis.base.values.Watcher;
+import dev.polis.fixtures.Await;
+import dev.polis.fixtures.RecordCopy;
+import dev.polis.logtree.LogQuery;
+import dev.polis.logtree.LogReader;
+import dev.polis.logtree.LogTree;
+import dev.polis.pki.CertificateAuthority;
+import dev.polis.pki.Ed25519;
+import dev.polis.pki.NodeCredentials;
+import dev.polis.pki.TlsIdentity;
+import dev.polis.rpc.LocalRpcHost;
+import dev.polis.rpc.RpcClients;
+import dev.polis.rpc.RpcHost;
+import dev.polis.rpc.RpcSettings;
+import dev.polis.rpc.RpcTrust;
+import dev.polis.wire.common.NodeStatus;
+import dev.polis.wire.curator.CuratorGrpc;
+import dev.polis.wire.curator.CuratorLocalGrpc;
+import dev.polis.wire.curator.GetConsensusStatusRequest;
+import dev.polis.wire.curator.GetConsensusStatusResponse;
+import dev.polis.wire.curator.GetCurrentLeaderRequest;
+import dev.polis.wire.curator.GetCurrentLeaderResponse;
+import dev.polis.wire.curator.Node;
+import dev.polis.wire.curator.WatchEvent;
+import dev.polis.wire.curator.WatchRequest;
+import io.grpc.ManagedChannel;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import io.grpc.stub.StreamObserver;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.security.KeyPair;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Runs three curators on three listeners of this process; a value chooses the leader. */
+@Timeout(60)
+class LeaderResolverTest {
+  private final CertificateAuthority ca = CertificateAuthority.create("Test cluster CA");
+  private final LogTree logs = LogTree.create();
+  private final MutableValue<Integer> leading = new MutableValue<>(0);
+  private final List<Curator> curators = new ArrayList<>();
+
+  private final class Curator extends CuratorLocalGrpc.CuratorLocalImplBase {
+    private final int number;
+    private final String id;
+    private final LocalRpcHost host;
+    private volatile String hostNamed = ""; // in place of the leader's address
+
+    Curator(int number) {
+      this.number = number;
+      KeyPair pair = Ed25519.generate();
+      NodeCredentials credentials =
+          new NodeCredentials(pair.getPrivate(), ca.issueNode(pair.getPublic()), ca.certificate());
+      id = credentials.id().text();
+      host =
+          new LocalRpcHost(
+              new RpcSettings(
+                  List.of(
+                      new RpcSettings.Listener(
+                          RpcHost.CURATOR,
+                          new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+                          true)),
+                  RecordCopy.with(RpcSettings.Limits.DEFAULT, "drainTime", Duration.ofMillis(100))),
+              logs);
+      host.identify(credentials);
+      host.serve(RpcHost.CURATOR, this);
+      host.serve(RpcHost.CURATOR, new Records());
+    }
+
+    InetSocketAddress address() {
+      return host.address(RpcHost.CURATOR);
+    }
+
+    @Override
+    public void getCurrentLeader(
+        GetCurrentLeaderRequest request, StreamObserver<GetCurrentLeaderResponse> observer) {
+      try (Watcher<Integer> watcher = leading.watch()) {
+        while (true) {
+          Curator leader = curators.get(watcher.get());
+          observer.onNext(
+              GetCurrentLeaderResponse.newBuilder()
+                  .setLeaderNodeId(leader.id)
+                  .setLeaderHost(
+                      hostNamed.isEmpty()
+                          ? leader.address().getAddress().getHostAddress()
+                          : hostNamed)
+                  .setLeaderPort(leader.address().getPort())
+                  .setThisNodeId(id)
+                  .build());
+        }
+      } catch (InterruptedException callerGone) {
+        Thread.currentThread().interrupt();
+      }
+    }
+
+    private final class Records extends CuratorGrpc.CuratorImplBase {
+      @Override
+      public void getConsensusStatus(
+          GetConsensusStatusRequest request, StreamObserver<GetConsensusStatusResponse> observer) {
+        if (leading.peek().orElseThrow() != number) {
+          observer.onError(Status.UNAVAILABLE.withDescription("not leading").asException());
+          return;
+        }
+        observer.onNext(
+            GetConsensusStatusResponse.newBuilder()
+                .addEtcdMember(
+                    GetConsensusStatusResponse.EtcdMember.newBuilder().setId(Curator.this.id))
+                .build());
+        observer.onCompleted();
+      }
+
+      @Override
+      public void watch(WatchRequest request, StreamObserver<WatchEvent> observer) {
+        WatchEvent.Builder event =
+            WatchEvent.newBuilder().setProgress(WatchEvent.Progress.PROGRESS_LAST_BACKLOGGED);
+        for (Curator each : curators) {
+          event.addNodes(
+              Node.newBuilder()
+                  .setId(each.id)
+                  .setStatus(
+                      NodeStatus.newBuilder()
+                          .setExternalAddress("127.0.0.1")
+                          .setRunningCurator(
+                              NodeStatus.RunningCurator.newBuilder()
+                                  .setPort(each.address().getPort()))));
+        }
+        event.addNodes(
+            Node.newBuilder()
+                .setId("worker")
+                .setStatus(NodeStatus.newBuilder().setExternalAddress("127.0.0.1")));
+        observer.onNext(event.build());
+      }
+    }
+  }
+
+  @BeforeEach
+  void start() {
+    for (int i = 0; i < 3; i++) {
+      curators.add(new Curator(i));
+    }
+  }
+
+  @AfterEach
+  void stop() {
+    curators.forEach(curator -> curator.host.close());
+  }
+
+  private RpcClients owner() {
+    KeyPair pair = Ed25519.generate();
+    return RpcClients.authenticated(
+        TlsIdentity.of(pair.getPrivate(), ca.issueUser("owner", pair.getPublic())),
+        RpcTrust.cluster(ca.certificate()));
+  }
+
+  private static String ask(ManagedChannel channel) {
+    return CuratorGrpc.newBlockingStub(channel)
+        .withDeadlineAfter(20, TimeUnit.SECONDS)
+        .getConsensusStatus(GetConsensusStatusRequest.getDefaultInstance())
+        .getEtcdMember(0)
+        .getId();
+  }
+
+  @Test
+  @DisplayName(
+      "RES-01 seeded with one follower: the leader answers the first call, all three are known within 10 s, a move is followed within 3 attempts")
+  void res01_followsTheLeader() throws Exception {
+    RpcClients owner = owner();
+    try (LeaderResolver resolver =
+        LeaderResolver.open(List.of(curators.get(2).address()), owner, logs.log("resolver"))) {
+      ManagedChannel channel = resolver.channel();
+      try {
+        assertEquals(curators.get(0).id, ask(channel));
+
+        try (Watcher<java.util.Set<String>> known = resolver.curators().watch()) {
+          known.get(all -> all.size() == 3, Duration.ofSeconds(10));
+        }
+
+        curators.get(0).host.close();
+        leading.set(1);
+        assertEquals(curators.get(1).id, withinThreeAttempts(channel));
+      } finally {
+        channel.shutdownNow();
+      }
+    }
+  }
+
+  private static String withinThreeAttempts(ManagedChannel channel) {
+    StatusRuntimeException last = null;
+    for (int attempt = 1; attempt <= 3; attempt++) {
+      try {
+        return ask(channel);
+      } catch (StatusRuntimeException e) {
+        last = e;
+      }
+    }
+    throw new AssertionError("no answer in three attempts", last);
+  }
+
+  @Test
+  @DisplayName(
+      "a curator that does not name an IP address for the leader is skipped, and the others are called")
+  void leavesOutWhatIsNoAddress() throws Exception {
+    curators.get(2).hostNamed = curators.get(0).id;
+    RpcClients owner = owner();
+    try (LeaderResolver resolver =
+        LeaderResolver.open(
+            List.of(curators.get(2).address(), curators.get(1).address()),
+            owner,
+            logs.log("resolver"))) {
+      ManagedChannel channel = resolver.channel();
+      try {
+        assertEquals(curators.get(0).id, ask(channel));
+      } finally {
+        channel.shutdownNow();
+      }
+      Await.until(
+          "the answer without an address to be logged", () -> logged("which is not an IP address"));
+    }
+  }
+
+  private boolean logged(String words) {
+    try (LogReader reader = logs.read(LogQuery.of("resolver").backlogAll())) {
+      return reader.backlog().stream().anyMatch(entry -> entry.toString().contains(words));
+    }
+  }
+
+  @Test
+  @DisplayName("a resolver without a first address is refused with the reason")
+  void needsASeed() {
+    var refused =
+        assertThrows(
+            IllegalArgumentException.class,
+            () -> LeaderResolver.open(List.of(), owner(), logs.log("resolver")));
+    assertTrue(refused.getMessage().contains("at least one"), refused.getMessage());
+  }
+
+  @Test
+  @DisplayName("a client without a certificate finds the leader, too, and learns no other address")
+  void strangersFindTheLeader() {
+    RpcClients stranger =
+        RpcClients.ephemeral(Ed25519.generate(), RpcTrust.cluster(ca.certificate()));
+    try (LeaderResolver resolver =
+        LeaderResolver.fixed(List.of(curators.get(1).address()), stranger, logs.log("resolver"))) {
+      ManagedChannel channel = resolver.channel();
+      try {
+        StatusRuntimeException refused =
+            assertThrows(StatusRuntimeException.class, () -> ask(channel));
+        assertEquals(Status.Code.UNAUTHENTICATED, refused.getStatus().getCode());
+        assertEquals(curators.get(0).address(), resolver.leader().peek().orElseThrow());
+      } finally {
+        channel.shutdownNow();
+      }
+    }
+  }
+
+  @Test
+  @DisplayName("addresses are host or host:port; other texts are refused with the reason")
+  void addressesAreParsed() {
+    assertEquals(7835, LeaderResolver.address("127.0.0.1").getPort());
+    assertEquals(80, LeaderResolver.address("127.0.0.1:80").getPort());
+    assertEquals(7835, LeaderResolver.address("::1").getPort());
+    assertEquals(80, LeaderResolver.address("[::1]:80").getPort());
+    var refused = assertThrows(IllegalArgumentException.class, () -> LeaderResolver.address("a b"));
+    assertTrue(refused.getMessage().contains("\"a b\""), refused.getMessage());
+  }
+}
