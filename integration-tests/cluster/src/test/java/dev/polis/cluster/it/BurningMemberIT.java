@@ -118,8 +118,7 @@ class BurningMemberIT {
       fillAuditLog(node);
       fillKubernetesAuditLog(node);
       byte[] plugin = new byte[PLUGIN];
-      String digest =
-          HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(plugin));
+      String digest = HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(plugin));
       byte[] manifest = new byte[256 << 10];
       try (OwnerApi owner = OwnerApi.of(node)) {
         burn(node, owner, "plugin graph", owner.plugins()::graph);
@@ -132,11 +131,7 @@ class BurningMemberIT {
             done(() -> owner.readKubernetesAudit(Integer.MAX_VALUE)));
         burn(node, owner, "log filters", done(owner::fatalLines));
         burn(node, owner, "wanted manifest", () -> owner.want(manifest));
-        burn(
-            node,
-            owner,
-            "plugin upload",
-            () -> owner.plugins().stage(digest, plugin, manifest));
+        burn(node, owner, "plugin upload", () -> owner.plugins().stage(digest, plugin, manifest));
         burn(node, owner, "filters", () -> owner.filter(filter()));
         try (Load _ = new Load(() -> owner.filter(filter()))) {
           Finished down = node.down();

@@ -204,8 +204,7 @@ final class OwnerApi implements AutoCloseable {
                         LogFilter.newBuilder()
                             .setLeveledWithMinimumSeverity(
                                 LogFilter.LeveledWithMinimumSeverity.newBuilder()
-                                    .setMinimum(
-                                        LeveledLogSeverity.LEVELED_LOG_SEVERITY_FATAL)))
+                                    .setMinimum(LeveledLogSeverity.LEVELED_LOG_SEVERITY_FATAL)))
                     .build()));
   }
 
