@@ -68,6 +68,15 @@ final class ImageArchive {
   /** A thousand images need a tenth of this. */
   private static final int MOST_JSON = 4 << 20;
 
+  /**
+   * Objects, lists, texts and numbers in one file; a thousand images of sixteen layers have half of
+   * it. Each takes 130 bytes of memory, and two or three bytes of a file.
+   */
+  private static final int MOST_VALUES = 1 << 16;
+
+  /** Unpacking takes a processor for a millisecond, then others that wait for it have a turn. */
+  private static final int TURN = 1 << 20;
+
   private static final byte[] GZIP = {0x1f, (byte) 0x8b};
   private static final byte[] ZSTD = {0x28, (byte) 0xb5, 0x2f, (byte) 0xfd};
 
@@ -78,6 +87,8 @@ final class ImageArchive {
   private final LayerUses layers = new LayerUses();
   private final DiskSpace most;
   private DiskSpace left;
+  private long turn = TURN;
+  private int values;
 
   private ImageArchive(DiskSpace most) {
     this.most = most;
@@ -212,6 +223,7 @@ final class ImageArchive {
                 .formatted(name, MOST_JSON >> 20));
       }
       String json = new String(content.readAllBytes(), StandardCharsets.UTF_8);
+      values = 0;
       requireKeysOnce(new JsonReader(new StringReader(json)), name);
       found.put(name, JsonParser.parseString(json));
       layers.read(name, json);
@@ -249,7 +261,13 @@ final class ImageArchive {
   }
 
   /** Refuses two values of one key: the JSON of this node keeps the last, Go's merges both. */
-  private static void requireKeysOnce(JsonReader json, String name) throws IOException {
+  private void requireKeysOnce(JsonReader json, String name) throws IOException {
+    values++;
+    if (values > MOST_VALUES) {
+      throw new ContainersException(
+          "%s of the archive has more than %d values; save fewer images at a time"
+              .formatted(name, MOST_VALUES));
+    }
     switch (json.peek()) {
       case BEGIN_OBJECT -> {
         json.beginObject();
@@ -305,6 +323,12 @@ final class ImageArchive {
   }
 
   private void take(DiskSpace taken) {
+    turn -= taken.bytes();
+    if (turn < 0) {
+      turn = TURN;
+      // The thread of a call carries no other call while it computes.
+      Thread.yield();
+    }
     left = left.minus(taken);
     if (taken.bytes() < 0 || left.bytes() < 0) {
       throw tooLarge("%d MiB".formatted(most.bytes() >> 20));

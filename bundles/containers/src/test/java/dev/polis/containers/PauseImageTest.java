@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import dev.polis.api.containers.ContainersException;
+import dev.polis.fixtures.MachineSpeed;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -15,10 +16,13 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.MessageDigest;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.zip.GZIPOutputStream;
@@ -131,6 +135,59 @@ class PauseImageTest {
     assertRefused("damaged", cut);
     Path text = Files.writeString(folder.resolve("text"), "no tar at all ".repeat(100));
     assertRefused("damaged", text);
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName(
+      "an archive whose list of images would fill the memory is refused before objects are made of it")
+  void manyValues() throws Exception {
+    for (String many : List.of("{}", "[]", "1")) {
+      String json = "[" + (many + ",").repeat(1 << 17) + many + "]";
+      assertRefused("values", archive("manifest.json", json, true));
+      assertRefused("values", archive("index.json", "{\"manifests\": " + json + "}", true));
+    }
+  }
+
+  @Test
+  @Tag("attack")
+  @Tag("full")
+  @DisplayName(
+      "a virtual thread answers within a second while more archives are unpacked than there are processors")
+  void virtualThreadsStayFree() throws Exception {
+    Path archive = folder.resolve("large.tar");
+    try (OutputStream out = new GZIPOutputStream(Files.newOutputStream(archive));
+        TarWriter tar = new TarWriter(out)) {
+      byte[] layer = new byte[64 << 20];
+      for (int each = 0; each < 8; each++) {
+        tar.file("layer" + each, 0644, layer);
+      }
+    }
+    int archives = 2 * Runtime.getRuntime().availableProcessors();
+    CountDownLatch begun = new CountDownLatch(archives);
+    List<Thread> unpacking = new ArrayList<>();
+    for (int each = 0; each < archives; each++) {
+      unpacking.add(
+          Thread.startVirtualThread(
+              () -> {
+                begun.countDown();
+                assertThrows(
+                    ContainersException.class, () -> ImageArchive.names(archive, 32L << 30));
+              }));
+    }
+    MachineSpeed speed = MachineSpeed.measure();
+    Duration slowest = Duration.ZERO;
+    while (unpacking.stream().allMatch(Thread::isAlive)) {
+      long began = System.nanoTime();
+      Thread.startVirtualThread(() -> {}).join();
+      Duration took = Duration.ofNanos(System.nanoTime() - began);
+      slowest = took.compareTo(slowest) > 0 ? took : slowest;
+    }
+    speed.assertWithin("a virtual thread answered", Duration.ofSeconds(1), slowest);
+    assertEquals(0, begun.getCount());
+    for (Thread each : unpacking) {
+      each.join();
+    }
   }
 
   private static void assertRefused(String words, Path archive) {

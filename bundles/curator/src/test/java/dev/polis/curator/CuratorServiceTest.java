@@ -55,6 +55,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -417,6 +418,17 @@ class CuratorServiceTest {
                         .setNewConfig(expressions("a"))
                         .setUpdateMask(FieldMask.newBuilder().addPaths("cluster_domain"))
                         .build()));
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName("a regular expression that would fill the memory is refused before it is compiled")
+  void largeExpression() throws Exception {
+    String refusal =
+        refused(
+            Status.Code.INVALID_ARGUMENT,
+            () -> configure(expressions(), expressions("((x{100}){100}){100}"), false));
+    assertTrue(refusal.contains("make it shorter"), refusal);
   }
 
   private static ClusterConfiguration expressions(String... expressions) {

@@ -27,11 +27,12 @@ public final class KubernetesAuditComponent {
 
   /** Declarative Services calls this. */
   @Activate
-  public KubernetesAuditComponent(BundleContext bundle, @Reference Storage storage) {
+  public KubernetesAuditComponent(
+      BundleContext bundle, @Reference Storage storage, @Reference RpcHost rpc) {
     this.registration =
         bundle.registerService(
             BindableService.class,
-            new AuditEndpoint(storage, streams),
+            new AuditEndpoint(storage, streams, rpc.computing()),
             new Hashtable<>(Map.of(RpcHost.LISTENER, RpcHost.MANAGEMENT)));
   }
 

@@ -59,8 +59,10 @@ final class AuditEndpoint extends AuditGrpc.AuditImplBase {
             ? request.getAfter()
             : Math.max(request.getAfter(), end - request.getLast());
     AuditCursor cursor = new AuditCursor(folder, after);
+    long first = end;
+    // The records of a file before the first one that is wanted take a processor for a second.
+    List<AuditCursor.Entry> entries = computing.run(() -> next(cursor, first, folder));
     while (true) {
-      List<AuditCursor.Entry> entries = next(cursor, end, folder);
       if (!entries.isEmpty()) {
         sink.send(response(entries));
       } else if (!request.getFollow()) {
@@ -68,6 +70,7 @@ final class AuditEndpoint extends AuditGrpc.AuditImplBase {
       } else {
         end = log.awaitAfter(end);
       }
+      entries = next(cursor, end, folder);
     }
   }
 

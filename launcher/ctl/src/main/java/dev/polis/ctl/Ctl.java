@@ -133,7 +133,11 @@ public final class Ctl extends CtlRoot {
     return line;
   }
 
-  /** Refuses an output that a command does not have, before the command does anything. */
+  /**
+   * Refuses an output that a command does not have, before the command does anything. What it
+   * prints may come from a node, and is printed without what drives a terminal; help does not pass
+   * here.
+   */
   static int execute(CommandLine.ParseResult parsed) {
     Ctl ctl = parsed.commandSpec().commandLine().getCommand();
     CommandLine.ParseResult last = parsed;
@@ -144,6 +148,8 @@ public final class Ctl extends CtlRoot {
     if (ctl.options.output == Output.dot && !(command.getCommand() instanceof PluginGraphCommand)) {
       throw new ParameterException(command, Output.noGraph().getMessage());
     }
+    command.setOut(new PrintableWriter(command.getOut()));
+    command.setErr(new PrintableWriter(command.getErr()));
     return new CommandLine.RunLast().execute(parsed);
   }
 

@@ -637,6 +637,38 @@ class CtlSessionTest {
     assertEquals("", run.err());
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"table", "wide", "json", "yaml"})
+  @Tag("attack")
+  @DisplayName("nothing that a node says drives the operator's terminal, and JSON has all of it")
+  void terminal(String output) {
+    String hostile = "\u001b]0;owned\u0007 \u009b2J\rdone \u202eevil\u007f";
+    dev.polis.wire.health.Status said =
+        status(Level.LEVEL_DOWN).toBuilder().setReason(hostile).build();
+    ORGANS.set(GetHealthResponse.newBuilder().addStatuses(said).build());
+    CtlRun run = run(ADDRESS, "health", "-o", output);
+    REFUSAL.set(Status.FAILED_PRECONDITION.withDescription(hostile));
+    CtlRun refused = run(ADDRESS, "node", "list", "-o", output);
+    for (String printed : List.of(run.out(), run.err(), refused.out(), refused.err())) {
+      assertTrue(printed.chars().allMatch(PrintableWriter::isHarmless), () -> printed);
+    }
+    assertTrue(run.out().contains("owned"), run::out);
+    assertTrue(refused.err().contains("owned"), refused::err);
+    if (output.equals("json")) {
+      assertEquals(
+          hostile,
+          JsonParser.parseString(run.out())
+              .getAsJsonArray()
+              .get(0)
+              .getAsJsonObject()
+              .getAsJsonArray("statuses")
+              .get(0)
+              .getAsJsonObject()
+              .get("reason")
+              .getAsString());
+    }
+  }
+
   @Test
   void health_hasAllOfItForScripts() {
     JsonObject node =

@@ -32,6 +32,7 @@ public final class LocalHttp {
   private static final int SHORT_ANSWER = 64 << 10;
 
   private static final int HEXADECIMAL = 16;
+  private static final int DECIMAL = 10;
   private static final String LINE_END = "\r\n";
 
   /**
@@ -137,7 +138,8 @@ public final class LocalHttp {
     Optional<String> length = header(head, "content-length");
     if (header(head, "transfer-encoding").filter("chunked"::equalsIgnoreCase).isPresent()) {
       body = joinChunks(body);
-    } else if (length.isPresent() && body.length() < Integer.parseInt(length.get())) {
+    } else if (length.isPresent()
+        && Integer.compareUnsigned(body.length(), number(length.get(), DECIMAL)) < 0) {
       throw new EOFException(
           "the answer ended after %d of %s bytes".formatted(body.length(), length.get()));
     }
@@ -184,10 +186,14 @@ public final class LocalHttp {
   }
 
   private static int chunkSize(String line) throws IOException {
+    return number(line.split(";", 2)[0].strip(), HEXADECIMAL);
+  }
+
+  private static int number(String digits, int radix) throws IOException {
     try {
-      return Integer.parseUnsignedInt(line.split(";", 2)[0].strip(), HEXADECIMAL);
-    } catch (NumberFormatException notHexadecimal) {
-      throw new IOException("not the size of a chunk: \"%s\"".formatted(line), notHexadecimal);
+      return Integer.parseUnsignedInt(digits, radix);
+    } catch (NumberFormatException none) {
+      throw new IOException("not a size: \"%s\"".formatted(digits), none);
     }
   }
 }

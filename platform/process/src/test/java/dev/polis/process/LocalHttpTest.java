@@ -108,9 +108,11 @@ class LocalHttpTest {
       textBlock =
           """
           HTTP/1.1 200 OK\\nContent-Length: 9\\n\\nshort                      | the answer ended after 5 of 9 bytes
+          HTTP/1.1 200 OK\\nContent-Length: moon\\n\\nshort                   | not a size: "moon"
+          HTTP/1.1 200 OK\\nContent-Length: 4294967295\\n\\nshort             | the answer ended after 5 of 4294967295 bytes
           HTTP/1.1 200 OK\\nTransfer-Encoding: chunked\\n\\n5\\nshor            | the answer ended within a chunk
           HTTP/1.1 200 OK\\nTransfer-Encoding: chunked\\n\\n2\\nab\\n          | the answer ended between two chunks
-          HTTP/1.1 200 OK\\nTransfer-Encoding: chunked\\n\\nmoon\\nab\\n       | not the size of a chunk: "moon"
+          HTTP/1.1 200 OK\\nTransfer-Encoding: chunked\\n\\nmoon\\nab\\n       | not a size: "moon"
           HTTP/1.1 200 OK\\nTransfer-Encoding: chunked\\n\\nffffffff\\nab\\n   | the answer ended within a chunk
           HTTP/1.1 200 OK\\n                                                   | the connection was closed before an answer
           SSH-2.0-OpenSSH_9.2\\n\\n                                            | not HTTP: "SSH-2.0-OpenSSH_9.2"

@@ -167,14 +167,10 @@ final class CallIdentity {
     return trust.revocations().inForce();
   }
 
-  /** Returns whether the certificate of a member was revoked since its call was admitted. */
-  boolean revoked(Caller caller) {
-    return caller instanceof Member member && revoked(member.certificate());
-  }
-
-  /** Returns whether a certificate of the cluster was revoked. */
-  boolean revoked(X509Certificate certificate) {
-    return trust.revokes(certificate);
+  /** Returns whether a certificate of the cluster was revoked, or has ended. */
+  boolean lost(X509Certificate certificate) {
+    return trust.revokes(certificate)
+        || clock.instant().isAfter(certificate.getNotAfter().toInstant());
   }
 
   /**
@@ -255,10 +251,22 @@ final class CallIdentity {
    * @throws RpcException UNAUTHENTICATED
    */
   void requireUnrevoked(Caller caller) {
-    if (revoked(caller)) {
+    if (caller instanceof Member member && trust.revokes(member.certificate())) {
       throw RpcException.unauthenticated(
           "the certificate of %s was revoked; it no longer belongs to this cluster"
               .formatted(caller.peer().describe()));
+    }
+  }
+
+  /**
+   * Refuses a member whose certificate was revoked, or has ended, since its call was admitted.
+   *
+   * @throws RpcException UNAUTHENTICATED
+   */
+  void requireMember(Caller caller) {
+    requireUnrevoked(caller);
+    if (caller instanceof Member member && clock.instant().isAfter(member.until())) {
+      throw RpcException.unauthenticated(ended(member, clock.instant()));
     }
   }
 
@@ -317,10 +325,12 @@ final class CallIdentity {
   }
 
   private static Caller expired(Member member, Instant now) {
-    return Caller.stranger(
-        RpcPeer.Unauthenticated.anonymous(),
-        "the one shown is valid from %s until %s, and it is %s; renew it, or set the clock"
-            .formatted(member.from(), member.until(), now));
+    return Caller.stranger(RpcPeer.Unauthenticated.anonymous(), ended(member, now));
+  }
+
+  private static String ended(Member member, Instant now) {
+    return "the one shown is valid from %s until %s, and it is %s; renew it, or set the clock"
+        .formatted(member.from(), member.until(), now);
   }
 
   /** Counts the certificates whose holders are remembered. */

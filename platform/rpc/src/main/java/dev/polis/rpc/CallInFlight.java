@@ -20,6 +20,11 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * so that a handler may simply wait for what it needs.
  */
 final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall<Object, Object> {
+  /**
+   * What an open call takes beside its messages: 12 KiB at rest, and a page of what Netty sends.
+   */
+  private static final int OPEN_BYTES = 16 << 10;
+
   private final CallMethod method;
   private final CallRouter owner;
   private final int number = CallErrors.number();
@@ -46,6 +51,8 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
   // Guarded by state.
   private boolean closed;
   private boolean abandoned;
+  private boolean answering; // whether a part of the answer was sent
+  private int unasked; // requests that are asked for when the answers before are read
   private Thread runner; // null while no handler runs
 
   private volatile CallIdentity.Caller caller = CallIdentity.Caller.unknown();
@@ -69,6 +76,14 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
     this.here = here;
     this.from = owner.connection(connection);
     method.counters().started();
+    if (method.talks()) {
+      readyWhenRead();
+    }
+  }
+
+  /** Lets the call be ready when all of its answers were read, not when nearly all were. */
+  private void readyWhenRead() {
+    delegate().setOnReadyThreshold(1);
   }
 
   /** Creates a call that the calling thread handles, which reads others as well. */
@@ -103,25 +118,58 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
   public void request(int messages) {
     int more = messages - early;
     early = 0;
-    if (!ahead && more > 0) {
+    if (!ahead && more > 0 && mayAsk(more)) {
       super.request(more);
     }
   }
 
-  /** Gives the call of a stranger its place. */
-  void takes(StrangerRoom.Call taken) {
-    place = taken;
-    counts(taken.requests());
+  /**
+   * Returns whether requests may be asked for now. A caller that talks and does not listen is not
+   * heard further: each answer would wait in memory.
+   */
+  private boolean mayAsk(int more) {
+    synchronized (state) {
+      boolean may = !method.talks() || super.isReady();
+      unasked += may ? 0 : more;
+      return may;
+    }
   }
 
-  /** Counts the bytes of its requests. To be called on the thread that reads its connection. */
+  private void askAgain() {
+    int more;
+    synchronized (state) {
+      more = unasked;
+      unasked = 0;
+    }
+    if (more > 0) {
+      delegate().request(more);
+    }
+  }
+
+  /**
+   * Gives the call of a stranger its place, until nothing of it is left. To be called on the thread
+   * that reads its connection.
+   */
+  void takes(StrangerRoom.Call taken) {
+    place = taken;
+    requests = taken.requests();
+    // So that it is known whether an answer is unread.
+    readyWhenRead();
+    RequestBytes.count(requests, this::leaveRoom);
+  }
+
+  /**
+   * Counts the bytes that the call of a member takes, until nothing of it is left. To be called on
+   * the thread that reads its connection.
+   */
   void counts(RequestRoom.Requests counted) {
     requests = counted;
-    RequestBytes.count(counted);
+    RequestBytes.count(counted, this::leaveRoom);
+    counted.takes(OPEN_BYTES);
   }
 
   /** Gives the room that it took to others. */
-  void leaveRoom() {
+  private void leaveRoom() {
     if (requests != null) {
       requests.over();
     }
@@ -217,6 +265,22 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
     if (own != null) {
       own.cancel(reason);
     }
+  }
+
+  /**
+   * Ends the call because others need its room. If a part of its answer is unread, its connection
+   * ends: a status would wait behind the answer, and keep the room. Of a member's answer the last
+   * 32 KiB may be unread without a sign.
+   */
+  void giveWay(RpcException reason) {
+    boolean unread;
+    synchronized (state) {
+      unread = closed || answering && (place == null || !super.isReady());
+    }
+    if (unread) {
+      delegate().getAttributes().get(ConnectionGate.Pass.KEY).close();
+    }
+    abandon(reason);
   }
 
   /** Ends a call that there is no room for. It is counted and not logged: it may be one of many. */
@@ -329,11 +393,13 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
   @Override
   public void sendMessage(Object message) {
     synchronized (state) {
-      if (closed) {
+      if (closed || abandoned) {
         return;
       }
+      answering = true;
       super.sendMessage(message);
     }
+    countAnswer(message);
     if (owner.log().verbose() && message instanceof Message sent) {
       owner.log().sent(id(), method.name(), sent);
     }
@@ -343,6 +409,21 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
   public boolean isReady() {
     synchronized (state) {
       return !closed && super.isReady();
+    }
+  }
+
+  /** Counts a part of a member's answer; may end the call, or another one, so it holds no lock. */
+  private void countAnswer(Object message) {
+    if (requests != null && place == null && message instanceof Message sent) {
+      requests.answers(sent.getSerializedSize());
+      freeAnswers();
+    }
+  }
+
+  /** Frees the room of the answers of a stream of which nearly all were read. */
+  private void freeAnswers() {
+    if (requests != null && !method.oneAnswer() && delegate().isReady()) {
+      requests.answersRead();
     }
   }
 
@@ -562,6 +643,8 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
     @Override
     public void onReady() {
       if (!over()) {
+        freeAnswers();
+        askAgain();
         run(() -> handler.onReady());
       }
     }

@@ -78,6 +78,15 @@ record CallMethod(
     return descriptor.getType().clientSendsOneMessage();
   }
 
+  /** Returns whether caller and handler send one message after the other. */
+  boolean talks() {
+    return descriptor.getType() == MethodDescriptor.MethodType.BIDI_STREAMING;
+  }
+
+  boolean oneAnswer() {
+    return descriptor.getType().serverSendsOneMessage();
+  }
+
   // The types of requests and responses are the provider's and the caller's; the way between them
   // does not look at them.
   @SuppressWarnings("unchecked")

@@ -42,7 +42,7 @@ final class CallRouter extends HandlerRegistry {
   private final RpcSettings.Limits limits;
   private final HeapRoom heap;
 
-  /** Holds the requests of members. */
+  /** Holds the calls of members. */
   private final RequestRoom requests;
 
   private final Map<String, CallMethod> methods = new ConcurrentHashMap<>();
@@ -187,16 +187,15 @@ final class CallRouter extends HandlerRegistry {
     }
   }
 
-  /** Cancels the calls of users and nodes that were removed from the cluster. */
+  /** Cancels the calls of users and nodes that are no members of the cluster any more. */
   void expel() {
-    calls.stream()
-        .filter(call -> identity.revoked(call.caller()))
-        .forEach(
-            call ->
-                call.abandon(
-                    RpcException.unauthenticated(
-                        "the certificate of %s was revoked; it no longer belongs to this cluster"
-                            .formatted(call.caller().peer().describe()))));
+    for (CallInFlight call : calls) {
+      try {
+        identity.requireMember(call.caller());
+      } catch (RpcException lost) {
+        call.abandon(lost);
+      }
+    }
     // Those of them that wait for a provider.
     wake();
   }
@@ -255,10 +254,10 @@ final class CallRouter extends HandlerRegistry {
                 : beginLate(call, connection, headers));
   }
 
-  /** Counts the bytes that a member sends with a call. */
+  /** Counts the bytes that a call of a member takes. */
   private void count(CallInFlight call, ServerCall<Object, Object> connection) {
     ConnectionGate.Pass pass = connection.getAttributes().get(ConnectionGate.Pass.KEY);
-    call.counts(requests.begin(pass.caller(), call::abandon));
+    call.counts(requests.begin(pass.caller(), call::giveWay));
   }
 
   private boolean isMember(ServerCall<?, ?> connection) {
@@ -283,7 +282,7 @@ final class CallRouter extends HandlerRegistry {
                   attributes.get(Grpc.TRANSPORT_ATTR_SSL_SESSION) == null
                       ? StrangerRoom.Kind.LOCAL
                       : StrangerRoom.Kind.CALL,
-                  call::abandon);
+                  call::giveWay);
       call.takes(place);
     } catch (RpcException full) {
       call.turnAway(full);
@@ -404,7 +403,6 @@ final class CallRouter extends HandlerRegistry {
     try {
       calls.remove(call);
       call.leaveProvider();
-      call.leaveRoom();
       awaited = draining > 0;
     } finally {
       serving.unlockRead(stamp);

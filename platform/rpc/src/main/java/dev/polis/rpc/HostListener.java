@@ -112,10 +112,10 @@ final class HostListener {
     return router;
   }
 
-  /** Ends the calls and the connections of peers whose certificates were revoked. */
-  void expel(Predicate<X509Certificate> revoked) {
+  /** Ends the calls and the connections of peers that are no members any more. */
+  void expel(Predicate<X509Certificate> lost) {
     router.expel();
-    sockets.expel(revoked);
+    sockets.expel(lost);
   }
 
   /** Looks for floods; returns whether its status has changed. */

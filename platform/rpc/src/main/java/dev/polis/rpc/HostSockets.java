@@ -116,7 +116,10 @@ final class HostSockets {
   /** Closes a connection, maybe before a thread was chosen for it. */
   private void close(Channel connection, SocketAddress peer, ConnectionGate.Pass pass) {
     if (connection.isRegistered()) {
-      connection.close();
+      // Not through its handlers, which would first wait until the peer has read all answers.
+      connection
+          .eventLoop()
+          .execute(() -> connection.unsafe().close(connection.unsafe().voidPromise()));
     } else {
       connection.unsafe().closeForcibly();
       // Netty never says of such a connection that it is closed.

@@ -41,7 +41,10 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
   /** Number of threads that move bytes; the calls themselves run on virtual threads. */
   private static final int EVENT_THREADS = 2;
 
-  /** How often calls of strangers that take too long are ended: little beside their minute. */
+  /**
+   * How often calls of strangers that take too long are ended, and those of members whose
+   * certificate has ended: little beside the minute of the first.
+   */
   private static final Duration LATE = Duration.ofSeconds(1);
 
   /** How often floods are looked for: what a person calls at once. */
@@ -163,19 +166,21 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
         this::lookForFloods, LOOK.toNanos(), LOOK.toNanos(), TimeUnit.NANOSECONDS);
     floods.scheduleWithFixedDelay(
         strangers::endLate, LATE.toNanos(), LATE.toNanos(), TimeUnit.NANOSECONDS);
+    floods.scheduleWithFixedDelay(
+        this::expel, LATE.toNanos(), LATE.toNanos(), TimeUnit.NANOSECONDS);
   }
 
   /**
-   * Returns the room that all requests of members have, a quarter of the heap. Of the smallest heap
-   * it is six of the largest requests; bytes that come lie outside it, where there is as much room
-   * again.
+   * Returns the room that all calls of members have, a quarter of the heap. Of the smallest heap it
+   * is six of the largest requests, or 1,536 open calls; bytes that come or go lie outside it,
+   * where there is as much room again.
    */
   private static RequestRoom requests(HeapRoom heap, Duration retry) {
     return new RequestRoom(
         heap.most() / 4,
         most ->
             RpcException.unavailable(
-                "this call has ended: requests of members may take %d bytes of this node together, and this one took the most of the member with the most; call again with fewer at a time"
+                "this call has ended: open calls, answers that are not read, and requests of members may take %d bytes of this node together, and this one took the most of the member with the most; call again with fewer at a time"
                     .formatted(most),
                 retry));
   }
@@ -250,8 +255,12 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
   public void revoke(Crl list) {
     identity.revoke(list);
     revocations.set(new RpcRevocations.Known(list));
-    each(listener -> true, listener -> listener.expel(identity::revoked));
+    expel();
     log.info("revocation list: %s", list);
+  }
+
+  private void expel() {
+    each(listener -> true, listener -> listener.expel(identity::lost));
   }
 
   @Override

@@ -3,15 +3,17 @@ package dev.polis.rpc;
 import io.grpc.Context;
 import io.grpc.Metadata;
 import io.grpc.ServerStreamTracer;
+import io.grpc.Status;
 
 /**
- * Counts the bytes of one call's requests as they come. The thread that reads the connection calls
- * it.
+ * Counts the bytes of one call's requests as they come, and learns when nothing of the call is
+ * left. The thread that reads the connection calls it.
  */
 final class RequestBytes extends ServerStreamTracer {
   private static final Context.Key<RequestBytes> KEY = Context.key("polis-rpc-bytes");
 
   private RequestRoom.Requests counted; // null until the call has a place
+  private Runnable over; // null as long as counted is
 
   /** Makes one for each call. */
   static final class Factory extends ServerStreamTracer.Factory {
@@ -21,9 +23,15 @@ final class RequestBytes extends ServerStreamTracer {
     }
   }
 
-  /** Counts the bytes of the call that begins on this thread. */
-  static void count(RequestRoom.Requests requests) {
-    KEY.get().counted = requests;
+  /**
+   * Counts the bytes of the call that begins on this thread.
+   *
+   * @param over runs when the caller has read the answer to its end, or is gone
+   */
+  static void count(RequestRoom.Requests requests, Runnable over) {
+    RequestBytes call = KEY.get();
+    call.counted = requests;
+    call.over = over;
   }
 
   @Override
@@ -49,6 +57,13 @@ final class RequestBytes extends ServerStreamTracer {
   public void inboundUncompressedSize(long bytes) {
     if (counted != null) {
       counted.read(bytes);
+    }
+  }
+
+  @Override
+  public void streamClosed(Status status) {
+    if (over != null) {
+      over.run();
     }
   }
 }

@@ -1,24 +1,32 @@
 package dev.polis.rpc;
 
+import java.util.Collections;
 import java.util.Comparator;
-import java.util.HashSet;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.LongFunction;
-import java.util.stream.Collectors;
 
 /**
- * Bounds the bytes of requests that calls of one kind hold in the memory of this process. When
- * there are more, the call with the most of them ends, of the caller whose calls have the most
- * together. Safe for use by any thread.
+ * Bounds the bytes that calls of one kind hold in the memory of this process: of requests, and of
+ * members also of answers that are not read yet, and of the calls themselves. When there are more,
+ * the call with the most of them ends, of the caller whose calls have the most together; the oldest
+ * one if several have as many. Safe for use by any thread.
  */
 final class RequestRoom {
   private final LongFunction<RpcException> full;
 
+  /** Holds the calls of one caller. Guarded by the room. */
+  private static final class Caller {
+    private final Set<Requests> calls = new LinkedHashSet<>();
+    private long bytes;
+  }
+
   // Guarded by this.
-  private final Set<Requests> held = new HashSet<>();
+  private final Map<Object, Caller> callers = new HashMap<>();
   private long most;
   private long bytes;
 
@@ -54,15 +62,9 @@ final class RequestRoom {
   }
 
   private Requests largest() {
-    Map<Object, Long> callers =
-        held.stream()
-            .collect(
-                Collectors.groupingBy(each -> each.caller, Collectors.summingLong(Requests::held)));
-    return held.stream()
-        .max(
-            Comparator.comparing((Requests each) -> callers.get(each.caller))
-                .thenComparing(Requests::held))
-        .orElseThrow();
+    Caller greediest =
+        Collections.max(callers.values(), Comparator.comparingLong(each -> each.bytes));
+    return Collections.max(greediest.calls, Comparator.comparingLong(Requests::held));
   }
 
   /** Stands for the requests of one call. */
@@ -73,6 +75,8 @@ final class RequestRoom {
     // Guarded by the room.
     private long arriving;
     private long arrived;
+    private long fixed;
+    private long answers;
     private boolean over;
 
     private Requests(Object caller, Consumer<RpcException> end) {
@@ -82,7 +86,7 @@ final class RequestRoom {
 
     /** Counts bytes of a request that is not whole yet; may end the call, or another one. */
     void arriving(long more) {
-      count(more, 0);
+      count(() -> arriving += more);
     }
 
     /** Records that the request is whole. */
@@ -95,20 +99,37 @@ final class RequestRoom {
 
     /** Counts bytes that a whole request takes once it is read; may end the call, or another. */
     void read(long more) {
-      count(0, more);
+      count(() -> arrived += more);
     }
 
-    private void count(long coming, long whole) {
+    /** Counts bytes that the call itself takes; may end the call, or another. */
+    void takes(long more) {
+      count(() -> fixed += more);
+    }
+
+    /** Counts bytes of an answer; may end the call, or another. */
+    void answers(long more) {
+      count(() -> answers += more);
+    }
+
+    /** Records that the caller has read its answers. */
+    void answersRead() {
+      free(() -> answers = 0);
+    }
+
+    private void count(Runnable change) {
       Optional<Requests> victim = Optional.empty();
       long limit;
       synchronized (RequestRoom.this) {
         if (over) {
           return;
         }
-        arriving += coming;
-        arrived += whole;
-        bytes += coming + whole;
-        held.add(this);
+        long before = held();
+        change.run();
+        Caller mine = callers.computeIfAbsent(caller, _ -> new Caller());
+        mine.calls.add(this);
+        mine.bytes += held() - before;
+        bytes += held() - before;
         limit = most;
         if (bytes > limit) {
           victim = Optional.of(largest());
@@ -120,25 +141,39 @@ final class RequestRoom {
     }
 
     private long held() {
-      return arriving + arrived;
+      return arriving + arrived + fixed + answers;
+    }
+
+    private void free(Runnable change) {
+      synchronized (RequestRoom.this) {
+        long before = held();
+        change.run();
+        bytes -= before - held();
+        Caller mine = callers.get(caller);
+        if (mine != null) {
+          mine.bytes -= before - held();
+        }
+      }
     }
 
     /** Records that a handler has taken all requests that are whole. */
     void taken() {
-      synchronized (RequestRoom.this) {
-        bytes -= arrived;
-        arrived = 0;
-      }
+      free(() -> arrived = 0);
     }
 
-    /** Records that the call is over; does nothing the second time. */
+    /** Records that nothing of the call is left; does nothing the second time. */
     void over() {
       synchronized (RequestRoom.this) {
         over = true;
-        held.remove(this);
-        bytes -= held();
-        arriving = 0;
-        arrived = 0;
+        free(
+            () -> {
+              arriving = 0;
+              arrived = 0;
+              fixed = 0;
+              answers = 0;
+            });
+        callers.computeIfPresent(
+            caller, (_, mine) -> mine.calls.remove(this) && mine.calls.isEmpty() ? null : mine);
       }
     }
   }

@@ -50,11 +50,14 @@
  * out. A stranger without a call is disconnected soon, its call has a time, and its stream has no
  * handler before the first message. Members have room of their own, and no flood displaces them;
  * one member takes a third of it at most. A connection closes when the certificate that it showed
- * is revoked. The status of a listener names a flood, and the statistics count what was turned
- * away.
+ * is revoked, or ends. The status of a listener names a flood, and the statistics count what was
+ * turned away.
  *
- * <p>The requests of members together take a quarter of the heap. What is beyond it ends the
- * largest request of the member whose requests are the most: {@code RequestRoom}, as for strangers.
+ * <p>The open calls of members, with their requests and the answers that are not read yet, take a
+ * quarter of the heap together. What is beyond it ends the largest call of the member whose calls
+ * take the most: {@code RequestRoom}, as for requests of strangers. A call is open until its answer
+ * is read; one that gives way to others although its answer is unread ends with its connection,
+ * since a status would wait behind the answer.
  *
  * <p>While the heap is nearly full, new calls are refused with RESOURCE_EXHAUSTED, so that those
  * being served can end: {@code HeapRoom}. The reports of the cluster's nodes about themselves, and

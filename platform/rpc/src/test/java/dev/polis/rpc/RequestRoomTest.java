@@ -36,6 +36,21 @@ class RequestRoomTest {
   }
 
   @Test
+  @Tag("attack")
+  @DisplayName("calls and unread answers count, and of calls with as much the oldest ends")
+  void callsAndAnswersCount() {
+    for (int each = 1; each <= 3; each++) {
+      begin("greedy", "greedy " + each).takes(30);
+    }
+    RequestRoom.Requests honest = begin("honest", "honest");
+    honest.answers(11);
+    assertEquals(List.of("greedy 1: more than 100"), ended);
+    assertEquals(71, room.bytes());
+    honest.answersRead();
+    assertEquals(60, room.bytes());
+  }
+
+  @Test
   @DisplayName("an ended call is no longer counted, with any later bytes of it")
   void endedIsNotCounted() {
     RequestRoom.Requests call = begin("caller", "call");

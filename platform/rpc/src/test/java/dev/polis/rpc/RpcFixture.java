@@ -26,7 +26,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.security.KeyPair;
 import java.time.Duration;
-import java.time.InstantSource;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -43,6 +43,10 @@ final class RpcFixture implements AutoCloseable {
       new NodeCredentials(
           nodeKey.getPrivate(), ca.issueNode(nodeKey.getPublic()), ca.certificate());
   final LogTree logs = LogTree.create();
+
+  /** How much later it is for the host than for its callers. */
+  volatile Duration ahead = Duration.ZERO;
+
   final LocalRpcHost host;
   private final List<ManagedChannel> channels = new ArrayList<>();
 
@@ -90,7 +94,7 @@ final class RpcFixture implements AutoCloseable {
                     new RpcSettings.Listener(RpcHost.DEBUG, any, false)),
                 limits),
             logs,
-            InstantSource.system(),
+            () -> Instant.now().plus(ahead),
             audit.apply(logs),
             new StrangerRoom(limits.connections(), limits.strangerCalls()),
             heap);

@@ -61,6 +61,11 @@ public final class ConfigurationRules {
   private static void checkExpressions(ClusterConfiguration configuration) {
     for (Kubernetes.NodeLabelsToSynchronize entry :
         configuration.getKubernetes().getNodeLabelsToSynchronizeList()) {
+      NodeFilterLimits.problemOfPattern(entry.getRegexp())
+          .ifPresent(
+              problem -> {
+                throw Refusal.invalid("%s: %s", LABELS_TO_SYNCHRONIZE, problem);
+              });
       try {
         Pattern.compile(entry.getRegexp());
       } catch (PatternSyntaxException e) {

@@ -107,15 +107,19 @@ final class NodeFilterLimits extends CelExprVisitor {
     super.visit(expression, call);
   }
 
-  /**
-   * The library checks the size of a pattern only when it compiles it, which may fill the memory.
-   */
   private static Optional<String> problemOfPattern(CelExpr pattern) {
     if (pattern.getKind() != ExprKind.Kind.CONSTANT
         || pattern.constant().getKind() != CelConstant.Kind.STRING_VALUE) {
       return Optional.of("the pattern of matches() is computed; write a constant pattern");
     }
-    String text = pattern.constant().stringValue();
+    return problemOfPattern(pattern.constant().stringValue());
+  }
+
+  /**
+   * Returns what to change about a pattern; empty if it may be compiled. The library looks at its
+   * size when it is compiled, which may fill the memory.
+   */
+  static Optional<String> problemOfPattern(String text) {
     double size = text.length();
     for (MatchResult repeat : REPEAT.matcher(text).results().toList()) {
       size *= Math.max(1, Integer.parseInt(repeat.group(1)));

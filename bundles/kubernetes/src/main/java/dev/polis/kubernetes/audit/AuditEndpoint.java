@@ -3,6 +3,7 @@ package dev.polis.kubernetes.audit;
 import dev.polis.api.storage.DataStatus;
 import dev.polis.api.storage.Storage;
 import dev.polis.rpc.CallStreams;
+import dev.polis.rpc.ComputingThreads;
 import dev.polis.rpc.RpcException;
 import dev.polis.wire.audit.KubernetesAuditGrpc;
 import dev.polis.wire.audit.KubernetesAuditRecord;
@@ -21,15 +22,18 @@ public final class AuditEndpoint extends KubernetesAuditGrpc.KubernetesAuditImpl
 
   private final Storage storage;
   private final CallStreams streams;
+  private final ComputingThreads computing;
 
   /**
    * Makes an endpoint.
    *
    * @param streams of the calls; their owner closes them
+   * @param computing find the newest records
    */
-  public AuditEndpoint(Storage storage, CallStreams streams) {
+  public AuditEndpoint(Storage storage, CallStreams streams, ComputingThreads computing) {
     this.storage = storage;
     this.streams = streams;
+    this.computing = computing;
   }
 
   @Override
@@ -67,7 +71,7 @@ public final class AuditEndpoint extends KubernetesAuditGrpc.KubernetesAuditImpl
     return files;
   }
 
-  private static void send(
+  private void send(
       ReadKubernetesAuditRequest request,
       AuditPlace after,
       AuditFiles files,
@@ -75,7 +79,7 @@ public final class AuditEndpoint extends KubernetesAuditGrpc.KubernetesAuditImpl
       throws InterruptedException {
     try {
       boolean newest = request.getLast() > 0 && after.equals(AuditPlace.OLDEST);
-      AuditCursor cursor = new AuditCursor(files, newest ? files.last(request.getLast()) : after);
+      AuditCursor cursor = new AuditCursor(files, newest ? newest(files, request) : after);
       while (true) {
         sink.awaitRoom();
         List<AuditCursor.Record> records = cursor.next();
@@ -88,9 +92,26 @@ public final class AuditEndpoint extends KubernetesAuditGrpc.KubernetesAuditImpl
         }
       }
     } catch (IOException e) {
-      throw RpcException.failedPrecondition(
-          "the node cannot read Kubernetes' audit log at %s: %s".formatted(files.folder(), e));
+      throw unreadable(files, e);
     }
+  }
+
+  /** Counts the records of all files, which takes a processor for seconds. */
+  private AuditPlace newest(AuditFiles files, ReadKubernetesAuditRequest request)
+      throws InterruptedException {
+    return computing.run(
+        () -> {
+          try {
+            return files.last(request.getLast());
+          } catch (IOException e) {
+            throw unreadable(files, e);
+          }
+        });
+  }
+
+  private static RpcException unreadable(AuditFiles files, IOException e) {
+    return RpcException.failedPrecondition(
+        "the node cannot read Kubernetes' audit log at %s: %s".formatted(files.folder(), e));
   }
 
   private static ReadKubernetesAuditResponse response(

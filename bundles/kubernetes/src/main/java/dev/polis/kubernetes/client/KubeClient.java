@@ -1,9 +1,12 @@
 package dev.polis.kubernetes.client;
 
+import com.google.gson.JsonArray;
 import com.google.gson.JsonElement;
+import com.google.gson.JsonIOException;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import com.google.gson.JsonSyntaxException;
+import com.google.gson.stream.JsonReader;
 import dev.polis.pki.TlsContexts;
 import dev.polis.pki.TlsIdentity;
 import dev.polis.pki.TlsKeys;
@@ -54,8 +57,14 @@ public final class KubeClient implements AutoCloseable {
 
   private static final Duration CONNECT = Duration.ofSeconds(5);
 
-  /** The number of objects of one page: clients of Kubernetes ask for as many. */
-  private static final int PAGE = 500;
+  /**
+   * The objects of one page. They are acted on while they come, and an API server ends a request
+   * after a minute.
+   */
+  private static final int PAGE = 100;
+
+  /** Bytes of a refusal that are read; a Status has some hundred. */
+  private static final int LONGEST_REFUSAL = 64 << 10;
 
   private static final String JSON = "application/json";
   private static final String MERGE = "application/merge-patch+json";
@@ -192,31 +201,76 @@ public final class KubeClient implements AutoCloseable {
     }
   }
 
+  /** Takes the objects of a collection, one after the other. */
+  @FunctionalInterface
+  public interface Taker {
+    /** Takes an object; what it throws ends the reading. */
+    void take(JsonObject object) throws IOException, InterruptedException;
+  }
+
   /**
-   * Returns a list object; its {@code items} are the objects. This reads it page by page, all pages
-   * of the same moment.
+   * Gives the objects of a collection to a taker, each as soon as it has come: users decide how
+   * many there are and how large, and all together may have more bytes than this process has
+   * memory. They are read page by page, all of the same moment.
    *
    * @param path of the collection, with its query
+   * @return the moment, as a {@code resourceVersion}
    * @throws KubeException with the code 410 if the API server has forgotten that moment before the
    *     last page; list again
    */
-  public JsonObject list(String path) throws IOException, InterruptedException {
+  public String each(String path, Taker taker) throws IOException, InterruptedException {
     String first = path + (path.contains("?") ? "&" : "?") + "limit=" + PAGE;
-    JsonObject list = send(request(first).GET());
-    JsonObject page = list;
-    for (String next = next(page); !next.isEmpty(); next = next(page)) {
-      page =
-          send(
-              request(first + "&continue=" + URLEncoder.encode(next, StandardCharsets.UTF_8))
-                  .GET());
-      list.getAsJsonArray("items").addAll(page.getAsJsonArray("items"));
+    JsonObject page = page(first, taker);
+    for (String next = text(page, "continue"); !next.isEmpty(); next = text(page, "continue")) {
+      page = page(first + "&continue=" + URLEncoder.encode(next, StandardCharsets.UTF_8), taker);
     }
-    return list;
+    return text(page, "resourceVersion");
   }
 
-  /** Returns the token of the next page; empty after the last one. */
-  private static String next(JsonObject page) {
-    return page.has("metadata") ? text(page.getAsJsonObject("metadata"), "continue") : "";
+  /** Reads a page and returns its metadata. */
+  private JsonObject page(String path, Taker taker) throws IOException, InterruptedException {
+    List<JsonObject> metadata = new ArrayList<>();
+    read(
+        path,
+        deadlines.answer(),
+        body -> {
+          JsonReader json = new JsonReader(new InputStreamReader(body, StandardCharsets.UTF_8));
+          json.beginObject();
+          while (json.hasNext()) {
+            switch (json.nextName()) {
+              case "metadata" -> metadata.add(next(json));
+              case "items" -> {
+                json.beginArray();
+                while (json.hasNext()) {
+                  taker.take(next(json));
+                }
+                json.endArray();
+              }
+              default -> json.skipValue();
+            }
+          }
+          json.endObject();
+        });
+    return metadata.isEmpty() ? new JsonObject() : metadata.getLast();
+  }
+
+  private static JsonObject next(JsonReader json) {
+    return JsonParser.parseReader(json).getAsJsonObject();
+  }
+
+  /**
+   * Returns a list object of a collection whose objects are few; its {@code items} are the objects.
+   *
+   * @param path as of {@link #each}, which is for objects that users make
+   */
+  public JsonObject list(String path) throws IOException, InterruptedException {
+    JsonArray items = new JsonArray();
+    JsonObject metadata = new JsonObject();
+    metadata.addProperty("resourceVersion", each(path, items::add));
+    JsonObject list = new JsonObject();
+    list.add("metadata", metadata);
+    list.add("items", items);
+    return list;
   }
 
   /** Returns the objects of a list. */
@@ -275,27 +329,44 @@ public final class KubeClient implements AutoCloseable {
     String query =
         "%swatch=true&allowWatchBookmarks=true&timeoutSeconds=%d"
             .formatted(path.contains("?") ? "&" : "?", deadlines.watch().toSeconds());
+    read(
+        path + query,
+        deadlines.watch().plus(deadlines.answer()),
+        body -> {
+          try (Stream<String> lines =
+              new BufferedReader(new InputStreamReader(body, StandardCharsets.UTF_8)).lines()) {
+            lines.map(JsonParser::parseString).map(JsonElement::getAsJsonObject).forEach(events);
+          }
+        });
+  }
+
+  /** Reads the body of an answer while it comes. */
+  @FunctionalInterface
+  private interface Body {
+    void read(InputStream body) throws IOException, InterruptedException;
+  }
+
+  /** Makes a request whose answer is read while it comes. */
+  private void read(String path, Duration within, Body reader)
+      throws IOException, InterruptedException {
     HttpResponse<InputStream> response =
-        exchange(
-            request(path + query).GET().build(), BodyHandlers.ofInputStream(), deadlines.answer());
+        exchange(request(path).GET().build(), BodyHandlers.ofInputStream(), deadlines.answer());
     CompletableFuture<Void> ended = new CompletableFuture<>();
-    try (InputStream body = response.body();
-        Stream<String> lines =
-            new BufferedReader(new InputStreamReader(body, StandardCharsets.UTF_8)).lines()) {
+    try (InputStream body = response.body()) {
       ended
-          .orTimeout(deadlines.watch().plus(deadlines.answer()).toMillis(), TimeUnit.MILLISECONDS)
+          .orTimeout(within.toMillis(), TimeUnit.MILLISECONDS)
           .exceptionally(late -> abandon(body));
       if (response.statusCode() != HttpURLConnection.HTTP_OK) {
-        throw refusal(
-            response.statusCode(), String.join("\n", lines.toList()), "GET " + path + query);
+        String said = new String(body.readNBytes(LONGEST_REFUSAL), StandardCharsets.UTF_8);
+        throw refusal(response.statusCode(), said, "GET " + path);
       }
-      lines.map(JsonParser::parseString).map(JsonElement::getAsJsonObject).forEach(events);
-    } catch (UncheckedIOException broken) {
-      // An interrupted reader of the JDK's client keeps the flag and throws this.
+      reader.read(body);
+    } catch (IOException | UncheckedIOException | JsonIOException broken) {
+      // An interrupted reader of the JDK's client leaves the flag and throws one of these.
       if (Thread.interrupted()) {
-        throw new InterruptedException("the watch of " + path + " was interrupted");
+        throw new InterruptedException("the answer to GET " + path + " was interrupted");
       }
-      throw broken.getCause();
+      throw broken instanceof IOException plain ? plain : (IOException) broken.getCause();
     } finally {
       ended.complete(null);
     }

@@ -95,15 +95,18 @@ final class NodeLabelTask implements Task {
 
   private void copy() throws IOException, InterruptedException {
     Map<String, SortedMap<String, String>> wanted = wanted();
-    for (JsonObject each : KubeClient.items(api.list(NODES))) {
-      String name = each.getAsJsonObject("metadata").get("name").getAsString();
-      SortedMap<String, String> labels = wanted.get(name);
-      if (labels != null && !(labels.equals(written.get(name)) && carries(each, labels))) {
-        api.apply(NODES + "/" + name, MANAGER, object(name, labels));
-        written.put(name, labels);
-      }
-    }
+    api.each(NODES, node -> copy(node, wanted));
     written.keySet().retainAll(wanted.keySet());
+  }
+
+  private void copy(JsonObject node, Map<String, SortedMap<String, String>> wanted)
+      throws IOException, InterruptedException {
+    String name = node.getAsJsonObject("metadata").get("name").getAsString();
+    SortedMap<String, String> labels = wanted.get(name);
+    if (labels != null && !(labels.equals(written.get(name)) && carries(node, labels))) {
+      api.apply(NODES + "/" + name, MANAGER, object(name, labels));
+      written.put(name, labels);
+    }
   }
 
   private Map<String, SortedMap<String, String>> wanted() {

@@ -8,6 +8,7 @@ import dev.polis.kubernetes.client.KubeException;
 import dev.polis.logtree.Log;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
@@ -49,10 +50,10 @@ final class NodeDrain {
     long deadline = System.nanoTime() + PATIENCE.toNanos();
     try {
       client.patch(plan.nodePath(), JsonText.object(Map.of("spec", Map.of("unschedulable", true))));
-      List<JsonObject> left = pods();
+      List<Evicted> left = pods();
       log.info("The role ends: the node evicts %d Pods.", left.size());
       while (!left.isEmpty() && System.nanoTime() < deadline) {
-        for (JsonObject pod : left) {
+        for (Evicted pod : left) {
           evict(pod);
         }
         Thread.sleep(PAUSE);
@@ -60,17 +61,39 @@ final class NodeDrain {
       }
       left.forEach(
           pod ->
-              log.warning("Pod %s was not evicted in time and ends with the runtime.", name(pod)));
+              log.warning(
+                  "Pod %s/%s was not evicted in time and ends with the runtime.",
+                  pod.namespace(), pod.name()));
     } catch (IOException e) {
       log.warning(
           "The node could not evict its Pods: %s. They end with the runtime.", e.getMessage());
     }
   }
 
+  /** Is what a drain needs to know of a Pod, whose own size its user decides. */
+  private record Evicted(String namespace, String name, boolean ends, int grace) {
+    static Evicted of(JsonObject pod) {
+      JsonObject metadata = pod.getAsJsonObject("metadata");
+      JsonElement grace = pod.getAsJsonObject("spec").get("terminationGracePeriodSeconds");
+      return new Evicted(
+          metadata.get("namespace").getAsString(),
+          metadata.get("name").getAsString(),
+          metadata.has("deletionTimestamp"),
+          grace == null ? GRACE_SECONDS : Math.min(GRACE_SECONDS, grace.getAsInt()));
+    }
+  }
+
   /** Returns the Pods of this node that a drain concerns. */
-  private List<JsonObject> pods() throws IOException, InterruptedException {
-    JsonObject list = client.list("/api/v1/pods?fieldSelector=spec.nodeName%3D" + plan.node());
-    return KubeClient.items(list).stream().filter(NodeDrain::concerns).toList();
+  private List<Evicted> pods() throws IOException, InterruptedException {
+    List<Evicted> pods = new ArrayList<>();
+    client.each(
+        "/api/v1/pods?fieldSelector=spec.nodeName%3D" + plan.node(),
+        pod -> {
+          if (concerns(pod)) {
+            pods.add(Evicted.of(pod));
+          }
+        });
+    return pods;
   }
 
   /** Returns whether a Pod is to be evicted. */
@@ -89,13 +112,12 @@ final class NodeDrain {
     return !mirror && !daemon;
   }
 
-  private void evict(JsonObject pod) throws IOException, InterruptedException {
-    JsonObject metadata = pod.getAsJsonObject("metadata");
-    if (metadata.has("deletionTimestamp")) {
+  private void evict(Evicted pod) throws IOException, InterruptedException {
+    if (pod.ends()) {
       return;
     }
-    String name = metadata.get("name").getAsString();
-    String namespace = metadata.get("namespace").getAsString();
+    String name = pod.name();
+    String namespace = pod.namespace();
     try {
       client.create(
           "/api/v1/namespaces/%s/pods/%s/eviction".formatted(namespace, name),
@@ -108,7 +130,7 @@ final class NodeDrain {
                   "metadata",
                   Map.of("name", name, "namespace", namespace),
                   "deleteOptions",
-                  Map.of("gracePeriodSeconds", grace(pod)))));
+                  Map.of("gracePeriodSeconds", pod.grace()))));
     } catch (KubeException e) {
       boolean later = e.code() == TOO_MANY_REQUESTS;
       boolean gone = e.code() == java.net.HttpURLConnection.HTTP_NOT_FOUND;
@@ -116,15 +138,5 @@ final class NodeDrain {
         throw e;
       }
     }
-  }
-
-  private static int grace(JsonObject pod) {
-    JsonElement own = pod.getAsJsonObject("spec").get("terminationGracePeriodSeconds");
-    return own == null ? GRACE_SECONDS : Math.min(GRACE_SECONDS, own.getAsInt());
-  }
-
-  private static String name(JsonObject pod) {
-    JsonObject metadata = pod.getAsJsonObject("metadata");
-    return metadata.get("namespace").getAsString() + "/" + metadata.get("name").getAsString();
   }
 }

@@ -5,6 +5,7 @@ import dev.polis.base.values.Value;
 import dev.polis.base.values.Watcher;
 import dev.polis.health.HealthCondition;
 import dev.polis.health.HealthScope;
+import dev.polis.kubernetes.client.KubeClient;
 import dev.polis.logtree.Log;
 import dev.polis.pki.NodeId;
 import dev.polis.supervision.Context;
@@ -19,6 +20,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.PriorityQueue;
 import java.util.Set;
 import java.util.stream.Collectors;
 
@@ -43,9 +45,15 @@ final class PodHealth implements Task {
   /** Causes that are named; more are counted. */
   private static final int NAMED = 3;
 
-  /** Reads the objects of a collection. */
+  /** Gives the objects of a collection to a taker, each as soon as it has come. */
   @FunctionalInterface
-  interface Collection {
+  interface Pods {
+    void read(String path, KubeClient.Taker taker) throws IOException, InterruptedException;
+  }
+
+  /** Reads events, of which there are few. */
+  @FunctionalInterface
+  interface Events {
     List<JsonObject> read(String path) throws IOException, InterruptedException;
   }
 
@@ -55,12 +63,13 @@ final class PodHealth implements Task {
    * @param pods a user that may read the node's Pods
    * @param events a user that may read events, which a kubelet may only write
    */
-  record Reader(Collection pods, Collection events, NodeId node) {
+  record Reader(Pods pods, Events events, NodeId node) {
 
-    /** Returns the Pods that the scheduler assigned to this node and that have not started. */
-    private List<JsonObject> waiting() throws IOException, InterruptedException {
-      return pods.read(
-          "/api/v1/pods?fieldSelector=spec.nodeName%3D" + node + "%2Cstatus.phase%3DPending");
+    /** Gives the Pods that were given to this node and have not begun. */
+    private void waiting(KubeClient.Taker taker) throws IOException, InterruptedException {
+      pods.read(
+          "/api/v1/pods?fieldSelector=spec.nodeName%3D" + node + "%2Cstatus.phase%3DPending",
+          taker);
     }
 
     private List<JsonObject> warnings(JsonObject pod) throws IOException, InterruptedException {
@@ -126,19 +135,29 @@ final class PodHealth implements Task {
     }
   }
 
+  /** Judges each Pod when it comes, and keeps none: their users decide how large they are. */
   private List<StuckPod> find() throws IOException, InterruptedException {
     Instant latest = clock.instant().minus(patience);
-    List<JsonObject> late =
-        reader.waiting().stream()
-            .filter(pod -> !PodTrouble.scheduled(pod).isAfter(latest))
-            .sorted(Comparator.comparing(PodTrouble::scheduled).reversed())
-            .toList();
     List<StuckPod> stuck = new ArrayList<>();
-    int asked = 0;
-    for (JsonObject pod : late) {
-      boolean ask = PodTrouble.needsEvents(pod) && asked < ASKED;
-      asked += ask ? 1 : 0;
-      PodTrouble.of(pod, ask ? reader.warnings(pod) : List.of()).ifPresent(stuck::add);
+    // The newest ones, the oldest of them first.
+    PriorityQueue<JsonObject> unclear =
+        new PriorityQueue<>(Comparator.comparing(PodTrouble::scheduled));
+    reader.waiting(
+        pod -> {
+          if (PodTrouble.scheduled(pod).isAfter(latest)) {
+            return;
+          }
+          if (!PodTrouble.needsEvents(pod)) {
+            PodTrouble.of(pod, List.of()).ifPresent(stuck::add);
+            return;
+          }
+          unclear.add(PodTrouble.outline(pod));
+          if (unclear.size() > ASKED) {
+            unclear.remove();
+          }
+        });
+    for (JsonObject pod : unclear) {
+      PodTrouble.of(pod, reader.warnings(pod)).ifPresent(stuck::add);
     }
     return stuck.stream()
         .sorted(Comparator.comparing(StuckPod::since).thenComparing(StuckPod::title))

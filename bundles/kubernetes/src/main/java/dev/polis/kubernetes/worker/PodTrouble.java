@@ -90,8 +90,13 @@ final class PodTrouble {
           "(?s)^.*\\bdesc = |\\(combined from similar events\\): |^MountVolume\\.[\\w ]+ failed for volume"
               + " \"[^\"]*\" : | ?\"?\\b[0-9a-f]{32,}\\b\"?");
 
-  /** The log has the whole text of longer ones. */
+  /** Longer ones are for the log. */
   private static final int LONGEST = 200;
+
+  /** A user decides how long the names are that a message quotes. */
+  private static final int LONGEST_MESSAGE = 4096;
+
+  private static final List<String> OUTLINE = List.of("namespace", "name", "uid");
 
   private PodTrouble() {}
 
@@ -108,21 +113,38 @@ final class PodTrouble {
    * @param events the warnings about this Pod
    */
   static Optional<StuckPod> of(JsonObject pod, List<JsonObject> events) {
-    if (pod.getAsJsonObject("metadata").has("deletionTimestamp")) {
+    if (ends(pod)) {
       return Optional.empty();
     }
     Optional<StuckPod> container = ofContainers(pod);
     return container.isPresent() ? container : ofEvents(pod, events);
   }
 
-  /** Returns whether a Pod waits for a step before its containers, which events report. */
+  private static boolean ends(JsonObject pod) {
+    return pod.getAsJsonObject("metadata").has("deletionTimestamp");
+  }
+
+  /** Returns whether a Pod waits for what comes before its containers, of which events tell. */
   static boolean needsEvents(JsonObject pod) {
-    return ofContainers(pod).isEmpty()
+    return !ends(pod)
+        && ofContainers(pod).isEmpty()
         && parts(pod, "conditions")
             .noneMatch(
                 condition ->
                     text(condition, "type").equals(PREPARED)
                         && text(condition, "status").equals("True"));
+  }
+
+  /** Returns what is needed of a Pod to judge it by events: its names, and since when it waits. */
+  static JsonObject outline(JsonObject pod) {
+    JsonObject metadata = new JsonObject();
+    for (String field : OUTLINE) {
+      metadata.add(field, pod.getAsJsonObject("metadata").get(field));
+    }
+    metadata.addProperty("creationTimestamp", scheduled(pod).toString());
+    JsonObject outline = new JsonObject();
+    outline.add("metadata", metadata);
+    return outline;
   }
 
   private static Optional<StuckPod> ofContainers(JsonObject pod) {
@@ -150,7 +172,8 @@ final class PodTrouble {
     JsonObject waiting = state.getAsJsonObject("waiting");
     String reason = text(waiting, "reason");
     String message = text(waiting, "message");
-    String image = "the image %s is not on this node, ".formatted(text(container, "image"));
+    String image =
+        "the image %s is not on this node, ".formatted(cut(text(container, "image"), LONGEST));
     Optional<Cause> cause = Optional.empty();
     if (reason.equals(NEVER_PULLED)) {
       cause = Optional.of(new Cause(image + "and the Pod does not let the node fetch it", LOAD));
@@ -266,7 +289,7 @@ final class PodTrouble {
         text(metadata, "namespace"),
         text(metadata, "name"),
         cause.reason(),
-        message,
+        cut(message, LONGEST_MESSAGE),
         scheduled(pod),
         cause.remedy());
   }
@@ -294,6 +317,10 @@ final class PodTrouble {
     return words.length() <= LONGEST
         ? words
         : words.substring(0, LONGEST / 2) + "…" + words.substring(words.length() - LONGEST / 2);
+  }
+
+  private static String cut(String text, int longest) {
+    return text.length() <= longest ? text : text.substring(0, longest) + "…";
   }
 
   private static String text(JsonObject object, String field) {

@@ -20,10 +20,10 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.regex.Pattern;
 
 /**
@@ -113,21 +113,22 @@ final class VolumeProvisioner implements Task {
     }
 
     private void follow(Log log, Backoff backoff) throws IOException, InterruptedException {
-      JsonObject list = client.list(collection);
-      List<IOException> failed = new ArrayList<>();
-      for (JsonObject each : KubeClient.items(list)) {
-        try {
-          attempt(each, log);
-        } catch (IOException e) {
-          failed.add(e);
-        }
-      }
-      if (!failed.isEmpty()) {
+      AtomicReference<IOException> failed = new AtomicReference<>();
+      String version =
+          client.each(
+              collection,
+              object -> {
+                try {
+                  attempt(object, log);
+                } catch (IOException e) {
+                  failed.compareAndSet(null, e);
+                }
+              });
+      if (failed.get() != null) {
         // After the others have had their turn.
-        throw failed.getFirst();
+        throw failed.get();
       }
       backoff.reset();
-      String version = list.getAsJsonObject("metadata").get("resourceVersion").getAsString();
       client.watch(collection + "?resourceVersion=" + version, event -> act(event, log));
     }
 

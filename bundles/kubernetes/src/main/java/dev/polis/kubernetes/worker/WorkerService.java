@@ -171,7 +171,7 @@ public final class WorkerService implements RolePlugin {
           "pod-health",
           new PodHealth(
               new PodHealth.Reader(
-                  path -> KubeClient.items(kubelet.list(path)),
+                  kubelet::each,
                   path -> provisioner.find(path).map(KubeClient::items).orElse(List.of()),
                   plan.node()),
               credentials,

@@ -9,6 +9,7 @@ import dev.polis.base.values.MutableValue;
 import dev.polis.health.HealthCondition;
 import dev.polis.health.HealthLevel;
 import dev.polis.health.HealthScope;
+import dev.polis.kubernetes.client.KubeClient;
 import dev.polis.logtree.Log;
 import dev.polis.logtree.LogTree;
 import dev.polis.pki.Ed25519;
@@ -75,12 +76,14 @@ class PodHealthTest {
     }
   }
 
-  private List<JsonObject> pods(String path) throws IOException {
+  private void pods(String path, KubeClient.Taker taker) throws IOException, InterruptedException {
     if (away) {
       throw new IOException("no connection to the API server");
     }
     read.add(path);
-    return List.copyOf(pods.values());
+    for (JsonObject pod : pods.values()) {
+      taker.take(pod.deepCopy());
+    }
   }
 
   private List<JsonObject> events(String path) {

@@ -17,6 +17,7 @@ import dev.polis.logtree.LogTree;
 import dev.polis.pki.TlsTrust;
 import dev.polis.supervision.SupervisionTree;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URI;
@@ -135,6 +136,7 @@ class VolumeProvisionerTest {
     final JsonArray claims = new JsonArray();
     final Set<String> volumes = ConcurrentHashMap.newKeySet();
     final Set<String> events = ConcurrentHashMap.newKeySet();
+    final CountDownLatch first = new CountDownLatch(1);
     private final CountDownLatch closed = new CountDownLatch(1);
     private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
     private final HttpServer server;
@@ -157,7 +159,7 @@ class VolumeProvisionerTest {
           Thread.currentThread().interrupt();
         }
       } else if (asked.startsWith("GET /api/v1/persistentvolumeclaims?")) {
-        say(exchange, 200, list(claims));
+        sayOneByOne(exchange);
       } else if (asked.startsWith("GET /api/v1/persistentvolumes?")) {
         say(exchange, 200, list(new JsonArray()));
       } else if (asked.equals("GET /apis/storage.k8s.io/v1/storageclasses/local")) {
@@ -169,6 +171,7 @@ class VolumeProvisionerTest {
                 .getAsJsonObject("metadata")
                 .get("name")
                 .getAsString());
+        first.countDown();
         say(exchange, 201, "{}");
       } else if (asked.equals("POST /api/v1/namespaces/n/events")) {
         events.add(body);
@@ -177,6 +180,22 @@ class VolumeProvisionerTest {
         say(exchange, asked.startsWith("GET /apis/storage") ? 404 : 500, "{}");
       }
       exchange.close();
+    }
+
+    /** Sends one claim, and the others when a volume was made. */
+    private void sayOneByOne(HttpExchange exchange) throws IOException {
+      exchange.sendResponseHeaders(200, 0);
+      String all = list(claims);
+      int end = all.indexOf(claims.get(0).toString()) + claims.get(0).toString().length();
+      OutputStream out = exchange.getResponseBody();
+      out.write(all.substring(0, end).getBytes(StandardCharsets.UTF_8));
+      out.flush();
+      try {
+        first.await();
+      } catch (InterruptedException ended) {
+        Thread.currentThread().interrupt();
+      }
+      out.write(all.substring(end).getBytes(StandardCharsets.UTF_8));
     }
 
     private static String list(JsonArray items) {
@@ -236,6 +255,7 @@ class VolumeProvisionerTest {
                 Optional::empty,
                 TlsTrust.anyKey());
         SupervisionTree tree = SupervisionTree.open(LogTree.create())) {
+      storage.first.countDown();
       storage.claim("poisoned", node, "local").getAsJsonObject("spec").remove("accessModes");
       storage.claim("refused", node, "local");
       storage.claim("none", node, "");
@@ -255,6 +275,33 @@ class VolumeProvisionerTest {
           () ->
               storage.told("none", "there is no StorageClass")
                   && storage.told("foreign", "there is no StorageClass"));
+    }
+  }
+
+  @Test
+  @Timeout(60)
+  @Tag("attack")
+  @DisplayName(
+      "a claim gets its volume before the next one is read, so that no number of them fills the memory")
+  void oneByOne(@TempDir Path directory) throws Exception {
+    WorkerPlan plan = new WorkerFixture(directory, "127.0.3.1", Isolation.NAMESPACES, 36).plan;
+    Path folder = Files.createDirectory(directory.resolve("volumes"));
+    MutableValue<WorkerCredentials> credentials = new MutableValue<>();
+    credentials.set(new WorkerCredentials(null, null));
+    try (Storage storage = new Storage();
+        KubeClient client =
+            new KubeClient(
+                URI.create("http://127.0.0.1:" + storage.server.getAddress().getPort()),
+                Optional::empty,
+                TlsTrust.anyKey());
+        SupervisionTree tree = SupervisionTree.open(LogTree.create())) {
+      storage.claim("one", plan.node().text(), "local");
+      storage.claim("other", plan.node().text(), "local");
+      tree.organ("test")
+          .run("volumes", new VolumeProvisioner(client, plan, folder, credentials)::run);
+      Await.until(
+          "the claims to have volumes, of which one comes before the other claim",
+          () -> storage.volumes.equals(Set.of("pvc-one", "pvc-other")));
     }
   }
 

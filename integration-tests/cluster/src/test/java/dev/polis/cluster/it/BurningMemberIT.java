@@ -10,9 +10,11 @@ import io.grpc.Status;
 import io.grpc.StatusException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.MessageDigest;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -25,6 +27,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
@@ -46,6 +49,9 @@ class BurningMemberIT {
 
   /** The size of audit log that a node keeps beside its current file. */
   private static final int AUDITED = 60 << 20;
+
+  /** A tenth of the largest plugin, so that an upload ends within the measured time. */
+  private static final int PLUGIN = 24 << 20;
 
   @TempDir Path directory;
 
@@ -110,9 +116,22 @@ class BurningMemberIT {
       node.up();
       node.ctl("health", "--wait=60").requireSuccess("health");
       fillAuditLog(node);
+      fillKubernetesAuditLog(node);
+      byte[] plugin = new byte[PLUGIN];
+      String digest = HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(plugin));
+      byte[] manifest = new byte[256 << 10];
       try (OwnerApi owner = OwnerApi.of(node)) {
         burn(node, owner, "plugin graph", owner.plugins()::graph);
         burn(node, owner, "audit verify", owner::verifyAudit);
+        burn(node, owner, "audit read", done(() -> owner.readAudit(Long.MAX_VALUE)));
+        burn(
+            node,
+            owner,
+            "Kubernetes' audit",
+            done(() -> owner.readKubernetesAudit(Integer.MAX_VALUE)));
+        burn(node, owner, "log filters", done(owner::fatalLines));
+        burn(node, owner, "wanted manifest", () -> owner.want(manifest));
+        burn(node, owner, "plugin upload", () -> owner.plugins().stage(digest, plugin, manifest));
         burn(node, owner, "filters", () -> owner.filter(filter()));
         try (Load _ = new Load(() -> owner.filter(filter()))) {
           Finished down = node.down();
@@ -121,6 +140,20 @@ class BurningMemberIT {
         }
       }
     }
+  }
+
+  /** Makes a call of what has no result. */
+  private static Callable<Void> done(Executable call) {
+    return () -> {
+      try {
+        call.execute();
+      } catch (StatusException answered) {
+        throw answered;
+      } catch (Throwable failed) {
+        throw new AssertionError("a call failed outside of gRPC", failed);
+      }
+      return null;
+    };
   }
 
   private static void burn(TestNode node, OwnerApi owner, String what, Callable<?> call)
@@ -163,6 +196,13 @@ class BurningMemberIT {
     Duration took = Duration.ofNanos(System.nanoTime() - began);
     assertEquals(0, answer.code(), answer::all);
     return took;
+  }
+
+  /** Gives the node the largest audit log that an API server leaves. */
+  private static void fillKubernetesAuditLog(TestNode node) throws Exception {
+    Path folder = Files.createDirectories(node.state().resolve("data/kubernetes-audit"));
+    String lines = "{\"kind\": \"Event\"}\n".repeat(1 << 10);
+    Files.writeString(folder.resolve("audit.log"), lines.repeat(AUDITED / lines.length()));
   }
 
   /** Adds an older file of another chain, which the check only notices after reading all of it. */

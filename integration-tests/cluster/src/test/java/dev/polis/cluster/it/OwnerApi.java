@@ -1,5 +1,6 @@
 package dev.polis.cluster.it;
 
+import com.google.protobuf.ByteString;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.UserCredentials;
 import dev.polis.rpc.RpcClients;
@@ -17,12 +18,20 @@ import dev.polis.wire.api.NodeManagementGrpc;
 import dev.polis.wire.api.RebootRequest;
 import dev.polis.wire.api.UpdateNodeLabelsRequest;
 import dev.polis.wire.audit.AuditGrpc;
+import dev.polis.wire.audit.KubernetesAuditGrpc;
+import dev.polis.wire.audit.ReadAuditRequest;
+import dev.polis.wire.audit.ReadKubernetesAuditRequest;
 import dev.polis.wire.audit.VerifyAuditRequest;
 import dev.polis.wire.audit.VerifyAuditResponse;
+import dev.polis.wire.cluster.PluginScope;
+import dev.polis.wire.cluster.PluginSetGrpc;
+import dev.polis.wire.cluster.WantPluginRequest;
+import dev.polis.wire.cluster.WantPluginResponse;
 import dev.polis.wire.common.LogFilter;
 import dev.polis.wire.curator.CuratorGrpc;
 import dev.polis.wire.curator.WatchEvent;
 import dev.polis.wire.curator.WatchRequest;
+import dev.polis.wire.logtree.LeveledLogSeverity;
 import io.grpc.ManagedChannel;
 import io.grpc.StatusException;
 import io.grpc.stub.BlockingClientCall;
@@ -165,6 +174,51 @@ final class OwnerApi implements AutoCloseable {
     return AuditGrpc.newBlockingV2Stub(nodeChannel)
         .withDeadlineAfter(PATIENCE, TimeUnit.SECONDS)
         .verify(VerifyAuditRequest.getDefaultInstance());
+  }
+
+  /** Reads the records of the audit log behind one, until the stream ends. */
+  void readAudit(long after) throws Exception {
+    readAll(
+        AuditGrpc.newBlockingV2Stub(nodeChannel)
+            .withDeadlineAfter(PATIENCE, TimeUnit.SECONDS)
+            .read(ReadAuditRequest.newBuilder().setAfter(after).build()));
+  }
+
+  /** Reads the newest records of Kubernetes' audit log, until the stream ends. */
+  void readKubernetesAudit(int last) throws Exception {
+    readAll(
+        KubernetesAuditGrpc.newBlockingV2Stub(nodeChannel)
+            .withDeadlineAfter(PATIENCE, TimeUnit.SECONDS)
+            .read(ReadKubernetesAuditRequest.newBuilder().setLast(last).build()));
+  }
+
+  /** Reads all entries of the log that are fatal, of which there are none. */
+  void fatalLines() throws Exception {
+    readAll(
+        NodeManagementGrpc.newBlockingV2Stub(nodeChannel)
+            .withDeadlineAfter(PATIENCE, TimeUnit.SECONDS)
+            .logs(
+                wholeLog()
+                    .setBacklogMode(LogsRequest.BacklogMode.BACKLOG_MODE_ALL)
+                    .addFilters(
+                        LogFilter.newBuilder()
+                            .setLeveledWithMinimumSeverity(
+                                LogFilter.LeveledWithMinimumSeverity.newBuilder()
+                                    .setMinimum(LeveledLogSeverity.LEVELED_LOG_SEVERITY_FATAL)))
+                    .build()));
+  }
+
+  /** Wants a plugin whose manifest is none. */
+  WantPluginResponse want(byte[] manifest) throws StatusException {
+    return PluginSetGrpc.newBlockingV2Stub(channel)
+        .withDeadlineAfter(PATIENCE, TimeUnit.SECONDS)
+        .wantPlugin(
+            WantPluginRequest.newBuilder()
+                .setScope(
+                    PluginScope.newBuilder()
+                        .setEverywhere(PluginScope.Everywhere.getDefaultInstance()))
+                .setManifest(ByteString.copyFrom(manifest))
+                .build());
   }
 
   private void forEachNode(Consumer<Node> action) throws Exception {

@@ -45,8 +45,12 @@ final class PluginCalls {
   String stage(Path jar) throws Exception {
     byte[] content = Files.readAllBytes(jar);
     String digest = HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(content));
-    ByteString manifest =
-        ByteString.copyFrom(Files.readAllBytes(jar.resolveSibling(jar.getFileName() + ".plugin")));
+    return stage(
+        digest, content, Files.readAllBytes(jar.resolveSibling(jar.getFileName() + ".plugin")));
+  }
+
+  /** Sends any bytes as a plugin; returns the digest. */
+  String stage(String digest, byte[] content, byte[] manifest) throws Exception {
     BlockingClientCall<StageRequest, StageResponse> call = plugins().stage();
     call.write(
         StageRequest.newBuilder()
@@ -54,7 +58,7 @@ final class PluginCalls {
                 StageHeader.newBuilder()
                     .setDigest(digest)
                     .setSize(content.length)
-                    .setManifest(manifest))
+                    .setManifest(ByteString.copyFrom(manifest)))
             .build());
     for (int from = 0; from < content.length; from += CHUNK) {
       int size = Math.min(CHUNK, content.length - from);
@@ -64,7 +68,7 @@ final class PluginCalls {
     call.halfClose();
     StageResponse there = call.read();
     if (!there.getComplete()) {
-      throw new AssertionError(jar + " was not sent whole: " + there);
+      throw new AssertionError(digest + " was not sent whole: " + there);
     }
     return digest;
   }

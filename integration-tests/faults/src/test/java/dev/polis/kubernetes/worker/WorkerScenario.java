@@ -24,9 +24,15 @@ final class WorkerScenario implements PowerScenario {
     return List.of(
         root -> files(root),
         root -> WorkerKeys.ensure(files(root)),
-        root ->
-            new WorkerCertificates(certificate, certificate, certificate, certificate, certificate)
-                .write(files(root)));
+        root -> {
+          WorkerFiles files = files(root);
+          WorkerCertificates all =
+              new WorkerCertificates(
+                  certificate, certificate, certificate, certificate, certificate);
+          for (var each : all.texts(files).entrySet()) {
+            WorkerFiles.write(each.getKey(), each.getValue());
+          }
+        });
   }
 
   private static WorkerFiles files(Path root) throws Exception {

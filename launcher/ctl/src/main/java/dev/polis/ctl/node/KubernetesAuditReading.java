@@ -58,7 +58,7 @@ final class KubernetesAuditReading extends AuditReading<ReadKubernetesAuditRespo
   void print(ReadKubernetesAuditResponse response) {
     printed = response.getPlace();
     response.getRecordsList().stream()
-        .map(record -> output == Output.json ? json(record) : line(record))
+        .map(record -> output == Output.json ? Output.escaped(json(record)) : line(record))
         .forEach(out::println);
   }
 

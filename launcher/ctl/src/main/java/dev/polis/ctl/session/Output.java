@@ -32,11 +32,28 @@ public enum Output {
     switch (this) {
       case table -> table(document, out, false);
       case wide -> table(document, out, true);
-      case json -> out.println(GSON.toJson(document.body()));
+      case json -> out.println(escaped(GSON.toJson(document.body())));
       case yaml -> out.print(yaml(document));
       case dot -> throw noGraph();
     }
     out.flush();
+  }
+
+  /** Escapes in JSON the characters that {@link PrintableWriter} leaves out. */
+  static String escaped(String json) {
+    StringBuilder escaped = new StringBuilder();
+    json.codePoints()
+        .forEach(
+            each -> {
+              if (PrintableWriter.isHarmless(each)) {
+                escaped.appendCodePoint(each);
+              } else {
+                String.valueOf(Character.toChars(each))
+                    .chars()
+                    .forEach(unit -> escaped.append("\\u%04x".formatted(unit)));
+              }
+            });
+    return escaped.toString();
   }
 
   /** Refuses dot for a command whose output is no graph. */

@@ -120,6 +120,10 @@ public final class StagedFiles {
     if (offset + data.remaining() > LARGEST) {
       throw new IOException("a plugin has at most " + LARGEST + " bytes");
     }
+    if (!Files.exists(part(digest))) {
+      // Not only when one is whole: a sender may begin any number of files.
+      prune();
+    }
     try (FileChannel channel =
         FileChannel.open(part(digest), StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
       channel.position(offset);

@@ -160,7 +160,7 @@ public record AuditFolder(Path path) {
   static int begin(List<Path> files, long after) throws IOException {
     for (int i = files.size() - 1; i > 0; i--) {
       OptionalLong first = firstSequence(files.get(i));
-      if (first.isPresent() && first.getAsLong() <= after + 1) {
+      if (first.isPresent() && first.getAsLong() - 1 <= after) {
         return i;
       }
     }
