@@ -200,12 +200,12 @@ class OrganCyclesIT {
     MachineSpeed speed = MachineSpeed.measure();
     Cycles measured = new Cycles(organ, next);
     CycleLoad.Tally second = measured.run(swaps - warm + swaps % 2);
-    CyclePause pause = CyclePause.of(organ);
-    requireAim(measured, speed, pause, LONG ? TAIL : P50, LONG ? pause.limit() : BESIDE_OTHERS);
     NodeCensus after = settled(before);
 
     List<String> left = left(before, after);
     print(organ, measured, second, before, after, left);
+    CyclePause pause = CyclePause.of(organ);
+    requireAim(measured, speed, pause, LONG ? TAIL : P50, LONG ? pause.limit() : BESIDE_OTHERS);
     requireNoLoss(warming, first);
     requireNoLoss(measured, second);
     Set<String> tokens = new TreeSet<>(first.tokens());

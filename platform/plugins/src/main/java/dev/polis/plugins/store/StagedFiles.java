@@ -122,7 +122,7 @@ public final class StagedFiles {
     }
     if (!Files.exists(part(digest))) {
       // Not only when one is whole: a sender may begin any number of files.
-      prune();
+      prune(digest);
     }
     try (FileChannel channel =
         FileChannel.open(part(digest), StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
