@@ -20,6 +20,7 @@ import dev.polis.ctl.owner.RecoveryKeyCommand;
 import dev.polis.ctl.owner.TakeOwnershipCommand;
 import dev.polis.ctl.plugin.PluginCommand;
 import dev.polis.ctl.plugin.PluginGraphCommand;
+import dev.polis.ctl.session.PrintableWriter;
 import dev.polis.ctl.session.CtlException;
 import dev.polis.ctl.session.CtlName;
 import dev.polis.ctl.session.CtlRoot;

@@ -10,6 +10,7 @@ import com.google.protobuf.ByteString;
 import dev.polis.api.roles.RoleName;
 import dev.polis.api.roles.RoleRecord;
 import dev.polis.ctl.node.ExplainCommand;
+import dev.polis.ctl.session.PrintableWriter;
 import dev.polis.ctl.session.ExitCode;
 import dev.polis.ctl.session.Session;
 import dev.polis.files.layout.Root;

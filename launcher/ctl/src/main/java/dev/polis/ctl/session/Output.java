@@ -40,7 +40,7 @@ public enum Output {
   }
 
   /** Escapes in JSON the characters that {@link PrintableWriter} leaves out. */
-  static String escaped(String json) {
+  public static String escaped(String json) {
     StringBuilder escaped = new StringBuilder();
     json.codePoints()
         .forEach(

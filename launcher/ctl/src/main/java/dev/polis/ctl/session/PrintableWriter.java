@@ -1,4 +1,4 @@
-package dev.polis.ctl;
+package dev.polis.ctl.session;
 
 import dev.polis.logtree.LogFormat;
 import java.io.PrintWriter;
@@ -7,19 +7,19 @@ import java.io.PrintWriter;
  * Writes text without the characters by which the node that said it could drive the operator's
  * terminal: it writes {@code ?} instead.
  */
-final class PrintableWriter extends PrintWriter {
+public final class PrintableWriter extends PrintWriter {
 
   /**
    * Creates a writer before another one, to which each line is written at once.
    *
    * @param to tells whether its reader has gone, so it is no other kind of writer
    */
-  PrintableWriter(PrintWriter to) {
+  public PrintableWriter(PrintWriter to) {
     super(to, true);
   }
 
   /** Returns whether a character moves no cursor, or to the next line or column alone. */
-  static boolean isHarmless(int character) {
+  public static boolean isHarmless(int character) {
     return character == '\n' || character == '\t' || LogFormat.isPrintable(character);
   }
 
