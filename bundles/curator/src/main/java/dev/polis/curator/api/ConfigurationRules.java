@@ -1,5 +1,6 @@
 package dev.polis.curator.api;
 
+import dev.polis.curator.filter.NodeFilterLimits;
 import com.google.protobuf.FieldMask;
 import com.google.re2j.Pattern;
 import com.google.re2j.PatternSyntaxException;

@@ -18,7 +18,7 @@ import java.util.regex.Pattern;
  * Finds the parts of a parsed expression that are too large. It counts the parts whose cost grows
  * faster than their length, in the compiler or at one step of the evaluation.
  */
-final class NodeFilterLimits extends CelExprVisitor {
+public final class NodeFilterLimits extends CelExprVisitor {
   /**
    * A list of 300 node ids has 300 parts. The compiler's time grows with the square of the number:
    * 5,000 parts take it two seconds.
@@ -119,7 +119,7 @@ final class NodeFilterLimits extends CelExprVisitor {
    * Returns what to change about a pattern; empty if it may be compiled. The library looks at its
    * size when it is compiled, which may fill the memory.
    */
-  static Optional<String> problemOfPattern(String text) {
+  public static Optional<String> problemOfPattern(String text) {
     double size = text.length();
     for (MatchResult repeat : REPEAT.matcher(text).results().toList()) {
       size *= Math.max(1, Integer.parseInt(repeat.group(1)));
