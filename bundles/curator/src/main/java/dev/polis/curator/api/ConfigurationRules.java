@@ -1,10 +1,10 @@
 package dev.polis.curator.api;
 
-import dev.polis.curator.filter.NodeFilterLimits;
 import com.google.protobuf.FieldMask;
 import com.google.re2j.Pattern;
 import com.google.re2j.PatternSyntaxException;
 import dev.polis.api.curator.DomainNames;
+import dev.polis.curator.filter.NodeFilterLimits;
 import dev.polis.curator.record.Refusal;
 import dev.polis.wire.common.ClusterConfiguration;
 import dev.polis.wire.common.ClusterConfiguration.Kubernetes;
