@@ -172,7 +172,8 @@ class PauseImageTest {
               () -> {
                 begun.countDown();
                 assertThrows(
-                    ContainersException.class, () -> ImageArchive.names(archive, new DiskSpace(32L << 30, 1 << 20)));
+                    ContainersException.class,
+                    () -> ImageArchive.names(archive, new DiskSpace(32L << 30, 1 << 20)));
               }));
     }
     MachineSpeed speed = MachineSpeed.measure();
