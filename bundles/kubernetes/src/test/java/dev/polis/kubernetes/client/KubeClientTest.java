@@ -212,7 +212,7 @@ class KubeClientTest {
   }
 
   @Test
-  @DisplayName("an answer other than 200 is told with the checks that failed; a missing one is not")
+  @DisplayName("the client quotes the failed checks of an answer other than 200, and quotes no missing answer")
   void complaint() throws Exception {
     HttpServer server =
         HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);

@@ -56,7 +56,7 @@ class NodeHealthTest {
   }
 
   @Test
-  @DisplayName("a Node object that was deleted under its kubelet is told from one that is to come")
+  @DisplayName("health distinguishes a deleted Node object from one that does not exist yet")
   void deleted() {
     HealthCondition before = health.ofNode(Optional.empty()).orElseThrow();
     assertEquals(HealthLevel.WAITING, before.level());

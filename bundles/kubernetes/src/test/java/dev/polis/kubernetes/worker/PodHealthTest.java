@@ -241,7 +241,7 @@ class PodHealthTest {
           FailedCreatePodSandBox | failed to create sandbox root directory "/a/state/data/containers/runtime/io.containerd.grpc.v1.cri/sandboxes/0011": mkdir /a/state/data/containers/runtime/io.containerd.grpc.v1.cri/sandboxes/0011: read-only file system
           FailedMount            | MountVolume.SetUp failed for volume "v" : write /k/pods/1: no space left on device
           """)
-  @DisplayName("where the machine refuses, the remedy is left to those who know its words")
+  @DisplayName("a refusal of the machine leaves the remedy to the table of such refusals")
   void ofSystem(String reason, String message) throws Exception {
     pod("p", false);
     event("p", reason, message);
