@@ -130,7 +130,7 @@ final class FollowedServicesTest {
     hook(FindHook.class).find(stopped, Shelf.class.getName(), null, false, found);
 
     assertEquals(
-        List.of("dev.polis.following"),
+        List.of("dev.polis.handover.following"),
         found.stream().map(each -> each.getBundle().getSymbolicName()).toList());
   }
 
