@@ -37,7 +37,7 @@ final class StoreCheck implements SelfCheck.Look {
   /** How each file was when it was last read. */
   private final Map<Path, Seen> seen = new HashMap<>();
 
-  private record Seen(Stamp stamp, Optional<String> fault) {}
+  private record Seen(Stamp stamp, List<String> faults) {}
 
   private record Stamp(long length, FileTime modified, Object inode) {
     static Stamp of(Path file) throws IOException {
@@ -121,10 +121,10 @@ final class StoreCheck implements SelfCheck.Look {
     Stamp now = Stamp.of(file);
     Seen before = seen.get(file);
     if (before != null && before.stamp().equals(now)) {
-      return before.fault();
+      return before.faults().stream().findFirst();
     }
     Optional<String> fault = reading.fault();
-    seen.put(file, new Seen(now, fault));
+    seen.put(file, new Seen(now, fault.stream().toList()));
     return fault;
   }
 

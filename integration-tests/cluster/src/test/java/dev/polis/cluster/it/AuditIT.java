@@ -126,7 +126,7 @@ class AuditIT {
       expected.add("n" + n);
     }
     assertEquals(expected.size(), begun.size());
-    assertTrue(shown.out().contains("cut off"), shown::all);
+    assertTrue(shown.out().contains("unconfirmed bytes"), shown::all);
     assertTrue(shown.out().contains("user \"owner\""), shown::all);
     assertEquals(
         3, node.ctl("audit", "--last", "3").out().lines().count(), "the last three records");
