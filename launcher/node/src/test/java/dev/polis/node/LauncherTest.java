@@ -367,13 +367,13 @@ class LauncherTest {
     }
   }
 
-  /** Starts a node; of the options, those that begin with -D are properties of its JVM. */
+  /** Starts a node. Its JVM gets the options that begin with -D or -X, its program the others. */
   private LauncherProcess run(String... options) throws Exception {
     List<String> properties =
         new ArrayList<>(List.of("-Dpolis.distribution=" + distribution.folder()));
     List<String> arguments = new ArrayList<>(List.of("run", "--state", state.toString()));
     for (String option : options) {
-      (option.startsWith("-D") ? properties : arguments).add(option);
+      (option.matches("-[DX].*") ? properties : arguments).add(option);
     }
     return new LauncherProcess(properties, arguments.toArray(String[]::new));
   }

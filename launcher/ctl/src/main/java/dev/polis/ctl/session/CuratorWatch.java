@@ -130,7 +130,7 @@ final class CuratorWatch implements AutoCloseable {
       return Optional.empty();
     }
     return HealthRoots.of(health).rootsOf(CURATOR).stream()
-        .filter(root -> root.getLevel() == Level.LEVEL_DOWN)
+        .filter(root -> root.getLevel() == Level.LEVEL_DOWN || HealthRoots.works(root))
         .findFirst()
         .map(
             root ->

@@ -69,7 +69,8 @@ public enum Output {
    */
   private static String yaml(Document document) {
     Object plain =
-        new Load(LoadSettings.builder().build()).loadFromString(GSON.toJson(document.body()));
+        new Load(LoadSettings.builder().build())
+            .loadFromString(escaped(GSON.toJson(document.body())));
     return new Dump(
             DumpSettings.builder()
                 .setDefaultFlowStyle(FlowStyle.BLOCK)
