@@ -212,7 +212,8 @@ class KubeClientTest {
   }
 
   @Test
-  @DisplayName("the client quotes the failed checks of an answer other than 200, and quotes no missing answer")
+  @DisplayName(
+      "the client quotes the failed checks of an answer other than 200, and quotes no missing answer")
   void complaint() throws Exception {
     HttpServer server =
         HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
