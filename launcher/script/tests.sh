@@ -64,7 +64,7 @@ run_tests() {
 # that tests with time limits fail.
 declare -A TIER_BESIDE=(
   [quick]=integration-tests/cluster,integration-tests/container,integration-tests/faults,integration-tests/scripts,bundles/kubernetes,bundles/consensus,bundles/metrics,bundles/convergence,platform/etcd
-  [full]=integration-tests/cluster,integration-tests/faults,bundles/kubernetes
+  [full]=integration-tests/cluster,integration-tests/faults
 )
 
 # A module with few tests. It makes Maven fetch the files of the first tests before the streams begin, which would each write them to the same place.
