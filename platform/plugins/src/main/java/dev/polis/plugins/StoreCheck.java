@@ -76,10 +76,10 @@ final class StoreCheck implements SelfCheck.Look {
     int others = faults.size() - 1;
     return Optional.of(
         damaged(
-            "%s%s; what runs has its file open, and the next start and each swap read the files"
+            "%s%s; the running code has its file open, and the next start and each swap read the files"
                 .formatted(
                     faults.values().iterator().next(),
-                    others == 0 ? "" : ", and so it is with %d more".formatted(others)),
+                    others == 0 ? "" : ", and %d more files are damaged".formatted(others)),
             remedy(faults.keySet(), own)));
   }
 

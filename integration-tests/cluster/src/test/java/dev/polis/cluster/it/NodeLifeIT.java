@@ -412,7 +412,7 @@ class NodeLifeIT {
     Await.until(
         TestNode.PATIENCE,
         "health to say that files of the plugin store are missing",
-        () -> node.ctl("health").out().contains("is missing; what runs"));
+        () -> node.ctl("health").out().contains("plugin-store-damaged"));
     String told = node.ctl("health").out();
     assertTrue(files.stream().anyMatch(file -> told.contains(file.toString())), told);
     assertTrue(told.contains("polisctl node restart --runtime"), told);
@@ -427,7 +427,7 @@ class NodeLifeIT {
     }
     node.ctl("health", "--wait", "60").requireSuccess("health after the restart");
     String after = node.ctl("health").out();
-    assertFalse(after.contains("is missing; what runs"), after);
+    assertFalse(after.contains("plugin-store-damaged"), after);
     node.ctl("bundle", "stop", "dev.polis.metrics").requireSuccess("bundle stop");
     node.ctl("bundle", "start", "dev.polis.metrics").requireSuccess("bundle start");
   }
