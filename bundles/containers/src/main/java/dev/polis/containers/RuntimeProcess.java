@@ -51,7 +51,8 @@ record RuntimeProcess(Path socket, ContainersState state, ContainersStatus.Runni
       Pattern.compile("msg=\"failed to load plugin\" error=\"((?:[^\"\\\\]|\\\\.)*)\" id=(\\S+)");
 
   /**
-   * Returns which of containerd's parts has failed first, by its log; those that need it follow.
+   * Returns the part of containerd that failed first, according to its log. The parts that need it
+   * fail after it.
    */
   static Optional<String> firstFailure(String log) {
     return FAILURE

@@ -1,6 +1,6 @@
 /**
- * Decides when this node serves the cluster's records, and sends their changes to those that follow
- * them.
+ * Decides when this node serves the cluster's records, and sends their changes to the streams of
+ * clients.
  *
  * <pre>
  *   CuratorElection ── won ──▶ LeaderTerm ── records, heartbeats, streams of this leadership

@@ -30,7 +30,8 @@ final class Reconciler {
   private static final String FAILED = "kubernetes-objects-not-reconciled";
 
   /**
-   * The interval of the reference system; a person who has deleted an object waits half a minute.
+   * The interval of the reference system; an operator sees an object that was deleted again after
+   * half a minute.
    */
   private static final Duration EVERY = Duration.ofSeconds(30);
 
