@@ -77,10 +77,16 @@ final class StoreCheck implements SelfCheck.Look {
     return Optional.of(
         damaged(
             "%s%s; the running code has its file open, and the next start and each swap read the files"
-                .formatted(
-                    faults.values().iterator().next(),
-                    others == 0 ? "" : ", and %d more files are damaged".formatted(others)),
+                .formatted(faults.values().iterator().next(), more(others)),
             remedy(faults.keySet(), own)));
+  }
+
+  private static String more(int others) {
+    return switch (others) {
+      case 0 -> "";
+      case 1 -> ", and one more plugin is damaged";
+      default -> ", and %d more plugins are damaged".formatted(others);
+    };
   }
 
   private static String remedy(Set<StoredPlugin> faulty, List<StoredPlugin> own) {

@@ -91,7 +91,8 @@ class StoreCheckTest {
     Path gone = file(own);
     Files.delete(gone);
 
-    HealthCondition told = told(gone + ": the file of dev.polis.own 1.0.0 is missing; what runs");
+    HealthCondition told =
+        told(gone + ": the file of dev.polis.own 1.0.0 is missing; the running code");
 
     assertTrue(told.remedy().startsWith("polisctl node restart --runtime restores"), told::remedy);
     put(own);
@@ -107,7 +108,7 @@ class StoreCheckTest {
         told("the file of org.example.foreign 1.0.0 is missing").remedy());
 
     Files.delete(file(own));
-    HealthCondition both = told(", and so it is with 1 more;");
+    HealthCondition both = told(", and one more plugin is damaged;");
 
     assertTrue(both.remedy().startsWith("push again before"), both::remedy);
     assertTrue(both.remedy().contains("; then polisctl node restart"), both::remedy);

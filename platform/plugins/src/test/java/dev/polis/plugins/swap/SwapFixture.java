@@ -23,6 +23,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.LocalDateTime;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Dictionary;
@@ -40,6 +41,7 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.jar.Attributes;
 import java.util.jar.JarEntry;
+import java.util.jar.JarFile;
 import java.util.jar.JarOutputStream;
 import java.util.jar.Manifest;
 import org.apache.felix.framework.Felix;
@@ -290,18 +292,27 @@ public final class SwapFixture {
     }
     Path jar = folder.resolve("%s-%s-%s.jar".formatted(name, version, behaviour));
     try (OutputStream out = Files.newOutputStream(jar);
-        JarOutputStream archive = new JarOutputStream(out, manifest)) {
+        JarOutputStream archive = new JarOutputStream(out)) {
+      archive.putNextEntry(entry(JarFile.MANIFEST_NAME));
+      manifest.write(archive);
       String type = TestOrgan.class.getName().replace('.', '/') + ".class";
-      archive.putNextEntry(new JarEntry(type));
+      archive.putNextEntry(entry(type));
       try (InputStream in = TestOrgan.class.getClassLoader().getResourceAsStream(type)) {
         in.transferTo(archive);
       }
-      archive.putNextEntry(new JarEntry("OSGI-INF/component.xml"));
+      archive.putNextEntry(entry("OSGI-INF/component.xml"));
       archive.write(component(name, behaviour, gives, needs).getBytes(StandardCharsets.UTF_8));
-      archive.putNextEntry(new JarEntry("OSGI-INF/metatype/" + name + ".xml"));
+      archive.putNextEntry(entry("OSGI-INF/metatype/" + name + ".xml"));
       archive.write(metatype(name, behaviour).getBytes(StandardCharsets.UTF_8));
     }
     return jar;
+  }
+
+  /** Makes an entry without the time of day: the same bundle made twice has one digest. */
+  private static JarEntry entry(String name) {
+    JarEntry entry = new JarEntry(name);
+    entry.setTimeLocal(LocalDateTime.of(2020, 1, 1, 0, 0));
+    return entry;
   }
 
   private static String component(String name, String behaviour, String gives, String needs) {
