@@ -12,7 +12,6 @@ import dev.polis.base.values.Value;
 import dev.polis.base.values.Watcher;
 import dev.polis.files.Stored;
 import dev.polis.handover.HandOverException;
-import dev.polis.handover.OrganInstance;
 import dev.polis.handover.OrganState;
 import dev.polis.logtree.Log;
 import dev.polis.pki.NodeCredentials;
@@ -27,7 +26,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 
 /** Runs the enrolment once and publishes the state of the node. */
-final class ClusterService implements ClusterManager, OrganInstance {
+final class ClusterService implements ClusterManager {
 
   // The names of the values that one instance gives to the next.
   private static final String CREDENTIALS = "credentials";
@@ -172,8 +171,7 @@ final class ClusterService implements ClusterManager, OrganInstance {
    * Gives the membership to another instance. It does not give a running enrolment: that writes its
    * journal step by step, and ends in this instance.
    */
-  @Override
-  public OrganState give() throws InterruptedException {
+  OrganState give() throws InterruptedException {
     if (machine.phase() != EnrolmentPhase.RUNNING) {
       throw new HandOverException(
           "this node has not finished its enrolment (phase %s); wait until the node is HOME"
@@ -195,8 +193,7 @@ final class ClusterService implements ClusterManager, OrganInstance {
     }
   }
 
-  @Override
-  public void resume(OrganState state) {
+  void resume(OrganState state) {
     charge.lock();
     try {
       gave = false;

@@ -31,7 +31,6 @@ import org.osgi.service.metatype.annotations.Designate;
 @Designate(ocd = ConsensusConfig.class)
 public final class ConsensusComponent implements Consensus, MetricsExporter {
 
-  private final BootReport boot;
   private final HandOvers.Membership<ConsensusService> membership;
   private final ConsensusService service;
 
@@ -47,7 +46,6 @@ public final class ConsensusComponent implements Consensus, MetricsExporter {
       @Reference ProcessManager processes,
       @Reference Storage storage,
       @Reference Network network) {
-    this.boot = boot;
     ConsensusSettings settings = ConsensusSettings.of(config);
     ConsensusService.Parts parts =
         new ConsensusService.Parts(
@@ -67,7 +65,7 @@ public final class ConsensusComponent implements Consensus, MetricsExporter {
 
   @Deactivate
   void deactivate() {
-    membership.leave(() -> service.close(boot.stopReason()));
+    membership.leave();
   }
 
   @Override

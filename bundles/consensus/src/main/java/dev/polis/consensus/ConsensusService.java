@@ -417,7 +417,8 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
    * Ends all runnables of this organ. etcd keeps running unless the reason ends work; this does not
    * touch an etcd that another instance has adopted.
    */
-  void close(StopReason reason) {
+  @Override
+  public void close(StopReason reason) {
     health.close();
     if (gave()) {
       subtree.close(reason);

@@ -39,6 +39,8 @@ class ConsensusHandOverTest {
   private ProcessManager.OpenManager processes;
   private SupervisionTree supervisor;
   private HealthTable health;
+  private final AtomicReference<StopReason> reason =
+      new AtomicReference<>(StopReason.CODE_REPLACED);
   private HandOvers handOvers;
 
   @BeforeEach
@@ -47,7 +49,7 @@ class ConsensusHandOverTest {
     processes = ProcessManager.open(harness.root.ephemeral().processes().path(), harness.logs);
     supervisor = SupervisionTree.open(harness.logs);
     health = HealthTable.open(supervisor);
-    handOvers = HandOverTable.open(harness.logs);
+    handOvers = HandOverTable.open(harness.logs, reason::get, instance -> instance);
   }
 
   @AfterEach
@@ -76,7 +78,7 @@ class ConsensusHandOverTest {
   }
 
   private static void retire(HandOvers.Membership<ConsensusService> membership) {
-    membership.leave(() -> membership.instance().close(StopReason.CODE_REPLACED));
+    membership.leave();
   }
 
   private long pid() {
@@ -218,9 +220,10 @@ class ConsensusHandOverTest {
   void poweredOff() throws Exception {
     HandOvers.Membership<ConsensusService> first = running();
     HandOvers.Membership<ConsensusService> second = next();
-    first.leave(() -> first.instance().close(StopReason.POWER_OFF));
+    reason.set(StopReason.POWER_OFF);
+    first.leave();
     assertTrue(processes.find("etcd").orElseThrow().running(), "the second one has it");
-    second.leave(() -> second.instance().close(StopReason.POWER_OFF));
+    second.leave();
     assertTrue(processes.find("etcd").filter(each -> each.running()).isEmpty());
   }
 }

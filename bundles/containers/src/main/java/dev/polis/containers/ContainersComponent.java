@@ -4,7 +4,6 @@ import dev.polis.api.containers.Containers;
 import dev.polis.api.containers.ContainersStatus;
 import dev.polis.api.containers.SandboxRequest;
 import dev.polis.api.storage.Storage;
-import dev.polis.base.boot.BootReport;
 import dev.polis.base.values.Value;
 import dev.polis.handover.HandOvers;
 import dev.polis.health.HealthRegistry;
@@ -25,7 +24,6 @@ import org.osgi.service.metatype.annotations.Designate;
 @Designate(ocd = ContainersConfig.class)
 public final class ContainersComponent implements Containers {
 
-  private final BootReport boot;
   private final HandOvers.Membership<ContainersService> membership;
   private final ContainersService service;
 
@@ -33,14 +31,12 @@ public final class ContainersComponent implements Containers {
   @Activate
   public ContainersComponent(
       ContainersConfig config,
-      @Reference BootReport boot,
       @Reference LogTree logs,
       @Reference Supervisor supervisor,
       @Reference HealthRegistry health,
       @Reference HandOvers handOvers,
       @Reference ProcessManager processes,
       @Reference Storage storage) {
-    this.boot = boot;
     ContainersSettings settings = ContainersSettings.of(config);
     ContainersService.Parts parts =
         new ContainersService.Parts(
@@ -53,7 +49,7 @@ public final class ContainersComponent implements Containers {
 
   @Deactivate
   void deactivate() {
-    membership.leave(() -> service.close(boot.stopReason()));
+    membership.leave();
   }
 
   @Override

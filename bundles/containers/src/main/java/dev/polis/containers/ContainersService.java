@@ -253,7 +253,8 @@ final class ContainersService implements Containers, OrganInstance {
    * Ends all runnables of this organ. Containers run on, unless the reason ends work; they are left
    * alone if another instance has them.
    */
-  void close(StopReason reason) {
+  @Override
+  public void close(StopReason reason) {
     health.close();
     try {
       if (reason.endsWork() && !gave()) {

@@ -38,6 +38,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
@@ -580,7 +581,8 @@ class ContainersTest {
   @Test
   @DisplayName("instances take over from each other, and nothing that runs is touched")
   void handedOver() throws Exception {
-    HandOvers handOvers = HandOverTable.open(harness.logs);
+    AtomicReference<StopReason> reason = new AtomicReference<>(StopReason.CODE_REPLACED);
+    HandOvers handOvers = HandOverTable.open(harness.logs, reason::get, instance -> instance);
     try (ProcessManager.OpenManager processes =
             ProcessManager.open(harness.root.ephemeral().processes().path(), harness.logs);
         SupervisionTree supervisor = SupervisionTree.open(harness.logs);
@@ -599,14 +601,14 @@ class ContainersTest {
       for (int swap = 0; swap < SWAPS; swap++) {
         HandOvers.Membership<ContainersService> next = next(handOvers, parts);
         HandOvers.Membership<ContainersService> former = last;
-        former.leave(() -> former.instance().close(StopReason.CODE_REPLACED));
+        former.leave();
         assertEquals(status, status(next));
         last = next;
       }
       assertEquals(containerd, processes.find(RuntimeProcess.NAME).orElseThrow().pid());
       assertTrue(alive(container));
-      HandOvers.Membership<ContainersService> end = last;
-      end.leave(() -> end.instance().close(StopReason.POWER_OFF));
+      reason.set(StopReason.POWER_OFF);
+      last.leave();
       assertFalse(alive(container));
       assertEquals(List.of(), harness.leftovers());
     }

@@ -6,7 +6,6 @@ import dev.polis.api.curator.BootstrapRequest;
 import dev.polis.api.curator.Curator;
 import dev.polis.api.curator.CuratorStatus;
 import dev.polis.api.network.Network;
-import dev.polis.base.boot.BootReport;
 import dev.polis.base.values.Value;
 import dev.polis.etcd.SharedEtcdConnection;
 import dev.polis.handover.HandOvers;
@@ -29,9 +28,6 @@ import org.osgi.service.metatype.annotations.Designate;
 @Designate(ocd = CuratorConfig.class)
 public final class CuratorComponent implements Curator {
 
-  private final BootReport boot;
-  private final EndpointRegistrations endpoints;
-  private final TrustRegistration trust;
   private final HandOvers.Membership<CuratorService> membership;
   private final CuratorService service;
 
@@ -40,16 +36,14 @@ public final class CuratorComponent implements Curator {
   public CuratorComponent(
       BundleContext bundle,
       CuratorConfig config,
-      @Reference BootReport boot,
       @Reference Supervisor supervisor,
       @Reference HealthRegistry health,
       @Reference HandOvers handOvers,
       @Reference RpcHost rpc,
       @Reference Consensus consensus,
       @Reference Network network) {
-    this.boot = boot;
-    this.endpoints = new EndpointRegistrations(bundle);
-    this.trust = new TrustRegistration(bundle);
+    EndpointRegistrations endpoints = new EndpointRegistrations(bundle);
+    TrustRegistration trust = new TrustRegistration(bundle);
     CuratorSettings settings = CuratorSettings.of(config);
     CuratorService.Parts parts =
         new CuratorService.Parts(
@@ -69,16 +63,9 @@ public final class CuratorComponent implements Curator {
     this.service = membership.instance();
   }
 
-  /** Takes the endpoints back, which lets calls in flight finish, then stops campaigning. */
   @Deactivate
   void deactivate() {
-    membership.leave(this::close);
-  }
-
-  private void close() {
-    endpoints.close();
-    trust.close();
-    service.close(boot.stopReason());
+    membership.leave();
   }
 
   @Override

@@ -98,7 +98,7 @@ final class CuratorService implements Curator, OrganInstance {
       Endpoints endpoints,
       LongSupplier nanoTime,
       SignedPlugins signed,
-      Consumer<TrustRoots> trust) {}
+      Trust trust) {}
 
   /** Makes gRPC services known to the RPC host. */
   interface Endpoints {
@@ -107,6 +107,15 @@ final class CuratorService implements Curator, OrganInstance {
 
     /** Withdraws them; returns when their calls have ended. */
     void withdraw();
+
+    /** Withdraws them, and serves no others. */
+    void close();
+  }
+
+  /** Gets the trusted keys until it is closed. */
+  interface Trust extends Consumer<TrustRoots> {
+    /** Takes the keys back, and ignores later ones. */
+    void close();
   }
 
   // The names of the values that one instance gives to the next, besides those of its election.
@@ -420,10 +429,13 @@ final class CuratorService implements Curator, OrganInstance {
   }
 
   /**
-   * Ends the streams, stops campaigning and gives the leadership back, unless another instance has
-   * it.
+   * Withdraws the endpoints, which lets calls in flight finish, stops campaigning and gives the
+   * leadership back, unless another instance has it.
    */
-  void close(StopReason reason) {
+  @Override
+  public void close(StopReason reason) {
+    parts.endpoints().close();
+    parts.trust().close();
     health.close();
     streams.close();
     gate.close();

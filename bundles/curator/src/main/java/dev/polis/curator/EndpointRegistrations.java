@@ -13,7 +13,7 @@ import org.osgi.framework.ServiceRegistration;
  * Registers gRPC services in the OSGi registry, from where the RPC host serves them on the curator
  * listener. Thread-safe. Closing it unregisters them; later registrations are ignored.
  */
-final class EndpointRegistrations implements CuratorService.Endpoints, AutoCloseable {
+final class EndpointRegistrations implements CuratorService.Endpoints {
 
   private final BundleContext bundle;
   // Guarded by this.

@@ -5,7 +5,6 @@ import dev.polis.plugins.manifest.TrustSource;
 import java.util.Dictionary;
 import java.util.Hashtable;
 import java.util.Map;
-import java.util.function.Consumer;
 import org.osgi.framework.BundleContext;
 import org.osgi.framework.ServiceRegistration;
 
@@ -13,7 +12,7 @@ import org.osgi.framework.ServiceRegistration;
  * Offers the trusted keys to this node as a service, as soon as they are known. Thread-safe.
  * Closing it unregisters the service; later keys are ignored.
  */
-final class TrustRegistration implements Consumer<TrustRoots>, TrustSource, AutoCloseable {
+final class TrustRegistration implements CuratorService.Trust, TrustSource {
 
   private final BundleContext bundle;
   // Any thread that gets a notification of the service reads this without the lock.

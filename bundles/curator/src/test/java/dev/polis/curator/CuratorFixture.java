@@ -131,7 +131,6 @@ public final class CuratorFixture implements AutoCloseable {
   private final LocalRpcHost host;
   private final List<ManagedChannel> channels = new ArrayList<>();
   private HandOvers.Membership<CuratorService> present;
-  private CuratorService.Endpoints presentServed = served;
   private NodeCredentials credentials;
   private boolean resigned;
 
@@ -252,9 +251,8 @@ public final class CuratorFixture implements AutoCloseable {
   void swap() {
     CuratorService.Endpoints next = endpoints();
     HandOvers.Membership<CuratorService> started = startNext(next);
-    retire(present, presentServed);
+    retire(present);
     present = started;
-    presentServed = next;
   }
 
   /** Gives the leadership back and stops campaigning; etcd and the listener stay. */
@@ -374,6 +372,22 @@ public final class CuratorFixture implements AutoCloseable {
       registrations.forEach(RpcRegistration::close);
       registrations.clear();
     }
+
+    @Override
+    public void close() {
+      withdraw();
+    }
+  }
+
+  /** Keeps the trusted keys that the curator names. */
+  private final class Trusted implements CuratorService.Trust {
+    @Override
+    public void accept(TrustRoots roots) {
+      trusted.set(roots);
+    }
+
+    @Override
+    public void close() {}
   }
 
   /** Returns endpoints at the fixture's host, for one curator. */
@@ -399,18 +413,13 @@ public final class CuratorFixture implements AutoCloseable {
             served,
             nanoTime,
             key -> signed.getOrDefault(key, List.of()),
-            trusted::set),
+            new Trusted()),
         predecessor);
   }
 
   /** Ends a curator as the framework does when its bundle is stopped. */
-  static void retire(
-      HandOvers.Membership<CuratorService> membership, CuratorService.Endpoints served) {
-    membership.leave(
-        () -> {
-          served.withdraw();
-          membership.instance().close(StopReason.CODE_REPLACED);
-        });
+  static void retire(HandOvers.Membership<CuratorService> membership) {
+    membership.leave();
   }
 
   /** Returns the address of the curator listener. */

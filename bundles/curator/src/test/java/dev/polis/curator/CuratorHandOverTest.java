@@ -53,7 +53,7 @@ class CuratorHandOverTest {
       HandOvers.Membership<CuratorService> membership, CuratorService.Endpoints served) {
 
     void retire() {
-      CuratorFixture.retire(membership, served);
+      CuratorFixture.retire(membership);
     }
 
     CuratorStatus status() {
@@ -308,6 +308,11 @@ class CuratorHandOverTest {
     @Override
     public void register(List<BindableService> services) {
       real.register(services);
+    }
+
+    @Override
+    public void close() {
+      withdraw();
     }
 
     @Override

@@ -535,14 +535,14 @@ class PluginSetTest {
 
     CuratorService.Endpoints endpoints = fixture.endpoints();
     var second = fixture.startNext(endpoints);
-    CuratorFixture.retire(fixture.first, fixture.served);
+    CuratorFixture.retire(fixture.first);
 
     StatusException end = assertThrows(StatusException.class, () -> await(watch, now -> false));
     assertEquals(Status.Code.UNAVAILABLE, end.getStatus().getCode(), end.toString());
     BlockingClientCall<?, WatchPluginSetResponse> next = watch();
     await(next, now -> now.getWantedCount() == 1);
     next.cancel("test is over", null);
-    CuratorFixture.retire(second, endpoints);
+    CuratorFixture.retire(second);
   }
 
   @Test

@@ -3,7 +3,6 @@ package dev.polis.network;
 import dev.polis.api.network.Network;
 import dev.polis.api.network.NetworkStatus;
 import dev.polis.api.storage.Storage;
-import dev.polis.base.boot.BootReport;
 import dev.polis.base.values.Value;
 import dev.polis.handover.HandOvers;
 import dev.polis.health.HealthRegistry;
@@ -23,7 +22,6 @@ import org.osgi.service.metatype.annotations.Designate;
 @Designate(ocd = NetworkConfig.class)
 public final class NetworkComponent implements Network {
 
-  private final BootReport boot;
   private final HandOvers.Membership<NetworkService> membership;
   private final NetworkService service;
 
@@ -31,14 +29,12 @@ public final class NetworkComponent implements Network {
   @Activate
   public NetworkComponent(
       @Reference Storage storage,
-      @Reference BootReport boot,
       @Reference Supervisor supervisor,
       @Reference HealthRegistry health,
       @Reference HandOvers handOvers,
       @Reference LogTree logs,
       NetworkConfig config)
       throws Exception {
-    this.boot = boot;
     NetworkSettings settings = NetworkSettings.of(config);
     NetworkService.Parts parts = new NetworkService.Parts(storage.root(), supervisor, health, logs);
     this.membership =
@@ -49,7 +45,7 @@ public final class NetworkComponent implements Network {
 
   @Deactivate
   void deactivate() {
-    membership.leave(() -> service.close(boot.stopReason()));
+    membership.leave();
   }
 
   @Override

@@ -247,7 +247,8 @@ final class NetworkService implements Network, OrganInstance {
   }
 
   /** Ends polling. Interfaces and files stay as they are. */
-  void close(StopReason reason) {
+  @Override
+  public void close(StopReason reason) {
     health.close();
     subtree.close(reason);
   }

@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.api.network.NetworkConfigException;
-import dev.polis.base.boot.StopReason;
 import dev.polis.files.layout.Root;
 import dev.polis.handover.HandOverTable;
 import dev.polis.handover.HandOvers;
@@ -59,7 +58,7 @@ class NetworkHandOverTest {
   }
 
   private static void retire(HandOvers.Membership<NetworkService> membership) {
-    membership.leave(() -> membership.instance().close(StopReason.CODE_REPLACED));
+    membership.leave();
   }
 
   @Test

@@ -31,7 +31,6 @@ import org.osgi.service.metatype.annotations.Designate;
 @Designate(ocd = RoleConfig.class)
 public final class RoleComponent implements LocalRoleServer {
 
-  private final BootReport boot;
   private final HandOvers.Membership<RoleService> membership;
   private final RoleService service;
 
@@ -50,7 +49,6 @@ public final class RoleComponent implements LocalRoleServer {
       @Reference Network network,
       @Reference Consensus consensus,
       @Reference Curator curator) {
-    this.boot = boot;
     RoleSettings settings = RoleSettings.of(config);
     RoleService.Parts parts =
         new RoleService.Parts(
@@ -89,7 +87,7 @@ public final class RoleComponent implements LocalRoleServer {
 
   @Deactivate
   void deactivate() {
-    membership.leave(() -> service.close(boot.stopReason()));
+    membership.leave();
   }
 
   @Override

@@ -250,7 +250,8 @@ final class RoleService implements LocalRoleServer, OrganInstance {
    * Ends all runnables of this organ, and all plugins, for this reason; those that another instance
    * has run on.
    */
-  void close(StopReason reason) {
+  @Override
+  public void close(StopReason reason) {
     health.close();
     plugins.close();
     subtree.close(reason, RolePlugins.PATIENCE);

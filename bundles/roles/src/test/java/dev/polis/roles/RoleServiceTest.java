@@ -455,7 +455,7 @@ class RoleServiceTest {
 
     /** Ends an instance as the framework does when its bundle is stopped. */
     void retire(HandOvers.Membership<RoleService> membership) {
-      membership.leave(() -> membership.instance().close(StopReason.CODE_REPLACED));
+      membership.leave();
       membership.instance().remove(plugin);
     }
 

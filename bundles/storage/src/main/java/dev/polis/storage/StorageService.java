@@ -16,7 +16,6 @@ import dev.polis.files.FileException;
 import dev.polis.files.layout.Root;
 import dev.polis.handover.HandOverException;
 import dev.polis.handover.HandOvers;
-import dev.polis.handover.OrganInstance;
 import dev.polis.handover.OrganState;
 import dev.polis.logtree.Log;
 import dev.polis.logtree.Secret;
@@ -27,7 +26,7 @@ import java.util.List;
 import java.util.Optional;
 
 /** Keeps the state directory of a node and its data volume. Thread-safe. */
-final class StorageService implements Storage, OrganInstance {
+final class StorageService implements Storage {
 
   /** Names what one instance gives to the next. */
   private static final String DATA = "data-volume";
@@ -100,14 +99,12 @@ final class StorageService implements Storage, OrganInstance {
   // ---- one instance after the other
 
   /** Waits for an operation on the volume; the mount and its programs stay. */
-  @Override
-  public OrganState give() throws InterruptedException {
+  OrganState give() throws InterruptedException {
     manager.hold();
     return OrganState.NONE.with(DATA, status());
   }
 
-  @Override
-  public void resume(OrganState state) {
+  void resume(OrganState state) {
     manager.goOn();
   }
 

@@ -10,9 +10,7 @@ import dev.polis.api.storage.DataStatus;
 import dev.polis.api.storage.SealedConfiguration;
 import dev.polis.api.storage.StorageSecurity;
 import dev.polis.api.storage.UnlockKeys;
-import dev.polis.base.boot.BootReport;
 import dev.polis.base.boot.StopReason;
-import dev.polis.base.boot.Wait;
 import dev.polis.base.posix.Mounts;
 import dev.polis.base.values.Watcher;
 import dev.polis.files.FileException;
@@ -53,34 +51,6 @@ class StorageComponentTest {
     supervisor.close();
   }
 
-  private final BootReport boot =
-      new BootReport() {
-        @Override
-        public Wait waiting(String name) {
-          throw new AssertionError("storage waits for nothing");
-        }
-
-        @Override
-        public void home(String summary) {
-          throw new AssertionError("storage is not the cluster");
-        }
-
-        @Override
-        public void fatal(String organ, Throwable cause) {
-          throw new AssertionError(organ, cause);
-        }
-
-        @Override
-        public void powerOff(String reason) {
-          throw new AssertionError("storage switches nothing off: " + reason);
-        }
-
-        @Override
-        public StopReason stopReason() {
-          return reason;
-        }
-      };
-
   private record Configuration(String root, String security, int volume_mebibytes, String device)
       implements StorageConfig {
     @Override
@@ -90,7 +60,7 @@ class StorageComponentTest {
   }
 
   private StorageComponent open(ProcessManager processes, String security) throws Exception {
-    return open(processes, security, HandOverTable.open(logs));
+    return open(processes, security, handOvers());
   }
 
   private StorageComponent open(ProcessManager processes, String security, HandOvers handOvers)
@@ -100,7 +70,6 @@ class StorageComponentTest {
     }
     return new StorageComponent(
         new Configuration(directory.toString(), security, 512, ""),
-        boot,
         logs,
         supervisor,
         HealthTable.open(supervisor),
@@ -108,6 +77,10 @@ class StorageComponentTest {
         processes,
         rpc,
         null);
+  }
+
+  private HandOvers handOvers() {
+    return HandOverTable.open(logs, () -> reason, instance -> instance);
   }
 
   private ProcessManager.OpenManager processes() {
@@ -142,7 +115,7 @@ class StorageComponentTest {
   @DisplayName("a second instance keeps the volume of the first, gives it back, and takes it again")
   void handedOver() throws Exception {
     UnlockKeys keys = UnlockKeys.generate(new SecureRandom());
-    HandOvers handOvers = HandOverTable.open(logs);
+    HandOvers handOvers = handOvers();
     try (var processes = processes()) {
       StorageComponent first = open(processes, SECURITY.name(), handOvers);
       first.mountNew(SECURITY, keys);
@@ -176,7 +149,7 @@ class StorageComponentTest {
   @Test
   @DisplayName("of two instances that both end for good, the one that holds the volume unmounts it")
   void twoInstancesPoweredOff() throws Exception {
-    HandOvers handOvers = HandOverTable.open(logs);
+    HandOvers handOvers = handOvers();
     try (var processes = processes()) {
       StorageComponent first = open(processes, SECURITY.name(), handOvers);
       UnlockKeys keys = UnlockKeys.generate(new SecureRandom());

@@ -1,5 +1,6 @@
 package dev.polis.handover;
 
+import dev.polis.base.boot.StopReason;
 import dev.polis.logtree.Log;
 import dev.polis.logtree.LogTree;
 import java.time.Duration;
@@ -18,6 +19,9 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
 
 /**
  * Keeps who is in charge of each organ, and passes states on: for the service of that name, and for
@@ -34,6 +38,8 @@ public final class HandOverTable implements HandOvers {
   private final Log log;
   private final Duration patience;
   private final Duration activation;
+  private final Supplier<StopReason> reason;
+  private final Function<OrganInstance, Object> owner;
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
   // Guarded by lock. A line stays for ever: there are as many as organs, and waiters keep theirs.
@@ -48,15 +54,35 @@ public final class HandOverTable implements HandOvers {
     final Set<Seat<?>> closing = new HashSet<>(); // have left with their state, and are not closed
   }
 
-  private HandOverTable(Log log, Duration patience, Duration activation) {
+  private HandOverTable(
+      Log log,
+      Duration patience,
+      Duration activation,
+      Supplier<StopReason> reason,
+      Function<OrganInstance, Object> owner) {
     this.log = log;
     this.patience = patience;
     this.activation = activation;
+    this.reason = reason;
+    this.owner = owner;
   }
 
-  /** Opens a table; nothing needs to be closed. */
+  /** Opens a table whose instances are replaced; nothing needs to be closed. */
   public static HandOverTable open(LogTree logs) {
-    return open(logs, PATIENCE, SwapDeadline.START.limit());
+    return open(logs, () -> StopReason.CODE_REPLACED, instance -> instance);
+  }
+
+  /**
+   * Opens a table; nothing needs to be closed.
+   *
+   * @param logs where hand-overs are logged
+   * @param reason returns why an instance that leaves is closed
+   * @param owner returns the bundle that an instance belongs to
+   */
+  public static HandOverTable open(
+      LogTree logs, Supplier<StopReason> reason, Function<OrganInstance, Object> owner) {
+    return new HandOverTable(
+        logs.log("handover"), PATIENCE, SwapDeadline.START.limit(), reason, owner);
   }
 
   /**
@@ -66,7 +92,12 @@ public final class HandOverTable implements HandOvers {
    * @param activation how long an instance may take to start while there is another
    */
   static HandOverTable open(LogTree logs, Duration patience, Duration activation) {
-    return new HandOverTable(logs.log("handover"), patience, activation);
+    return new HandOverTable(
+        logs.log("handover"),
+        patience,
+        activation,
+        () -> StopReason.CODE_REPLACED,
+        instance -> instance);
   }
 
   /** Notifies a listener of each hand-over from now on. */
@@ -94,15 +125,49 @@ public final class HandOverTable implements HandOvers {
       String organ, Starter<I, E> starter) throws E {
     beginChange(organ);
     Handing handing = new Handing(organ, incumbent(organ).orElse(null));
+    Seat<I> seat;
     try {
       handing.begin();
-      return start(handing, starter);
+      seat = start(handing, starter);
     } catch (Throwable failure) {
       handing.end();
       handing.giveBack("the new instance failed: " + failure);
       throw failure;
     } finally {
       handing.endChange();
+    }
+    abandoned(other -> other != seat && other.owner.equals(seat.owner));
+    return seat;
+  }
+
+  /**
+   * Leaves for the instances of a bundle that has stopped: those whose component failed after it
+   * had joined, so that Declarative Services did not deactivate it.
+   *
+   * @param owner the bundle
+   */
+  public void stopped(Object owner) {
+    abandoned(seat -> seat.owner.equals(owner));
+  }
+
+  private void abandoned(Predicate<Seat<?>> which) {
+    for (Seat<?> seat : seats(which)) {
+      log.warning(
+          "%s: its component failed after it had joined; its instance leaves now", seat.organ);
+      seat.leave();
+    }
+  }
+
+  private List<Seat<?>> seats(Predicate<Seat<?>> which) {
+    lock.lock();
+    try {
+      List<Seat<?>> found = new ArrayList<>();
+      for (Line line : lines.values()) {
+        line.seats.stream().filter(which).forEach(found::add);
+      }
+      return found;
+    } finally {
+      lock.unlock();
     }
   }
 
@@ -113,6 +178,7 @@ public final class HandOverTable implements HandOvers {
     if (!handing.end()) {
       // Its state is elsewhere: it must decide nothing, and what it gives is known there.
       seat.give();
+      instance.close(reason.get());
       throw new HandOverException(
           "the new instance of %s took longer than %d s to start, and its state went back"
               .formatted(handing.organ, activation.toSeconds()));
@@ -361,7 +427,7 @@ public final class HandOverTable implements HandOvers {
 
   // ---- an instance goes
 
-  private void leave(Seat<?> seat, Runnable close) {
+  private void leave(Seat<?> seat) {
     Withdrawal withdrawal = withdraw(seat);
     if (withdrawal instanceof Withdrawal.Repeated) {
       return;
@@ -370,7 +436,7 @@ public final class HandOverTable implements HandOvers {
       if (withdrawal instanceof Withdrawal.Returning(Seat<?> heir)) {
         goOn(seat, heir);
       }
-      close.run();
+      seat.instance.close(reason.get());
     } finally {
       endClosing(seat);
     }
@@ -471,6 +537,7 @@ public final class HandOverTable implements HandOvers {
   private final class Seat<I extends OrganInstance> implements Membership<I> {
     private final String organ;
     private final I instance;
+    private final Object owner;
     // Guarded by lock.
     private boolean gave;
     private boolean busy; // asked for its state, or given one back: it does not leave meanwhile
@@ -480,6 +547,7 @@ public final class HandOverTable implements HandOvers {
     Seat(String organ, I instance) {
       this.organ = organ;
       this.instance = instance;
+      this.owner = HandOverTable.this.owner.apply(instance);
     }
 
     @Override
@@ -488,8 +556,8 @@ public final class HandOverTable implements HandOvers {
     }
 
     @Override
-    public void leave(Runnable close) {
-      HandOverTable.this.leave(this, close);
+    public void leave() {
+      HandOverTable.this.leave(this);
     }
 
     OrganState facts() {

@@ -73,13 +73,15 @@ public interface HandOvers {
     I instance();
 
     /**
-     * Ends the membership and closes the instance. If the predecessor is still there, the instance
-     * gives it the state back first and the predecessor continues; then the instance does not touch
-     * what it gave. An instance that comes meanwhile and finds no predecessor begins when this one
-     * is closed. Returns when that is done. Does nothing the second time.
+     * Ends the membership and closes the instance, on the calling thread. If the predecessor is
+     * still there, the instance gives it the state back first and the predecessor continues; then
+     * the instance does not touch what it gave. An instance that comes meanwhile and finds no
+     * predecessor begins when this one is closed. Returns when that is done. Does nothing the
+     * second time.
      *
-     * @param close closes the instance; called once, on the calling thread
+     * <p>The node leaves for an instance whose bundle has stopped without: its component failed
+     * after it had joined.
      */
-    void leave(Runnable close);
+    void leave();
   }
 }

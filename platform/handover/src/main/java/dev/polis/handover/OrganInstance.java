@@ -1,10 +1,11 @@
 package dev.polis.handover;
 
+import dev.polis.base.boot.StopReason;
 import org.osgi.annotation.versioning.ConsumerType;
 
 /**
  * One instance of an organ, as it is asked to give its state away and to take it back. Each method
- * is called on a thread of the platform, one at a time.
+ * but {@link #close} is called on a thread of the platform, one at a time.
  */
 @ConsumerType
 public interface OrganInstance {
@@ -43,4 +44,12 @@ public interface OrganInstance {
    *     because it has failed
    */
   void resume(OrganState state);
+
+  /**
+   * Ends all that this instance opened, and leaves alone what it gave away. Called once, last, on
+   * the thread that leaves.
+   *
+   * @param reason why the instance ends
+   */
+  void close(StopReason reason);
 }

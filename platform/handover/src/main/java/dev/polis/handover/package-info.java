@@ -31,6 +31,10 @@
  * <p>A hand-over is final when the first instance leaves, which is when its bundle is stopped.
  * Until then the first one continues if the second one ends for any reason.
  *
+ * <p>A component may fail after its instance has joined; Declarative Services do not deactivate it
+ * then. Its instance leaves when its bundle stops, which in a swap is at once, or when the same
+ * bundle joins again.
+ *
  * <p>State is a set of named values of platform types or of the JDK. Two versions of an organ see
  * the same class of such a value, and no class of the version that goes is kept: a value whose
  * class has the loader of the organ is refused, also within collections, arrays, optionals and
@@ -52,14 +56,13 @@
  *
  * <p>Not promised: a hand-over between processes; there the records on the disk serve. Nor between
  * an instance that ends first and one that begins later: then no instance would renew a lease
- * meanwhile. Nor that the state goes back from an instance whose component fails after it has
- * joined.
+ * meanwhile.
  *
  * <p>Why not a class of its own for the state of each organ: each field that a version adds would
  * need a new platform, and so a new process.
  */
 @Export
-@Version("1.1.0")
+@Version("2.0.0")
 package dev.polis.handover;
 
 import org.osgi.annotation.bundle.Export;

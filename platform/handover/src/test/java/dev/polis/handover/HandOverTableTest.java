@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.polis.base.boot.StopReason;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.TestThreads;
 import dev.polis.logtree.LogTree;
@@ -44,12 +45,16 @@ class HandOverTableTest {
   private final HandOverTable hurried =
       HandOverTable.open(LogTree.create(), Duration.ofMillis(200), SOON);
 
+  private static final Function<OrganInstance, Object> OWNER =
+      instance -> ((Counter) instance).name;
+
   private final List<String> calls = Collections.synchronizedList(new ArrayList<>());
 
   /** Counts upwards, and hands over the count as its state. */
   private class Counter implements OrganInstance {
     private final String name;
     private volatile int count;
+    private volatile Runnable close = () -> {};
 
     Counter(String name, OrganState state) {
       this.name = name;
@@ -76,6 +81,11 @@ class HandOverTableTest {
     public void resume(OrganState state) {
       calls.add(name + " resumes " + state);
       count = state.find("count", Integer.class).orElse(0);
+    }
+
+    @Override
+    public void close(StopReason reason) {
+      close.run();
     }
   }
 
@@ -289,9 +299,15 @@ class HandOverTableTest {
     leave(second);
   }
 
-  /** Ends the membership of an instance that has nothing to close. */
   private static void leave(HandOvers.Membership<Counter> membership) {
-    membership.leave(() -> {});
+    membership.leave();
+  }
+
+  /** Ends a membership while closing does something. */
+  private static void leave(HandOvers.Membership<? extends Counter> membership, Runnable close) {
+    Counter instance = membership.instance();
+    instance.close = close;
+    membership.leave();
   }
 
   private static void leaveOnAnotherThread(HandOvers.Membership<Counter> membership) {
@@ -312,7 +328,8 @@ class HandOverTableTest {
         Thread.ofVirtual()
             .start(
                 () ->
-                    first.leave(
+                    leave(
+                        first,
                         () -> {
                           closing.countDown();
                           awaitQuietly(mayClose);
@@ -418,7 +435,7 @@ class HandOverTableTest {
   /** Leaves, on another thread, while it gets a state back. */
   private final class Leaving extends Counter {
     private final List<Thread> leavers = new ArrayList<>();
-    private HandOvers.Membership<?> seat; // null until it has joined
+    private HandOvers.Membership<Leaving> seat; // null until it has joined
 
     Leaving() {
       super("leaving", OrganState.NONE);
@@ -427,7 +444,7 @@ class HandOverTableTest {
     @Override
     public void prepare() {
       Thread leaver =
-          Thread.ofPlatform().start(() -> seat.leave(() -> calls.add("leaving is closed")));
+          Thread.ofPlatform().start(() -> leave(seat, () -> calls.add("leaving is closed")));
       leavers.add(leaver);
       try {
         Await.until(
@@ -618,7 +635,7 @@ class HandOverTableTest {
         });
     HandOvers.Membership<Counter> first = join("first");
     HandOvers.Membership<Counter> second = join("second");
-    second.leave(() -> calls.add("second is closed"));
+    leave(second, () -> calls.add("second is closed"));
     assertEquals("second is closed", calls.getLast());
     leave(first);
   }
@@ -640,7 +657,9 @@ class HandOverTableTest {
                                 brief,
                                 state -> {
                                   awaitDeaf(released);
-                                  return new Counter("second", state);
+                                  Counter late = new Counter("second", state);
+                                  late.close = () -> calls.add("second is closed");
+                                  return late;
                                 }))
                     .getMessage());
     Thread.ofVirtual().start(hanging);
@@ -652,9 +671,56 @@ class HandOverTableTest {
     released.countDown();
     String refusal = hanging.get(SOON.toSeconds(), TimeUnit.SECONDS);
     assertTrue(refusal.contains("its state went back"), refusal);
-    assertEquals(List.of("second gives"), calls, "the instance that came too late decides nothing");
+    assertEquals(
+        List.of("second gives", "second is closed"),
+        calls,
+        "the instance that came too late decides nothing");
     leave(third);
     assertEquals("first resumes count", calls.getLast());
+  }
+
+  @Test
+  @DisplayName("an instance whose bundle stops without leaving gives the state back, and is closed")
+  void aBundleThatStops() {
+    HandOverTable owned = HandOverTable.open(LogTree.create(), () -> StopReason.POWER_OFF, OWNER);
+    HandOvers.Membership<Counter> first = join(owned, "first");
+    HandOvers.Membership<Counter> second = join(owned, "second");
+    second.instance().count = 7;
+    second.instance().close = () -> calls.add("second is closed");
+    calls.clear();
+
+    owned.stopped("second");
+
+    assertEquals(
+        List.of("first prepares", "second gives", "first resumes count", "second is closed"),
+        calls);
+    assertEquals(7, first.instance().count);
+    leave(second);
+    owned.stopped("second");
+    assertEquals(4, calls.size(), "it is closed once");
+  }
+
+  @Test
+  @DisplayName("a bundle that joins again closes its instance whose component failed")
+  void joinsAgain() {
+    HandOverTable owned = HandOverTable.open(LogTree.create(), () -> StopReason.POWER_OFF, OWNER);
+    HandOvers.Membership<Counter> failed = join(owned, "same");
+    failed.instance().count = 7;
+    failed.instance().close = () -> calls.add("the failed one is closed");
+
+    HandOvers.Membership<Counter> again = join(owned, "same");
+
+    assertEquals(List.of("same gives", "the failed one is closed"), calls);
+    assertEquals(7, again.instance().count);
+    leave(again);
+    HandOvers.Membership<Counter> next =
+        owned.join(
+            "organ",
+            predecessor -> {
+              assertFalse(predecessor.exists(), "the failed one is in charge again");
+              return new Counter("next", predecessor.take());
+            });
+    leave(next);
   }
 
   @ParameterizedTest(name = "that gave its state to the {0}")
@@ -671,7 +737,8 @@ class HandOverTableTest {
         Thread.ofVirtual()
             .start(
                 () ->
-                    hanging.leave(
+                    leave(
+                        hanging,
                         () -> {
                           closing.countDown();
                           awaitQuietly(mayClose);
@@ -701,7 +768,8 @@ class HandOverTableTest {
         return this;
       }
 
-      void close() {
+      @Override
+      public void close(StopReason reason) {
         if (mine) {
           mine = false;
           inCharge.decrementAndGet();
@@ -710,7 +778,7 @@ class HandOverTableTest {
 
       @Override
       public OrganState give() {
-        close();
+        close(StopReason.CODE_REPLACED);
         return OrganState.NONE;
       }
 
@@ -734,7 +802,7 @@ class HandOverTableTest {
                               predecessor.take();
                               return new Exclusive().take();
                             });
-                    here.leave(here.instance()::close);
+                    here.leave();
                   }
                 }));
       }

@@ -136,6 +136,16 @@ final class Bundles {
     return ask(ServiceComponentRuntime.class, Bundles::waiting);
   }
 
+  /** Returns whether a component of a bundle is active. */
+  static boolean active(Bundle bundle) throws Exception {
+    return ask(
+        ServiceComponentRuntime.class,
+        runtime ->
+            runtime.getComponentDescriptionDTOs(bundle).stream()
+                .flatMap(component -> runtime.getComponentConfigurationDTOs(component).stream())
+                .anyMatch(instance -> instance.state == ComponentConfigurationDTO.ACTIVE));
+  }
+
   private static List<String> waiting(ServiceComponentRuntime runtime) {
     List<String> waiting = new ArrayList<>();
     for (ComponentDescriptionDTO component : runtime.getComponentDescriptionDTOs()) {

@@ -1,6 +1,7 @@
 package dev.polis.container.it;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.fixtures.Await;
@@ -76,6 +77,45 @@ public class OrganSwapContainerTest {
         "%s: %d swaps under %d calls, 0 failed; slowest call p50 %.1f ms, worst %.1f ms%n",
         organ, SWAPS, calls, slowest.get(slowest.size() / 2), slowest.getLast());
     assertTrue(calls > SWAPS, "the node was not used");
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @ValueSource(strings = {"storage", "network", "consensus", "curator", "cluster", "roles"})
+  @DisplayName("a version that fails after it took over gives the state back, and leaves nothing")
+  public void aVersionThatFails(String organ) throws Exception {
+    node.awaitHome("before another version of " + organ + " fails");
+    List<Long> children = ContainedNode.children();
+    List<String> mounts = mounts();
+    Residue residue = new Residue();
+    try (NodeLoad load = NodeLoad.open(node)) {
+      for (int swap = 0; swap < SWAPS; swap++) {
+        fail(organ, residue);
+        assertEquals(List.of(), load.troubles(), "while another version of " + organ + " failed");
+      }
+      swap(organ, new Residue());
+      assertEquals(List.of(), load.troubles(), "in a swap of " + organ + " afterwards");
+    }
+    assertEquals(children, ContainedNode.children(), "etcd was restarted");
+    assertEquals(mounts, mounts());
+    node.awaitHome("after another version of " + organ + " failed");
+    residue.awaitCollected(LOADERS_BY_CHANCE);
+  }
+
+  private static void fail(String organ, Residue residue) throws Exception {
+    Bundle first = ContainedNode.bundle(organ);
+    Bundle second = OtherVersion.install(OtherVersion.failing(first));
+    ServiceSwap swap =
+        Bundles.ask(FollowedServices.class, services -> services.begin(first, second));
+    try {
+      second.start();
+      residue.note(organ, second);
+      assertFalse(Bundles.active(second), "its component was to fail");
+      second.stop();
+    } finally {
+      swap.close();
+    }
+    second.uninstall();
+    assertEquals(List.of(), Bundles.waiting(), "after the version that failed has gone");
   }
 
   private static void swap(String organ, Residue residue) throws Exception {

@@ -3,9 +3,11 @@ package dev.polis.container.it;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.URI;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Enumeration;
+import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import java.util.jar.Attributes;
 import java.util.jar.JarEntry;
@@ -24,7 +26,11 @@ final class OtherVersion {
 
   /** Installs the next version of a bundle beside it. */
   static Bundle install(Bundle bundle) throws Exception {
-    return Bundles.context().installBundle(REFERENCE + file(bundle).toUri());
+    return install(file(bundle));
+  }
+
+  static Bundle install(Path file) throws Exception {
+    return Bundles.context().installBundle(REFERENCE + file.toUri());
   }
 
   /** Makes the file of the next version of a bundle. */
@@ -46,12 +52,46 @@ final class OtherVersion {
                 packageName + "," + headers.getValue(Constants.IMPORT_PACKAGE)));
   }
 
+  /**
+   * Makes the next version of a bundle, and lets each activation of a component fail at its end.
+   */
+  static Path failing(Bundle bundle) throws IOException {
+    Version before = bundle.getVersion();
+    return copy(
+        jar(bundle),
+        bundle.getSymbolicName(),
+        new Version(before.getMajor(), before.getMinor(), before.getMicro() + 1, "failing"),
+        headers -> {},
+        OtherVersion::failAtItsEnd);
+  }
+
+  /** Names a method that the class does not have, which is called after the constructor. */
+  private static byte[] failAtItsEnd(String entry, byte[] content) {
+    if (!entry.startsWith("OSGI-INF/dev.polis.")) {
+      return content;
+    }
+    return new String(content, StandardCharsets.UTF_8)
+        .replaceFirst(" activate=\"\\w+\"", "")
+        .replaceFirst("<scr:component ", "<scr:component activate=\"absent\" ")
+        .getBytes(StandardCharsets.UTF_8);
+  }
+
   /** Returns the file from which a bundle was installed, also after updates. */
   static Path jar(Bundle bundle) {
     return Path.of(URI.create(bundle.getLocation().substring(REFERENCE.length())));
   }
 
   private static Path copy(Path jar, String name, Version version, Consumer<Attributes> headers)
+      throws IOException {
+    return copy(jar, name, version, headers, (entry, content) -> content);
+  }
+
+  private static Path copy(
+      Path jar,
+      String name,
+      Version version,
+      Consumer<Attributes> headers,
+      BiFunction<String, byte[], byte[]> change)
       throws IOException {
     Path folder = Files.createDirectories(Path.of(System.getProperty("polis.scratch"), "versions"));
     Path copy = folder.resolve(name + "-" + version + ".jar");
@@ -66,7 +106,7 @@ final class OtherVersion {
           JarEntry entry = entries.nextElement();
           if (!entry.getName().equals(JarFile.MANIFEST_NAME)) {
             to.putNextEntry(new JarEntry(entry.getName()));
-            from.getInputStream(entry).transferTo(to);
+            to.write(change.apply(entry.getName(), from.getInputStream(entry).readAllBytes()));
             to.closeEntry();
           }
         }

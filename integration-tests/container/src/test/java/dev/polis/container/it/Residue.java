@@ -12,6 +12,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.osgi.framework.Bundle;
 import org.osgi.framework.wiring.BundleWiring;
 
 /** Finds the remains of stopped organs. */
@@ -24,12 +25,14 @@ final class Residue {
 
   /** Remembers the current loader of an organ, without keeping it reachable. */
   void note(String organ) {
-    loaders.computeIfAbsent(organ, name -> new ArrayList<>()).add(loader(organ));
+    note(organ, ContainedNode.bundle(organ));
   }
 
-  private static WeakReference<ClassLoader> loader(String organ) {
-    return new WeakReference<>(
-        ContainedNode.bundle(organ).adapt(BundleWiring.class).getClassLoader());
+  /** Remembers the loader of one version of an organ. */
+  void note(String organ, Bundle version) {
+    loaders
+        .computeIfAbsent(organ, name -> new ArrayList<>())
+        .add(new WeakReference<>(version.adapt(BundleWiring.class).getClassLoader()));
   }
 
   /**
