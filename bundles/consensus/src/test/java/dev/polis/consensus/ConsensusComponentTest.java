@@ -68,7 +68,7 @@ class ConsensusComponentTest {
         harness.logs,
         supervisor,
         HealthTable.open(supervisor),
-        HandOverTable.open(harness.logs),
+        HandOverTable.open(harness.logs, () -> reason, instance -> instance),
         processes,
         service(Storage.class, Map.of("root", harness.root, "data", harness.data)),
         service(Network.class, Map.of("status", harness.network)));
