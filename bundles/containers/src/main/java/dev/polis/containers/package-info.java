@@ -43,7 +43,7 @@
  * remove after a crash. Why not a machine of its own for each worker: a developer has one.
  *
  * <ul>
- *   <li>Needs: BootReport, HandOvers, HealthRegistry, LogTree, ProcessManager, Storage, Supervisor
+ *   <li>Needs: HandOvers, HealthRegistry, LogTree, ProcessManager, Storage, Supervisor
  *   <li>Uses if there: none
  *   <li>Provides: Containers
  *   <li>Configuration: dev.polis.containers

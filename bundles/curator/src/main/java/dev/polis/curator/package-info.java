@@ -51,7 +51,7 @@
  * calls. Each uses the ones before it; this package wires them.
  *
  * <ul>
- *   <li>Needs: BootReport, Consensus, HandOvers, HealthRegistry, Network, RpcHost, Supervisor
+ *   <li>Needs: Consensus, HandOvers, HealthRegistry, Network, RpcHost, Supervisor
  *   <li>Uses if there: none
  *   <li>Provides: BindableService, Curator, TrustSource
  *   <li>Configuration: dev.polis.curator

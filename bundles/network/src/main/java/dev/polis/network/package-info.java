@@ -28,7 +28,7 @@
  * message names the object.
  *
  * <ul>
- *   <li>Needs: BootReport, HandOvers, HealthRegistry, LogTree, Storage, Supervisor
+ *   <li>Needs: HandOvers, HealthRegistry, LogTree, Storage, Supervisor
  *   <li>Uses if there: none
  *   <li>Provides: Network
  *   <li>Configuration: dev.polis.network
