@@ -9,7 +9,7 @@ import java.util.concurrent.TimeoutException;
 /** Ends streaming calls that are made with blocking stubs. */
 public final class BlockingStreams {
 
-  /** gRPC reports the end of a cancelled call at once; a busy machine may take a moment. */
+  /** gRPC reports the end of a cancelled call at once, but a busy machine may take a moment. */
   private static final Duration END = Duration.ofSeconds(1);
 
   private BlockingStreams() {}
@@ -36,7 +36,8 @@ public final class BlockingStreams {
         }
       }
     } catch (StatusException | TimeoutException ended) {
-      // The first is how a cancelled call ends; after the second there is nothing more to wait for.
+      // A StatusException is the normal end of a cancelled call; after a timeout no message is
+      // left.
     } finally {
       if (interrupted) {
         Thread.currentThread().interrupt();

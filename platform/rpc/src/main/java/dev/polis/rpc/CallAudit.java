@@ -12,8 +12,8 @@ import java.time.Duration;
 import java.util.Arrays;
 
 /**
- * Decides what of a call is kept in the audit log. Changes by peers with a certificate are kept one
- * by one; refusals of strangers and nodes' reports about themselves are counted.
+ * Decides which calls the audit log keeps. Changes by peers with a certificate are kept one by one;
+ * refusals of strangers and nodes' reports about themselves are counted.
  */
 final class CallAudit {
   /** The length of an IPv6 prefix that a site gets: one site has 2^64 addresses. */
@@ -39,7 +39,7 @@ final class CallAudit {
     return rule.mutating() && !rule.selfReport() && !stranger(peer);
   }
 
-  /** Returns whether the end of a call is kept or counted. */
+  /** Returns whether the audit log keeps or counts the end of a call. */
   static boolean records(CallRule rule, RpcPeer peer, Status status) {
     return rule.mutating() || stranger(peer) && !status.isOk();
   }
@@ -49,10 +49,10 @@ final class CallAudit {
   }
 
   /**
-   * Says that a call begins.
+   * Records that a call begins.
    *
    * @return a ticket for {@link #await}
-   * @throws RpcException UNAVAILABLE if nothing may be changed because nothing can be written
+   * @throws RpcException UNAVAILABLE if the audit log cannot take another record
    */
   long begin(String id, CallRule rule, RpcPeer peer, String said) {
     try {
@@ -63,11 +63,11 @@ final class CallAudit {
   }
 
   /**
-   * Says that a call ended.
+   * Records that a call ended.
    *
-   * @param begun whether it had a beginning here
+   * @param begun whether the audit log has a BEGIN record of the call
    * @param said the request, redacted
-   * @param source where it came from
+   * @param source the address of the caller
    * @return a ticket for {@link #await}
    */
   long finished(
@@ -96,7 +96,7 @@ final class CallAudit {
         : 0;
   }
 
-  /** Returns whether this is one of too many calls by peers that proved nothing. */
+  /** Returns whether callers that proved no key have used up the budget of records. */
   private boolean crowd(RpcPeer.Unauthenticated peer) {
     return peer.publicKey().isEmpty() && strangers.take().isEmpty();
   }
@@ -108,7 +108,7 @@ final class CallAudit {
     }
   }
 
-  /** Returns the address of a peer without its port; of IPv6 only the site. */
+  /** Returns the address of a peer without its port, and only the site of an IPv6 address. */
   static String place(SocketAddress source) {
     if (!(source instanceof InetSocketAddress address) || address.getAddress() == null) {
       return "an unknown address";

@@ -14,7 +14,9 @@ record CallConnection(Executor writer, Object identity) {
 
   private static final CallConnection NONE = new CallConnection(Runnable::run, "none");
 
-  /** Returns the connection of the call that this thread works for, or a stand-in for none. */
+  /**
+   * Returns the connection of the call that this thread works for, or {@code NONE} outside a call.
+   */
   static CallConnection current() {
     CallConnection connection = KEY.get();
     return connection == null ? NONE : connection;

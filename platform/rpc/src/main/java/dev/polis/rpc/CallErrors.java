@@ -8,13 +8,13 @@ import io.grpc.StatusRuntimeException;
 import java.util.HexFormat;
 import java.util.concurrent.ThreadLocalRandom;
 
-/** Turns whatever ended a call into the status that its caller gets. */
+/** Turns a failure into the status that the caller gets. */
 final class CallErrors {
   /**
-   * Holds what a caller gets.
+   * Holds the answer to the caller of a failed call.
    *
-   * @param status code and words
-   * @param trailers what goes with it
+   * @param status the code and the message
+   * @param trailers the trailers, which may name a delay for the retry
    */
   record Told(Status status, Metadata trailers) {}
 
@@ -22,7 +22,9 @@ final class CallErrors {
 
   private CallErrors() {}
 
-  /** Makes a number for a call or an error; 32 bits are enough to find it in a log of thousands. */
+  /**
+   * Makes the number of a call or an error; 32 bits are enough to find it in a log of thousands.
+   */
   static int number() {
     return ThreadLocalRandom.current().nextInt();
   }
@@ -55,8 +57,8 @@ final class CallErrors {
   }
 
   /**
-   * Returns the status for one that a handler closed its call with: UNKNOWN with a cause is how the
-   * generated code reports an exception.
+   * Returns the status that the caller gets when a handler closes its call with a status. The
+   * generated code reports an exception as UNKNOWN with a cause.
    */
   static Told of(Status status, Metadata trailers, String id, String method, Log log) {
     return status.getCode() == Status.Code.UNKNOWN && status.getCause() != null

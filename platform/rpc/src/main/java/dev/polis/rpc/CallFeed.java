@@ -18,7 +18,7 @@ import java.util.stream.Collectors;
  * carry the same messages, so that none needs a thread of its own. Made by {@link
  * CallStreams#feed}. Safe for use by any thread.
  *
- * @param <T> what is sent
+ * @param <T> the type of the messages
  */
 public final class CallFeed<T> {
 
@@ -26,13 +26,13 @@ public final class CallFeed<T> {
    * Supplies the messages of a stream. Called by one thread at a time; does not block, since the
    * same thread feeds other calls as well.
    *
-   * @param <T> what is sent
+   * @param <T> the type of the messages
    */
   public interface Source<T> {
     /**
-     * Returns the next message, empty if there is none at present. It is asked only when the caller
-     * has taken enough of those before, so it may join what it has not been asked for. What it
-     * throws ends the call as it would end a unary one.
+     * Returns the next message, or empty if the source has none now. The feed calls it only when
+     * the caller has taken enough of the earlier messages, so the source may join messages that
+     * wait. An exception ends the call as it ends a unary call.
      */
     Optional<T> next();
 
@@ -69,10 +69,10 @@ public final class CallFeed<T> {
   }
 
   /**
-   * Wakes many feeds and returns when each was woken. The threads that write to their connections
-   * do it, one connection after the other: so what is sent on one connection leaves it in few
-   * packets, and its peer is woken few times. From any other thread a packet would go out for every
-   * few messages, which takes twice the CPU time of both ends.
+   * Wakes many feeds and returns when each was woken. The threads that write to the connections do
+   * this, one connection after the other: so the messages of one connection leave in few packets,
+   * and its peer wakes few times. From any other thread a packet would go out for every few
+   * messages, which takes twice the CPU time of both ends.
    *
    * <p>For a thread that waits, never one of those that write.
    *
@@ -92,7 +92,10 @@ public final class CallFeed<T> {
     busy.await();
   }
 
-  /** Wakes the feeds of one connection, and those of the next when gRPC has flushed this one. */
+  /**
+   * Wakes the feeds of one connection, and the feeds of the next one after gRPC has flushed this
+   * one.
+   */
   private static <T> void wakeNext(
       Executor writer, Iterator<List<CallFeed<T>>> connections, Runnable done) {
     if (!connections.hasNext()) {
@@ -109,12 +112,12 @@ public final class CallFeed<T> {
             }
           });
     } catch (RejectedExecutionException closed) {
-      // The host is closed: these connections are, and their calls end with them.
+      // The host has closed these connections, and their calls end with them.
       done.run();
     }
   }
 
-  /** Wakes each, also after one that fails as no call should. */
+  /** Wakes each feed, and continues after a feed that throws. */
   private static <T> void wakeEach(Iterator<CallFeed<T>> feeds) {
     while (feeds.hasNext()) {
       try {

@@ -25,10 +25,10 @@ import javax.net.ssl.SSLPeerUnverifiedException;
 import javax.net.ssl.SSLSession;
 
 /**
- * Determines who is at the other end of a connection. TLS has proved that the peer holds the key of
- * the certificate it showed; what the certificate is worth is decided here, for each call, so that
- * a change of trust also reaches connections that are open. Since the call decides, not the
- * handshake, the refused caller gets the reason as text.
+ * Determines the caller at the other end of a connection. TLS has proved that the peer holds the
+ * key of the certificate it showed; this class judges the certificate for each call, so that a
+ * change of trust also reaches open connections. Since the call decides, not the handshake, a
+ * refused caller gets the reason as text.
  */
 final class CallIdentity {
   /**
@@ -37,16 +37,16 @@ final class CallIdentity {
    */
   private static final int REMEMBERED = 1024;
 
-  /** About what consensus takes to answer after a start, and with it the list. */
+  /** The time that consensus takes to answer after a start, and with it the revocation list. */
   private static final Duration RETRY = Duration.ofSeconds(1);
 
   private static final String CONNECT_WITH = "connect with a certificate that this cluster issued";
 
-  /** Describes who calls. */
+  /** Describes a caller. */
   sealed interface Caller {
     RpcPeer peer();
 
-    /** Returns why the peer is not a member of the cluster; empty if it is. */
+    /** Returns the reason why the peer is not a member of the cluster; empty for a member. */
     String reason();
 
     static Caller stranger(RpcPeer.Unauthenticated peer, String reason) {
@@ -64,9 +64,9 @@ final class CallIdentity {
   /**
    * Is a node or a user of the cluster.
    *
-   * @param certificate what it showed
-   * @param from when that begins to be valid
-   * @param until when that ends
+   * @param certificate the certificate that the caller showed
+   * @param from the time at which the certificate begins to be valid
+   * @param until the time at which the certificate ends
    */
   private record Member(RpcPeer peer, X509Certificate certificate, Instant from, Instant until)
       implements Caller {
@@ -89,7 +89,7 @@ final class CallIdentity {
   }
 
   /**
-   * Holds the CA, what it has revoked, and whose certificates were verified by it.
+   * Holds the CA, its revocation list, and the callers whose certificates this CA has verified.
    *
    * @param ca null until it is known
    */
@@ -98,7 +98,7 @@ final class CallIdentity {
       return new Trust(null, new RpcRevocations.None(), new Callers());
     }
 
-    /** Who was verified by the same CA need not be verified again. */
+    /** Returns the trust in a CA; if the CA is the same, the verified callers stay. */
     Trust with(X509Certificate other, RpcRevocations known) {
       return new Trust(other, known, other.equals(ca) ? callers : new Callers());
     }
@@ -114,7 +114,7 @@ final class CallIdentity {
   private volatile Trust trust = Trust.nobody(); // written by synchronized methods
 
   /**
-   * @param log receives what no check foresaw in a certificate
+   * @param log receives the exceptions of certificates that the JDK cannot read
    */
   CallIdentity(InstantSource clock, Log log) {
     this.clock = clock;
@@ -127,8 +127,8 @@ final class CallIdentity {
   }
 
   /**
-   * Trusts a CA, with what the disk says of revoked certificates, and returns what is in force: a
-   * list that came from consensus since is not replaced by an older one.
+   * Trusts a CA with the revocation list from the disk, and returns the list in force. An older
+   * list does not replace one that has come from consensus.
    */
   synchronized RpcRevocations trust(X509Certificate ca, RpcRevocations read) {
     if (read instanceof RpcRevocations.Known(Crl list)) {
@@ -174,7 +174,7 @@ final class CallIdentity {
   }
 
   /**
-   * Returns who calls.
+   * Returns the caller of a connection.
    *
    * @throws RpcException UNAUTHENTICATED if the peer showed something that is not allowed: several
    *     certificates, another kind of key, a revoked certificate
@@ -197,10 +197,10 @@ final class CallIdentity {
   }
 
   /**
-   * Returns the certificate of the peer of a connection that is a member of the cluster at this
-   * moment; empty for a stranger.
+   * Returns the certificate of a peer that is a member of the cluster at this moment; empty for a
+   * stranger.
    *
-   * @param session null where there is no TLS, and no peer is known
+   * @param session null without TLS, where each peer is a stranger
    */
   Optional<X509Certificate> member(SSLSession session) {
     if (session == null) {
@@ -271,7 +271,7 @@ final class CallIdentity {
   }
 
   /**
-   * Verifies a certificate, whatever is in it: what the JDK cannot read is a stranger's. An
+   * Verifies any certificate, and treats the holder of an unreadable one as a stranger. An
    * exception would leave its connection without an end, and each of its calls an internal error.
    */
   private Caller verifyAnything(X509Certificate certificate, X509Certificate ca) {
@@ -339,8 +339,8 @@ final class CallIdentity {
   }
 
   /**
-   * Remembers who holds a certificate: strangers for as long as their connection holds it, of
-   * members a number, of whom the one met first is forgotten.
+   * Remembers the holders of certificates. It keeps a stranger as long as the stranger's connection
+   * lives, and a limited number of members, of which it forgets the one met first.
    */
   private static final class Callers {
     private final Map<X509Certificate, Caller> members = new ConcurrentHashMap<>();

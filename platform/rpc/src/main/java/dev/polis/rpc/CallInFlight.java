@@ -21,7 +21,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
  */
 final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall<Object, Object> {
   /**
-   * What an open call takes beside its messages: 12 KiB at rest, and a page of what Netty sends.
+   * The bytes of an open call besides its messages: 12 KiB at rest, and a page that Netty sends.
    */
   private static final int OPEN_BYTES = 16 << 10;
 
@@ -33,34 +33,42 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
   private final Object state = new Object();
   private final CallConnection from;
 
-  /** Whether the thread that reads the requests of its connection, and of others, handles it. */
+  /**
+   * True if the handler runs on the thread that reads the requests of this and of other
+   * connections.
+   */
   private final boolean here;
 
-  /** Whether its requests were asked for already; written before the handler's thread begins. */
+  /**
+   * True if {@link #readAhead} has requested all messages; written before the handler's thread
+   * begins.
+   */
   private boolean ahead;
 
-  /** Its place among those of strangers; null for a member's. */
+  /** The place of this call in the room of strangers; null for a member's call. */
   private StrangerRoom.Call place;
 
-  /** The bytes of its requests; null until it has a place, or belongs to a member. */
+  /** The bytes of the call's requests; null until the call has a place or belongs to a member. */
   private RequestRoom.Requests requests;
 
-  /** Requests that were asked for before there was a handler; for the thread that handles it. */
+  /**
+   * The number of requests that were asked for before the handler began; for the handler's thread.
+   */
   private int early;
 
   // Guarded by state.
   private boolean closed;
   private boolean abandoned;
-  private boolean answering; // whether a part of the answer was sent
-  private int unasked; // requests that are asked for when the answers before are read
+  private boolean answering; // true once a part of the answer was sent
+  private int unasked; // requests to ask for when the caller has read the earlier answers
   private Thread runner; // null while no handler runs
 
   private volatile CallIdentity.Caller caller = CallIdentity.Caller.unknown();
-  private volatile CallProvider provider; // null until one serves it
-  private volatile Message request; // null until it has come
+  private volatile CallProvider provider; // null until a provider serves the call
+  private volatile Message request; // null until the request has arrived
   private volatile String requestText; // null until a log needs it
-  private volatile boolean announced; // whether the audit log has its beginning
-  private volatile long auditTicket; // of its latest record; 0 while there is none to wait for
+  private volatile boolean announced; // true once the audit log has the call's BEGIN record
+  private volatile long auditTicket; // ticket of the latest audit record; 0: no record to wait for
   private volatile Context.CancellableContext context; // null until the handler has it
 
   /** Creates a call; to be called by the thread that serves its connection. */
@@ -81,12 +89,12 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
     }
   }
 
-  /** Lets the call be ready when all of its answers were read, not when nearly all were. */
+  /** Makes the call ready only when its caller has read all answers, not when a few are left. */
   private void readyWhenRead() {
     delegate().setOnReadyThreshold(1);
   }
 
-  /** Creates a call that the calling thread handles, which reads others as well. */
+  /** Creates a call that runs on the calling thread, which also reads other calls. */
   static CallInFlight here(
       ServerCall<Object, Object> connection,
       CallMethod method,
@@ -98,8 +106,8 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
   }
 
   /**
-   * Asks for the request on the thread that reads it, which the handler's would have to wake. A
-   * second one is asked for as well: that it comes, where there is one only, is reported.
+   * Asks for the request on the reading thread; the handler's thread would have to wake it. It asks
+   * for a second request as well, so that gRPC reports a caller that sends two.
    */
   void readAhead() {
     if (method.oneRequest()) {
@@ -108,7 +116,7 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
     }
   }
 
-  /** Asks for the first request before there is a handler. */
+  /** Asks for the first request before the handler begins. */
   void requestFirst() {
     super.request(1);
     early = 1;
@@ -124,8 +132,8 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
   }
 
   /**
-   * Returns whether requests may be asked for now. A caller that talks and does not listen is not
-   * heard further: each answer would wait in memory.
+   * Returns whether requests may be asked for now. The node stops reading from a caller that sends
+   * requests and does not read the answers, since each answer would wait in memory.
    */
   private boolean mayAsk(int more) {
     synchronized (state) {
@@ -147,19 +155,19 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
   }
 
   /**
-   * Gives the call of a stranger its place, until nothing of it is left. To be called on the thread
-   * that reads its connection.
+   * Gives a stranger's call its place, until the call leaves no trace in memory. To be called on
+   * the thread that reads its connection.
    */
   void takes(StrangerRoom.Call taken) {
     place = taken;
     requests = taken.requests();
-    // So that it is known whether an answer is unread.
+    // A later isReady() then tells whether an answer is unread.
     readyWhenRead();
     RequestBytes.count(requests, this::leaveRoom);
   }
 
   /**
-   * Counts the bytes that the call of a member takes, until nothing of it is left. To be called on
+   * Counts the bytes of a member's call, until the call leaves no trace in memory. To be called on
    * the thread that reads its connection.
    */
   void counts(RequestRoom.Requests counted) {
@@ -168,7 +176,7 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
     counted.takes(OPEN_BYTES);
   }
 
-  /** Gives the room that it took to others. */
+  /** Gives the room of this call to others. */
   private void leaveRoom() {
     if (requests != null) {
       requests.over();
@@ -182,7 +190,7 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
     return method;
   }
 
-  /** Returns its number in logs; the text is made only for calls that are logged. */
+  /** Returns the call's number in logs; makes the text only for calls that are logged. */
   private String id() {
     return CallErrors.reference(number);
   }
@@ -192,15 +200,15 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
   }
 
   /**
-   * Adds the call to those of its provider. The caller keeps the router from changing who serves,
-   * here and in {@link #leaveProvider}.
+   * Adds the call to the calls of its provider. The caller holds the router's lock here and in
+   * {@link #leaveProvider}, so that the provider does not change meanwhile.
    */
   void enter(CallProvider by) {
     provider = by;
     by.calls.add(this);
   }
 
-  /** Returns the provider that serves it; null until one does. */
+  /** Returns the provider of this call; null until it has one. */
   CallProvider provider() {
     return provider;
   }
@@ -222,7 +230,7 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
     }
   }
 
-  /** Passes the call to a handler. What it throws ends the call. */
+  /** Passes the call to a handler. An exception of the handler ends the call. */
   ServerCall.Listener<Object> begin(ServerCallHandler<Object, Object> handler, Metadata headers) {
     Context.CancellableContext own =
         Context.current()
@@ -243,7 +251,7 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
     return listening;
   }
 
-  /** Ends the call because something failed on the way to its handler or in it. */
+  /** Ends the call because its handler failed, or a step before the handler. */
   void fail(Throwable failure) {
     CallErrors.Told told = CallErrors.of(failure, id(), method.name(), owner.log().listener());
     end(told.status(), told.trailers());
@@ -269,8 +277,8 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
 
   /**
    * Ends the call because others need its room. If a part of its answer is unread, its connection
-   * ends: a status would wait behind the answer, and keep the room. Of a member's answer the last
-   * 32 KiB may be unread without a sign.
+   * ends: a status would wait behind the answer, and keep the room. gRPC does not show whether a
+   * member has read the last 32 KiB of an answer.
    */
   void giveWay(RpcException reason) {
     boolean unread;
@@ -283,7 +291,10 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
     abandon(reason);
   }
 
-  /** Ends a call that there is no room for. It is counted and not logged: it may be one of many. */
+  /**
+   * Ends a call because the room is full. The call is counted but not logged, since it may be one
+   * of many.
+   */
   void turnAway(RpcException full) {
     synchronized (state) {
       closed = true;
@@ -304,12 +315,12 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
   }
 
   /**
-   * Counts and logs the call before its caller gets the status, so that what a caller knows of is
-   * in the audit log.
+   * Counts and logs the call before its caller gets the status. So the audit log has each outcome
+   * that a caller knows.
    */
   private void end(Status status, Metadata trailers) {
     if (!closes()) {
-      // It may have joined the others, or its provider, after it was ended from outside.
+      // The call may have joined the router, or its provider, after it was ended from outside.
       owner.leave(this);
       return;
     }
@@ -321,7 +332,7 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
     }
   }
 
-  /** Marks the call as closed; returns false if it is. */
+  /** Marks the call as closed; returns false if it was closed before. */
   private boolean closes() {
     synchronized (state) {
       boolean first = !closed;
@@ -331,8 +342,8 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
   }
 
   /**
-   * Waits until the audit log has the call on the disk. It does not wait for a call that was ended
-   * from outside, whose caller knows that its outcome is open.
+   * Waits until the audit log has the call on the disk. It does not wait if the call was ended from
+   * outside: that caller knows that the outcome is open.
    */
   private void awaitAudit() {
     if (isAbandoned()) {
@@ -346,7 +357,7 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
     }
   }
 
-  /** Returns whether its caller has got the status, or is about to. */
+  /** Returns whether the caller has got the status, or is about to get it. */
   boolean isClosed() {
     synchronized (state) {
       return closed;
@@ -359,7 +370,7 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
     }
   }
 
-  /** Writes the beginning of a change to the audit log, which happens while its handler works. */
+  /** Writes the BEGIN record of a change to the audit log while the handler works. */
   private void announce() {
     if (!announced && CallAudit.announces(method.rule(), caller.peer())) {
       auditTicket = owner.log().audit().begin(id(), method.rule(), caller.peer(), said());
@@ -375,7 +386,7 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
         }
       }
     } catch (IllegalStateException endedByItself) {
-      // gRPC closes a call whose message it could not encode, and has sent the reason.
+      // gRPC itself closes a call if it cannot encode the message, and has sent the reason.
     } finally {
       owner.leave(this);
     }
@@ -412,7 +423,7 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
     }
   }
 
-  /** Counts a part of a member's answer; may end the call, or another one, so it holds no lock. */
+  /** Counts a part of a member's answer; holds no lock, since it may end this or another call. */
   private void countAnswer(Object message) {
     if (requests != null && place == null && message instanceof Message sent) {
       requests.answers(sent.getSerializedSize());
@@ -420,7 +431,7 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
     }
   }
 
-  /** Frees the room of the answers of a stream of which nearly all were read. */
+  /** Frees the bytes of a stream's answers when the caller has read nearly all of them. */
   private void freeAnswers() {
     if (requests != null && !method.oneAnswer() && delegate().isReady()) {
       requests.answersRead();
@@ -455,7 +466,8 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
 
   private void entered() {
     if (here) {
-      // An interrupt would reach the connections that this thread reads; nothing waits for one.
+      // An interrupt would disturb the other connections of this thread, and this handler never
+      // waits.
       return;
     }
     synchronized (state) {
@@ -463,7 +475,7 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
     }
   }
 
-  /** Interrupts a handler that runs although its caller has just left or got its status. */
+  /** Interrupts a handler whose caller has just left or got its status. */
   private void interruptIfOver(Context.CancellableContext own) {
     synchronized (state) {
       if (abandoned || own.isCancelled()) {
@@ -473,8 +485,8 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
   }
 
   /**
-   * Marks the handler as not running. It also clears an interrupt that came too late, since the
-   * thread runs other callbacks next.
+   * Marks the handler as not running. It also clears a late interrupt, since the thread runs other
+   * callbacks next.
    */
   private void left() {
     if (here) {
@@ -509,7 +521,7 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
     }
   }
 
-  /** Ends the call because its caller has gone, before there was a handler. */
+  /** Ends the call because its caller left before the handler began. */
   void goneBeforeItBegan() {
     gone(Context.current());
   }
@@ -596,7 +608,7 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
             }
             handler.onMessage(message);
           });
-      // A handler has the only request of a call until that ends.
+      // A handler keeps the only request of a call until the call ends.
       if (requests != null && !method.oneRequest()) {
         requests.taken();
       }

@@ -23,7 +23,7 @@ final class CallLog {
   private static final Set<String> LOG_READERS = Set.of("Logs", "GetComponentLogs");
 
   private final Log log;
-  // Callers set the pace of these, so the place is looked for once.
+  // Callers determine how often these are used, so the place is looked up once.
   private final Log calls;
   private final Log successes;
   private final Log messages;
@@ -42,7 +42,7 @@ final class CallLog {
     this.auditSelf = tree.log(AUDIT_SELF).here();
   }
 
-  /** Returns what keeps calls on the disk. */
+  /** Returns the part that writes calls to the audit log. */
   CallAudit audit() {
     return kept;
   }
@@ -64,7 +64,7 @@ final class CallLog {
     }
   }
 
-  /** Returns whether the end of such a call is logged. */
+  /** Returns whether the end of a call is logged. */
   boolean records(CallRule rule, RpcPeer peer, Status status) {
     return CallAudit.records(rule, peer, status) || plain(status).enabled();
   }
@@ -76,9 +76,9 @@ final class CallLog {
   /**
    * Logs the end of a call.
    *
-   * @param begun whether it was written to the audit log before its handler was asked
+   * @param begun whether the audit log has a BEGIN record of the call
    * @param said the request, redacted
-   * @param source where it came from
+   * @param source the address of the caller
    * @return a ticket for {@link CallAudit#await}
    */
   long finished(
@@ -98,7 +98,7 @@ final class CallLog {
                     : status.getCode() + " (" + bounded(status.getDescription()) + ")",
                 time.toMillis());
     plain(status).info("[%s] %s by %s: %s; %s", id, rule.method(), peer.describe(), outcome, said);
-    // What strangers are refused would push the changes out of the ring.
+    // Refused calls of strangers would push the changes out of the ring buffer.
     if (rule.mutating() && (status.isOk() || !(peer instanceof RpcPeer.Unauthenticated))) {
       (rule.selfReport() ? auditSelf : audit)
           .info("%s called %s: %s; %s [%s]", peer.describe(), rule.method(), outcome, said, id);

@@ -12,8 +12,8 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Describes a method of a listener. It stays when the provider of the method goes. Its class of
- * messages comes from the platform, so remembering it does not keep a bundle that went.
+ * Describes a method of a listener. It stays when the provider of the method goes. Its message
+ * classes belong to the platform, so it does not keep the classes of a removed bundle in memory.
  *
  * @param service full name of the service
  * @param descriptor the method, with a request type that also says "not readable"
@@ -26,9 +26,7 @@ record CallMethod(
     CallRule rule,
     CallCounters counters) {
 
-  /**
-   * Stands for a request that is not of the method's type, with the status that its caller gets.
-   */
+  /** Stands for a request that the node cannot read, with the status that the caller gets. */
   record Malformed(Status.Code code, String reason) {}
 
   static CallMethod of(MethodDescriptor<?, ?> method) {
@@ -55,10 +53,9 @@ record CallMethod(
   }
 
   /**
-   * Refuses a request that asks for more than this node understands, where doing the rest would
-   * change something: the caller would take a part for the whole. Questions are answered without
-   * the unknown part, and so are a node's reports about itself, since a node may be newer than the
-   * leader for the time of an update.
+   * Refuses a changing request with fields that this node does not know, since the caller would
+   * believe that the node did all of it. The node ignores such fields in a read-only request and in
+   * a node's report about itself, since during an update a node may be newer than the leader.
    *
    * @throws RpcException INVALID_ARGUMENT, naming the number of each unknown field and its message
    */
@@ -87,8 +84,7 @@ record CallMethod(
     return descriptor.getType().serverSendsOneMessage();
   }
 
-  // The types of requests and responses are the provider's and the caller's; the way between them
-  // does not look at them.
+  // The message types belong to the provider and the caller; the router does not look at them.
   @SuppressWarnings("unchecked")
   private static MethodDescriptor<Object, Object> tolerant(MethodDescriptor<?, ?> method) {
     MethodDescriptor<Object, Object> plain = (MethodDescriptor<Object, Object>) method;
@@ -99,9 +95,11 @@ record CallMethod(
   }
 
   /**
-   * Reads a request without throwing: gRPC answers INTERNAL to bytes it cannot read, as if that
-   * were the server's fault. It makes no objects of a request with a field that is larger than the
-   * rule at the field says: they would take many times the bytes that came.
+   * Reads a request without throwing: gRPC answers INTERNAL to unreadable bytes, as if the server
+   * had failed. It makes no objects of a request whose field is larger than the field's rule
+   * allows: the objects would take many times the bytes of the request. It makes no objects of a
+   * request with a field that is larger than the rule at the field says: they would take many times
+   * the bytes that came.
    */
   private record Tolerant(MethodDescriptor.Marshaller<Object> strict, FieldRules sizes)
       implements MethodDescriptor.Marshaller<Object> {
@@ -115,8 +113,7 @@ record CallMethod(
       try {
         return parsed(bytes.readAllBytes());
       } catch (StatusRuntimeException tooLarge) {
-        // gRPC would answer UNKNOWN to what is thrown here. What was compressed speaks of its size
-        // only now.
+        // gRPC would answer UNKNOWN to an exception. A compressed request shows its size only here.
         return new Malformed(
             tooLarge.getStatus().getCode(), String.valueOf(tooLarge.getStatus().getDescription()));
       } catch (IOException garbled) {

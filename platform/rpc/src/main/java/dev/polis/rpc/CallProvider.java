@@ -8,8 +8,8 @@ import java.util.concurrent.ConcurrentHashMap;
 /** Holds one provider of a service and its calls in progress. */
 final class CallProvider {
   /**
-   * Orders providers: the higher ranking wins, and among equals the newer one, so that a bundle can
-   * be replaced by one started beside it.
+   * Orders providers: the higher ranking wins, and among equals the newer one, so that a new bundle
+   * can replace one that still runs.
    */
   static final Comparator<CallProvider> PREFERENCE =
       Comparator.<CallProvider>comparingInt(provider -> provider.ranking)

@@ -13,7 +13,7 @@ import java.util.function.Supplier;
 final class CallQueue extends ServerCall.Listener<Object> {
   private final Executor events;
 
-  // Touched by the events only.
+  // Only the events use it.
   private ServerCall.Listener<Object> listener = new ServerCall.Listener<>() {};
 
   private CallQueue(Executor threads) {
@@ -24,8 +24,8 @@ final class CallQueue extends ServerCall.Listener<Object> {
   /**
    * Starts a call on one of the threads and returns at once.
    *
-   * @param start runs before the first event, in the context of the calling thread, and returns who
-   *     gets the events
+   * @param start runs before the first event, in the context of the calling thread, and returns the
+   *     listener of the events
    */
   static ServerCall.Listener<Object> start(
       Executor threads, Supplier<ServerCall.Listener<Object>> start) {

@@ -52,17 +52,17 @@ final class CallRouter extends HandlerRegistry {
   private final ServerMethodDefinition<Object, Object> refusal =
       ServerMethodDefinition.create(unknown.descriptor(), this::refuse);
 
-  /** Runs what may wait. */
+  /** Runs the tasks that may wait. */
   private final Executor threads;
 
   private final EventLoops loops;
 
-  // Calls read who serves them, and join or leave, side by side; who serves changes alone.
+  // Many calls read, join and leave at the same time; a change of the provider excludes them all.
   private final StampedLock serving = new StampedLock();
-  // Guarded by serving; a value that is read without it may be out of date at once.
+  // Guarded by serving; a value that is read without the lock may be out of date at once.
   private final Map<String, CallProvider> preferred = new ConcurrentHashMap<>();
   private final Set<CallInFlight> calls = ConcurrentHashMap.newKeySet();
-  // Guarded by serving, written alone.
+  // Guarded by serving; written under its write lock.
   private final List<CallProvider> providers = new ArrayList<>();
   private long registrations;
   private boolean stopped;
@@ -98,7 +98,7 @@ final class CallRouter extends HandlerRegistry {
     return log;
   }
 
-  // ---- who serves
+  // ---- providers
 
   CallProvider add(ServerServiceDefinition service, Set<String> nonBlocking, int ranking) {
     service.getMethods().forEach(method -> remember(method.getMethodDescriptor()));
@@ -125,8 +125,8 @@ final class CallRouter extends HandlerRegistry {
   }
 
   /**
-   * Removes a provider: no new call reaches it, its streams end, its unary calls may finish within
-   * the drain time. A call whose own handler asks for this is not waited for.
+   * Removes a provider: it gets no new call, its streams end, and its unary calls may finish within
+   * the drain time. It does not wait for the call that asks for the removal itself.
    */
   void remove(CallProvider provider) {
     boolean removed =
@@ -139,7 +139,7 @@ final class CallRouter extends HandlerRegistry {
     if (!removed) {
       return;
     }
-    // No other call joins from here on.
+    // No further call joins this provider.
     provider.calls.forEach(call -> call.method().counters().drained());
     RpcException moved = away(provider.service(), "is being replaced or stopped");
     provider.calls.stream()
@@ -159,7 +159,7 @@ final class CallRouter extends HandlerRegistry {
         left = changed.awaitNanos(left);
       }
     } catch (InterruptedException e) {
-      // The interrupt asks for haste: the calls are ended below, and the interrupt is passed on.
+      // The interrupt asks for haste: the code below ends the calls and passes the interrupt on.
       Thread.currentThread().interrupt();
     } finally {
       lock.unlock();
@@ -177,7 +177,7 @@ final class CallRouter extends HandlerRegistry {
             call.abandon(RpcException.unavailable("this node is stopping", limits.retryDelay())));
   }
 
-  /** Does something while no call joins or leaves. */
+  /** Runs a change while no call joins or leaves. */
   private <T> T alone(Supplier<T> change) {
     long stamp = serving.writeLock();
     try {
@@ -196,13 +196,13 @@ final class CallRouter extends HandlerRegistry {
         call.abandon(lost);
       }
     }
-    // Those of them that wait for a provider.
+    // Also ends calls that wait for a provider.
     wake();
   }
 
-  // ---- who calls
+  // ---- callers
 
-  /** Returns the connection of a call; to be asked on the thread that serves it. */
+  /** Returns the connection of a call; runs on the thread that serves the connection. */
   CallConnection connection(ServerCall<?, ?> call) {
     return new CallConnection(
         loops.current(), call.getAttributes().get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR));
@@ -214,7 +214,7 @@ final class CallRouter extends HandlerRegistry {
     return known == null ? refusal : known;
   }
 
-  /** Starts a call on the thread that read its headers, which reads other calls as well. */
+  /** Starts a call on the thread that read its headers and that also reads other calls. */
   private ServerCall.Listener<Object> start(
       CallMethod method, ServerCall<Object, Object> connection, Metadata headers) {
     if (heap.isFull() && !goesBefore(method, connection)) {
@@ -229,7 +229,7 @@ final class CallRouter extends HandlerRegistry {
           headers,
           () -> {
             requireOpen(call);
-            // Once more, now that a change of trust would find the call.
+            // Checks again: a change of trust finds the call from now on.
             identity.requireUnrevoked(call.caller());
             return handler(call.provider(), method);
           });
@@ -238,13 +238,13 @@ final class CallRouter extends HandlerRegistry {
     if (isMember(connection)) {
       count(call, connection);
       if (preferred.containsKey(method.service())) {
-        // Of calls that wait for their service nothing is kept in memory.
+        // The node keeps no request in memory for a call that waits for its service.
         call.readAhead();
       }
       return CallQueue.start(
           threads, () -> begin(call, headers, () -> admit(call, connection, headers)));
     }
-    // What a stranger sends is not read before the call is admitted.
+    // The node reads no request of a stranger before it has admitted the call.
     return ofStranger(
         call,
         connection,
@@ -263,12 +263,12 @@ final class CallRouter extends HandlerRegistry {
   private boolean isMember(ServerCall<?, ?> connection) {
     Optional<X509Certificate> shown =
         identity.member(connection.getAttributes().get(Grpc.TRANSPORT_ATTR_SSL_SESSION));
-    // The node may not have known its cluster, or the revoked, when the connection was made.
+    // When the connection was made, the node may not have known its cluster or the revocation list.
     shown.ifPresent(connection.getAttributes().get(ConnectionGate.Pass.KEY)::member);
     return shown.isPresent();
   }
 
-  /** Gives the call of a stranger one of the few places there are, or ends it here. */
+  /** Gives a stranger's call one of the few places, or ends the call. */
   private ServerCall.Listener<Object> ofStranger(
       CallInFlight call,
       ServerCall<Object, Object> connection,
@@ -291,7 +291,7 @@ final class CallRouter extends HandlerRegistry {
     return CallQueue.start(threads, start);
   }
 
-  /** Admits a call whose handler begins with its first request. */
+  /** Admits a call whose handler begins when the first request arrives. */
   private ServerCall.Listener<Object> beginLate(
       CallInFlight call, ServerCall<Object, Object> connection, Metadata headers) {
     try {
@@ -304,9 +304,8 @@ final class CallRouter extends HandlerRegistry {
   }
 
   /**
-   * Returns whether a call is served on a full heap, too: reports of nodes about themselves,
-   * without which the cluster takes them for dead, and questions at the listener of this machine,
-   * which tell what is wrong.
+   * Returns whether a call is served on a full heap, too. Without a node's reports the cluster
+   * takes the node for dead, and read calls from this machine tell an operator the cause.
    */
   private boolean goesBefore(CallMethod method, ServerCall<Object, Object> connection) {
     SSLSession session = connection.getAttributes().get(Grpc.TRANSPORT_ATTR_SSL_SESSION);
@@ -315,7 +314,7 @@ final class CallRouter extends HandlerRegistry {
         : method.rule().selfReport() && identity.member(session).isPresent();
   }
 
-  /** Refuses a call without a thread or a record, which would need the room that is not there. */
+  /** Refuses a call without a thread or a record, since the heap has no room for them. */
   private ServerCall.Listener<Object> turnAway(
       CallMethod method, ServerCall<Object, Object> connection) {
     Status refusal = heap.refusal();
@@ -335,8 +334,7 @@ final class CallRouter extends HandlerRegistry {
     try {
       return call.begin(way.handler(), headers);
     } catch (Throwable failure) {
-      // Nothing may get from here into gRPC, which would end the connection with everybody's calls
-      // on it.
+      // An exception here would make gRPC end the connection with all calls on it.
       call.fail(failure);
       return new ServerCall.Listener<>() {};
     }
@@ -347,7 +345,7 @@ final class CallRouter extends HandlerRegistry {
       throws InterruptedException {
     calls.add(call);
     call.identified(identity.identify(connection.getAttributes()));
-    // Once more, now that a change of trust would find the caller.
+    // Checks again: a change of trust finds the caller from now on.
     identity.requireUnrevoked(call.caller());
     call.method().rule().admit(call.caller());
     CallTimeout.requireReadable(headers);
@@ -355,8 +353,8 @@ final class CallRouter extends HandlerRegistry {
   }
 
   /**
-   * Returns a call that the calling thread handles, if nothing on the way to the answer waits: the
-   * handler says so, is there, and may be asked by this caller.
+   * Returns a call for the calling thread if its handler never waits, is there, and admits the
+   * caller.
    */
   private Optional<CallInFlight> enterHere(
       CallMethod method, ServerCall<Object, Object> connection, Metadata headers) {
@@ -371,7 +369,7 @@ final class CallRouter extends HandlerRegistry {
           ? Optional.empty()
           : enterHere(connection, method, caller);
     } catch (RpcException refused) {
-      // The call's own thread will find the same, and may wait there until it is logged.
+      // The call's own thread will refuse the call again, and that thread may wait for the log.
       return Optional.empty();
     }
   }
@@ -434,7 +432,7 @@ final class CallRouter extends HandlerRegistry {
   }
 
   /**
-   * Fails if the call was ended from outside, so that it leaves once more.
+   * Fails if the call was ended from outside, so that the call leaves its provider.
    *
    * @throws RpcException if it was; no caller gets this status
    */
@@ -475,7 +473,7 @@ final class CallRouter extends HandlerRegistry {
 
   private void requireHoldable(CallInFlight call) {
     String service = call.method().service();
-    // A place for a stranger would be one less for members.
+    // A stranger's waiting call would take a place from a member.
     if (!call.method().unary() || call.caller().peer() instanceof RpcPeer.Unauthenticated) {
       throw away(service, "is away");
     }
@@ -493,7 +491,7 @@ final class CallRouter extends HandlerRegistry {
     }
   }
 
-  /** Adds a call to those of the provider that serves it now. */
+  /** Adds the call to the provider that serves its method now. */
   private Optional<CallProvider> join(CallInFlight call) {
     long stamp = serving.readLock();
     try {
@@ -523,7 +521,7 @@ final class CallRouter extends HandlerRegistry {
             provider -> preferred.put(service, provider), () -> preferred.remove(service));
   }
 
-  // The provider's own types; see CallMethod.
+  // The types are the provider's own; see CallMethod.
   @SuppressWarnings("unchecked")
   private ServerCallHandler<Object, Object> handler(CallProvider provider, CallMethod method) {
     ServerMethodDefinition<?, ?> served = provider.definition.getMethod(method.name());
@@ -581,7 +579,7 @@ final class CallRouter extends HandlerRegistry {
         .build();
   }
 
-  // ---- who looks
+  // ---- statistics
 
   /** Counts the calls that were admitted and have not ended. */
   int open() {

@@ -52,7 +52,7 @@ record CallRule(
   }
 
   /**
-   * Returns whether calls are a node's reports about itself. They come too often to be listed among
+   * Returns whether calls are a node's reports about itself. They come too often for the list of
    * changes that people make.
    */
   boolean selfReport() {

@@ -27,13 +27,13 @@ public final class CallStreams implements AutoCloseable {
   /**
    * Sends the messages of one stream.
    *
-   * @param <T> what is sent
+   * @param <T> the type of the messages
    */
   @FunctionalInterface
   public interface Body<T> {
     /**
-     * Sends until there is nothing more to send; returning completes the call. What is thrown ends
-     * the call as it would end a unary one.
+     * Sends until there is nothing more to send; returning completes the call. An exception ends
+     * the call as it ends a unary call.
      *
      * @throws InterruptedException when the caller has gone or the streams are being closed
      */
@@ -43,11 +43,13 @@ public final class CallStreams implements AutoCloseable {
   /**
    * Opens the source of a fed stream.
    *
-   * @param <T> what is sent
+   * @param <T> the type of the messages
    */
   @FunctionalInterface
   public interface Opener<T> {
-    /** Opens the source; from now on the feed may be woken. What is thrown ends the call. */
+    /**
+     * Opens the source; from now on other threads may wake the feed. An exception ends the call.
+     */
     CallFeed.Source<T> open(CallFeed<T> feed) throws InterruptedException;
   }
 
@@ -63,10 +65,10 @@ public final class CallStreams implements AutoCloseable {
    * Answers a call until the body returns or throws, the caller goes away, or the streams are
    * closed. Returns at once; to be called by the handler itself, on its own thread.
    *
-   * @param name of the thread, for those who look at threads
+   * @param name the name of the thread in a thread dump
    * @param caller the observer that the handler was given
    * @param body runs in the context of the call, on a virtual thread
-   * @param <T> what is sent
+   * @param <T> the type of the messages
    * @throws RpcException UNAVAILABLE if the streams are closed
    */
   public <T> void serve(String name, StreamObserver<T> caller, Body<T> body) {
@@ -97,7 +99,7 @@ public final class CallStreams implements AutoCloseable {
    *
    * @param caller the observer that the handler was given
    * @param opener opens the source
-   * @param <T> what is sent
+   * @param <T> the type of the messages
    * @throws RpcException UNAVAILABLE if the streams are closed
    * @throws InterruptedException if the caller went away while the source was opened
    */
@@ -110,7 +112,7 @@ public final class CallStreams implements AutoCloseable {
     feeds.add(feed);
     boolean open = false;
     try {
-      // Looked at after the feed is known, as close looks at the feeds after it has said so.
+      // close() sets the flag before it reads the feeds, so this order misses no feed.
       if (closed) {
         throw replaced();
       }
@@ -178,7 +180,7 @@ public final class CallStreams implements AutoCloseable {
     }
   }
 
-  /** Refuses new streams, and returns the threads of those there are, which were all started. */
+  /** Refuses new streams, and returns the threads of the existing ones, which have all started. */
   private Set<Thread> closing() {
     starting.lock();
     try {
@@ -192,7 +194,7 @@ public final class CallStreams implements AutoCloseable {
   /**
    * Sends to one caller, no faster than it reads. For the thread of its body only.
    *
-   * @param <T> what is sent
+   * @param <T> the type of the messages
    */
   public static final class Sink<T> {
     private final Semaphore ready = new Semaphore(0);
@@ -203,7 +205,7 @@ public final class CallStreams implements AutoCloseable {
     }
 
     /**
-     * Sends a message, after waiting until the caller has taken enough of those before.
+     * Sends a message as soon as the caller has taken enough of the earlier ones.
      *
      * @throws InterruptedException when the caller has gone or the streams are being closed
      */
@@ -213,8 +215,8 @@ public final class CallStreams implements AutoCloseable {
     }
 
     /**
-     * Waits until the caller has taken enough of the messages before, so that the next one need not
-     * be made earlier.
+     * Waits until the caller has taken enough of the earlier messages. So the body makes the next
+     * message no earlier than it can be sent.
      *
      * @throws InterruptedException when the caller has gone or the streams are being closed
      */

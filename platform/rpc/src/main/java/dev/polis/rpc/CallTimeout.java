@@ -5,19 +5,19 @@ import io.grpc.ServerStreamTracer;
 import java.util.regex.Pattern;
 
 /**
- * Checks the deadline header of a call before gRPC reads it. What gRPC cannot read it answers with
- * a broken stream, as if the node had failed, and with a stack trace in the log for each call.
+ * Checks the deadline header of a call before gRPC reads it. gRPC answers an unreadable header with
+ * a broken stream, as if the node had failed, and logs a stack trace for each such call.
  */
 final class CallTimeout extends ServerStreamTracer.Factory {
   private static final Metadata.Key<String> TIMEOUT = key("grpc-timeout");
 
   /**
-   * Header of ours that carries an unreadable deadline to the start of the call; a caller that
-   * sends it is refused as well.
+   * The project's own header that carries an unreadable deadline to the start of the call; a caller
+   * that sends it is refused as well.
    */
   private static final Metadata.Key<String> UNREADABLE = key("polis-unreadable-timeout");
 
-  /** What gRPC reads, less one digit; a negative time is one that has passed. */
+  /** The format that gRPC reads, with one digit less; a negative time has passed already. */
   private static final Pattern READABLE = Pattern.compile("-?[0-9]{1,8}[HMSmun]");
 
   private static final ServerStreamTracer NOTHING = new ServerStreamTracer() {};
@@ -27,8 +27,8 @@ final class CallTimeout extends ServerStreamTracer.Factory {
   }
 
   /**
-   * Moves a deadline that gRPC cannot read to a header of ours; called for each call before
-   * anything else.
+   * Moves a deadline that gRPC cannot read to the header {@code polis-unreadable-timeout}; called
+   * first in each call.
    */
   @Override
   public ServerStreamTracer newServerStreamTracer(String method, Metadata headers) {
@@ -48,7 +48,7 @@ final class CallTimeout extends ServerStreamTracer.Factory {
   /**
    * Refuses a call whose deadline cannot be read.
    *
-   * @throws RpcException INVALID_ARGUMENT, with what was given
+   * @throws RpcException INVALID_ARGUMENT, with the header's value
    */
   static void requireReadable(Metadata headers) {
     String unreadable = headers.get(UNREADABLE);

@@ -18,7 +18,7 @@ public final class CallUpload<Q> implements StreamObserver<Q> {
   private final Bytes bytes = new Bytes();
 
   /**
-   * Makes an upload of which nothing has come yet.
+   * Makes an upload without bytes.
    *
    * @param part returns the bytes of a message
    */
@@ -26,7 +26,10 @@ public final class CallUpload<Q> implements StreamObserver<Q> {
     this.part = part;
   }
 
-  /** Returns what the caller sends. The reader closes it; bytes that come later are dropped. */
+  /**
+   * Returns the bytes that the caller sends. The reader closes it; bytes that come later are
+   * dropped.
+   */
   public InputStream bytes() {
     return bytes;
   }
@@ -97,7 +100,7 @@ public final class CallUpload<Q> implements StreamObserver<Q> {
       return read;
     }
 
-    /** Waits until there is something to read, or never will be. */
+    /** Waits for bytes, the end of the upload, or its failure. */
     private void await() throws IOException {
       try {
         while (position == held.size() && !ended && failure == null && !closed) {

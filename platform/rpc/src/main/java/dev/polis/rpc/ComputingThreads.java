@@ -29,28 +29,34 @@ public final class ComputingThreads implements AutoCloseable {
   /** Calls that wait for a thread; each holds its request, which has 4 MiB at most. */
   static final int WAITING = 16;
 
-  /** A person who waits for an answer still waits; polisctl gives up after 15 s. */
+  /** The time that a call waits for a thread; polisctl waits 15 s for its answer. */
   private static final Duration PATIENCE = Duration.ofSeconds(5);
 
-  /** A tenth of a thread of the normal priority, where processors are short. */
+  /**
+   * The niceness of the threads: beside busy threads of normal priority they get a tenth of a
+   * processor.
+   */
   private static final int NICENESS = 10;
 
-  /** A thread costs 60 µs to start and some hundred KiB to keep. */
+  /**
+   * The time after which an idle thread ends; a thread costs 60 µs to start and some hundred KiB to
+   * keep.
+   */
   private static final Duration IDLE = Duration.ofSeconds(10);
 
-  /** When a caller for whom there was no thread is asked to call again. */
+  /** The delay after which a caller without a thread tries again. */
   private static final Duration RETRY = Duration.ofSeconds(5);
 
   /**
-   * Computes. It ends soon after its thread is interrupted, and bounds its own size: nothing else
-   * ends it.
+   * Computes a result. It ends soon after its thread is interrupted, and bounds its own size:
+   * nothing else ends it.
    *
-   * @param <T> what is computed
+   * @param <T> the type of the result
    */
   @FunctionalInterface
   public interface Work<T> {
     /**
-     * Computes on a thread that is not the caller's.
+     * Computes on another thread than the caller's.
      *
      * @throws InterruptedException if the thread is interrupted, since no caller waits for the
      *     result
@@ -58,9 +64,9 @@ public final class ComputingThreads implements AutoCloseable {
     T run() throws InterruptedException;
   }
 
-  /** Is work whose caller waits first for its begin, and then for its end. */
+  /** Lets its caller wait first for the begin of the work, and then for the end. */
   private static final class Task<T> extends FutureTask<T> {
-    /** Open once a thread has it, or none ever will. */
+    /** Opens when a thread begins the work, or when no thread ever will. */
     private final CountDownLatch begun;
 
     Task(Work<T> work) {
@@ -90,7 +96,7 @@ public final class ComputingThreads implements AutoCloseable {
     this(log, PATIENCE);
   }
 
-  /** Creates threads for which a call waits as long as given. */
+  /** Creates threads; a call waits at most this long for one. */
   ComputingThreads(Log log, Duration patience) {
     this.log = log;
     this.patience = patience;
@@ -114,7 +120,8 @@ public final class ComputingThreads implements AutoCloseable {
             .factory();
     return work -> {
       Thread thread = plain.newThread(() -> runLowered(work));
-      // Otherwise it is that of the caller's organ, which would stay in memory when it is replaced.
+      // Otherwise the thread would keep the caller's class loader, and with it a replaced organ, in
+      // memory.
       thread.setContextClassLoader(ComputingThreads.class.getClassLoader());
       return thread;
     };
@@ -130,10 +137,11 @@ public final class ComputingThreads implements AutoCloseable {
   }
 
   /**
-   * Computes on one of the threads while the caller's waits. A caller that is interrupted
+   * Computes on one of the threads while the caller's thread waits. A caller that is interrupted
    * interrupts the work.
    *
-   * @param work throws what the caller gets; it touches nothing that the caller uses meanwhile
+   * @param work its exceptions reach the caller; it uses no object that the caller changes
+   *     meanwhile
    * @throws RpcException UNAVAILABLE if there is no thread within five seconds, if too many others
    *     wait for one, or if the host is closed
    * @throws InterruptedException if the caller is interrupted
@@ -162,7 +170,7 @@ public final class ComputingThreads implements AutoCloseable {
     return switch (cause) {
       case RuntimeException failure -> failure;
       case Error failure -> throw failure;
-      // The caller's thread was not interrupted: it is still here. So the host is being closed.
+      // The caller's thread was not interrupted, so the host is closing.
       case InterruptedException e -> closed();
       default -> new RpcException(Status.Code.INTERNAL, "the computation failed", cause);
     };
@@ -184,7 +192,7 @@ public final class ComputingThreads implements AutoCloseable {
     return threads.getQueue().size();
   }
 
-  /** Interrupts what is computed, and ends the calls that wait with UNAVAILABLE. */
+  /** Interrupts the running work, and ends the waiting calls with UNAVAILABLE. */
   @Override
   public void close() {
     threads.shutdownNow().forEach(waiting -> ((Task<?>) waiting).cancel(false));

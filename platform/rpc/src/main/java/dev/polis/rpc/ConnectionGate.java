@@ -48,11 +48,11 @@ final class ConnectionGate {
   /**
    * Admits a new connection, which may displace another one, of any port.
    *
-   * @param peer where it comes from
-   * @param close closes it at once, on any thread, given its pass; called when it is displaced, or
-   *     its certificate revoked
-   * @return what the connection reports to; empty if its source opens too many, and it is to be
-   *     closed at once
+   * @param peer the address of the peer
+   * @param close closes the connection of a pass at once, on any thread; called when another
+   *     connection displaces it, or its certificate is revoked
+   * @return the pass of the connection; empty if its source opens too many connections, and the
+   *     caller has to close this one
    */
   Optional<Pass> enter(InetAddress peer, Consumer<Pass> close) {
     Pass pass;
@@ -70,12 +70,12 @@ final class ConnectionGate {
       room.add(pass);
       strangers++;
     }
-    // Outside the lock: closing a connection runs code of others.
+    // Outside the lock, since closing a connection runs foreign code.
     victim.ifPresent(Pass::close);
     return Optional.of(pass);
   }
 
-  /** Counts the connections, and the calls of strangers. */
+  /** Counts the connections and the calls of strangers at this port. */
   RpcStatistics.Port statistics(String name) {
     synchronized (room) {
       return new RpcStatistics.Port(
@@ -83,7 +83,10 @@ final class ConnectionGate {
     }
   }
 
-  /** Returns whose certificate it is: all that the cluster issues to one node, or one user. */
+  /**
+   * Returns the owner of a certificate; all certificates of one node or one user have the same
+   * owner.
+   */
   private static X500Principal owner(X509Certificate certificate) {
     return certificate.getSubjectX500Principal();
   }
@@ -95,7 +98,7 @@ final class ConnectionGate {
     GONE
   }
 
-  /** Stands for one connection that was admitted. */
+  /** Stands for one admitted connection. */
   final class Pass {
     /** Key of the pass of a connection in the attributes of its calls. */
     static final Attributes.Key<Pass> KEY = Attributes.Key.create("polis-rpc-pass");
@@ -104,8 +107,8 @@ final class ConnectionGate {
     private final Consumer<Pass> close;
 
     /**
-     * The certificate of the cluster that the peer has shown, also where there was no room; null
-     * for a stranger.
+     * The certificate of the cluster that the peer has shown, even if the members' room was full;
+     * null for a stranger.
      */
     private volatile X509Certificate shown;
 
@@ -127,7 +130,7 @@ final class ConnectionGate {
       return ConnectionGate.this;
     }
 
-    /** Records that the handshake is over and that the peer is no member. */
+    /** Records that the handshake is over and that the peer is a stranger. */
     void greeted() {
       synchronized (room) {
         if (state == State.NEW) {
@@ -166,13 +169,13 @@ final class ConnectionGate {
       ofMember.computeIfPresent(owner(shown), (owner, has) -> has == 1 ? null : has - 1);
     }
 
-    /** Returns what stands for the peer where callers share: the member, or else its source. */
+    /** Returns the key under which callers share room: the member, or the source of a stranger. */
     Object caller() {
       X509Certificate certificate = shown;
       return certificate == null ? source : owner(certificate);
     }
 
-    /** Closes the connection if the peer has shown such a certificate. */
+    /** Closes the connection if the peer has shown a revoked certificate. */
     void closeIf(Predicate<X509Certificate> revoked) {
       X509Certificate certificate = shown;
       if (certificate != null && revoked.test(certificate)) {
@@ -195,7 +198,7 @@ final class ConnectionGate {
       return room.begin(this, kind, end);
     }
 
-    /** Counts a call; the lock of the room is held, as in the next two. */
+    /** Counts a call; the caller holds the lock of the room, as in the next two methods. */
     void began() {
       greeted();
       begun++;
@@ -212,7 +215,7 @@ final class ConnectionGate {
       return begun;
     }
 
-    /** Returns how long a stranger has had no call; zero for a member, and during a call. */
+    /** Returns the time since a stranger's last call; zero for a member, and during a call. */
     Duration quiet() {
       synchronized (room) {
         return isKnown() || begun > 0 ? Duration.ZERO : Duration.ofNanos(room.now() - quietSince);
@@ -249,7 +252,7 @@ final class ConnectionGate {
           case NEW, GREETED -> leaveRoom();
           case MEMBER -> leaveMembers();
           case GONE -> {
-            // It was displaced.
+            // Another connection has displaced it.
           }
         }
         state = State.GONE;

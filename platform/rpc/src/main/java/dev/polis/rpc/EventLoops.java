@@ -4,7 +4,7 @@ import io.netty.channel.EventLoopGroup;
 import io.netty.util.concurrent.EventExecutor;
 import java.util.concurrent.Executor;
 
-/** Finds the event loop that runs the calling thread: the one that serves its connection. */
+/** Finds the event loop of the calling thread, which serves the connection of the call. */
 final class EventLoops {
   private final EventLoopGroup all;
 

@@ -13,25 +13,27 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Compares the fields of requests with the largest sizes that the protocol files state at them, so
- * that no handler, log or record gets a larger value. Safe for use by any thread.
+ * Compares the fields of requests with the largest sizes in the protocol files, so that no handler,
+ * log or record gets a larger value. Safe for use by any thread.
  */
 final class FieldRules {
   /**
-   * A field of a plugin's own protocol without a rule takes a long sentence; no field of ours is
-   * without one.
+   * The default for a field of a plugin's own protocol: a long sentence. Each field of the project
+   * has a rule.
    */
   private static final int UNSTATED_BYTES = 4 << 10;
 
   private static final int UNSTATED_ITEMS = 64;
 
-  /** Newer nodes may know some fields more than this one, each as small as those of today. */
+  /** The room for fields that only newer nodes know. */
   private static final int UNKNOWN_BYTES = 16 << 10;
 
-  /** Each takes some 250 bytes of memory, of which two are enough on the wire. */
+  /**
+   * The limit of unknown values; each takes some 250 bytes of memory, and two bytes on the wire.
+   */
   private static final int UNKNOWN_VALUES = UNSTATED_ITEMS;
 
-  /** What the parser takes. */
+  /** The deepest nesting that the protobuf parser accepts. */
   private static final int DEEPEST = 100;
 
   /** In a tag the type of the value stands behind the number of the field. */
@@ -41,10 +43,10 @@ final class FieldRules {
   private static final String FOREIGN = "google.protobuf.";
 
   /**
-   * States the largest size of a field; zero is no rule.
+   * States the largest size of a field; zero: no rule.
    *
-   * @param bytes of the value, or of each element
-   * @param items elements
+   * @param bytes the bytes of the value, or of each element
+   * @param items the number of elements
    */
   record Rule(int bytes, int items) {
     static Rule of(FieldDescriptor field) {
@@ -56,7 +58,9 @@ final class FieldRules {
 
   private final Map<FieldDescriptor, Rule> known = new ConcurrentHashMap<>();
 
-  /** Returns whether the value is of bounded size by its type, or by the fields that it has. */
+  /**
+   * Returns whether the field needs a limit of bytes; other types are bounded, or their fields are.
+   */
   static boolean needsBytes(FieldDescriptor field) {
     return switch (field.getJavaType()) {
       case STRING, BYTE_STRING -> true;
@@ -70,7 +74,7 @@ final class FieldRules {
   }
 
   /**
-   * Checks all fields of a request, and of the messages in it, before any object is made of them.
+   * Checks all fields of a request and of its messages before the parser makes objects.
    *
    * @throws RpcException INVALID_ARGUMENT, naming the first field that is too large, its size and
    *     the largest one
@@ -91,10 +95,10 @@ final class FieldRules {
   }
 
   /**
-   * Names a place in a request; the text is made only for one that is refused.
+   * Names a field in a request; makes the text only for a refused one.
    *
-   * @param in the place around it; null at the top
-   * @param depth messages around it
+   * @param in the surrounding place; null at the top
+   * @param depth the number of surrounding messages
    */
   private record Place(Place in, FieldDescriptor field, int index, int depth) {
     static final Place TOP = new Place(null, null, 0, 0);
@@ -103,7 +107,7 @@ final class FieldRules {
       return new Place(this, inner, at, depth + 1);
     }
 
-    /** Returns what stands before the name of a field here. */
+    /** Returns the prefix of a field's name at this place. */
     String path() {
       return in == null ? "" : name() + (field.isRepeated() ? "[" + index + "]." : ".");
     }
@@ -187,7 +191,9 @@ final class FieldRules {
       input.popLimit(outer);
     }
 
-    /** Counts an element and returns its index. A message that comes twice would grow. */
+    /**
+     * Counts an element and returns its index. The parser would join a message that comes twice.
+     */
     private int count(
         FieldDescriptor field, Rule rule, Place place, Map<FieldDescriptor, Integer> items) {
       if (!field.isRepeated() && field.getJavaType() != FieldDescriptor.JavaType.MESSAGE) {
@@ -203,7 +209,7 @@ final class FieldRules {
       return number - 1;
     }
 
-    /** Skips a field that this version does not know, and all that is in it if it is a group. */
+    /** Skips an unknown field with all its content. */
     private void unknown(int first) throws IOException {
       int open = 0;
       int tag = first;

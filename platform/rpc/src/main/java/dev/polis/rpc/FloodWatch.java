@@ -7,10 +7,16 @@ import dev.polis.logtree.Log;
  * thread, except {@link #words}.
  */
 final class FloodWatch {
-  /** As many in one look are no client that starts, nor a probe of ports. */
+  /**
+   * The number from which one look counts as a flood; a starting client and a port probe stay
+   * below.
+   */
   private static final long MANY = 50;
 
-  /** Looks without a flood after which it is over, so that health does not go back and forth. */
+  /**
+   * The number of looks without a flood that end one, so that health does not change back and
+   * forth.
+   */
   private static final int QUIET_LOOKS = 6;
 
   private final String listener;
@@ -20,10 +26,10 @@ final class FloodWatch {
   private volatile String words = "";
 
   /**
-   * Creates a watch over what a listener turns away.
+   * Creates a watch over the connections or calls that a listener turns away.
    *
-   * @param what there is too much of, and what happened to it, such as "connections are opened than
-   *     the node allows: it has closed %d"
+   * @param what the message about the flood, such as "connections are opened than the node allows:
+   *     it has closed %d"
    */
   FloodWatch(String listener, String what, TurnedAway turnedAway) {
     this.listener = listener;
@@ -36,7 +42,9 @@ final class FloodWatch {
     return words;
   }
 
-  /** Looks at what was turned away since the last time; returns whether the words have changed. */
+  /**
+   * Reads the number turned away since the last look; returns whether the description has changed.
+   */
   boolean look(Log log) {
     TurnedAway.Pressure pressure = turnedAway.pressure();
     if (pressure.turnedAway() >= MANY) {

@@ -15,12 +15,11 @@ import java.util.function.Consumer;
 import javax.net.ssl.SSLSession;
 
 /**
- * Logs each TLS handshake that fails: one line with the peer's address and the reason. A peer that
- * connects and goes without sending a byte, as a probe of the port does, was not refused and is not
- * logged.
+ * Logs each TLS handshake that fails: one line with the peer's address and the reason. It does not
+ * log a peer that connects and leaves without sending a byte, as a port probe does.
  */
 final class HandshakeLog {
-  /** Reasons are a sentence; some libraries add what the peer sent. */
+  /** The longest logged reason; some libraries add bytes of the peer to their sentence. */
   private static final int LONGEST_REASON = 300;
 
   private final Log log;
@@ -38,9 +37,9 @@ final class HandshakeLog {
   }
 
   /**
-   * Watches the handshake of a connection that was just accepted.
+   * Watches the handshake of an accepted connection.
    *
-   * @param greeted is given the session when the handshake has succeeded
+   * @param greeted receives the session after a successful handshake
    */
   void watch(Channel connection, Consumer<SSLSession> greeted) {
     connection.pipeline().addFirst(new Watch(greeted));
@@ -50,7 +49,7 @@ final class HandshakeLog {
     return handshakeTime;
   }
 
-  /** Logs a failure, unless too many were logged just before. */
+  /** Logs a failure, within the budget of lines. */
   void failed(String peer, Throwable cause) {
     refused(peer, words(cause));
   }
@@ -70,7 +69,7 @@ final class HandshakeLog {
         : "a peer that is gone";
   }
 
-  /** Keeps the peer's bytes from writing lines of their own. */
+  /** Replaces control characters, so that a peer cannot write log lines of its own. */
   static String printable(String reason) {
     String text = reason.replaceAll("[^ -~]", "?");
     return text.length() <= LONGEST_REASON ? text : text.substring(0, LONGEST_REASON) + "...";

@@ -12,8 +12,8 @@ import java.net.SocketAddress;
 import java.net.SocketException;
 
 /**
- * Passes the bytes of a TLS handshake to a connected socket. What is written waits until the next
- * read, so that each side of the handshake goes out in one piece.
+ * Passes the bytes of a TLS handshake to a connected socket. Written bytes wait until the next
+ * read, so that each step of the handshake leaves in one piece.
  *
  * <p>A write that fails does not end the handshake; the next read does. A client that refuses the
  * server's certificate sends the reason and closes, while the server still writes: its reason is in
@@ -32,7 +32,7 @@ final class HandshakeSocket extends Socket {
     this.out = new Output(socket.getOutputStream());
   }
 
-  /** Sends what waits; from now on writes are passed on at once. */
+  /** Sends the waiting bytes; later writes go out at once. */
   void complete() throws IOException {
     complete = true;
     sendWaiting();
@@ -46,7 +46,7 @@ final class HandshakeSocket extends Socket {
     }
   }
 
-  /** Reads from the socket, after what waits was sent. */
+  /** Sends the waiting bytes, then reads from the socket. */
   private final class Input extends FilterInputStream {
     Input(InputStream socket) {
       super(socket);
@@ -71,12 +71,12 @@ final class HandshakeSocket extends Socket {
       try {
         sendWaiting();
       } catch (IOException gone) {
-        // The read that follows finds what the peer said before it went, or that it is gone.
+        // The next read finds the peer's last bytes, or that the peer has gone.
       }
     }
   }
 
-  /** Keeps what is written during the handshake. */
+  /** Holds the written bytes during the handshake. */
   private final class Output extends FilterOutputStream {
     Output(OutputStream socket) {
       super(socket);
@@ -107,7 +107,7 @@ final class HandshakeSocket extends Socket {
     return out;
   }
 
-  /** Closes the socket; an alert that says why is sent before. */
+  /** Sends an alert with the reason, and closes the socket. */
   @Override
   public void close() throws IOException {
     try {
@@ -115,7 +115,7 @@ final class HandshakeSocket extends Socket {
         sendWaiting();
       }
     } catch (IOException gone) {
-      // The peer does not hear the reason; the log of this side has it.
+      // The peer does not get the reason; this side has logged it.
     } finally {
       socket.close();
     }

@@ -14,14 +14,15 @@ import javax.management.NotificationEmitter;
 import javax.management.NotificationListener;
 
 /**
- * Knows whether the heap has room for new work. Garbage does not count: it looks at what is in use
- * right after each collection of the whole heap, which the JVM makes for every few megabytes that
- * are allocated once the heap is nearly full. Safe for use by any thread.
+ * Measures whether the heap has room for new work. It does not count garbage: it reads the use
+ * right after each collection of the whole heap. When the heap is nearly full, the JVM collects it
+ * every few megabytes. Safe for use by any thread.
  */
 final class HeapRoom implements AutoCloseable {
   /**
-   * In eighths of the largest heap. What is left lets the calls that are being served, and
-   * heartbeats, come to an end: of the smallest heap, 96 MiB, it is three of the largest requests.
+   * The use in eighths of the heap from which the heap counts as full. The last eighth lets
+   * heartbeats and running calls finish: in the smallest heap, 96 MiB, it holds three of the
+   * largest requests.
    */
   private static final int FULL_EIGHTHS = 7;
 
@@ -37,7 +38,7 @@ final class HeapRoom implements AutoCloseable {
   private final long most;
   private final Log log;
 
-  /** What was in use after the last collection, in bytes; 0 while there is room. */
+  /** The bytes in use after the last collection; 0 while there is room. */
   private volatile long full;
 
   /** Watches this JVM. */
@@ -48,7 +49,7 @@ final class HeapRoom implements AutoCloseable {
   /**
    * Watches this JVM as if its heap were of another size.
    *
-   * @param bytes the largest size
+   * @param bytes the assumed size
    */
   HeapRoom(long bytes, Log log) {
     this.most = bytes;
@@ -88,14 +89,14 @@ final class HeapRoom implements AutoCloseable {
     return most / MEBIBYTE;
   }
 
-  /** Returns whether new work is to be refused; costs one read of memory. */
+  /** Returns whether the node refuses new work; costs one read of memory. */
   boolean isFull() {
     return full > 0;
   }
 
   /**
-   * Has a full heap collected, since one that refuses new work would not be by itself. To be called
-   * from time to time.
+   * Collects a full heap, which allocates too little to collect by itself. The host calls it from
+   * time to time.
    */
   void look() {
     if (isFull()) {
@@ -103,7 +104,7 @@ final class HeapRoom implements AutoCloseable {
     }
   }
 
-  /** Returns the status that a refused call gets. */
+  /** Returns the status for a refused call. */
   Status refusal() {
     return Status.RESOURCE_EXHAUSTED.withDescription(words());
   }
@@ -118,7 +119,7 @@ final class HeapRoom implements AutoCloseable {
     try {
       collections.removeNotificationListener(listener);
     } catch (ListenerNotFoundException closedBefore) {
-      // It watches no more, which is what was asked for.
+      // An earlier close has removed the listener.
     }
   }
 }

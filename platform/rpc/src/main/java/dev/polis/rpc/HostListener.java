@@ -22,26 +22,27 @@ import javax.net.ssl.SSLSession;
 /** Opens and closes one listening socket with its connections. */
 final class HostListener {
   /**
-   * Time that a silent connection has to answer a keep-alive: a few round trips on the worst line.
+   * The time in which a silent connection must answer a keep-alive: some round trips on the worst
+   * line.
    */
   private static final int KEEP_ALIVE_ANSWER_SECONDS = 10;
 
-  /** Headers of our calls are far below; the rest is room for proxies. */
+  /** The largest headers of a call; the project's own are far smaller, and proxies may add some. */
   private static final int METADATA_BYTES = 16 << 10;
 
   /**
-   * Bounds calls that are begun and reset at once: they cost the caller nothing and the node a call
-   * each. An honest client may still end all streams of a connection eight times in ten seconds.
+   * Limits calls that a client begins and resets at once, which cost the node much and the client
+   * nothing. An honest client may end all streams of a connection eight times in ten seconds.
    */
   private static final int RESETS = 2048;
 
   private static final int RESETS_SECONDS = 10;
 
   /**
-   * Loggers of gRPC and Netty that write a stack trace for each fault of a caller, or for each
-   * connection that a flood displaces at once, on a thread that serves all of them. The callers get
-   * a status, and our own log has the calls. This list holds the loggers, since the JDK forgets the
-   * level of a logger without a reference.
+   * The loggers of gRPC and Netty that write a stack trace for each fault of a caller, or for each
+   * connection that a flood displaces. They write on a thread that serves all connections. The
+   * callers get a status, and the node's own log has the calls. This list holds the loggers, since
+   * the JDK forgets the level of a logger without a reference.
    */
   private static final List<Logger> VERBOSE_LOGGERS =
       Stream.of(
@@ -69,10 +70,10 @@ final class HostListener {
   /**
    * Creates a listener that is not open yet.
    *
-   * @param keys what a TLS listener presents
-   * @param strangers where its strangers have their room
+   * @param keys the certificate that a TLS listener presents
+   * @param strangers the room of its strangers
    * @param member returns the certificate of a peer that belongs to the cluster
-   * @param log where handshakes that fail are reported
+   * @param log receives the failed handshakes
    */
   HostListener(
       RpcSettings.Listener settings,
@@ -112,7 +113,7 @@ final class HostListener {
     return router;
   }
 
-  /** Ends the calls and the connections of peers that are no members any more. */
+  /** Ends the calls and the connections of peers that have lost their membership. */
   void expel(Predicate<X509Certificate> lost) {
     router.expel();
     sockets.expel(lost);
@@ -123,7 +124,7 @@ final class HostListener {
     return floods.look(log);
   }
 
-  /** Counts its connections. */
+  /** Counts the connections of this listener. */
   RpcStatistics.Port connections() {
     return sockets.gate().statistics(settings.name());
   }
@@ -206,14 +207,14 @@ final class HostListener {
   private static void shutdown(Server server) {
     server.shutdownNow();
     try {
-      // The calls are cancelled; their threads only need time to end.
+      // The calls are cancelled; their threads need a moment to end.
       server.awaitTermination(2, TimeUnit.SECONDS);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
   }
 
-  /** Returns where it listens, with the port that the system chose if the configured one is 0. */
+  /** Returns the listener's address, with the chosen port if the configured one is 0. */
   synchronized InetSocketAddress address() {
     return server == null
         ? settings.address()

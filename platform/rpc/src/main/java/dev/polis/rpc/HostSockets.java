@@ -23,11 +23,11 @@ import java.util.function.Predicate;
 import javax.net.ssl.SSLSession;
 
 /**
- * Has the {@link ConnectionGate} of a listener decide about each of its connections, before a byte
- * of it is read.
+ * Lets the {@link ConnectionGate} of a listener decide about each connection before the listener
+ * reads a byte.
  */
 final class HostSockets {
-  /** Netty itself would rest for 1 s, and a peer is to wait for less once there is room. */
+  /** The pause after a shortage of files; Netty's own is 1 s, and peers wait less with this one. */
   private static final long REST_MILLIS = 250;
 
   private final ConnectionGate gate;
@@ -36,7 +36,7 @@ final class HostSockets {
   private final Duration handshakeTime;
   private final boolean tls;
 
-  /** The connections that are open, by the address of the peer. */
+  /** The open connections by the address of their peer. */
   private final Map<SocketAddress, ConnectionGate.Pass> passes = new ConcurrentHashMap<>();
 
   /**
@@ -62,18 +62,19 @@ final class HostSockets {
   }
 
   /**
-   * Returns what gives each call the pass of its connection, at {@link ConnectionGate.Pass#KEY}.
+   * Returns the filter that gives each call its connection's pass, at {@link
+   * ConnectionGate.Pass#KEY}.
    */
   ServerTransportFilter passes() {
     return new Passes();
   }
 
-  /** Counts the connections that it keeps. */
+  /** Counts the open connections. */
   int kept() {
     return passes.size();
   }
 
-  /** Closes the connections of peers with such certificates. */
+  /** Closes the connections of peers with revoked certificates. */
   void expel(Predicate<X509Certificate> revoked) {
     passes.values().forEach(pass -> pass.closeIf(revoked));
   }
@@ -83,7 +84,7 @@ final class HostSockets {
   }
 
   private boolean admit(Channel connection) {
-    // A peer that is gone again has no address any more.
+    // A peer that has gone has no address.
     Optional<ConnectionGate.Pass> pass =
         connection.remoteAddress() instanceof InetSocketAddress peer
             ? gate.enter(peer.getAddress(), displaced -> close(connection, peer, displaced))
@@ -102,7 +103,7 @@ final class HostSockets {
               pass.get().left();
             });
     if (!connection.isOpen()) {
-      // It was displaced just now, when it was not among them yet.
+      // It was displaced before it was in the map.
       passes.remove(peer, pass.get());
     }
     if (tls) {
@@ -113,16 +114,16 @@ final class HostSockets {
     return true;
   }
 
-  /** Closes a connection, maybe before a thread was chosen for it. */
+  /** Closes a connection, even before Netty has chosen its thread. */
   private void close(Channel connection, SocketAddress peer, ConnectionGate.Pass pass) {
     if (connection.isRegistered()) {
-      // Not through its handlers, which would first wait until the peer has read all answers.
+      // Bypasses the handlers, which would wait until the peer has read all answers.
       connection
           .eventLoop()
           .execute(() -> connection.unsafe().close(connection.unsafe().voidPromise()));
     } else {
       connection.unsafe().closeForcibly();
-      // Netty never says of such a connection that it is closed.
+      // Netty does not report the end of a connection without a thread.
       passes.remove(peer, pass);
     }
   }
@@ -157,14 +158,14 @@ final class HostSockets {
       return read;
     }
 
-    /** Accepts nothing for a moment: this process has too many open files. */
+    /** Accepts nothing for a moment, since this process has too many open files. */
     private void rest() {
       config().setAutoRead(false);
       eventLoop().schedule(() -> config().setAutoRead(true), REST_MILLIS, TimeUnit.MILLISECONDS);
     }
   }
 
-  /** Closes the connection of a stranger who makes no call for as long as a handshake may take. */
+  /** Closes a stranger's connection without a call after the time of a handshake. */
   private final class Silence implements Runnable {
     private final Channel connection;
     private final ConnectionGate.Pass pass;
@@ -192,7 +193,7 @@ final class HostSockets {
     }
   }
 
-  /** Begins to watch a connection in plain text, which has no handshake. */
+  /** Begins to watch a plain-text connection, which has no handshake. */
   private final class Opening extends ChannelInboundHandlerAdapter {
     private final ConnectionGate.Pass pass;
 

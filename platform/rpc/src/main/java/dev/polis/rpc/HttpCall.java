@@ -36,10 +36,10 @@ final class HttpCall extends HttpsExchange {
   private long written;
 
   /**
-   * Creates a request whose head was read.
+   * Creates a request whose head has been read.
    *
-   * @param length of the body that follows
-   * @param last whether the client wants no other request on this connection
+   * @param length the length of the body
+   * @param last whether the client sends no further request on this connection
    */
   HttpCall(
       TlsConnection connection,
@@ -68,7 +68,7 @@ final class HttpCall extends HttpsExchange {
     return !last && body.left == 0 && written == promised;
   }
 
-  /** Is the part of the connection that belongs to this request. */
+  /** Reads the body of this request, and nothing behind it. */
   private static final class RequestBody extends InputStream {
     private final InputStream in;
     private long left;
@@ -98,7 +98,7 @@ final class HttpCall extends HttpsExchange {
     }
   }
 
-  /** Counts what is written; closing it leaves the connection open. */
+  /** Counts the written bytes; its close leaves the connection open. */
   private final class AnswerBody extends FilterOutputStream {
     AnswerBody(OutputStream out) {
       super(out);

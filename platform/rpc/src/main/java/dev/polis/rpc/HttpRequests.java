@@ -15,15 +15,18 @@ import java.time.Duration;
  * Reads the requests of HTTP/1.1 from a connection, and has a handler answer each. For ports where
  * only members of the cluster finish the handshake.
  *
- * <p>Why not the JDK's own server: at a port that strangers reach it counts connections, not whose
- * they are. Why not Netty's codec: it reads ahead, and what it has of the next request would be
- * lost with a handler that is replaced.
+ * <p>The JDK's own server does not fit: it limits the number of connections, but cannot prefer
+ * members to strangers. Netty's codec does not fit: it reads ahead, so a replaced handler would
+ * lose the begin of the next request.
  */
 public final class HttpRequests implements TlsHandler {
-  /** Requests of our clients are far below; more is an attack on the memory. */
+  /**
+   * The largest head of a request; the project's clients send far less, and more is an attack on
+   * the memory.
+   */
   private static final int HEAD_BYTES = 16 << 10;
 
-  /** A request and its answer: the slowest page waits ten seconds for a program. */
+  /** The time for a request and its answer: the slowest page waits ten seconds for a program. */
   private static final Duration REQUEST_TIME = Duration.ofSeconds(30);
 
   private final HttpHandler handler;
@@ -50,7 +53,7 @@ public final class HttpRequests implements TlsHandler {
     preparation.run();
   }
 
-  /** Says what is wrong with a request, with the status that tells it. */
+  /** Reports a fault in a request, with the HTTP status for the client. */
   private static final class Refused extends Exception {
     private static final long serialVersionUID = 1L;
     private final String status;
@@ -61,7 +64,7 @@ public final class HttpRequests implements TlsHandler {
     }
   }
 
-  /** Returns true: only members finish the handshake. */
+  /** Returns true, since only members finish the handshake. */
   @Override
   public boolean isMember(X509Certificate certificate) {
     return true;
@@ -86,7 +89,7 @@ public final class HttpRequests implements TlsHandler {
     }
   }
 
-  /** Reads up to the empty line that ends the head, and returns what is before it. */
+  /** Reads up to the empty line that ends the head, and returns the lines before it. */
   private static String head(InputStream in) throws IOException, Refused {
     StringBuilder head = new StringBuilder();
     while (head.length() < 4 || !head.substring(head.length() - 4).equals("\r\n\r\n")) {

@@ -15,7 +15,7 @@ final class LateHandler extends ServerCall.Listener<Object> {
   /**
    * Asks for the first request.
    *
-   * @param begin begins the handler, and returns who gets the events; called at most once
+   * @param begin begins the handler, and returns the listener of the events; called at most once
    */
   LateHandler(CallInFlight call, Supplier<ServerCall.Listener<Object>> begin) {
     this.call = call;

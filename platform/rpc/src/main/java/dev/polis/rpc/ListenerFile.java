@@ -13,9 +13,8 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * Writes where the listeners are to a file, so that a client on this machine finds them: a line for
- * each, {@code NAME ADDRESS:PORT open} or {@code NAME ADDRESS:PORT closed REASON}. The file is
- * there as long as this is open.
+ * Writes the addresses of the listeners to a file, for clients on this machine. The file is there
+ * as long as this is open.
  */
 final class ListenerFile implements AutoCloseable {
   private final Path file;
@@ -47,7 +46,7 @@ final class ListenerFile implements AutoCloseable {
     }
   }
 
-  /** Writes the file, which is a convenience: a full disk does not stop the listeners. */
+  /** Writes the file; a full disk does not stop the listeners. */
   private void write(List<RpcListenerStatus> all) {
     String text = all.stream().map(ListenerFile::line).collect(Collectors.joining());
     try {

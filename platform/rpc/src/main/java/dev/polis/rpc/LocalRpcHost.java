@@ -42,12 +42,12 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
   private static final int EVENT_THREADS = 2;
 
   /**
-   * How often calls of strangers that take too long are ended, and those of members whose
-   * certificate has ended: little beside the minute of the first.
+   * The interval at which the host ends late calls of strangers, and calls of members whose
+   * certificate has ended.
    */
   private static final Duration LATE = Duration.ofSeconds(1);
 
-  /** How often floods are looked for: what a person calls at once. */
+  /** The interval between two looks for floods; a person sees a flood without delay. */
   static final Duration LOOK = Duration.ofSeconds(5);
 
   private final Log log;
@@ -67,7 +67,7 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
   private final ScheduledExecutorService floods =
       Executors.newSingleThreadScheduledExecutor(Thread.ofVirtual().name("rpc-floods").factory());
 
-  /** Accepts on a thread of its own, so that no handshake delays who comes after it. */
+  /** Accepts connections on a separate thread, so that no handshake delays the next connection. */
   private final EventLoopGroup acceptors =
       new MultiThreadIoEventLoopGroup(
           1,
@@ -92,7 +92,9 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
     this(settings, logs, clock, AuditLog.discarding(logs.log("rpc.audit")));
   }
 
-  /** Creates a host whose strangers have room of their own, beside those of the process. */
+  /**
+   * Creates a host whose strangers have a room of their own, apart from the room of the process.
+   */
   public LocalRpcHost(RpcSettings settings, LogTree logs, InstantSource clock, AuditLog audit) {
     this(
         settings,
@@ -105,11 +107,11 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
   /**
    * Creates a host.
    *
-   * @param settings where it listens and what it bears
-   * @param logs where it reports: below {@code rpc}, and deeds at {@code audit}
+   * @param settings the listeners and the limits
+   * @param logs receives the reports below {@code rpc}, and changes at {@code audit}
    * @param clock judges whether certificates are valid
-   * @param audit keeps who changed what; the host closes it
-   * @param strangers where strangers have their room
+   * @param audit records the changes with their callers; the host closes it
+   * @param strangers the room of strangers
    */
   LocalRpcHost(
       RpcSettings settings,
@@ -171,9 +173,9 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
   }
 
   /**
-   * Returns the room that all calls of members have, a quarter of the heap. Of the smallest heap it
-   * is six of the largest requests, or 1,536 open calls; bytes that come or go lie outside it,
-   * where there is as much room again.
+   * Returns the room for the calls of all members, a quarter of the heap. In the smallest heap it
+   * holds six of the largest requests, or 1,536 open calls. The bytes in transit lie outside the
+   * heap, in as much memory again.
    */
   private static RequestRoom requests(HeapRoom heap, Duration retry) {
     return new RequestRoom(
@@ -288,7 +290,7 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
     return serve(List.of(listener), service, 0);
   }
 
-  /** Serves on several listeners; the higher ranking wins where there are several providers. */
+  /** Serves on several listeners; the provider with the highest ranking gets the calls. */
   RpcRegistration serve(Collection<String> names, BindableService service, int ranking) {
     List<HostListener> targets = names.stream().map(this::listener).toList();
     ServerServiceDefinition definition = service.bindService();
@@ -311,8 +313,8 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
   }
 
   /**
-   * Opens a plain-text listener; logs a failure, which is no reason to fail the organ that offers
-   * the service.
+   * Opens a plain-text listener; logs a failure, which does not stop the organ that offers the
+   * service.
    */
   private void openForDevelopers(HostListener listener) {
     try {
@@ -354,7 +356,7 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
   }
 
   /**
-   * Returns where a listener is, with the port that the system chose if the configured one is 0.
+   * Returns the address of a listener, with the chosen port if the configured one is 0.
    *
    * @throws IllegalArgumentException if there is no such listener
    */
@@ -384,9 +386,9 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
     each(listener -> true, listener -> listener.close("closed: the node is stopping"));
     floods.shutdownNow();
     acceptors.shutdownGracefully(0, 2, TimeUnit.SECONDS);
-    // Without the quiet period that netty waits by default: nothing is left to be quiet about.
+    // No quiet period, since no new work arrives.
     events.shutdownGracefully(0, 2, TimeUnit.SECONDS).awaitUninterruptibly(3, TimeUnit.SECONDS);
-    // After the event loops, which pass the ends of connections to it: a call that misses its end
+    // After the event loops, which report the ends of connections to it: a call that misses its end
     // keeps its feed.
     executor.shutdownNow();
     heap.close();

@@ -8,7 +8,7 @@ import java.util.stream.Stream;
 
 /** Limits how many lines strangers can make this node log. Safe for any thread. */
 public final class LogBudget {
-  /** Ten lines show the fault; a flood adds only its number of failures. */
+  /** The size of the budget; ten lines show a fault, and a flood adds its count. */
   private static final int REFUSALS = 10;
 
   private static final Duration REFUSALS_AGAIN = Duration.ofSeconds(1);
@@ -18,16 +18,16 @@ public final class LogBudget {
   private final LongSupplier nanoTime;
 
   // Guarded by this.
-  private long filled; // when the budget was full, or would have been
+  private long filled; // the time at which the budget was or becomes full
   private long left;
   private long skipped;
 
-  /** Makes a budget for the lines that tell why strangers were refused. */
+  /** Makes a budget for the lines about refused strangers. */
   public static LogBudget ofRefusals() {
     return new LogBudget(REFUSALS, REFUSALS_AGAIN, System::nanoTime);
   }
 
-  /** Logs a refusal, unless too many were logged just before; a line tells how many were not. */
+  /** Logs a refusal within the budget; a line names the number of skipped lines. */
   public void warn(Log log, String line) {
     take()
         .ifPresent(
@@ -38,7 +38,7 @@ public final class LogBudget {
                     skipped == 0 ? "" : " (" + skipped + " more failed since the last such line)"));
   }
 
-  /** Does the same with an exception that was not foreseen, and with its place if it has one. */
+  /** Logs an unforeseen exception within the budget, with the line of code that threw it. */
   public void warn(Log log, String line, RuntimeException unforeseen) {
     String place =
         Stream.of(unforeseen.getStackTrace()).findFirst().map(at -> " at " + at).orElse("");
@@ -48,8 +48,8 @@ public final class LogBudget {
   /**
    * Makes a full budget.
    *
-   * @param burst lines that may follow each other at once
-   * @param interval time in which one more line becomes available
+   * @param burst the number of lines that may follow each other at once
+   * @param interval the time until one more line is free
    * @param nanoTime the clock, as {@link System#nanoTime}
    */
   LogBudget(int burst, Duration interval, LongSupplier nanoTime) {
@@ -63,7 +63,8 @@ public final class LogBudget {
   /**
    * Takes one line from the budget.
    *
-   * @return how many lines were skipped since the last one; empty if this one is to be skipped too
+   * @return the number of lines that were skipped since the last one; empty if the budget is used
+   *     up
    */
   synchronized OptionalLong take() {
     long earned = (nanoTime.getAsLong() - filled) / intervalNanos;

@@ -6,21 +6,21 @@ import dev.polis.wire.api.LogsRequest;
 import dev.polis.wire.common.LogFilter;
 
 /**
- * Turns a request for logs into a query of the log tree. What a client left at its zero value, a
- * stream mode or a filter, counts as not given; any other value that is unknown is refused.
+ * Turns a request for logs into a query of the log tree. A stream mode or a filter with the zero
+ * value counts as not given; another unknown value is refused.
  */
 final class LogCallQuery {
   private boolean children;
   private boolean raw;
   private boolean leveled;
-  private Severity minimum; // null: any
+  private Severity minimum; // null: any severity
 
   private LogCallQuery() {}
 
   /**
    * Returns the query that a request asks for.
    *
-   * @throws RpcException INVALID_ARGUMENT naming the field, its value, and what would do
+   * @throws RpcException INVALID_ARGUMENT naming the field, its value, and the allowed ones
    */
   static LogQuery of(LogsRequest request) {
     int backlog = backlog(request);
@@ -56,7 +56,7 @@ final class LogCallQuery {
       throw RpcException.invalid(
           "backlog_count is %d; with backlog_mode COUNT it must be 1 or more".formatted(count));
     }
-    // No journal holds more than fits in an int, so a larger count is all there is.
+    // No journal has more entries than an int can count, so a larger count asks for all.
     return (int) Math.min(count, LogQuery.ALL);
   }
 
@@ -110,7 +110,10 @@ final class LogCallQuery {
     }
   }
 
-  /** A kind of filter that a later version knows would let pass what the caller wants to miss. */
+  /**
+   * Refuses a filter of an unknown kind, without which the caller would get entries that it
+   * excluded.
+   */
   private static void requireEmpty(int index, LogFilter filter) {
     if (!filter.getUnknownFields().asMap().isEmpty()) {
       throw RpcException.invalid(
@@ -133,7 +136,7 @@ final class LogCallQuery {
     };
   }
 
-  /** All filters apply, so the strictest severity counts. */
+  /** Raises the smallest severity; all filters apply, so the strictest one counts. */
   private void require(Severity severity) {
     if (minimum == null || !minimum.atLeast(severity)) {
       minimum = severity;

@@ -21,26 +21,26 @@ import java.util.concurrent.Semaphore;
 import java.util.function.BiConsumer;
 
 /**
- * Answers the method {@code Logs}, which several services have. It lives here, not in a bundle,
- * because bundles do not share code and this is the lowest place that knows the wire, the log tree
- * and streams.
+ * Answers the method {@code Logs}, which several services have. It is in this module, since bundles
+ * share no code and this module is the lowest one that knows the wire format, the log tree and
+ * streams.
  *
- * <p>Nothing here logs: a stream of everything would be fed by its own words.
+ * <p>This class logs nothing: a stream of all logs would also send the entries about itself.
  */
 public final class LogCalls {
-  /** Most entries in one response, as clients expect. */
+  /** The largest number of entries in one response, as clients expect. */
   static final int CHUNK_ENTRIES = 2000;
 
   /**
-   * Bytes at which a response is full, and estimated bytes of the log that a call reads at a time:
-   * what one caller that does not read costs. Larger ones are no faster.
+   * The size at which a response is full, and the size of a read from the log. A caller that does
+   * not read costs the node this much memory. Larger responses are no faster.
    */
   static final int CHUNK_BYTES = 64 << 10;
 
-  /** When a caller for whom there was no room is asked to call again. */
+  /** The delay after which a caller without a place tries again. */
   private static final Duration RETRY = Duration.ofSeconds(5);
 
-  /** Most filters of one request; there are four kinds. */
+  /** The largest number of filters in a request; there are four kinds. */
   static final int MAX_FILTERS = 10;
 
   private final LogTree logs;
@@ -49,10 +49,10 @@ public final class LogCalls {
   private final Semaphore room;
 
   /**
-   * Creates an answerer that reads a log tree.
+   * Creates a server of logs.
    *
    * @param streams owns the threads of the answers; the caller closes it
-   * @param most how many calls are answered at the same time; more are refused
+   * @param most the number of calls at the same time; further ones are refused
    */
   public LogCalls(LogTree logs, CallStreams streams, int most) {
     this.logs = logs;
@@ -62,11 +62,10 @@ public final class LogCalls {
   }
 
   /**
-   * Answers one call: first the backlog, then, if it was asked for, the stream, which begins
-   * exactly after it. What a slow caller missed is reported by a response of its own, at the place
-   * where it is missing. Each response says where its caller is, so that a caller whose stream ends
-   * because the service is replaced continues from there, without a gap and without getting
-   * anything twice.
+   * Answers one call: first the backlog, then on request the stream, which begins exactly after the
+   * backlog. A slow caller that misses entries gets a response about the gap at its place. Each
+   * response names its position in the log. So a caller continues there when the service is
+   * replaced, without a gap and without an entry that comes twice.
    *
    * @throws RpcException INVALID_ARGUMENT if the request makes no sense, naming the value;
    *     UNAVAILABLE if too many calls are being answered
@@ -123,7 +122,8 @@ public final class LogCalls {
     boolean any = false;
     LogPage page;
     do {
-      // Not before the caller has room: what waits here is held for this caller alone.
+      // Only after the caller has room, since these entries would wait in memory for this caller
+      // alone.
       sink.awaitRoom();
       page = reader.page(CHUNK_BYTES);
       if (page.gap()) {

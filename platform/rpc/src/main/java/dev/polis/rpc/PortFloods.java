@@ -7,7 +7,7 @@ final class PortFloods {
   private final FloodWatch connections;
   private final FloodWatch calls;
 
-  /** Creates a watch over what a gate turns away. */
+  /** Creates a watch over the connections and calls that a gate turns away. */
   PortFloods(String name, ConnectionGate gate) {
     this.connections =
         new FloodWatch(

@@ -7,7 +7,7 @@ import java.util.concurrent.TimeUnit;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLParameters;
 
-/** Answers the requests at a port for as long as it is the newest there. Thread-safe. */
+/** Answers the requests at a port while it is the newest tenant there. Thread-safe. */
 final class PortTenant {
 
   private final SSLContext context;
@@ -42,7 +42,7 @@ final class PortTenant {
     return handshakes;
   }
 
-  /** Begins a request on the calling thread; false if another has to answer it. */
+  /** Begins a request on the calling thread; returns false if another tenant must answer it. */
   synchronized boolean enter() {
     if (!finished) {
       busy.add(Thread.currentThread());
@@ -56,7 +56,7 @@ final class PortTenant {
     notifyAll();
   }
 
-  /** Begins no more requests, waits for those in progress, and then interrupts the rest. */
+  /** Begins no further requests, waits for the running ones, and then interrupts the rest. */
   void finish(Duration within) {
     long end = System.nanoTime() + within.toNanos();
     synchronized (this) {
@@ -68,7 +68,8 @@ final class PortTenant {
       } catch (InterruptedException hurried) {
         Thread.currentThread().interrupt();
       }
-      // Under the lock: a thread that has left may do other work, which must not be interrupted.
+      // Under the lock: after leave() the thread may do other work, which an interrupt would
+      // disturb.
       busy.forEach(Thread::interrupt);
     }
   }

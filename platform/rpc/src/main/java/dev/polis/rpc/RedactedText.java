@@ -11,16 +11,19 @@ import java.util.Map;
 
 /**
  * Prints messages for logs: short, on one line, and without the fields that are marked as secret.
- * Unknown fields are left out, since they may hold a secret.
+ * It omits unknown fields, since they may hold a secret.
  */
 public final class RedactedText {
-  /** A log line has room for 1024 bytes, of which the message is one part of several. */
+  /**
+   * The longest text in characters; a log line has 1024 bytes, and the message is one of several
+   * parts.
+   */
   static final int LIMIT = 512;
 
-  /** Nothing we send is deeper; a message that is was made to be. */
+  /** The deepest nesting that is printed; honest messages are less deep. */
   private static final int DEPTH = 12;
 
-  /** Enough to recognise a list by. */
+  /** The number of printed elements; so many identify a list. */
   private static final int ELEMENTS = 8;
 
   private final StringBuilder text = new StringBuilder();
@@ -108,7 +111,7 @@ public final class RedactedText {
   }
 
   /**
-   * Appends a string without line breaks and other characters with which a caller could forge log
+   * Appends a string without line breaks and other control characters, which could forge log
    * entries.
    */
   private void quoted(String string) {

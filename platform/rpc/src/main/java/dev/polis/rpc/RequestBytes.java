@@ -6,16 +6,16 @@ import io.grpc.ServerStreamTracer;
 import io.grpc.Status;
 
 /**
- * Counts the bytes of one call's requests as they come, and learns when nothing of the call is
- * left. The thread that reads the connection calls it.
+ * Counts the arriving bytes of one call's requests, and notices when the call has left the memory.
+ * The thread that reads the connection calls it.
  */
 final class RequestBytes extends ServerStreamTracer {
   private static final Context.Key<RequestBytes> KEY = Context.key("polis-rpc-bytes");
 
   private RequestRoom.Requests counted; // null until the call has a place
-  private Runnable over; // null as long as counted is
+  private Runnable over; // null until counted is set
 
-  /** Makes one for each call. */
+  /** Makes a counter for each call. */
   static final class Factory extends ServerStreamTracer.Factory {
     @Override
     public ServerStreamTracer newServerStreamTracer(String method, Metadata headers) {
@@ -26,7 +26,7 @@ final class RequestBytes extends ServerStreamTracer {
   /**
    * Counts the bytes of the call that begins on this thread.
    *
-   * @param over runs when the caller has read the answer to its end, or is gone
+   * @param over runs when the caller has read the whole answer, or has gone
    */
   static void count(RequestRoom.Requests requests, Runnable over) {
     RequestBytes call = KEY.get();

@@ -11,10 +11,10 @@ import java.util.function.Consumer;
 import java.util.function.LongFunction;
 
 /**
- * Bounds the bytes that calls of one kind hold in the memory of this process: of requests, and of
- * members also of answers that are not read yet, and of the calls themselves. When there are more,
- * the call with the most of them ends, of the caller whose calls have the most together; the oldest
- * one if several have as many. Safe for use by any thread.
+ * Limits the bytes that calls of one kind hold in memory: requests, unread answers of members, and
+ * the calls themselves. When the limit is exceeded, the room takes the caller whose calls hold the
+ * most bytes and ends that caller's largest call; if several are equally large, it ends the oldest.
+ * Safe for use by any thread.
  */
 final class RequestRoom {
   private final LongFunction<RpcException> full;
@@ -31,22 +31,22 @@ final class RequestRoom {
   private long bytes;
 
   /**
-   * Makes a room that is empty.
+   * Makes an empty room.
    *
-   * @param most bytes that it holds
-   * @param full why a call ends, given that number
+   * @param most the limit in bytes
+   * @param full makes the reason of an ended call from the limit
    */
   RequestRoom(long most, LongFunction<RpcException> full) {
     this.most = most;
     this.full = full;
   }
 
-  /** Sets how many bytes it holds from now on. */
+  /** Changes the limit in bytes. */
   synchronized void limit(long limit) {
     most = limit;
   }
 
-  /** Returns how many bytes it holds now. */
+  /** Returns the number of bytes that calls hold now. */
   synchronized long bytes() {
     return bytes;
   }
@@ -54,7 +54,7 @@ final class RequestRoom {
   /**
    * Begins to count the requests of a call.
    *
-   * @param caller shares its part with all its calls
+   * @param caller the caller, whose calls count together
    * @param end ends the call, on any thread; called at most once
    */
   Requests begin(Object caller, Consumer<RpcException> end) {
@@ -84,12 +84,12 @@ final class RequestRoom {
       this.end = end;
     }
 
-    /** Counts bytes of a request that is not whole yet; may end the call, or another one. */
+    /** Counts bytes of an incomplete request; may end this or another call. */
     void arriving(long more) {
       count(() -> arriving += more);
     }
 
-    /** Records that the request is whole. */
+    /** Records that the request is complete. */
     void arrived() {
       synchronized (RequestRoom.this) {
         arrived += arriving;
@@ -97,22 +97,22 @@ final class RequestRoom {
       }
     }
 
-    /** Counts bytes that a whole request takes once it is read; may end the call, or another. */
+    /** Counts bytes that a complete request takes once it is read; may end this or another call. */
     void read(long more) {
       count(() -> arrived += more);
     }
 
-    /** Counts bytes that the call itself takes; may end the call, or another. */
+    /** Counts bytes of the call itself; may end this or another call. */
     void takes(long more) {
       count(() -> fixed += more);
     }
 
-    /** Counts bytes of an answer; may end the call, or another. */
+    /** Counts bytes of an answer; may end this or another call. */
     void answers(long more) {
       count(() -> answers += more);
     }
 
-    /** Records that the caller has read its answers. */
+    /** Records that the caller has read all answers. */
     void answersRead() {
       free(() -> answers = 0);
     }
@@ -136,7 +136,7 @@ final class RequestRoom {
           victim.get().over();
         }
       }
-      // Outside the lock: ending a call runs code of others.
+      // Outside the lock, since ending a call runs foreign code.
       victim.ifPresent(each -> each.end.accept(full.apply(limit)));
     }
 
@@ -156,12 +156,12 @@ final class RequestRoom {
       }
     }
 
-    /** Records that a handler has taken all requests that are whole. */
+    /** Records that a handler has taken all complete requests. */
     void taken() {
       free(() -> arrived = 0);
     }
 
-    /** Records that nothing of the call is left; does nothing the second time. */
+    /** Records that the call has left the memory; does nothing the second time. */
     void over() {
       synchronized (RequestRoom.this) {
         over = true;

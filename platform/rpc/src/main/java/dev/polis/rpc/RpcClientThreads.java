@@ -16,19 +16,21 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
 /**
- * Owns the threads that carry the bytes of all channels of {@link RpcClients} in a process, so that
- * a short-lived one can end them. Without it gRPC's own are used, which stay for a second after the
- * last channel; and a JVM that ends waits up to 0.3 s for threads in system calls, such as these.
+ * Owns the threads of all channels that {@link RpcClients} opens in a process. A short-lived
+ * process ends them at once: gRPC's own threads stay for a second after the last channel, and a JVM
+ * that ends waits up to 0.3 s for threads in system calls.
  *
- * <p>Most of the time that the first channel of a process takes is spent on what is made once: it
- * is made beside whatever the process does before.
+ * <p>It also initializes the library on another thread while the process does its first work, since
+ * this takes most of the time of the first channel.
  */
 public final class RpcClientThreads implements AutoCloseable {
 
-  /** Idle threads end at once; for busy ones the JVM itself would wait this long. */
+  /**
+   * The time that the end waits for busy threads, as the JVM itself would; idle ones end at once.
+   */
   private static final int END_MILLISECONDS = 300;
 
-  /** Of the channel that is never connected. */
+  /** The address of the channel that never connects. */
   private static final InetSocketAddress NOWHERE =
       new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
 
@@ -37,7 +39,7 @@ public final class RpcClientThreads implements AutoCloseable {
 
   private final CompletableFuture<EventLoopGroup> group;
 
-  /** Whether a channel has the threads; without one there are none to end. */
+  /** True once a channel uses the threads; only then are there threads to end. */
   private volatile boolean used;
 
   private RpcClientThreads(CompletableFuture<EventLoopGroup> group) {
@@ -45,10 +47,10 @@ public final class RpcClientThreads implements AutoCloseable {
   }
 
   /**
-   * Lets all channels that are opened from now on use one thread, until it is closed. The first one
-   * waits for what is made beside.
+   * Lets all channels that are opened from now on share one thread, until it is closed. The first
+   * channel waits for the initialization.
    *
-   * @param first done before that, on the same thread
+   * @param first runs before the initialization, on the same thread
    */
   public static RpcClientThreads open(Runnable first) {
     RpcClientThreads opened =
@@ -63,7 +65,7 @@ public final class RpcClientThreads implements AutoCloseable {
     return opened;
   }
 
-  /** Makes the threads, and a channel that is never connected. */
+  /** Makes the threads and initializes the library with a channel that never connects. */
   private static EventLoopGroup prepared() {
     EventLoopGroup group =
         new MultiThreadIoEventLoopGroup(
@@ -83,8 +85,8 @@ public final class RpcClientThreads implements AutoCloseable {
     if (threads == null) {
       return channel.get();
     }
-    // Before the builder is made: two threads that initialize classes of one library, each from
-    // another end, may wait for each other.
+    // Before the builder is made: two threads that initialize classes of one library in different
+    // orders may wait for each other.
     EventLoopGroup group = threads.group.join();
     threads.used = true;
     return carried(channel.get(), group);
@@ -94,7 +96,7 @@ public final class RpcClientThreads implements AutoCloseable {
     return builder.eventLoopGroup(group).channelType(NioSocketChannel.class);
   }
 
-  /** Ends the threads. What a channel still has to send is lost. */
+  /** Ends the threads; unsent bytes of a channel are lost. */
   @Override
   public void close() {
     present = null;

@@ -23,16 +23,19 @@ import java.util.function.Supplier;
 /**
  * Opens gRPC channels to nodes. The maker of a channel shuts it down.
  *
- * <p>A channel presents an identity, or none, and takes for the other side only whom its {@link
- * RpcTrust} says.
+ * <p>A channel presents an identity or none, and accepts only the servers that its {@link RpcTrust}
+ * allows.
  */
 public final class RpcClients {
-  /** The interval existing clients use: a dead peer is noticed within 15 s. */
+  /**
+   * The keep-alive interval of existing clients, with which a client notices a dead peer within 15
+   * s.
+   */
   private static final int KEEP_ALIVE_SECONDS = 10;
 
   private static final int KEEP_ALIVE_ANSWER_SECONDS = 5;
 
-  /** The largest answer, a chunk of the node list, has about 2 MiB. */
+  /** The largest answer that a client accepts; a chunk of the node list has about 2 MiB. */
   private static final int MESSAGE_BYTES = 16 << 20;
 
   private static final Executor EXECUTOR =
@@ -56,9 +59,7 @@ public final class RpcClients {
     return new RpcClients(new TlsKeys(() -> Optional.of(newest.get())), trust);
   }
 
-  /**
-   * Returns clients that present a self-signed certificate, which proves a key and nothing more.
-   */
+  /** Returns clients that present a self-signed certificate, which proves only a key. */
   public static RpcClients ephemeral(KeyPair pair, RpcTrust trust) {
     TlsIdentity identity =
         TlsIdentity.of(
@@ -82,15 +83,13 @@ public final class RpcClients {
   }
 
   /**
-   * Opens a channel to the address that a name stands for at the time. While the name has no
-   * address, or no server answers there, calls wait within their deadlines rather than fail: give
-   * each call a deadline.
+   * Opens a channel to the current address of a name. Calls wait until their deadline while the
+   * name has no address, or no server answers there: give each call a deadline.
    *
    * @param target the name, a URI whose scheme the resolver knows
    * @param names resolves it
    */
-  // A resolver of the channel's own: the alternative is a registry for the whole process, where
-  // clusters would meet.
+  // A resolver for this channel alone; a registry for the whole process would mix clusters.
   @SuppressWarnings("deprecation")
   public ManagedChannel dial(String target, NameResolver.Factory names) {
     return secured(() -> NettyChannelBuilder.forTarget(target))
@@ -112,10 +111,7 @@ public final class RpcClients {
         .keepAliveWithoutCalls(true);
   }
 
-  /**
-   * Lets calls wait for a connection: a name may have no address yet, or one where no server
-   * listens any more.
-   */
+  /** Lets calls wait for a connection, since a name may have no address yet, or an old one. */
   private static final class Patient implements ClientInterceptor {
     @Override
     public <Q, A> ClientCall<Q, A> interceptCall(

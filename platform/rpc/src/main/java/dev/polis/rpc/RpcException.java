@@ -6,16 +6,16 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * Reports a refusal or failure to the caller of a method, with its message as it is. The message
- * says what was wrong, with the offending value, and what to do next; it goes over the wire, so it
- * holds no secret.
+ * Reports a refusal or failure to the caller of a method, with its message unchanged. The message
+ * names the fault, the offending value and the remedy. It goes over the wire, so it holds no
+ * secret.
  */
 public final class RpcException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
   /**
    * Trailer with the milliseconds after which a retry makes sense, in decimal. The name is gRPC's
-   * own for this purpose, so that clients that retry by themselves follow it.
+   * own, so that clients with automatic retries follow it.
    */
   public static final Metadata.Key<String> RETRY_DELAY =
       Metadata.Key.of("grpc-retry-pushback-ms", Metadata.ASCII_STRING_MARSHALLER);
@@ -28,7 +28,7 @@ public final class RpcException extends RuntimeException {
     this(code, message, Duration.ZERO, null);
   }
 
-  /** Creates a failure with a code and a cause, which is logged and never sent. */
+  /** Creates a failure with a cause, which is logged and never sent. */
   public RpcException(Status.Code code, String message, Throwable cause) {
     this(code, message, Duration.ZERO, cause);
   }
@@ -42,52 +42,51 @@ public final class RpcException extends RuntimeException {
     this.retryAfter = retryAfter;
   }
 
-  /** Returns a refusal: the caller did not prove who it is. */
+  /** Returns a refusal because the caller did not prove its identity. */
   public static RpcException unauthenticated(String message) {
     return new RpcException(Status.Code.UNAUTHENTICATED, message);
   }
 
-  /** Returns a refusal: the caller may not do this. */
+  /** Returns a refusal because the caller lacks a permission. */
   public static RpcException permissionDenied(String message) {
     return new RpcException(Status.Code.PERMISSION_DENIED, message);
   }
 
-  /** Returns a refusal: the request makes no sense. */
+  /** Returns a refusal of an invalid request. */
   public static RpcException invalid(String message) {
     return new RpcException(Status.Code.INVALID_ARGUMENT, message);
   }
 
-  /** Returns a refusal: what the request names does not exist. */
+  /** Returns a refusal because the named thing does not exist. */
   public static RpcException notFound(String message) {
     return new RpcException(Status.Code.NOT_FOUND, message);
   }
 
-  /** Returns a refusal: something has to be done before this request. */
+  /** Returns a refusal because the request needs another step first. */
   public static RpcException failedPrecondition(String message) {
     return new RpcException(Status.Code.FAILED_PRECONDITION, message);
   }
 
-  /** Returns a refusal: the same request may succeed after a while. */
+  /** Returns a refusal of a request that may succeed later. */
   public static RpcException unavailable(String message, Duration retryAfter) {
     return new RpcException(Status.Code.UNAVAILABLE, message, retryAfter, null);
   }
 
-  /** Returns the code. */
   public Status.Code code() {
     return code;
   }
 
-  /** Returns when to try again, if that makes sense. */
+  /** Returns the delay before a retry; empty if a retry makes no sense. */
   public Optional<Duration> retryAfter() {
     return retryAfter.isZero() ? Optional.empty() : Optional.of(retryAfter);
   }
 
-  /** Returns the status that is sent. */
+  /** Returns the status that the caller gets. */
   Status status() {
     return code.toStatus().withDescription(getMessage());
   }
 
-  /** Returns the trailers that are sent with it. */
+  /** Returns the trailers that the caller gets with the status. */
   Metadata trailers() {
     Metadata trailers = new Metadata();
     retryAfter().ifPresent(delay -> trailers.put(RETRY_DELAY, Long.toString(delay.toMillis())));

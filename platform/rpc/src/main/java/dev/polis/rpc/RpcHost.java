@@ -33,9 +33,8 @@ public interface RpcHost {
   String DEBUG = "debug";
 
   /**
-   * Gives the host the node's credentials, or newer ones. The first call opens the TLS listeners;
-   * later calls change what is presented to new connections and whose certificates are accepted,
-   * without closing anything.
+   * Gives the host the node's credentials, or renews them. The first call opens the TLS listeners;
+   * later calls change the certificate for new connections and the accepted CA, and close nothing.
    *
    * @throws RpcListenException if a port cannot be opened; the message names it and the process
    *     that has it
@@ -43,24 +42,21 @@ public interface RpcHost {
   void identify(NodeCredentials credentials);
 
   /**
-   * Gives the host the credentials of a node that was a member before, with what it knows of
-   * revoked certificates, and opens the TLS listeners. The list counts from the first connection
-   * on; while it is unknown, no certificate of the cluster is accepted.
+   * Gives the host the credentials of a former member, with its revocation list, and opens the TLS
+   * listeners. The list applies from the first connection; while it is unknown, the host accepts no
+   * certificate of the cluster.
    *
    * @throws RpcListenException as {@link #identify(NodeCredentials)}
    * @throws dev.polis.pki.IdentityException if the list is not signed by the CA of the credentials
    */
   void identify(NodeCredentials credentials, RpcRevocations revocations);
 
-  /**
-   * Takes the credentials away and closes the TLS listeners, for a node that no longer belongs to
-   * its cluster.
-   */
+  /** Removes the credentials and closes the TLS listeners, for a node that has left its cluster. */
   void forget();
 
   /**
-   * Replaces the list of revoked certificates. Their holders' calls in progress end at once with
-   * UNAUTHENTICATED, and later ones are refused, also on connections that are open.
+   * Replaces the list of revoked certificates. Running calls of the holders end at once with
+   * UNAUTHENTICATED, and the host refuses their later calls, also on open connections.
    *
    * @throws dev.polis.pki.IdentityException if the list is not signed by the CA of the credentials;
    *     the old list stays
@@ -68,40 +64,40 @@ public interface RpcHost {
   void revoke(Crl list);
 
   /**
-   * Returns the revocation list that is in force, for organs with a listener of their own. Empty if
-   * nothing was revoked yet.
+   * Returns the revocation list in force, for organs with a listener of their own. It is empty
+   * before the first revocation.
    *
-   * @throws dev.polis.pki.IdentityException if the list is not known, so that no peer is accepted
+   * @throws dev.polis.pki.IdentityException if the list is unknown; then no peer is accepted
    */
   Optional<Crl> revoked();
 
-  /** Returns what is known of revoked certificates, with each change. */
+  /** Returns the state of the revocation list, with each change. */
   Value<RpcRevocations> revocations();
 
   /**
-   * Serves a service that is not in the service registry, for tests and programs that have none.
+   * Serves a service outside the service registry, for tests and programs without one.
    *
    * @param listener name of the listener
-   * @return closing it ends the service the way an unregistered organ's is ended
+   * @return its close ends the service in the same way as an organ's unregistration
    * @throws IllegalArgumentException if there is no such listener, naming those there are
    */
   RpcRegistration serve(String listener, BindableService service);
 
   /**
-   * Returns the status of the listeners, in the order of their names, and of other ports of this
-   * process, by the configuration that chose them, while strangers flood them.
+   * Returns the status of the listeners in the order of their names, and of other ports while
+   * strangers flood them.
    */
   Value<List<RpcListenerStatus>> listeners();
 
-  /** Returns counts of what was served since the host started. */
+  /** Returns the counts since the host started. */
   RpcStatistics statistics();
 
   /** Returns the threads on which organs compute for calls; the host closes them. */
   ComputingThreads computing();
 
   /**
-   * Returns the audit log of this node. The storage organ says where its files are; others may add
-   * a note.
+   * Returns the audit log of this node. The storage organ chooses the directory of its files; other
+   * organs may add a note.
    */
   AuditLog audit();
 }

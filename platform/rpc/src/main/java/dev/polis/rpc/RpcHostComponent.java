@@ -17,14 +17,14 @@ import org.osgi.service.component.annotations.Deactivate;
 import org.osgi.service.component.annotations.Reference;
 import org.osgi.service.metatype.annotations.Designate;
 
-/** Wires the RPC host: publishes it as a service and serves what organs register. */
+/** Publishes the RPC host as a service, and serves the services that organs register. */
 @Component(service = RpcHost.class, configurationPid = "dev.polis.rpc", immediate = true)
 @Designate(ocd = RpcHostConfig.class)
 public final class RpcHostComponent implements RpcHost {
   private final LocalRpcHost host;
   private final RpcWhiteboard whiteboard;
 
-  /** Null if no file is configured. */
+  /** Null if no listener file is configured. */
   private final ListenerFile file;
 
   /** Activates the host; its TLS listeners open with the node's credentials. */

@@ -6,13 +6,13 @@ import java.util.List;
  * Reports the state of a listener.
  *
  * @param name its name
- * @param address where it is or will be, {@code address:port}
+ * @param address its present or later address, {@code address:port}
  * @param open whether it accepts connections
- * @param detail why it does not; empty if it does
+ * @param detail the reason why it does not; empty if it does
  * @param flood describes a flood of connections and names its worst source; empty if there is none
  * @param callFlood describes a flood of calls and names its worst source; empty if there is none
- * @param services full names of the services it knows, sorted
- * @param away those of them without a provider at present
+ * @param services full names of the known services, sorted
+ * @param away the services without a provider at present
  */
 public record RpcListenerStatus(
     String name,

@@ -2,16 +2,14 @@ package dev.polis.rpc;
 
 import io.grpc.MethodDescriptor;
 
-/** Tells of methods what their options say. */
+/** Reads the options of methods. */
 public final class RpcMethods {
 
   private RpcMethods() {}
 
   /**
-   * Returns whether calls of a method change nothing, by the same options that decide who may call
-   * it. A method without options is taken for one that changes something.
-   *
-   * @param method the method
+   * Returns whether a method changes nothing, by the options that also decide who may call it. A
+   * method without options counts as one that changes something.
    */
   public static boolean readsOnly(MethodDescriptor<?, ?> method) {
     return !CallRule.of(method).mutating();

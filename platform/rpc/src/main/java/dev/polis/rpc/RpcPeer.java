@@ -22,8 +22,8 @@ public sealed interface RpcPeer {
   /**
    * Returns the peer of the call that this thread works for.
    *
-   * @throws IllegalStateException if it works for none, as when a handler moved to a thread that
-   *     does not carry the call's context
+   * @throws IllegalStateException if it works for none, as on a thread that lacks the call's
+   *     context
    */
   static RpcPeer current() {
     RpcPeer peer = KEY.get();
@@ -35,7 +35,7 @@ public sealed interface RpcPeer {
   }
 
   /**
-   * Returns the address that the call comes from, as this machine sees it.
+   * Returns the address of the caller, as this machine sees it.
    *
    * @throws IllegalStateException as {@link #current} does
    */
@@ -47,10 +47,10 @@ public sealed interface RpcPeer {
         "no call over a network in this thread's context; wrap work for other threads with Context.current().wrap(..)");
   }
 
-  /** Returns what it may do. */
+  /** Returns the permissions of the caller. */
   Set<Permission> permissions();
 
-  /** Returns its name for logs, without anything secret. */
+  /** Returns the caller's name for logs, without secrets. */
   String describe();
 
   /**
@@ -81,7 +81,7 @@ public sealed interface RpcPeer {
    * Is a node of the cluster.
    *
    * @param id its id
-   * @param permissions what it may do
+   * @param permissions its permissions
    */
   record Node(NodeId id, Set<Permission> permissions) implements RpcPeer {
     /** Permissions of every node. */
@@ -110,7 +110,7 @@ public sealed interface RpcPeer {
   }
 
   /**
-   * Is a person, or a program that acts for one. May do everything.
+   * Is a person, or a program that acts for one. It has all permissions.
    *
    * @param name the name in its certificate
    */
@@ -172,7 +172,7 @@ public sealed interface RpcPeer {
 
     @Override
     public String describe() {
-      // 8 bytes tell keys apart in a log, the whole key would only fill the line.
+      // 8 bytes distinguish the keys in a log; the whole key would fill the line.
       return key == null
           ? "unauthenticated"
           : "holder of key " + HexFormat.of().formatHex(Arrays.copyOf(Ed25519.raw(key), 8)) + "..";

@@ -1,10 +1,10 @@
 package dev.polis.rpc;
 
-/** Takes back, once, what was added to the host. */
+/** Removes a service from the host, once. */
 public interface RpcRegistration extends AutoCloseable {
   /**
-   * Takes it back and waits until no call uses it any more or the drain time is over. Further calls
-   * do nothing.
+   * Removes the service, and waits until no call uses it or the drain time is over. A second call
+   * does nothing.
    */
   @Override
   void close();

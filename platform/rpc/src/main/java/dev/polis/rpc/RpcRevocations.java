@@ -4,9 +4,9 @@ import dev.polis.pki.Crl;
 import dev.polis.pki.IdentityException;
 import java.util.Optional;
 
-/** States what a node knows of the certificates that its cluster has revoked. */
+/** Describes a node's knowledge of the cluster's revocation list. */
 public sealed interface RpcRevocations {
-  /** Says that nothing was revoked yet: the cluster has just been created. */
+  /** Means that the cluster was just created and has revoked nothing. */
   record None() implements RpcRevocations {}
 
   /**
@@ -17,13 +17,13 @@ public sealed interface RpcRevocations {
   record Known(Crl list) implements RpcRevocations {}
 
   /**
-   * Says that there is a list, and that this node does not know it. Until it does, it accepts no
-   * certificate of the cluster, since any may be revoked.
+   * Means that this node cannot read the existing list. Until it has the list, it accepts no
+   * certificate of the cluster, since each may be revoked.
    *
-   * @param reason why not, naming the file
+   * @param reason the reason, with the name of the file
    */
   record Unknown(String reason) implements RpcRevocations {
-    /** Returns the reason that callers get. */
+    /** Returns the reason for the callers. */
     public String describe() {
       return "this node does not know which certificates are revoked (%s), so it accepts none; it learns it as soon as consensus answers, call again then"
           .formatted(reason);
@@ -31,7 +31,7 @@ public sealed interface RpcRevocations {
   }
 
   /**
-   * Returns the list; empty if nothing was revoked yet.
+   * Returns the list; empty before the first revocation.
    *
    * @throws IdentityException if the list is not known
    */

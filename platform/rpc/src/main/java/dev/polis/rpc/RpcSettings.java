@@ -10,21 +10,24 @@ import java.util.List;
 /**
  * Holds the checked configuration of a host.
  *
- * @param listeners all listeners, names unique
- * @param limits how much the host takes before it refuses
+ * @param listeners all listeners, with unique names
+ * @param limits the limits above which the host refuses
  */
 public record RpcSettings(List<Listener> listeners, Limits limits) {
   private static final SettingCheck CHECK = SettingCheck.of("dev.polis.rpc");
 
   private static final int MAX_PORT = 65_535;
 
-  /** Their names have six digits; a thousand of 4 MiB are more than a node has room for. */
+  /**
+   * The most audit files; their names have six digits, and a thousand files of 4 MiB fill a node's
+   * disk.
+   */
   private static final int MOST_AUDIT_FILES = 1000;
 
-  /** Beyond it the files of a process end before the limit is reached. */
+  /** The most connections; a larger limit would exceed the open files of the process. */
   private static final int MOST_CONNECTIONS = 65_536;
 
-  /** An hour: no caller waits longer for an organ. */
+  /** The longest configurable time, an hour: no caller waits longer for an organ. */
   private static final long LONGEST_MILLIS = 3_600_000;
 
   /** Copies the list; refuses a name that occurs twice. */
@@ -61,10 +64,7 @@ public record RpcSettings(List<Listener> listeners, Limits limits) {
         name, new InetSocketAddress(address, CHECK.range(key, port, 0, MAX_PORT)), tls);
   }
 
-  /**
-   * Returns the address of the plain-text listener, which stays on this machine unless configured
-   * otherwise.
-   */
+  /** Returns the address of the plain-text listener, by default a loopback address. */
   private static InetAddress debug(RpcHostConfig config, InetAddress address) {
     if (!config.debug_address().isEmpty()) {
       return CHECK.address("debug.address", config.debug_address());
@@ -132,31 +132,32 @@ public record RpcSettings(List<Listener> listeners, Limits limits) {
   }
 
   /**
-   * Says where a listener listens and how.
+   * Describes a listener.
    *
-   * @param name what services name it by
-   * @param address where it listens; port 0 lets the system choose
+   * @param name the name that services use for it
+   * @param address its address; port 0 lets the system choose
    * @param tls whether it speaks TLS and waits for credentials; otherwise it speaks plain text,
    *     identifies no caller, and opens with its first service
    */
   public record Listener(String name, InetSocketAddress address, boolean tls) {}
 
   /**
-   * Limits how much a host takes before it refuses.
+   * Limits the load of a host; it refuses more.
    *
    * @param heldCalls calls of all listeners that may wait for their provider at the same time; more
    *     are refused
-   * @param holdTime how long each may wait
-   * @param drainTime how long a provider that goes is kept for its calls in flight
-   * @param retryDelay how long callers are asked to wait before they try again
+   * @param holdTime the longest wait of a held call
+   * @param drainTime the time that a leaving provider has for its running calls
+   * @param retryDelay the delay after which a refused caller tries again
    * @param messageBytes largest request
    * @param connections connections of each listener
    * @param strangerCalls calls of callers without a certificate of the cluster
    * @param callsPerConnection calls at a time on one connection; more wait in the client
-   * @param handshakeTime what a connection may take to become usable
-   * @param idleTime how long a connection without a call is kept
-   * @param keepAliveTime silence after which a connection is asked whether it still lives
-   * @param keepAliveMinimum how often a client may ask the same; one that asks more is disconnected
+   * @param handshakeTime the time that a connection may take to become usable
+   * @param idleTime the time after which the host closes a connection without a call
+   * @param keepAliveTime the silence after which the host sends a keep-alive
+   * @param keepAliveMinimum the shortest interval of a client's keep-alives; a more frequent one
+   *     ends the connection
    */
   public record Limits(
       int heldCalls,
@@ -172,12 +173,13 @@ public record RpcSettings(List<Listener> listeners, Limits limits) {
       Duration keepAliveTime,
       Duration keepAliveMinimum) {
     /**
-     * The default limits. A bundle is replaced in well under a second; 10 s also cover an organ
-     * that has to find its feet, and are within the patience of a person. Five seconds of draining
-     * let any unary call finish that is not stuck. 4 MiB is gRPC's own limit; the largest message,
+     * The default limits. The replacement of a bundle takes well under a second; 10 s also suffice
+     * for an organ that starts slowly, and a person still waits so long. Five seconds of draining
+     * let each unary call finish that is not stuck. 4 MiB is gRPC's own limit; the largest message,
      * a chunk of the node list, has 2 MiB. A handshake is two round trips and two signatures: 10 s
      * are ample for the worst line. Nodes call each few seconds, so a client that is silent for
-     * five minutes has gone. Existing clients ask each 10 s and expect that each second is allowed.
+     * five minutes has gone. Existing clients send a keep-alive each 10 s and expect that one each
+     * second is allowed.
      */
     public static final Limits DEFAULT =
         new Limits(

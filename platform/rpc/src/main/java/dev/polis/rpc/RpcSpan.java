@@ -4,10 +4,10 @@ import dev.polis.logtree.Log;
 import io.grpc.Context;
 
 /**
- * Logs what happens in the course of one call, under the call's number.
+ * Logs the events of one call, under the call's number.
  *
- * <p>A handler says {@code RpcSpan.current().event("node %s saved", id)}. Outside a call that does
- * nothing, so that code used in both places need not care.
+ * <p>A handler says {@code RpcSpan.current().event("node %s saved", id)}. Outside a call this does
+ * nothing, so that the same code works in both places.
  */
 public final class RpcSpan {
   static final Context.Key<RpcSpan> KEY = Context.key("polis-rpc-span");
@@ -27,7 +27,8 @@ public final class RpcSpan {
   }
 
   /**
-   * Returns the span of the call that this thread works for; outside a call, one that does nothing.
+   * Returns the span of the call that this thread works for; outside a call, a span that does
+   * nothing.
    */
   public static RpcSpan current() {
     RpcSpan span = KEY.get();

@@ -5,7 +5,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Counts what a host has served since it started. Numbers only grow, but for those that say so.
+ * Counts the work of a host since its start. Most numbers only grow; a number of "this moment" also
+ * falls.
  *
  * @param methods per listener and method, sorted by both
  * @param heldNow calls that wait for their provider at this moment
@@ -39,7 +40,7 @@ public record RpcStatistics(List<Method> methods, int heldNow, List<Port> ports)
       long displaced,
       int calls,
       long callsTurnedAway) {
-    /** Returns how many connections were closed because there were too many. */
+    /** Returns the number of connections that were closed because the limit was reached. */
     public long turnedAway() {
       return refused + displaced;
     }
@@ -50,8 +51,8 @@ public record RpcStatistics(List<Method> methods, int heldNow, List<Port> ports)
       List.of(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0);
 
   /**
-   * Counts the calls of one method on one listener. Methods that were never served are counted
-   * together under the name {@code unknown}, so that a caller cannot fill the memory with names.
+   * Counts the calls of one method on one listener. Calls of unserved methods count together under
+   * the name {@code unknown}, so that a caller cannot fill the memory with names.
    *
    * @param listener name of the listener
    * @param method full name, {@code package.Service/Method}
@@ -59,8 +60,8 @@ public record RpcStatistics(List<Method> methods, int heldNow, List<Port> ports)
    * @param codes finished calls by outcome
    * @param seconds time of all finished calls together, waiting included
    * @param buckets finished calls by time, one more element than {@link #BUCKETS}, not cumulative
-   * @param held calls that had to wait for their provider
-   * @param drained calls that were in flight when their provider went
+   * @param held calls that waited for their provider
+   * @param drained calls that were running when their provider left
    */
   public record Method(
       String listener,

@@ -5,26 +5,26 @@ import dev.polis.pki.TlsTrust;
 import java.security.cert.X509Certificate;
 import javax.net.ssl.X509ExtendedTrustManager;
 
-/** States which servers a client accepts. */
+/** Defines which servers a client accepts. */
 public sealed interface RpcTrust {
   /**
    * Accepts any node of the cluster with this CA.
    *
-   * @param source the CA, and what it revoked
+   * @param source the CA and its revocation list
    */
   record Cluster(TlsTrust.Source source) implements RpcTrust {}
 
   /**
-   * Accepts one node of the cluster with this CA and no other.
+   * Accepts one certain node of the cluster with this CA.
    *
-   * @param source the CA, and what it revoked
+   * @param source the CA and its revocation list
    * @param node the node
    */
   record Node(TlsTrust.Source source, NodeId node) implements RpcTrust {}
 
   /**
-   * Accepts any peer. For the first contact, when the cluster's CA is what the client wants to
-   * learn; send no secret over such a channel.
+   * Accepts any peer. It serves for the first contact, when the client does not know the cluster's
+   * CA yet. Send no secret over such a channel.
    */
   record Anybody() implements RpcTrust {}
 
@@ -43,7 +43,7 @@ public sealed interface RpcTrust {
     return new Anybody();
   }
 
-  /** Returns the trust manager that enforces it. */
+  /** Returns the trust manager that enforces this trust. */
   default X509ExtendedTrustManager manager() {
     return switch (this) {
       case Cluster cluster -> TlsTrust.anyNode(cluster.source());

@@ -18,9 +18,8 @@ import org.osgi.util.tracker.ServiceTrackerCustomizer;
  * Serves every {@link BindableService} of the framework that names a listener, from its
  * registration until it is unregistered.
  *
- * <p>Services are tracked here rather than bound by Declarative Services: the thread that
- * unregisters a service has to wait until its calls are drained, and Declarative Services promises
- * nothing about how long an unbind may take.
+ * <p>This class tracks services itself, since Declarative Services does not promise how long an
+ * unbind may take: the thread that unregisters a service has to wait until its calls are drained.
  */
 final class RpcWhiteboard implements ServiceTrackerCustomizer<BindableService, RpcRegistration> {
   private final BundleContext bundle;
@@ -34,12 +33,12 @@ final class RpcWhiteboard implements ServiceTrackerCustomizer<BindableService, R
     this.host = host;
     this.log = log;
     this.tracker = new ServiceTracker<>(bundle, offers(), this);
-    // Not by the calling thread: it may be activating the host for an organ that is itself served
-    // here, and would ask the framework for that organ before it is made.
+    // On another thread: the calling thread may be activating the host for an organ that is itself
+    // served here, and the tracker would ask for that organ too early.
     this.opening = Thread.ofVirtual().name("rpc-whiteboard").unstarted(tracker::open);
   }
 
-  /** Begins to serve what is registered. */
+  /** Begins to serve the registered services. */
   static RpcWhiteboard open(BundleContext bundle, LocalRpcHost host, Log log) {
     RpcWhiteboard whiteboard = new RpcWhiteboard(bundle, host, log);
     whiteboard.opening.start();
@@ -70,7 +69,7 @@ final class RpcWhiteboard implements ServiceTrackerCustomizer<BindableService, R
       return host.serve(
           listeners(reference.getProperty(RpcHost.LISTENER)), service, ranking(reference));
     } catch (RuntimeException unusable) {
-      // The framework would only print it; operators read this log.
+      // The framework would only print the exception; operators read this log.
       log.error(
           "service of %s cannot be served: %s",
           reference.getBundle().getSymbolicName(), unusable.getMessage());

@@ -13,21 +13,21 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /**
- * Keeps one port open for its tenants. Several tenants of one organ may serve at a port for a
- * moment, while one replaces the other: the newest gets all requests, and the port is closed after
- * the last one.
+ * Keeps one port open for its tenants. While one instance of an organ replaces another, both are
+ * tenants of the port for a moment: the newest gets all requests, and the port closes after the
+ * last one.
  *
- * <p>All ports of the process are known here, and one lock guards them all: they are few, and
+ * <p>This class knows all ports of the process. One lock guards them all, since they are few and
  * seldom change.
  */
 abstract class SharedPort {
 
-  /** How long the requests of a leaving tenant may take to end. */
+  /** The time in which the requests of a leaving tenant may end. */
   private static final Duration DRAIN = Duration.ofSeconds(2);
 
   private static final Map<InetSocketAddress, SharedPort> OPEN = new HashMap<>();
 
-  /** Opens a port that has no tenant yet. */
+  /** Opens a port without a tenant. */
   @FunctionalInterface
   interface Opening {
     SharedPort open() throws IOException;
@@ -46,10 +46,10 @@ abstract class SharedPort {
     this.floods = new PortFloods(pid, gate);
   }
 
-  /** Returns where it listens. */
+  /** Returns the address of the port. */
   abstract InetSocketAddress address();
 
-  /** Returns what decides about its connections. */
+  /** Returns the gate that decides about the port's connections. */
   final ConnectionGate gate() {
     return gate;
   }
@@ -68,7 +68,7 @@ abstract class SharedPort {
     return changed;
   }
 
-  /** Returns the ports that are flooded. */
+  /** Returns the status of the flooded ports. */
   static Stream<RpcListenerStatus> flooded() {
     return open().stream()
         .filter(port -> port.floods.isFlooded())
@@ -101,17 +101,17 @@ abstract class SharedPort {
     }
   }
 
-  /** Begins to accept connections; there is a tenant to answer them. */
+  /** Begins to accept connections; a tenant is there to answer them. */
   abstract void start();
 
   /** Closes the port and all its connections. */
   abstract void stop();
 
   /**
-   * Serves at an address: at the port of the tenant before, if there is one of the same organ.
+   * Serves at an address; an organ's newer tenant uses the port of the older one.
    *
    * @param opening opens the port if there is none
-   * @throws IOException if the port cannot be opened; the message says what to do
+   * @throws IOException if the port cannot be opened; the message names the remedy
    */
   static SharedPort join(String pid, InetSocketAddress address, PortTenant tenant, Opening opening)
       throws IOException {
@@ -148,10 +148,7 @@ abstract class SharedPort {
     OPEN.notifyAll();
   }
 
-  /**
-   * Begins a request on the calling thread, which has to tell its tenant when it leaves; waits
-   * while the port is kept open for the next one.
-   */
+  /** Begins a request on the calling thread; waits while the port has no tenant. */
   final PortTenant enter() {
     PortTenant tenant = awaitTenant();
     while (!tenant.enter()) {
@@ -160,14 +157,14 @@ abstract class SharedPort {
     return tenant;
   }
 
-  /** Returns who serves; empty while the port is kept open for the next one. */
+  /** Returns the newest tenant; empty while the port stays open for the next one. */
   final Optional<PortTenant> newest() {
     synchronized (OPEN) {
       return tenants.isEmpty() ? Optional.empty() : Optional.of(tenants.getLast());
     }
   }
 
-  /** Returns who serves, and waits while the port is kept open for the next one. */
+  /** Waits for a tenant while the port stays open for the next one, and returns it. */
   final PortTenant awaitTenant() {
     synchronized (OPEN) {
       try {
@@ -185,10 +182,10 @@ abstract class SharedPort {
   }
 
   /**
-   * Ends serving for one tenant, after the requests it has begun.
+   * Removes a tenant after its running requests.
    *
-   * @param keep how long the port stays open for the next tenant, if this was the last; requests
-   *     wait meanwhile
+   * @param keep the time that the port stays open for the next tenant if this was the last;
+   *     requests wait meanwhile
    */
   final void leave(PortTenant tenant, Duration keep) {
     boolean last;
@@ -232,7 +229,7 @@ abstract class SharedPort {
     }
   }
 
-  /** Closes the port; the lock is held, so that the next opening finds it free. */
+  /** Closes the port under the lock, so that the next opening finds it free. */
   private void shut() {
     closed = true;
     OPEN.remove(address());

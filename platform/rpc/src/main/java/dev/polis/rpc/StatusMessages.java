@@ -3,23 +3,22 @@ package dev.polis.rpc;
 import io.grpc.Status;
 
 /**
- * Shortens status messages to what a caller's connection takes. They travel in a header, whose size
- * clients limit (gRPC's limit for all headers is 8 KiB), and a header beyond that ends the
- * connection with everybody's calls on it. Refusals quote the offending value, which is as long as
- * the caller made it.
+ * Shortens status messages to the size that a caller's connection accepts. They travel in a header,
+ * whose size clients limit (gRPC's limit for all headers is 8 KiB), and a longer header ends the
+ * connection with all its calls. Refusals quote the offending value, which may have any length.
  */
 final class StatusMessages {
-  /** Half of what clients take; the rest is for trailers. */
+  /** The largest message on the wire, half of the clients' limit; the rest is for trailers. */
   private static final int ENCODED_BYTES = 4 << 10;
 
-  /** Bytes that are kept of the end, where the remedy is. */
+  /** The number of bytes kept of the end, where the remedy is. */
   private static final int TAIL_BYTES = 1 << 10;
 
   private static final String GAP = " … ";
 
   private StatusMessages() {}
 
-  /** Returns the status itself if its message fits, else with the middle of it left out. */
+  /** Returns the status, without the middle of its message if the message is too long. */
   static Status fit(Status status) {
     String words = status.getDescription();
     if (words == null || encoded(words) <= ENCODED_BYTES) {
@@ -45,8 +44,8 @@ final class StatusMessages {
   }
 
   /**
-   * Returns the bytes of a character on the wire: whatever is not printable ASCII goes as %XX for
-   * each byte of UTF-8.
+   * Returns the number of bytes of a character on the wire; each byte of UTF-8 outside printable
+   * ASCII becomes %XX.
    */
   private static int width(int codePoint) {
     if (codePoint >= ' ' && codePoint <= '~') {

@@ -18,27 +18,27 @@ import java.util.function.LongSupplier;
 import java.util.function.ToIntFunction;
 
 /**
- * Bounds what strangers hold in the memory of this process, at all its ports together: connections,
- * open calls, and bytes of requests. Strangers never fill it up: a new connection, or a new call,
- * takes the place of the oldest one of the source that has the most. Members of the cluster take
- * none of it. Safe for use by any thread.
+ * Limits the connections, open calls and request bytes that strangers hold in the memory of this
+ * process, at all its ports together. No stranger locks others out: a new connection, or a new
+ * call, takes the place of the oldest one of the source that has the most. Members of the cluster
+ * use none of this room. Safe for use by any thread.
  *
  * <p>With the default limits a full room holds 31 MiB, a third of the smallest heap of a node: 256
  * connections of 64 KiB, 256 calls of 28 KiB, and 8 MiB of requests.
  */
 public final class StrangerRoom {
-  /** Seconds whose new connections of one source may come at once: a client that starts. */
+  /** The seconds whose new connections one source may open at once, as a starting client does. */
   private static final int BURST_SECONDS = 2;
 
-  /** Sources remembered for their rate, 200 bytes each; the oldest is forgotten. */
+  /** The number of sources whose rate is remembered, 200 bytes each; the oldest is forgotten. */
   private static final int SOURCES = 4096;
 
-  /** The part of an IPv6 address that tells subscribers apart. */
+  /** The bytes of an IPv6 address that identify a subscriber. */
   private static final int IPV6_PREFIX = 8;
 
   private static final long SECOND = Duration.ofSeconds(1).toNanos();
 
-  /** When a caller for whom there was no room is asked to call again. */
+  /** The delay after which a caller without room tries again. */
   private static final Duration RETRY = Duration.ofSeconds(5);
 
   private static final StrangerRoom PROCESS =
@@ -56,7 +56,7 @@ public final class StrangerRoom {
   private int connections;
   private int shared;
 
-  /** Makes a room that is empty. */
+  /** Makes an empty room. */
   StrangerRoom(ConnectionLimits connections, StrangerCalls calls) {
     this(connections, calls, System::nanoTime);
   }
@@ -74,12 +74,12 @@ public final class StrangerRoom {
                         .formatted(most)));
   }
 
-  /** Returns the room of this process, in which all its ports are. */
+  /** Returns the room that all ports of this process share. */
   public static StrangerRoom ofProcess() {
     return PROCESS;
   }
 
-  /** Sets the limits that count from now on; what is open stays. */
+  /** Changes the limits; open connections and calls stay. */
   synchronized void limit(ConnectionLimits forConnections, StrangerCalls forCalls) {
     connectionLimits = forConnections;
     callLimits = forCalls;
@@ -95,9 +95,9 @@ public final class StrangerRoom {
   }
 
   /**
-   * Returns a part of this room for a port whose peers all look alike.
+   * Returns a part of this room for a port whose peers all have one address.
    *
-   * @param size how many connections it has at most
+   * @param size the most connections of this part
    */
   public Share share(int size) {
     return new Share(size);
@@ -128,9 +128,9 @@ public final class StrangerRoom {
     return sources.size();
   }
 
-  // ---- connections; the lock is held
+  // ---- connections; callers hold the lock
 
-  /** Returns which connection has to give way to a new one of a source. */
+  /** Returns the connection that gives way to a new one of a source. */
   Optional<ConnectionGate.Pass> victim(Source newcomer) {
     if (newcomer.connections.size() >= connectionLimits.perSource()) {
       return Optional.of(newcomer.oldest());
@@ -173,7 +173,7 @@ public final class StrangerRoom {
   // ---- calls
 
   /**
-   * Begins a call of a stranger, which may end another one.
+   * Begins a stranger's call, which may end another one.
    *
    * @param end ends it, on any thread
    * @throws RpcException UNAVAILABLE if its connection or its source has too many; the message
@@ -240,7 +240,7 @@ public final class StrangerRoom {
     }
   }
 
-  /** Ends the calls that have taken too long; to be called from time to time. */
+  /** Ends the calls that take too long; the host calls it from time to time. */
   void endLate() {
     List<Call> late;
     Duration time;
@@ -259,24 +259,26 @@ public final class StrangerRoom {
                     RETRY)));
   }
 
-  /** Returns how many bytes of requests strangers hold. */
+  /** Returns the number of request bytes that strangers hold. */
   long bytes() {
     return bytes.bytes();
   }
 
-  /** Tells what limits a call besides its connection, and the room. */
+  /** Names the limits of a call besides its connection and the room. */
   enum Kind {
-    /** Its source, and its time. */
+    /** Limited by its source and its time. */
     CALL,
 
-    /** Its source: who answers it limits its time. */
+    /** Limited by its source; the tenant that answers it limits its time. */
     REQUEST,
 
-    /** Nothing: its port is reached from this machine alone, where all callers have one address. */
+    /**
+     * Unlimited, since only this machine reaches the port, and all its callers have one address.
+     */
     LOCAL
   }
 
-  /** Is one place of the world that connections come from. Guarded by the room. */
+  /** Is one origin of connections, such as an address. Guarded by the room. */
   final class Source {
     private final String name;
     private final Set<ConnectionGate.Pass> connections = new LinkedHashSet<>();
@@ -342,7 +344,7 @@ public final class StrangerRoom {
       end.accept(why);
     }
 
-    /** Records that the call is over; does nothing the second time. */
+    /** Records that the call has ended; does nothing the second time. */
     void over() {
       synchronized (StrangerRoom.this) {
         remove(this);
@@ -351,8 +353,8 @@ public final class StrangerRoom {
   }
 
   /**
-   * Is a part of the room that a port fills whose peers are all alike. When the room is full, a
-   * connection of it takes the place of a stranger's at another port; never the other way round.
+   * Is the part of the room for a port whose peers all have one address. When the room is full, its
+   * connection takes the place of a stranger's connection at another port, never the reverse.
    */
   public final class Share {
     private final int size;
@@ -383,7 +385,7 @@ public final class StrangerRoom {
       return true;
     }
 
-    /** Gives a place back that was taken. */
+    /** Returns a place to the room. */
     public void giveBack() {
       synchronized (StrangerRoom.this) {
         taken--;

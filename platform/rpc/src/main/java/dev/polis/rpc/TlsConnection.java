@@ -29,13 +29,16 @@ import jdk.net.ExtendedSocketOptions;
 public final class TlsConnection implements AutoCloseable {
   private static final int BUFFER = 16 * 1024;
 
-  /** A peer that is gone without a word is noticed after a minute: 30 s and three probes. */
+  /**
+   * The silence before the first probe; three probes later, after a minute, a vanished peer is
+   * noticed.
+   */
   private static final int KEEPALIVE_IDLE_SECONDS = 30;
 
   private static final int KEEPALIVE_INTERVAL_SECONDS = 10;
   private static final int KEEPALIVE_PROBES = 3;
 
-  /** Stands for "no limit". */
+  /** Means "no limit". */
   private static final long NEVER = Long.MAX_VALUE;
 
   private final SocketChannel channel;
@@ -47,7 +50,7 @@ public final class TlsConnection implements AutoCloseable {
   private boolean finished;
   private volatile boolean ofMember;
 
-  /** When {@link #overdue} begins, in nanoseconds since {@code began}. */
+  /** The time at which {@link #overdue} becomes true, in nanoseconds since {@code began}. */
   private volatile long limit = NEVER;
 
   private final long began = System.nanoTime();
@@ -63,7 +66,7 @@ public final class TlsConnection implements AutoCloseable {
     channel.setOption(ExtendedSocketOptions.TCP_KEEPCOUNT, KEEPALIVE_PROBES);
   }
 
-  /** Takes a connection that a port has accepted; nothing was read from it. */
+  /** Takes an accepted connection before its first byte is read. */
   static TlsConnection accepted(SocketChannel channel) throws IOException {
     return new TlsConnection(channel, (InetSocketAddress) channel.getRemoteAddress());
   }
@@ -72,7 +75,7 @@ public final class TlsConnection implements AutoCloseable {
    * Opens a connection to a server.
    *
    * @param parameters the protocols and cipher suites
-   * @param within how long connecting and the handshake may take, each
+   * @param within the longest time of the connecting, and of the handshake
    */
   public static TlsConnection dial(
       InetSocketAddress server, SSLContext context, SSLParameters parameters, Duration within)
@@ -123,12 +126,15 @@ public final class TlsConnection implements AutoCloseable {
     out = new BufferedOutputStream(socket.getOutputStream(), BUFFER);
   }
 
-  /** Reads the first byte, before the handshake; negative if the peer goes without one. */
+  /**
+   * Reads the first byte, before the handshake; returns a negative number if the peer leaves
+   * without one.
+   */
   int firstByte() throws IOException {
     return raw.getInputStream().read();
   }
 
-  /** Waits for the first byte of a request; false if the peer has ended the connection. */
+  /** Waits for the first byte of a request; returns false if the peer has ended the connection. */
   boolean awaitRequest() throws IOException {
     in.mark(1);
     if (in.read() < 0) {
@@ -138,7 +144,7 @@ public final class TlsConnection implements AutoCloseable {
     return true;
   }
 
-  /** Returns where the peer is. */
+  /** Returns the address of the peer. */
   public InetSocketAddress peer() {
     return peer;
   }
@@ -158,12 +164,12 @@ public final class TlsConnection implements AutoCloseable {
     ofMember = member;
   }
 
-  /** Returns whether the peer was a member of the cluster when that was last looked at. */
+  /** Returns whether the peer was a member of the cluster at the last check. */
   boolean ofMember() {
     return ofMember;
   }
 
-  /** Returns the session of the connection; there was a handshake. */
+  /** Returns the TLS session, once the handshake is done. */
   SSLSession session() {
     return tls.getSession();
   }
@@ -173,19 +179,19 @@ public final class TlsConnection implements AutoCloseable {
     return (InetSocketAddress) raw.getLocalSocketAddress();
   }
 
-  /** Returns what the peer sends; it supports {@link InputStream#mark}. */
+  /** Returns the stream of the peer's bytes; it supports {@link InputStream#mark}. */
   public InputStream input() {
     return in;
   }
 
-  /** Returns what goes to the peer, as soon as it is flushed. */
+  /** Returns the stream to the peer; bytes leave when it is flushed. */
   public OutputStream output() {
     return out;
   }
 
   /**
-   * Limits how long the next steps may take together; then the connection is aborted. Connections
-   * of a port only: {@link #dial dialled} ones have {@link #readWithin}.
+   * Limits the time of the next steps together, after which the port aborts the connection. It
+   * applies to connections of a port; {@link #dial dialled} ones have {@link #readWithin}.
    */
   public void limit(Duration within) {
     limit = System.nanoTime() - began + within.toNanos();
@@ -201,14 +207,14 @@ public final class TlsConnection implements AutoCloseable {
     return System.nanoTime() - began > limit;
   }
 
-  /** Limits how long one read may wait for bytes; zero: for ever. */
+  /** Limits the time in which one read waits for bytes; zero means no limit. */
   public void readWithin(Duration within) throws IOException {
     raw.setSoTimeout((int) within.toMillis());
   }
 
   /**
-   * Returns whether an idle connection is still usable. It is not if the peer has ended it, or has
-   * sent bytes that were not asked for.
+   * Returns whether an idle connection is still usable: the peer has neither ended it nor sent
+   * unrequested bytes.
    */
   public boolean usable() {
     try {
@@ -226,7 +232,7 @@ public final class TlsConnection implements AutoCloseable {
     }
   }
 
-  /** Sends the written bytes, and tells the peer that nothing follows; reading stays possible. */
+  /** Sends the written bytes, and tells the peer that no more follow; reading stays possible. */
   public void finishOutput() throws IOException {
     if (!finished) {
       finished = true;
@@ -245,7 +251,7 @@ public final class TlsConnection implements AutoCloseable {
   }
 
   /**
-   * Passes what one peer sends to another one until it ends.
+   * Passes the bytes of one peer to another until the first ends.
    *
    * @throws IOException if either connection breaks
    */
@@ -261,14 +267,14 @@ public final class TlsConnection implements AutoCloseable {
   }
 
   /**
-   * Ends the connection at once. It closes the socket below TLS: closing TLS would wait for a peer
-   * that does not read.
+   * Ends the connection at once. It closes the socket below TLS, since closing TLS would wait for a
+   * peer that does not read.
    */
   public void abort() {
     try {
       channel.close();
     } catch (IOException closed) {
-      // Whatever the system says, the descriptor is gone.
+      // After a failed close, too, the file descriptor is free.
     }
   }
 

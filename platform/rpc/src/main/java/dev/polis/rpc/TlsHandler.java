@@ -7,27 +7,27 @@ import java.security.cert.X509Certificate;
 @FunctionalInterface
 public interface TlsHandler {
 
-  /** Says what becomes of a connection after a request. */
+  /** Decides about the connection after a request. */
   sealed interface Next {
 
-    /** Keeps it for the next request, which the newest handler at the port answers. */
+    /** Keeps the connection for the next request, which the port's newest handler answers. */
     record Keep() implements Next {}
 
-    /** Closes it, after what was written has been sent. */
+    /** Closes the connection after the written bytes were sent. */
     record Close() implements Next {}
 
     /**
-     * Passes all bytes to another connection and back until one of them ends. The platform does
-     * that, so it continues while the code of the handler is replaced.
+     * Joins the connection with another one: all bytes go both ways until one of them ends. The
+     * platform does that, so it continues while the code of the handler is replaced.
      *
      * @param other closed with the first one
      */
     record Join(TlsConnection other) implements Next {}
 
     /**
-     * Passes what another connection sends until it ends, as {@link Join} does, and nothing the
-     * other way: a byte of the peer, or its end, ends both. For a lasting answer, behind which no
-     * request of the peer may reach the other side unread.
+     * Passes the bytes of another connection to the peer until it ends, and nothing in the other
+     * direction. A byte from the peer, or its end, ends both connections. This serves for a lasting
+     * answer: no further request of the peer may reach the other side unchecked.
      *
      * @param other closed with the first one
      */
@@ -43,18 +43,18 @@ public interface TlsHandler {
   Next handle(TlsConnection connection) throws IOException;
 
   /**
-   * Prepares for requests, before the handler takes the place of another one, which answers
-   * meanwhile. So the first caller does not wait while code is loaded.
+   * Prepares for requests while the older handler still answers, so that the first caller does not
+   * wait for code to load.
    */
   default void prepare() {}
 
   /**
-   * Returns whether the owner of a certificate belongs to the cluster. Asked after the handshake,
-   * which proved that the peer owns it. Connections of members have room of their own; all others,
-   * which is what this takes everybody for, give way to newer ones.
+   * Returns whether the owner of a certificate belongs to the cluster. The port calls it after the
+   * handshake, which proved that the peer owns the certificate. Members' connections have room of
+   * their own; others give way to newer ones. By default, no owner is a member.
    *
-   * <p>Asked with each request, too, and twice a second of each connection of a member: that of one
-   * that belongs to the cluster no more is closed.
+   * <p>The port also calls it with each request, and twice a second for each connection of a
+   * member: it closes the connection of a peer that is no longer a member.
    */
   default boolean isMember(X509Certificate certificate) {
     return false;

@@ -8,8 +8,9 @@ import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLParameters;
 
 /**
- * Accepts TLS connections at one address, each on a virtual thread of its own. For organs whose
- * clients speak what the JDK's HTTP server does not, such as HTTP upgrades. Its opener closes it.
+ * Accepts TLS connections at one address, each on a virtual thread of its own. It serves organs
+ * whose clients use features that the JDK's HTTP server lacks, such as HTTP upgrades. Its opener
+ * closes it.
  *
  * <p>The port and its connections belong to the platform. While an organ is replaced, its next
  * instance opens a listener at the same address: from then on it answers the next request of each
@@ -26,15 +27,15 @@ public final class TlsListener implements AutoCloseable {
   }
 
   /**
-   * Begins to listen. A handler that takes the place of another one prepares first.
+   * Begins to listen. A handler that replaces another one prepares first.
    *
    * @param pid the configuration whose key {@code port} chose the port; failures name it
-   * @param address where to listen; port 0 for any free one
-   * @param context the certificate to present and whom to trust
+   * @param address the address to listen at; port 0 for any free one
+   * @param context the presented certificate and the trusted CA
    * @param parameters the protocols, and whether clients need a certificate
    * @param handler answers all requests, on several threads at a time
-   * @param log where handshakes that fail are reported
-   * @throws IOException if the port cannot be opened; the message says what to do
+   * @param log receives the failed handshakes
+   * @throws IOException if the port cannot be opened; the message names the remedy
    */
   public static TlsListener open(
       String pid,
@@ -52,7 +53,7 @@ public final class TlsListener implements AutoCloseable {
     return new TlsListener(TlsPort.join(pid, address, tenant), tenant);
   }
 
-  /** Returns where it listens. */
+  /** Returns the address of the listener. */
   public InetSocketAddress address() {
     return port.address();
   }
@@ -64,9 +65,9 @@ public final class TlsListener implements AutoCloseable {
   }
 
   /**
-   * Ends serving, after the requests that were begun, and keeps the port open for the next one.
+   * Ends serving after the running requests, and keeps the port open for the next listener.
    *
-   * @param keep how long at most; requests wait meanwhile
+   * @param keep the longest time that the port stays open; requests wait meanwhile
    */
   public void close(Duration keep) {
     port.leave(tenant, keep);

@@ -22,19 +22,25 @@ import java.util.concurrent.TimeUnit;
  */
 final class TlsPort extends SharedPort {
 
-  /** Connections that wait to be accepted: a flood that fills it costs others a second's pause. */
+  /**
+   * The number of connections that wait for the acceptor; a flood that fills it delays others by a
+   * second.
+   */
   private static final int BACKLOG = 4096;
 
-  /** As at the gRPC listeners of a node. */
+  /** The time for a handshake, as at the gRPC listeners of a node. */
   static final Duration HANDSHAKE_TIME = Duration.ofSeconds(10);
 
-  /** Longer than the 90 s after which Go's clients close what they do not need: they go first. */
+  /**
+   * The time after which an idle connection is closed. It is longer than the 90 s of Go's clients,
+   * so that the client closes first.
+   */
   private static final Duration IDLE = Duration.ofMinutes(3);
 
-  /** How long a peer may take to read the last answer and close its end. */
+  /** The time in which a peer must read the last answer and close its end. */
   private static final Duration LINGER = Duration.ofSeconds(5);
 
-  /** How often connections are checked for their limit. */
+  /** The interval between two checks of the connections' limits. */
   private static final Duration CHECK = Duration.ofMillis(500);
 
   private final ServerSocketChannel server;
@@ -51,9 +57,9 @@ final class TlsPort extends SharedPort {
   }
 
   /**
-   * Serves at an address: at the port of the one before, if there is one of the same organ.
+   * Serves at an address; an organ's newer tenant uses the port of the older one.
    *
-   * @throws IOException if the port cannot be opened; the message says what to do
+   * @throws IOException if the port cannot be opened; the message names the remedy
    */
   static SharedPort join(String pid, InetSocketAddress address, PortTenant tenant)
       throws IOException {
@@ -89,7 +95,7 @@ final class TlsPort extends SharedPort {
       } catch (ClosedChannelException stopped) {
         return;
       } catch (IOException shortage) {
-        // Too many open files, or a peer that is gone again: the next one may be luckier.
+        // Too many files are open, or this peer has gone: the next accept may succeed.
         pause();
       }
     }
@@ -116,7 +122,7 @@ final class TlsPort extends SharedPort {
     }
   }
 
-  /** Takes a connection; empty if its peer is gone again. */
+  /** Takes a connection; returns empty if its peer has gone. */
   private static Optional<TlsConnection> accepted(SocketChannel channel) throws IOException {
     try {
       return Optional.of(TlsConnection.accepted(channel));
@@ -167,7 +173,7 @@ final class TlsPort extends SharedPort {
     pass.left();
   }
 
-  /** Makes the handshake; false if the connection is to be closed. */
+  /** Makes the handshake; returns false if the connection has to close. */
   private boolean greet(TlsConnection connection, ConnectionGate.Pass pass) throws IOException {
     connection.limit(HANDSHAKE_TIME);
     int first = connection.firstByte();
@@ -198,8 +204,8 @@ final class TlsPort extends SharedPort {
   }
 
   /**
-   * Returns whether the peer was a member and is none any more. A peer that was none when its
-   * request began is answered by the handler, which tells it why.
+   * Returns whether the peer has lost its membership. The handler answers a peer that was no member
+   * when its request began, and sends it the reason.
    */
   private static boolean lost(TlsConnection connection, TlsHandler handler) {
     return connection.ofMember() && member(connection, handler).isEmpty();
@@ -214,7 +220,7 @@ final class TlsPort extends SharedPort {
     }
   }
 
-  /** Answers requests, until one does not begin in time. */
+  /** Answers requests until the next one does not begin in time. */
   private void answer(TlsConnection connection, ConnectionGate.Pass pass) throws IOException {
     Duration silence = pass.isKnown() ? IDLE : HANDSHAKE_TIME;
     connection.limit(silence);
@@ -247,17 +253,17 @@ final class TlsPort extends SharedPort {
       }
       return tenant.handler().handle(connection);
     } catch (RpcException full) {
-      // The gate counts it; only the handler could tell the peer, in the words of its protocol.
+      // The gate counts the refusal; only the handler could answer in the protocol of the peer.
       return new Next.Close();
     } finally {
       place.ifPresent(StrangerRoom.Call::over);
       tenant.leave();
-      // The interruption of a request that is over must not end the connection.
+      // An interrupt for a finished request must not end the connection.
       Thread.interrupted();
     }
   }
 
-  /** Waits until the peer has read the last answer: to close earlier would take it away again. */
+  /** Waits until the peer has read the last answer, since an earlier close would discard it. */
   private static void part(TlsConnection connection) throws IOException {
     connection.limit(LINGER);
     connection.finishOutput();
@@ -265,26 +271,26 @@ final class TlsPort extends SharedPort {
   }
 
   /**
-   * Passes what the far connection sends until it ends.
+   * Passes the bytes of the far connection to the near one until the far one ends.
    *
-   * @param way deals with what the near one sends meanwhile
+   * @param way handles the bytes of the near connection meanwhile
    */
   private void pass(TlsConnection near, TlsConnection far, Runnable way) throws IOException {
     near.unlimited();
     try (far) {
       threads.execute(way);
       TlsConnection.copy(far, near);
-      // The far end has said all: the near one has to close now.
+      // The far end has sent everything, so the near one closes now.
       part(near);
     }
   }
 
-  /** Waits until the near peer says anything or goes, which ends both connections. */
+  /** Waits until the near peer sends a byte or leaves, then ends both connections. */
   private static void awaitEnd(TlsConnection near, TlsConnection far) {
     try {
       near.awaitRequest();
     } catch (IOException gone) {
-      // As good as its end.
+      // A broken connection has ended, too.
     }
     far.abort();
   }
@@ -293,7 +299,7 @@ final class TlsPort extends SharedPort {
     try {
       TlsConnection.copy(near, far);
     } catch (IOException gone) {
-      // The other direction has to end as well; its thread notices the aborted connections.
+      // Aborts both: the thread of the other direction then ends as well.
       near.abort();
       far.abort();
     }
@@ -304,14 +310,14 @@ final class TlsPort extends SharedPort {
     try {
       server.close();
     } catch (IOException closed) {
-      // Whatever the system says, the descriptor is gone.
+      // After a failed close, too, the file descriptor is free.
     }
     awaitAcceptor();
     open.forEach(TlsConnection::abort);
     threads.shutdownNow();
   }
 
-  /** Waits for the thread that accepts: the system keeps the port until it has returned. */
+  /** Waits for the accepting thread, since the system keeps the port until that thread returns. */
   private void awaitAcceptor() {
     acceptor.interrupt();
     try {

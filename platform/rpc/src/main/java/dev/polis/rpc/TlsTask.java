@@ -18,28 +18,28 @@ import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLParameters;
 
 /**
- * Keeps a {@link TlsListener} open at the node's address, as a supervised task: waits until the
- * node has credentials and an address, and asks to be started again when the address changes.
+ * Keeps a {@link TlsListener} open at the node's address, as a supervised task. It waits until the
+ * node has credentials and an address, and requests a restart when the address changes.
  *
  * @param <N> the status that tells the address
  */
 public final class TlsTask<N> implements Task {
 
   /**
-   * How long a port that is kept stays open for the next run: a plugin of a role is stopped before
-   * the next one starts, which takes a fraction of a second.
+   * The time that a port stays open for the next run of a role's plugin, which follows within a
+   * fraction of a second.
    */
   private static final Duration FOR_THE_NEXT = Duration.ofSeconds(3);
 
   /**
-   * What is served, and how.
+   * Describes the served port.
    *
    * @param pid the configuration whose key {@code port} chose the port; failures name it
    * @param port the port; 0 for any free one
    * @param announcement the log line of an open port, with {@code %s} for address and port
    * @param context makes the TLS context, once for each start
    * @param parameters the protocols, and whether clients need a certificate
-   * @param handler makes what answers requests, given the log of this task
+   * @param handler makes the handler of the requests, given the log of this task
    */
   public record Service(
       String pid,
@@ -49,7 +49,7 @@ public final class TlsTask<N> implements Task {
       SSLParameters parameters,
       Function<Log, TlsHandler> handler) {}
 
-  /** Waits for something. */
+  /** Waits until the node has a certificate. */
   @FunctionalInterface
   public interface Readiness {
     void await() throws InterruptedException;
@@ -62,7 +62,7 @@ public final class TlsTask<N> implements Task {
   private final boolean kept;
 
   /**
-   * Creates a task that serves nothing yet.
+   * Creates a task, which serves once it runs.
    *
    * @param credentials waits until the node has a certificate to present
    * @param network follows the node's address
@@ -90,8 +90,8 @@ public final class TlsTask<N> implements Task {
   }
 
   /**
-   * Returns the same task, which keeps its port open for a moment when it ends because its code is
-   * replaced. For one that ends before the next one begins, such as the run of a role.
+   * Returns the same task, which keeps its port open for a moment when its code is replaced. It
+   * serves for tasks that end before the next one begins, such as the run of a role.
    */
   public TlsTask<N> keepingItsPort() {
     return new TlsTask<>(service, credentials, network, address, true);
@@ -126,7 +126,7 @@ public final class TlsTask<N> implements Task {
         log);
   }
 
-  /** Returns whether another instance of this code is expected to serve at the same port. */
+  /** Returns whether a newer instance of this code will serve at the same port. */
   private static boolean replaced(Context context) {
     return context.stopReason().equals(Optional.of(StopReason.CODE_REPLACED));
   }

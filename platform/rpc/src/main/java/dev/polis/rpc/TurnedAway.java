@@ -3,9 +3,12 @@ package dev.polis.rpc;
 import java.util.HashMap;
 import java.util.Map;
 
-/** Counts what a port has turned away, and from where. Safe for use by any thread. */
+/**
+ * Counts the connections or calls that a port has turned away, by their source. Safe for use by any
+ * thread.
+ */
 final class TurnedAway {
-  /** Sources counted between two looks; those beyond it count in the sum alone. */
+  /** The number of sources counted between two looks; further ones count in the sum alone. */
   private static final int SOURCES = 4096;
 
   // Guarded by this.
@@ -24,10 +27,7 @@ final class TurnedAway {
     return total;
   }
 
-  /**
-   * Returns what was turned away since this was asked last. For one caller, who asks from time to
-   * time.
-   */
+  /** Returns the counts since the previous call. One thread calls it from time to time. */
   synchronized Pressure pressure() {
     Pressure worst = new Pressure(total - seen, 0, "");
     seen = total;
@@ -41,11 +41,11 @@ final class TurnedAway {
   }
 
   /**
-   * Says how much was turned away in a while.
+   * Holds the counts of a period.
    *
-   * @param turnedAway how much was
-   * @param ofWorst what came from the source that had the most of it
-   * @param worst that source; empty if nothing was turned away
+   * @param turnedAway the number of refusals
+   * @param ofWorst the number of refusals of the worst source
+   * @param worst the worst source; empty without refusals
    */
   record Pressure(long turnedAway, long ofWorst, String worst) {}
 }

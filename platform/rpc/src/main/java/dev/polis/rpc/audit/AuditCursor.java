@@ -15,16 +15,16 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Reads the records of a log in their order, a few at a time, and remembers where it was. Used by
- * one thread; holds no file open between two reads.
+ * Reads the records of a log in their order, a few at a time, and remembers its position. One
+ * thread uses it; it holds no file open between two reads.
  */
 public final class AuditCursor {
   /**
-   * Is a record with what its place says about it.
+   * Is a record with the check of its place in the chain.
    *
    * @param record the record
-   * @param broken whether it does not follow the one before, so that one of them was changed or
-   *     something between them removed
+   * @param broken true if it does not follow the record before: one of them was changed, or a
+   *     record between them was removed
    */
   public record Entry(AuditRecord record, boolean broken) {}
 
@@ -37,7 +37,7 @@ public final class AuditCursor {
   /**
    * Makes a cursor.
    *
-   * @param after number of the record to begin after; 0 for the oldest one that is kept
+   * @param after the number of the last record to skip; 0 to begin with the oldest record
    */
   public AuditCursor(AuditFolder folder, long after) {
     this.folder = folder;
@@ -48,7 +48,7 @@ public final class AuditCursor {
    * Reads the next records.
    *
    * @param upTo number of the last record that may be read
-   * @param most how many at most
+   * @param most the largest number of records
    * @return empty if there are none at present
    */
   public List<Entry> next(long upTo, int most) throws IOException {
@@ -87,7 +87,7 @@ public final class AuditCursor {
     return folder.files().stream().filter(each -> AuditFolder.number(each) > number).findFirst();
   }
 
-  /** Reads lines of the present file; returns whether there may be more of them. */
+  /** Reads lines of the present file; returns whether it may have more. */
   private boolean read(long upTo, int most, List<Entry> entries) throws IOException {
     int had = entries.size();
     try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ).position(offset);

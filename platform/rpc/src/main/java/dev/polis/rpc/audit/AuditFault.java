@@ -1,10 +1,10 @@
 package dev.polis.rpc.audit;
 
 /**
- * Says where a chain is broken.
+ * Describes a fault in the chain.
  *
  * @param file name of the file
- * @param line number of the line, from 1; 0 if it is about the whole file
- * @param reason what is wrong there
+ * @param line number of the line, from 1; 0 for the whole file
+ * @param reason the fault
  */
 public record AuditFault(String file, long line, String reason) {}

@@ -15,7 +15,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * Reads the files of an audit log. It needs no writer, and may be used beside one.
+ * Reads the files of an audit log, with or without a running writer.
  *
  * @param path the directory
  */
@@ -23,13 +23,13 @@ public record AuditFolder(Path path) {
   private static final Pattern NAME = Pattern.compile("audit-([0-9]{6,9})\\.log");
 
   /**
-   * Is what a check of the whole log found.
+   * Is the result of a check of the whole log.
    *
-   * @param files how many files there are
-   * @param records how many records were read
+   * @param files the number of files
+   * @param records the number of read records
    * @param first number of the oldest record
    * @param last the newest record
-   * @param faults where the chain is broken; empty if it is whole
+   * @param faults the faults of the chain; empty if it is whole
    */
   public record Verdict(
       int files, long records, long first, AuditMark last, List<AuditFault> faults) {}
@@ -58,9 +58,9 @@ public record AuditFolder(Path path) {
   /**
    * Checks the whole chain.
    *
-   * @param upTo the last record to look at: those behind it may be half written
-   * @param expected a record that was noted at another time; it must be there unless it is older
-   *     than all that are kept
+   * @param upTo the last record to check; later ones may be half written
+   * @param expected a record noted earlier; it must be present unless it is older than all kept
+   *     records
    * @throws InterruptedException if the thread is interrupted; a file of 4 MiB is read to its end
    */
   public Verdict verify(long upTo, Optional<AuditMark> expected)
@@ -80,7 +80,7 @@ public record AuditFolder(Path path) {
     return check.verdict();
   }
 
-  /** Checks one file after the other. */
+  /** Checks the files one after the other. */
   private static final class Check {
     private final long upTo;
     private final AuditMark wanted; // null if no record is expected
@@ -100,7 +100,7 @@ public record AuditFolder(Path path) {
 
     void next(Path file) throws IOException {
       AuditScan scan = AuditScan.of(file, this::record);
-      // A line that the writer is just writing may lack its end.
+      // A line may lack its end while the writer writes it.
       faults.addAll(scan.sound().sequence() >= upTo ? List.of() : scan.faults());
       if (files > 0) {
         joint(file, scan).ifPresent(faults::add);

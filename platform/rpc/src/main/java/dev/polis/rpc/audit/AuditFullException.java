@@ -2,7 +2,7 @@ package dev.polis.rpc.audit;
 
 import java.time.Duration;
 
-/** Refuses a change because too many records wait for a disk that does not take them. */
+/** Refuses a change because too many records wait for a disk that does not accept them. */
 public final class AuditFullException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
@@ -13,7 +13,7 @@ public final class AuditFullException extends RuntimeException {
     this.retryAfter = retryAfter;
   }
 
-  /** Returns when the disk is tried again. */
+  /** Returns the delay before the next attempt to write. */
   public Duration retryAfter() {
     return retryAfter;
   }

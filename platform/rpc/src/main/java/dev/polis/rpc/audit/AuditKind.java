@@ -2,18 +2,18 @@ package dev.polis.rpc.audit;
 
 /** Names the kinds of records. */
 public enum AuditKind {
-  /** Begins a file: names the last record of the file before. */
+  /** Begins a file and names the last record of the file before. */
   FILE,
-  /** Says that a mutating call begins. */
+  /** Records that a changing call begins. */
   BEGIN,
-  /** Says how a call that had a BEGIN ended. */
+  /** Records the outcome of a call that has a BEGIN. */
   END,
-  /** Says that a call ended before it reached its handler, or came from a stranger and was done. */
+  /** Records a call without a BEGIN: it ended before its handler began, or a stranger made it. */
   CALL,
-  /** Counts the calls that strangers were refused. */
+  /** Counts the refused calls of strangers. */
   REFUSALS,
-  /** Counts what nodes reported about themselves. */
+  /** Counts the reports of nodes about themselves. */
   REPORTS,
-  /** Tells something that was no call: a swap, a line of the shell, a repair of this log. */
+  /** Records an event that is no call: a swap, a line of the shell, a repair of this log. */
   NOTE
 }

@@ -21,32 +21,36 @@ import java.util.concurrent.locks.ReentrantLock;
  * creator closes it. Safe for any thread.
  */
 public final class AuditLog implements AutoCloseable {
-  /** Holds this many records, of half a kibibyte each, before changes are refused. */
+  /**
+   * The number of records, of half a kibibyte each, that wait in memory before the log refuses
+   * changes.
+   */
   public static final int HELD = 1024;
 
-  /** What was done has a place even if nothing more may begin; after that it is counted only. */
+  /** The number of outcomes that wait in memory at most; the log only counts further ones. */
   private static final int MOST = 4 * HELD;
 
-  /** Outcomes wait this long for the fsync of another record, so that one serves both. */
+  /** The time that outcomes wait for the fsync of another record, so that one fsync serves both. */
   private static final Duration LAZY = Duration.ofMillis(100);
 
-  /** A disk that is full is tried again as soon as a person could have made room. */
+  /** The interval between attempts to write to a full disk. */
   private static final Duration RETRY = Duration.ofSeconds(2);
 
-  /** First sum after 10 s, so that a person sees an attack begin; 24 lines a day while it lasts. */
+  /**
+   * The first period of refusals: a person sees an attack begin after 10 s, and a lasting one adds
+   * 24 lines a day.
+   */
   private static final Duration REFUSALS_FIRST = Duration.ofSeconds(10);
 
-  /**
-   * A disk that has not taken the last records after this time hangs, and the process has to end.
-   */
+  /** The time for the last records; a disk that needs longer hangs, and the process has to end. */
   private static final Duration LAST_WRITE = Duration.ofSeconds(10);
 
   private static final Duration HOUR = Duration.ofHours(1);
 
-  /** Longest column counted in bytes of UTF-8 for each char. */
+  /** The UTF-8 bytes that a char takes at most. */
   private static final int BYTES_PER_CHAR = 3;
 
-  /** Hash, number, time and tabs of a line. */
+  /** The bytes of a line's hash, number, time and tabs. */
   private static final int LINE_OVERHEAD = 160;
 
   private static final long NOTHING = Long.MAX_VALUE;
@@ -79,7 +83,7 @@ public final class AuditLog implements AutoCloseable {
   private Path wanted; // null while there is no data volume
   private Path open; // null while the writer has no file
   private boolean failing;
-  private boolean busy; // while the writer has files in its hands
+  private boolean busy; // true while the writer uses its files
   private boolean stopping;
   private boolean stopped;
   private long tickets;
@@ -90,15 +94,15 @@ public final class AuditLog implements AutoCloseable {
   private long dropped;
   private long confirmed;
 
-  // Of the writing thread.
+  // Used by the writing thread alone.
   private AuditWriter writer; // null while no file is open
-  private Path known; // null until a directory was open; knownSequence is of its records
+  private Path known; // null until a directory was open; owns knownSequence
   private long knownSequence;
 
   /**
-   * Starts the log; its records are held until {@link #open} says where they go.
+   * Starts the log; its records wait until {@link #open} names the directory.
    *
-   * @param log reports what the disk refuses
+   * @param log receives the errors of the disk
    */
   public AuditLog(AuditSettings settings, Log log) {
     this(settings, log, true);
@@ -113,12 +117,12 @@ public final class AuditLog implements AutoCloseable {
     status.set(new AuditStatus.Closed());
   }
 
-  /** Returns a log that keeps nothing, for a host of calls that has no data volume. */
+  /** Returns a log that drops all records, for a host of calls without a data volume. */
   public static AuditLog discarding(Log log) {
     return new AuditLog(AuditSettings.DEFAULT, log, false);
   }
 
-  /** Returns where the records go at present. */
+  /** Returns the present state of the log. */
   public Value<AuditStatus> status() {
     return status;
   }
@@ -126,8 +130,8 @@ public final class AuditLog implements AutoCloseable {
   // ---- the volume
 
   /**
-   * Writes to this directory from now on; the held records are written first. Does nothing if it is
-   * open already, as when another instance of an organ calls this again.
+   * Writes to this directory from now on, the waiting records first. It does nothing if the
+   * directory is open already, as after the replacement of an organ.
    */
   public void open(Path directory) {
     lock.lock();
@@ -142,7 +146,7 @@ public final class AuditLog implements AutoCloseable {
     }
   }
 
-  /** Writes what is held and closes the file, so that the volume can be unmounted. */
+  /** Writes the waiting records and closes the file, so that the volume can be unmounted. */
   public void release() throws InterruptedException {
     lock.lockInterruptibly();
     try {
@@ -156,13 +160,13 @@ public final class AuditLog implements AutoCloseable {
     }
   }
 
-  // ---- what is recorded
+  // ---- the records
 
   /**
-   * Says that a mutating call begins.
+   * Records that a changing call begins.
    *
    * @return a ticket for {@link #await}
-   * @throws AuditFullException if so many records wait for a disk that no more changes may happen
+   * @throws AuditFullException if too many records wait for the disk
    */
   public long begin(String call, String peer, String method, String text) {
     lock.lock();
@@ -190,7 +194,7 @@ public final class AuditLog implements AutoCloseable {
         RETRY);
   }
 
-  /** Says how a call that began has ended. */
+  /** Records the outcome of a call that has a BEGIN. */
   public void end(String call, String peer, String method, String text) {
     lock.lock();
     try {
@@ -201,7 +205,7 @@ public final class AuditLog implements AutoCloseable {
   }
 
   /**
-   * Says that a call ended that had no beginning here.
+   * Records the outcome of a call without a BEGIN.
    *
    * @return a ticket for {@link #await}
    */
@@ -214,7 +218,7 @@ public final class AuditLog implements AutoCloseable {
     }
   }
 
-  /** Tells something that was no call. */
+  /** Records an event that is no call. */
   public void note(String text) {
     lock.lock();
     try {
@@ -225,10 +229,10 @@ public final class AuditLog implements AutoCloseable {
   }
 
   /**
-   * Counts a call, or a connection, that a stranger was refused.
+   * Counts a stranger's refused call or connection.
    *
    * @param source its address
-   * @param reason one of a bounded number of words, such as a status code and a method
+   * @param reason one of a bounded number of reasons, such as a status code and a method
    */
   public void refused(String source, String reason) {
     count(refusals, "from " + source + " " + reason);
@@ -275,7 +279,7 @@ public final class AuditLog implements AutoCloseable {
   /**
    * Waits until a record is on the disk, or held because there is no disk for it.
    *
-   * @param ticket what the record's maker got
+   * @param ticket the ticket of the record
    */
   public void await(long ticket) throws InterruptedException {
     lock.lockInterruptibly();
@@ -288,9 +292,9 @@ public final class AuditLog implements AutoCloseable {
     }
   }
 
-  // ---- who reads
+  // ---- readers
 
-  /** Returns the files; empty while none is open. */
+  /** Returns the folder of the files; empty while no file is open. */
   public Optional<AuditFolder> folder() {
     lock.lock();
     try {
@@ -310,7 +314,7 @@ public final class AuditLog implements AutoCloseable {
     }
   }
 
-  /** Waits until a record behind this one is on the disk, and returns the number of the last. */
+  /** Waits until a later record is on the disk, and returns the number of the last one. */
   public long awaitAfter(long sequence) throws InterruptedException {
     lock.lockInterruptibly();
     try {
@@ -349,7 +353,7 @@ public final class AuditLog implements AutoCloseable {
     }
   }
 
-  /** Waits until there is something to do; returns whether it is the last. */
+  /** Waits for work; returns true when it is the last. */
   private boolean awaitWork() throws InterruptedException {
     lock.lock();
     try {
@@ -375,7 +379,7 @@ public final class AuditLog implements AutoCloseable {
     }
   }
 
-  /** Returns for how long there is nothing to do, in nanoseconds. */
+  /** Returns the nanoseconds until the next work. */
   private long pause() {
     long now = System.nanoTime();
     if (wanted == null) {
@@ -599,10 +603,7 @@ public final class AuditLog implements AutoCloseable {
     }
   }
 
-  /**
-   * Writes the held records and ends the thread; records that no disk takes are lost, which is
-   * logged.
-   */
+  /** Writes the waiting records and ends the thread; logs the records that no disk accepts. */
   @Override
   public void close() {
     lock.lock();

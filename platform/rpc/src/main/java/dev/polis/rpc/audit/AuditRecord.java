@@ -13,12 +13,12 @@ import java.util.Optional;
  * Is one record of the audit log.
  *
  * @param mark its number and hash
- * @param time when it was made
- * @param kind what it tells
- * @param call number of the call; empty if it is about none
- * @param peer the caller; empty if there is none
- * @param method full name of the method; empty if it is about none
- * @param text the request, the outcome, or what happened
+ * @param time the time of its creation
+ * @param kind its kind
+ * @param call the number of the call; empty without a call
+ * @param peer the caller; empty without a caller
+ * @param method the full name of the method; empty without a call
+ * @param text the request, the outcome, or the event
  */
 public record AuditRecord(
     AuditMark mark,
@@ -30,12 +30,12 @@ public record AuditRecord(
     String text) {
   private static final int COLUMNS = 8;
 
-  /** A request has 512 characters, a status message as many. */
+  /** The longest text in characters; a request has 512, a status message as many. */
   private static final int LONGEST = 1200;
 
   /**
-   * Holds what a record tells before it has its place in the chain. Control characters, with which
-   * a caller could forge lines, become question marks; texts that are too long are cut.
+   * Holds the content of a record before the record has its place in the chain. Control characters,
+   * with which a caller could forge lines, become question marks; texts that are too long are cut.
    */
   record Draft(Instant time, AuditKind kind, String call, String peer, String method, String text) {
     Draft {
@@ -84,12 +84,12 @@ public record AuditRecord(
     }
   }
 
-  /** Returns its line in the file, without the line feed. */
+  /** Returns the record's line in the file, without the line feed. */
   String line() {
     return mark.hash() + "\t" + body(mark.sequence(), time, kind, call, peer, method, text);
   }
 
-  /** Returns whether its hash is right and its number is the next one. */
+  /** Returns whether the record's hash is right and its number is the next one. */
   boolean follows(AuditMark before) {
     return mark.sequence() == before.sequence() + 1
         && mark.hash()
@@ -97,7 +97,7 @@ public record AuditRecord(
                 hash(before.hash(), body(mark.sequence(), time, kind, call, peer, method, text)));
   }
 
-  /** Returns the record of a line; empty if the line is none. */
+  /** Returns the record of a line; empty if the line is no record. */
   static Optional<AuditRecord> parse(String line) {
     String[] columns = line.split("\t", -1);
     if (columns.length != COLUMNS) {
@@ -113,7 +113,7 @@ public record AuditRecord(
               columns[5],
               columns[6],
               columns[7]);
-      // What is printed differently from how it was read would have another hash.
+      // A line that differs from its printed form would have another hash.
       return record.line().equals(line) ? Optional.of(record) : Optional.empty();
     } catch (IllegalArgumentException | DateTimeException e) {
       return Optional.empty();

@@ -23,7 +23,7 @@ final class AuditScan {
   /** The columns of a record have 1,200 characters each at most, of up to four bytes. */
   static final int LONGEST_LINE = 32 << 10;
 
-  /** Enough to see what is wrong with a file. */
+  /** The most reported faults; so many show the damage of a file. */
   private static final int MOST_FAULTS = 100;
 
   private final String name;
@@ -45,7 +45,7 @@ final class AuditScan {
   /**
    * Reads a file.
    *
-   * @param reader gets each record that can be read, also one whose hash is wrong
+   * @param reader receives each readable record, also one with a wrong hash
    */
   static AuditScan of(Path file, Consumer<AuditRecord> reader) throws IOException {
     AuditScan scan = new AuditScan(file.getFileName().toString(), reader);
@@ -145,7 +145,7 @@ final class AuditScan {
     return sound;
   }
 
-  /** Returns the last record that can be read, as it is stated. */
+  /** Returns the last readable record, with the stated hash, even a wrong one. */
   AuditMark stated() {
     return stated;
   }
@@ -165,8 +165,8 @@ final class AuditScan {
   }
 
   /**
-   * Returns whether what follows the first fault was never whole, as an append that was interrupted
-   * leaves it: no record there follows another one.
+   * Returns whether the bytes after the first fault are an interrupted append: no record there
+   * follows another.
    *
    * @param longestWrite the most that one append writes
    */

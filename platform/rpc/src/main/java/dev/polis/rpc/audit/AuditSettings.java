@@ -3,17 +3,17 @@ package dev.polis.rpc.audit;
 /**
  * Limits the files of an audit log.
  *
- * @param fileBytes size at which another file is begun
- * @param files how many are kept; the oldest is deleted
+ * @param fileBytes the size at which the next file begins
+ * @param files the number of kept files; the oldest is deleted
  */
 public record AuditSettings(long fileBytes, int files) {
   /**
-   * 64 MiB in 16 files: some 200,000 changes, which is years of what people do. A file of 4 MiB is
-   * checked within 50 ms at a start.
+   * The default limits: 64 MiB in 16 files hold some 200,000 changes, which people make in years. A
+   * file of 4 MiB is checked within 50 ms at a start.
    */
   public static final AuditSettings DEFAULT = new AuditSettings(4 << 20, 16);
 
-  /** Refuses limits with which nothing could be kept. */
+  /** Refuses limits that would keep no record. */
   public AuditSettings {
     if (fileBytes < 1 << 12) {
       throw new IllegalArgumentException(

@@ -2,24 +2,24 @@ package dev.polis.rpc.audit;
 
 import java.nio.file.Path;
 
-/** Says where the records of the audit log go. */
+/** Describes the state of the audit log. */
 public sealed interface AuditStatus {
 
-  /** There is no data volume yet; records are held in memory. */
+  /** Means that there is no data volume yet; records wait in memory. */
   record Closed() implements AuditStatus {}
 
   /**
-   * Records are written.
+   * Means that the log writes its records.
    *
-   * @param folder where
+   * @param folder the directory
    */
   record Open(Path folder) implements AuditStatus {}
 
   /**
-   * The disk refuses them; they are held in memory, and written when it does no longer.
+   * Means that the disk refuses records; they wait in memory until it accepts them.
    *
-   * @param folder where they should go
-   * @param reason what the disk says
+   * @param folder the directory
+   * @param reason the error of the disk
    */
   record Failing(Path folder, String reason) implements AuditStatus {}
 }

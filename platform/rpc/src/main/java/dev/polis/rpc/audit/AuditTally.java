@@ -10,15 +10,15 @@ import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
 
 /**
- * Counts what happens too often for a record each, and sums it up after a period. The period grows
- * while things happen in each, so that however many there are, few lines tell of them. Safe for any
+ * Counts events that are too frequent for a record each, and sums them up after each period. The
+ * period grows while each period has events, so that few lines report many events. Safe for any
  * thread.
  */
 final class AuditTally {
-  /** Keeps this many keys apart; what comes from others is one number. */
+  /** The number of keys with a count of their own; all others share one count. */
   static final int KEYS = 256;
 
-  /** Names this many keys in one line; a line has room for no more. */
+  /** The number of keys in one line, whose length is limited. */
   private static final int NAMED = 8;
 
   private final String what;
@@ -36,9 +36,9 @@ final class AuditTally {
   /**
    * Makes an empty tally.
    *
-   * @param what begins the line, such as {@code calls refused}
-   * @param shortest first period
-   * @param longest what the period grows to
+   * @param what the begin of the line, such as {@code calls refused}
+   * @param shortest the first period
+   * @param longest the longest period
    * @param nanoTime the clock, as {@link System#nanoTime}
    */
   AuditTally(String what, Duration shortest, Duration longest, LongSupplier nanoTime) {
@@ -51,9 +51,9 @@ final class AuditTally {
   }
 
   /**
-   * Counts one.
+   * Counts one event.
    *
-   * @return whether a period begins with it
+   * @return whether a period begins with this event
    */
   synchronized boolean add(String key) {
     boolean first = total == 0;
@@ -75,7 +75,7 @@ final class AuditTally {
     period = began - ended < period ? Math.min(longest, period * 2) : shortest;
   }
 
-  /** Returns the time until the period ends, at least 0; empty if nothing was counted. */
+  /** Returns the time until the period ends, at least 0; empty without events. */
   synchronized OptionalLong left() {
     return total == 0
         ? OptionalLong.empty()
@@ -85,7 +85,7 @@ final class AuditTally {
   /**
    * Ends the period.
    *
-   * @return what was counted, in one line; empty if nothing was
+   * @return the counts in one line; empty without events
    */
   synchronized Optional<String> take() {
     if (total == 0) {

@@ -15,11 +15,12 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Appends records to the newest file of a log and begins another file when it is full. Used by one
- * thread. After an exception it is closed and opened again, which cuts off what was not confirmed.
+ * Appends records to the newest file of a log and begins another file when it is full. One thread
+ * uses it. After an exception its user closes and opens it again, which cuts off the unconfirmed
+ * records.
  */
 final class AuditWriter implements AutoCloseable {
-  /** The most that one append writes; a torn end of a file is never longer. */
+  /** The largest write of one append; a torn end of a file is never longer. */
   static final int LONGEST_WRITE = 256 << 10;
 
   private final AuditFolder folder;
@@ -34,10 +35,10 @@ final class AuditWriter implements AutoCloseable {
   }
 
   /**
-   * Opens the log of a directory, which must be there, and repairs the end of its newest file.
+   * Opens the log in an existing directory, and repairs the end of its newest file.
    *
-   * @param confirmed the last record that is known to be on the disk; what follows it there is cut
-   *     off. {@link Long#MAX_VALUE} if that is not known
+   * @param confirmed the last record that is known to be on the disk; later ones are cut off.
+   *     {@link Long#MAX_VALUE} if this is unknown
    */
   static AuditWriter open(AuditFolder folder, AuditSettings settings, long confirmed)
       throws IOException {
@@ -80,11 +81,11 @@ final class AuditWriter implements AutoCloseable {
           "repaired %s: removed %d unconfirmed bytes after record %d (%s)"
               .formatted(newest.getFileName(), cut.bytes(), last.sequence(), cut.reason()));
     }
-    // What a former process wrote and did not force was never waited for; the next append forces
-    // it too.
+    // No caller waited for the unforced records of a former process; the next append forces them
+    // too.
   }
 
-  /** Writes the first line of a newest file that has none yet. */
+  /** Writes the missing first line of the newest file. */
   private void beginAgain(List<Path> files, Cut cut) throws IOException {
     Path newest = files.getLast();
     AuditMark before =
@@ -100,13 +101,13 @@ final class AuditWriter implements AutoCloseable {
   }
 
   /**
-   * Says what is to be cut from the newest file.
+   * Describes the repair of the newest file.
    *
-   * @param last the record that new ones follow
-   * @param length of the file afterwards
-   * @param bytes how many are cut off
-   * @param damaged whether the file is damaged before its end, so that nothing may be cut
-   * @param reason what is wrong with the file
+   * @param last the record before the next new one
+   * @param length the length of the file afterwards
+   * @param bytes the number of removed bytes
+   * @param damaged whether the file is damaged before its end, so that nothing is removed
+   * @param reason the fault of the file
    */
   private record Cut(AuditMark last, long length, long bytes, boolean damaged, String reason) {
     static Cut of(Path file, long confirmed) throws IOException {
@@ -136,7 +137,7 @@ final class AuditWriter implements AutoCloseable {
     }
   }
 
-  /** Makes a file with its first line in one step, so that there is never one without it. */
+  /** Makes a file with its first line in one step, so that no file lacks one. */
   private void begin(long next, AuditMark before, String remark) throws IOException {
     Path file = folder.path().resolve(AuditFolder.name(next));
     AuditRecord first =
@@ -167,7 +168,7 @@ final class AuditWriter implements AutoCloseable {
   /**
    * Appends records and waits until they are on the disk.
    *
-   * @return the last record that is
+   * @return the last of them
    */
   AuditMark append(List<AuditRecord.Draft> drafts) throws IOException {
     if (channel.size() >= settings.fileBytes()) {

@@ -19,9 +19,10 @@
  * as long as before. The END is on the disk within {@code 100 ms}; a BEGIN without an END is a call
  * whose outcome is not known, as after a loss of power.
  *
- * <p>What strangers are refused is counted, and written as one line for a period that grows from 10
- * seconds to an hour while refusals continue: no number of calls empties the log. Nodes' reports
- * about themselves, which come every few seconds, are counted too, and written once an hour.
+ * <p>The log counts the refused calls of strangers, and writes one line for a period that grows
+ * from 10 seconds to an hour while refusals continue. So no number of calls pushes other records
+ * out of the log. Nodes' reports about themselves, which come every few seconds, are counted too,
+ * and written once an hour.
  *
  * <p>While there is no data volume, or its disk is full, records stay in memory and are written
  * later; they do not survive the process. When {@link dev.polis.rpc.audit.AuditLog#HELD} records
@@ -30,10 +31,10 @@
  * <p>The platform owns the writer, which stands still while organs are replaced; the storage organ
  * says where the files are, and closes them before it unmounts the volume.
  *
- * <p><b>Not promised.</b> The chain has no key: who is root on the machine can write a whole new
- * one. Note what {@code polisctl audit verify} prints somewhere else; {@code --expect} compares it
- * later. A last line that is not whole, as a loss of power leaves it, is cut off and a record says
- * so.
+ * <p><b>Not promised.</b> The chain has no key: root on the machine can write a whole new one. Keep
+ * the output of {@code polisctl audit verify} at another place; {@code --expect} compares it later.
+ * After a loss of power the last line may be incomplete; the log cuts it off and a record reports
+ * this.
  *
  * <p><b>Why not the log tree.</b> It is a ring in memory that a flood of calls overwrites.
  */
