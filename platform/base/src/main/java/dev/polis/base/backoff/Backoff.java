@@ -13,7 +13,7 @@ public final class Backoff {
 
   // The usual figures of exponential back-off, as in Google's and Kubernetes' clients.
   private static final double GROWTH = 1.5;
-  // Half of the pause either way keeps those that failed together from coming back together.
+  // A spread of half of the pause keeps callers that failed together from returning together.
   private static final double SPREAD = 0.5;
 
   /** Waits; a test passes the time in another way. */
@@ -29,9 +29,9 @@ public final class Backoff {
   private double next;
 
   /**
-   * Begins with the first pause, spread by chance.
+   * Begins with the first pause and random spreads.
    *
-   * @param first middle of the first pause, more than zero
+   * @param first the middle of the first pause, more than zero
    * @param longest middle of the longest pause, not less than the first
    */
   public Backoff(Duration first, Duration longest) {
@@ -62,7 +62,7 @@ public final class Backoff {
     this.next = this.first;
   }
 
-  /** Returns the pause to make before the next attempt, and makes the one after it longer. */
+  /** Returns the pause before the next attempt, and lengthens the one after it. */
   public Duration next() {
     double factor = 1 - SPREAD + 2 * SPREAD * random.getAsDouble();
     long pause = (long) (next * factor);
@@ -75,7 +75,7 @@ public final class Backoff {
     sleep.sleep(next());
   }
 
-  /** Makes the next pause the first again, after an attempt that succeeded. */
+  /** Resets the next pause to the first, after a successful attempt. */
   public void reset() {
     next = first;
   }

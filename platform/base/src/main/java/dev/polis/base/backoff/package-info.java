@@ -1,5 +1,5 @@
 /**
- * Computes how long to wait before something that failed is tried again.
+ * Computes the pauses between failed attempts.
  *
  * <pre>
  *   attempt fails ──▶ Backoff.next() ──▶ wait ──▶ attempt fails ──▶ next() ──▶ …
@@ -10,7 +10,7 @@
  * <p>The supervision tree, the etcd client, the resolver of the leader and the roles organ use this
  * one class. They differ in their first and longest pause only.
  *
- * <p>Not promised: a limit on attempts or on the whole time. Who tries knows when to give up.
+ * <p>Not promised: a limit on attempts or on the whole time. The caller decides when to give up.
  *
  * <p>Why not a retry library: its loop would own the thread, and here an attempt is a stream, a
  * restart or a call, each with a wait of its own kind.

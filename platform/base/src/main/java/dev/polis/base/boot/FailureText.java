@@ -3,19 +3,21 @@ package dev.polis.base.boot;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Finds the root cause in a stack trace, which is how Declarative Services report a failure. */
+/**
+ * Finds the root cause in a stack trace, the form in which Declarative Services report a failure.
+ */
 public final class FailureText {
   private static final String CAUSED_BY = "Caused by: ";
 
-  /** What our own exceptions are named by. */
+  /** The package prefix of the project's own exceptions. */
   private static final String OURS = "dev.polis.";
 
   private FailureText() {}
 
   /**
-   * Returns the message of the innermost cause of our own that is a sentence: it says what to do,
-   * where the system's below it may be a path alone. Where none is ours, it is that of the
-   * innermost cause. One line; without the type of the exception where the message is a sentence.
+   * Returns the message of the innermost cause, preferably of the project's own exceptions: they
+   * name the remedy, while a system error below may be a bare path. The result has one line, and
+   * lacks the type of the exception if the message is a sentence.
    */
   public static String rootCause(String trace) {
     List<String> causes = causes(trace.lines().toList());

@@ -4,10 +4,10 @@ import java.time.Instant;
 import java.util.UUID;
 
 /**
- * Tells one process of a node from the next, which may have the same process id.
+ * Identifies one process of a node; the next one may have the same process id.
  *
  * @param id random, 32 hexadecimal digits
- * @param started when this class was loaded, moments after the start of the process
+ * @param started the time at which this class was loaded, moments after the start of the process
  */
 public record RuntimeInstance(String id, Instant started) {
   private static final RuntimeInstance THIS =

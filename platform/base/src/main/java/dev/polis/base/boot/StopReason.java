@@ -1,16 +1,16 @@
 package dev.polis.base.boot;
 
 /**
- * Says why work is stopped for good, and so what has to end with it.
+ * Names the reason of a final stop, which decides what ends with the work.
  *
  * <p>This table is the contract between the code that stops something (the launcher, an organ, the
  * role server) and the code that is stopped. <em>Children</em> are processes of {@code
  * dev.polis.process}; <em>mounts</em> are file systems that the code mounted; <em>sockets</em> are
- * those that a child holds, or that lie in the file system for a successor; <em>records</em> say
- * that something runs or is mounted: process records, pid files, status values.
+ * those that a child holds, or that lie in the file system for a successor; <em>records</em>
+ * describe running processes and mounts: process records, pid files, status values.
  *
  * <table>
- *   <caption>What each reason asks of the code that is stopped</caption>
+ *   <caption>The effect of each reason</caption>
  *   <tr><th>reason</th><th>children</th><th>mounts</th><th>sockets</th><th>records</th></tr>
  *   <tr><td>{@link #ROLE_REMOVED}</td><td>end, in order</td><td>are unmounted</td><td>are
  *       closed</td><td>are deleted</td></tr>
@@ -38,7 +38,7 @@ public enum StopReason {
   ROLE_REMOVED,
 
   /**
-   * The node continues; only this code is stopped, replaced or updated. A successor is expected.
+   * The node continues; this code alone is stopped, replaced or updated. A successor is expected.
    */
   CODE_REPLACED,
 

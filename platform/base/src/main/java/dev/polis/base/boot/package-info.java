@@ -1,6 +1,6 @@
 /**
- * Carries reports between the launcher and the organs: how far the boot has come, what it waits
- * for, that it failed, and why something is stopped.
+ * Carries reports between the launcher and the organs: the progress of the boot, its waits, its
+ * failure, and the reasons of stops.
  *
  * <pre>
  *        launcher (plain class path)                     framework

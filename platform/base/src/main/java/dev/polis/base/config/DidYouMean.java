@@ -6,7 +6,7 @@ import java.util.Locale;
 
 /** Suggests the known word that is spelled most like an unknown one. */
 public final class DidYouMean {
-  /** With more than a third of the letters wrong, a guess is no help. */
+  /** The part of the letters that may be wrong, a third; beyond it a guess does not help. */
   private static final int TOLERANCE = 3;
 
   private DidYouMean() {}
@@ -15,7 +15,7 @@ public final class DidYouMean {
    * Returns the end of a refusal: the closest known word, or the list of all known words.
    *
    * @param word the unknown word
-   * @param known all words that would have been accepted
+   * @param known all accepted words
    */
   public static String among(String word, Collection<String> known) {
     return known.stream()
@@ -29,8 +29,8 @@ public final class DidYouMean {
   }
 
   /**
-   * Returns how many letters of a known word may be wrong. An unknown word whose length differs by
-   * more is never compared: it comes from a peer and may be as long as a message.
+   * Returns the number of letters of a known word that may be wrong. The search skips an unknown
+   * word whose length differs by more: it comes from a peer and may be as long as a message.
    */
   private static int tolerance(String known) {
     return Math.max(1, known.length() / TOLERANCE);

@@ -10,7 +10,7 @@ import java.util.Objects;
 
 /**
  * Checks the values of one configuration. Each check returns the value, typed, or throws a {@link
- * SettingException} that names key, value and what would be accepted. Immutable.
+ * SettingException} that names the key, the value and the accepted values. Immutable.
  */
 public final class SettingCheck {
 
@@ -31,7 +31,7 @@ public final class SettingCheck {
     return new SettingCheck(Objects.requireNonNull(pid));
   }
 
-  /** Checks that a number lies between two others, which are allowed themselves. */
+  /** Checks that a number is within limits, both included. */
   public long range(String key, long value, long least, long most) {
     if (value < least || value > most) {
       throw refuse(key, value, "which is not within " + least + " to " + most);
@@ -39,17 +39,17 @@ public final class SettingCheck {
     return value;
   }
 
-  /** Checks that a number lies between two others, which are allowed themselves. */
+  /** Checks that a number is within limits, both included. */
   public int range(String key, int value, int least, int most) {
     return Math.toIntExact(range(key, (long) value, least, most));
   }
 
-  /** Checks a number of seconds, between two spans that are allowed themselves. */
+  /** Checks a number of seconds within two limits, both included. */
   public Duration seconds(String key, long value, Duration least, Duration most) {
     return Duration.ofSeconds(range(key, value, least.toSeconds(), most.toSeconds()));
   }
 
-  /** Checks the number of a port to listen at. */
+  /** Checks a port number. */
   public int port(String key, int value) {
     return range(key, value, 1, MAX_PORT);
   }
@@ -62,7 +62,7 @@ public final class SettingCheck {
     return value;
   }
 
-  /** Checks that a word is one of those that are known. */
+  /** Checks that a word is a known one. */
   public String oneOf(String key, String value, Collection<String> known) {
     if (!known.contains(value)) {
       throw refuse(key, value, "which is not known" + DidYouMean.among(value, known));
@@ -84,7 +84,7 @@ public final class SettingCheck {
     return constant.name().toLowerCase(Locale.ROOT).replace('_', '-');
   }
 
-  /** Parses an IP address; a host name is refused, so that nothing is looked up. */
+  /** Parses an IP address; refuses a host name, so that no name service is asked. */
   public InetAddress address(String key, String value) {
     try {
       return InetAddress.ofLiteral(value);
@@ -99,7 +99,7 @@ public final class SettingCheck {
   }
 
   /**
-   * Returns the refusal of a value that only its owner can judge.
+   * Returns the refusal of a value that only its organ can judge.
    *
    * @param why a relative clause that ends with what to do, such as {@code "which is the
    *     client.port too; give each a port of its own"}

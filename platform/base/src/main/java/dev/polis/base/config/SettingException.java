@@ -1,6 +1,6 @@
 package dev.polis.base.config;
 
-/** Reports a configuration value that cannot be used: which key, which value, why. */
+/** Reports an unusable configuration value, with its key and the reason. */
 public final class SettingException extends IllegalArgumentException {
 
   private static final long serialVersionUID = 1L;
@@ -13,7 +13,7 @@ public final class SettingException extends IllegalArgumentException {
   }
 
   /**
-   * @param cause what lies beneath, or null
+   * @param cause the cause, or null
    */
   SettingException(String pid, String key, Object value, String why, Throwable cause) {
     super("%s.%s is \"%s\", %s".formatted(pid, key, value, why), cause);

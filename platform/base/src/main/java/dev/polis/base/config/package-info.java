@@ -1,9 +1,9 @@
 /**
- * Checks configuration values before anything is built on them.
+ * Checks configuration values before an organ uses them.
  *
- * <p>An organ gets its configuration as typed values from the framework; the types keep words out
- * of numbers, and nothing more. Whether a port is a port, and whether "authenticated_encryptd" is a
- * security, is checked here, once, and in the same words for each organ.
+ * <p>An organ gets its configuration as typed values from the framework; the types only keep words
+ * out of numbers. This package checks the rest, such as the range of a port or the name of a
+ * security, once and with the same messages for each organ.
  *
  * <pre>
  *   XxxConfig (typed by metatype) ──▶ XxxSettings (a record) ──▶ XxxService

@@ -12,7 +12,7 @@ import java.util.List;
 
 /**
  * Finds children of this process that have exited and collects them. A child that was started with
- * {@link ProcessBuilder} belongs to the JDK: collecting it here would take its exit code away.
+ * {@link ProcessBuilder} belongs to the JDK: a collection here would lose its exit code.
  */
 public final class Children {
 
@@ -23,7 +23,7 @@ public final class Children {
 
   private Children() {}
 
-  /** Lists the process ids of children that have exited and were not yet collected. */
+  /** Lists the process ids of exited children that no call has collected. */
   public static List<Long> exited() throws IOException {
     long self = ProcessHandle.current().pid();
     List<Long> found = new ArrayList<>();
@@ -40,7 +40,7 @@ public final class Children {
   /**
    * Collects a child that has exited.
    *
-   * @return whether it was there to be collected
+   * @return whether the child was there
    * @throws PosixException with {@link Errno#ECHILD} if it is no child of this process
    */
   public static boolean reap(long pid) throws PosixException {
@@ -55,7 +55,7 @@ public final class Children {
   }
 
   private static boolean isZombieOf(long parent, Path process) throws IOException {
-    // It may end at any time; then there is nothing to read.
+    // The process may end at any time, and its file with it.
     String stat = KernelFiles.read(process.resolve("stat"), StandardCharsets.ISO_8859_1).orElse("");
     // "pid (name) state ppid …": the name may hold anything, so the fields follow the last bracket.
     int name = stat.lastIndexOf(')');

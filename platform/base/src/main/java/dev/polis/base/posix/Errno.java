@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.nio.file.FileSystemException;
 import java.util.Arrays;
 
-/** Names the errors of the kernel that this program tells apart, by their numbers in errno.h. */
+/** Names the kernel errors that this program distinguishes, by their numbers in errno.h. */
 public enum Errno {
   /** The user may not do this. */
   EPERM(1),
@@ -18,21 +18,21 @@ public enum Errno {
   ENXIO(6),
   /** There is no such child. */
   ECHILD(10),
-  /** There is no memory for it. */
+  /** There is too little memory. */
   ENOMEM(12),
   /** The modes of the file forbid it. */
   EACCES(13),
-  /** It is no block device. */
+  /** The file is no block device. */
   ENOTBLK(15),
-  /** It is in use. */
+  /** The object is in use. */
   EBUSY(16),
   /** There is no such device or file system. */
   ENODEV(19),
-  /** It is no directory. */
+  /** The file is no directory. */
   ENOTDIR(20),
-  /** It is a directory. */
+  /** The file is a directory. */
   EISDIR(21),
-  /** The arguments do not fit. */
+  /** The arguments are invalid. */
   EINVAL(22),
   /** The file system is full. */
   ENOSPC(28),
@@ -63,7 +63,7 @@ public enum Errno {
   /**
    * Returns the error of the system behind a failure.
    *
-   * @return {@link #OTHER} if it is none of this list
+   * @return {@link #OTHER} if it is not in this list
    */
   public static Errno of(IOException failure) {
     return failure instanceof PosixException call ? call.errno() : ofText(reason(failure));
@@ -77,10 +77,10 @@ public enum Errno {
   }
 
   /**
-   * Returns the error that the C library describes with a text. The JDK puts these texts, in the
-   * language of this process, into its exceptions, which have no number.
+   * Returns the error that the C library describes with a text. The JDK's exceptions hold these
+   * texts in the language of this process, and no number.
    *
-   * @return {@link #OTHER} if it is the text of no error of this list
+   * @return {@link #OTHER} for the text of an error that is not in this list
    */
   public static Errno ofText(String text) {
     return Arrays.stream(values())
@@ -89,7 +89,7 @@ public enum Errno {
         .orElse(OTHER);
   }
 
-  /** Returns what to do about it, as an imperative clause. */
+  /** Returns the remedy for a failed call, as an imperative clause. */
   String remedy(String call) {
     return switch (this) {
       case EPERM, EACCES -> "run as root, or with the capability that " + call + "(2) asks for";

@@ -8,15 +8,15 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Optional;
 
-/** Reads files of the kernel that go with what they tell of. */
+/** Reads kernel files that may disappear at any time. */
 public final class KernelFiles {
 
   private KernelFiles() {}
 
   /**
-   * Reads a file below {@code /sys} or {@code /proc}. The device or process that it tells of may
-   * end at any time. Then there is no such file, or the kernel fails the call that opens or reads
-   * it with {@code ENODEV} or {@code ESRCH}.
+   * Reads a file below {@code /sys} or {@code /proc}. The device or process of the file may end at
+   * any time. Then the file is missing, or its open or read fails with {@code ENODEV} or {@code
+   * ESRCH}.
    *
    * @return its text; empty if the file is gone
    * @throws IOException if it cannot be read for another reason
@@ -25,7 +25,7 @@ public final class KernelFiles {
     return read(file, StandardCharsets.UTF_8);
   }
 
-  /** Reads a file as {@link #read(Path)} does, whose text has this encoding. */
+  /** Reads a file in this encoding, as {@link #read(Path)} does. */
   static Optional<String> read(Path file, Charset encoding) throws IOException {
     try {
       return Optional.of(Files.readString(file, encoding));

@@ -17,8 +17,8 @@ import java.nio.charset.Charset;
 import java.util.List;
 
 /**
- * Binds the functions of the C library. Each is linked with its first call, so that a node which
- * makes none pays for none.
+ * Binds the functions of the C library. The first call of a function links it, so that a node pays
+ * only for the functions it calls.
  */
 @SuppressWarnings("restricted") // The launcher is started with --enable-native-access.
 final class LibC {
@@ -33,7 +33,7 @@ final class LibC {
   private static final StructLayout STATE = Linker.Option.captureStateLayout();
   private static final VarHandle ERRNO = STATE.varHandle(PathElement.groupElement("errno"));
 
-  /** What the JDK passes names of files to the kernel in. */
+  /** The encoding of file names in the JDK's system calls. */
   private static final Charset NAMES =
       Charset.forName(System.getProperty("sun.jnu.encoding", "UTF-8"));
 
@@ -115,8 +115,8 @@ final class LibC {
   /**
    * Makes a call that answers with a negative number if it fails.
    *
-   * @param name of the function, for refusals
-   * @param arguments as a person would write them
+   * @param name the name of the function, for refusals
+   * @param arguments the arguments as readable text
    * @return the answer
    */
   static int call(String name, List<?> arguments, Call call) throws PosixException {

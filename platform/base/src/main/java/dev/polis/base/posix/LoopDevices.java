@@ -23,14 +23,16 @@ public final class LoopDevices {
   private static final int O_RDWR = 2;
   private static final int O_CLOEXEC = 0x80000;
 
-  /** Another process may take the device that the kernel names as free; so many may in a row. */
+  /**
+   * The number of attempts: another process may take the device that the kernel reported as free.
+   */
   private static final int ATTEMPTS = 16;
 
   /**
-   * A loop device that shows a file.
+   * Is a loop device that shows a file.
    *
    * @param device its node, such as {@code /dev/loop3}
-   * @param file which file
+   * @param file the shown file
    */
   public record Attached(Path device, Path file) {}
 
@@ -55,7 +57,7 @@ public final class LoopDevices {
     }
   }
 
-  /** Detaches a loop device from its file; one that is still in use goes when it no longer is. */
+  /** Detaches a loop device from its file; a busy device detaches after its last use. */
   public static void detach(Path device) throws PosixException {
     try (Descriptor loop = open(device)) {
       loop.ioctl(LOOP_CLR_FD, 0);
@@ -67,7 +69,7 @@ public final class LoopDevices {
     List<Attached> found = new ArrayList<>();
     try (DirectoryStream<Path> devices = Files.newDirectoryStream(BLOCK_DEVICES, "loop*")) {
       for (Path device : devices) {
-        // A device that shows nothing has no such file.
+        // A device without a file lacks this entry.
         String file =
             KernelFiles.read(device.resolve("loop/backing_file")).map(String::strip).orElse("");
         if (!file.isEmpty()) {
@@ -91,7 +93,7 @@ public final class LoopDevices {
                         state, LibC.string(arena, path), O_RDWR | O_CLOEXEC)));
   }
 
-  /** An open file; its opener closes it. */
+  /** Is an open file; its opener closes it. */
   private record Descriptor(Path path, int number) implements AutoCloseable {
 
     int ioctl(long request, long argument) throws PosixException {

@@ -9,9 +9,9 @@ import java.util.List;
 /** Names, restarts and switches off the machine; process 1 does this for a machine of its own. */
 public final class Machine {
 
-  /** What reboot(2) does, by the values in linux/reboot.h. */
+  /** Lists the actions of reboot(2), with the values in linux/reboot.h. */
   public enum Reboot {
-    /** Starts the machine again. */
+    /** Restarts the machine. */
     RESTART(0x01234567),
     /** Switches the machine off. */
     POWER_OFF(0x4321fedc);
@@ -28,12 +28,12 @@ public final class Machine {
 
   private Machine() {}
 
-  /** Returns whether this process is the first one of its machine or container. */
+  /** Returns whether this process is process 1 of its machine or container. */
   public static boolean isFirstProcess() {
     return ProcessHandle.current().pid() == 1;
   }
 
-  /** Returns the number of the user that this process acts as; 0 is root. */
+  /** Returns the effective user number of this process; 0 is root. */
   public static int effectiveUser() throws IOException {
     // The owner of /proc/self is the effective user, unlike the user name of the environment.
     return (Integer) Files.getAttribute(SELF, "unix:uid");
@@ -62,7 +62,7 @@ public final class Machine {
   }
 
   /**
-   * Writes what is in memory to the disks and ends the machine. In a container's namespace the
+   * Writes the file buffers to the disks and ends the machine. In a container's namespace the
    * kernel ends the container instead. Returns only by throwing.
    */
   public static void reboot(Reboot action) throws PosixException {

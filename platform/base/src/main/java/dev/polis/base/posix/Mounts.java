@@ -14,10 +14,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** Mounts and unmounts file systems, and lists what is mounted in this process's namespace. */
+/** Mounts and unmounts file systems, and lists the mounts of this process's namespace. */
 public final class Mounts {
 
-  /** From sys/mount.h: a symbolic link at the target is not followed. */
+  /** From sys/mount.h: do not follow a symbolic link at the target. */
   private static final int UMOUNT_NOFOLLOW = 8;
 
   /** Options of mount(2), by their values in linux/mount.h. */
@@ -27,11 +27,11 @@ public final class Mounts {
   private static final Path TABLE = Path.of("/proc/self/mountinfo");
 
   /**
-   * A file system that is mounted.
+   * Is a mounted file system.
    *
-   * @param point where
-   * @param type such as {@code xfs} or {@code fuse.gocryptfs}
-   * @param source device, or what the file system calls its origin
+   * @param point the mount point
+   * @param type the file system, such as {@code xfs} or {@code fuse.gocryptfs}
+   * @param source the device, or the origin in the file system's own form
    */
   public record Mount(Path point, String type, String source) {}
 
@@ -77,7 +77,7 @@ public final class Mounts {
                     LibC.string(arena, String.join(",", data))));
   }
 
-  /** Unmounts what is mounted on a directory, the topmost if there are several. */
+  /** Unmounts the topmost mount of a directory. */
   public static void unmount(Path target) throws PosixException {
     LibC.call(
         "umount",
@@ -88,14 +88,14 @@ public final class Mounts {
   }
 
   /**
-   * Lists what is mounted, in the order in which it was mounted. A mount point whose name no {@link
-   * Path} can have is left out.
+   * Lists the mounts in the order of their creation. It omits a mount point whose name no {@link
+   * Path} can have.
    */
   public static List<Mount> list() throws IOException {
     return parse(Files.readAllBytes(TABLE));
   }
 
-  /** Returns what is mounted on a directory, the topmost if there are several. */
+  /** Returns the topmost mount of a directory. */
   public static Optional<Mount> at(Path point) throws IOException {
     return list().stream()
         .filter(mount -> mount.point().equals(point))
@@ -108,8 +108,8 @@ public final class Mounts {
   }
 
   /**
-   * Parses the table as the kernel gives it: a name is any bytes, in no encoding, and the kernel
-   * escapes of the line ends newline alone.
+   * Parses the kernel's table: a name has any bytes, in no encoding, and the kernel escapes newline
+   * as the only line end.
    */
   static List<Mount> parse(byte[] table) {
     return Arrays.stream(new String(table, StandardCharsets.ISO_8859_1).split("\n"))
@@ -119,7 +119,7 @@ public final class Mounts {
 
   private static Optional<Mount> parse(String line) {
     List<String> fields = List.of(line.split(" "));
-    // Optional fields stand before the hyphen, so that what follows has no fixed place.
+    // Optional fields precede the hyphen, so the fields after it have no fixed place.
     int separator = fields.indexOf("-");
     if (separator < 5 || fields.size() < separator + 3) {
       throw new IllegalArgumentException("no line of mountinfo: " + line);
@@ -147,7 +147,7 @@ public final class Mounts {
   }
 
   /**
-   * Decodes a field, each of whose characters is a byte: the kernel writes blank, tab, newline and
+   * Decodes a field in which each character is a byte. The kernel writes blank, tab, newline and
    * backslash as a backslash and three octal digits.
    */
   static byte[] unescape(String field) {

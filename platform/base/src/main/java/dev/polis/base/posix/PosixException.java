@@ -25,7 +25,6 @@ public final class PosixException extends IOException {
     this.errno = errno;
   }
 
-  /** Returns which error it was. */
   public Errno errno() {
     return errno;
   }

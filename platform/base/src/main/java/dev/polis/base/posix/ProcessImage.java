@@ -10,7 +10,7 @@ public final class ProcessImage {
   /** The first descriptor after standard input, output and error. */
   private static final int FIRST_OTHER = 3;
 
-  /** All bits: close_range takes it for the highest descriptor there is. */
+  /** All bits set: the highest descriptor for close_range. */
   private static final int LAST = -1;
 
   /** CLOSE_RANGE_CLOEXEC of linux/close_range.h, since Linux 5.11. */
@@ -19,9 +19,9 @@ public final class ProcessImage {
   private ProcessImage() {}
 
   /**
-   * Runs another program in place of this one: in the same process, with the same process id,
-   * parent, environment, and standard input, output and error. All other descriptors are closed. No
-   * shutdown hook runs. Returns only by throwing.
+   * Runs another program in this process, which keeps its process id, parent, environment, and
+   * standard input, output and error. All other descriptors are closed. No shutdown hook runs.
+   * Returns only by throwing.
    *
    * @param command the path of a program, and its arguments
    */

@@ -4,15 +4,15 @@ import java.util.List;
 
 /** Sets the share of a busy machine that a thread gets. */
 public final class ThreadPriority {
-  /** PRIO_PROCESS: on Linux the number of a process here is that of a thread, 0 the calling one. */
+  /** The argument PRIO_PROCESS: on Linux it selects a thread; number 0 is the calling one. */
   private static final int THREAD = 0;
 
   private ThreadPriority() {}
 
   /**
-   * Lowers the priority of the calling platform thread for good. Where processors are short, a
-   * thread of niceness 10 gets about a tenth of what a thread of niceness 0 gets; where they are
-   * not, it gets all it can use. Java's own priorities change nothing on Linux.
+   * Lowers the priority of the calling platform thread for good. When all processors are busy, a
+   * thread of niceness 10 gets about a tenth of the time of a thread of niceness 0; otherwise it
+   * gets all it can use. Java's own priorities change nothing on Linux.
    *
    * @param nice 1 to 19, which is the lowest priority
    */

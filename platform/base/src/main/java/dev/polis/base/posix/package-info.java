@@ -2,8 +2,8 @@
  * Makes the system calls that Java lacks.
  *
  * <p>A node mounts its data volume; one that is the first process of its machine also sets the host
- * name, collects orphans and switches the machine off. Threads that compute for calls stand back
- * for those that answer. Java has no API for that.
+ * name, collects orphans and switches the machine off. Computing threads give way to answering
+ * ones. Java has no API for that.
  *
  * <pre>
  *   launcher ──▶ Children, Machine, Mounts ─┐

@@ -12,16 +12,19 @@ import java.util.function.Function;
 import java.util.function.Predicate;
 
 /**
- * Holds a value in memory that its owner sets.
+ * Holds a value in memory, which its owner sets.
  *
  * <p>It knows only the watchers that wait at this moment. An open watcher that does not wait costs
- * nothing here, and one that was forgotten is collected like any other object.
+ * nothing here, and the garbage collector frees a forgotten one.
  *
- * @param <T> what is held; immutable
+ * @param <T> the type of the value; immutable
  */
 public final class MutableValue<T> implements Value<T> {
 
-  /** A value and its place in the order of all values; version 0, without one, is "never set". */
+  /**
+   * Holds a value and its place in the order of all values; version 0 without a value means "never
+   * set".
+   */
   private record Versioned<T>(long version, T value) {
     Optional<T> state() {
       return Optional.ofNullable(value);
@@ -32,20 +35,20 @@ public final class MutableValue<T> implements Value<T> {
   private final Set<MemoryWatcher> waiting = new HashSet<>();
   private volatile Versioned<T> newest = new Versioned<>(0, null);
 
-  /** Creates a value that holds nothing yet: watchers wait for the first {@link #set}. */
+  /** Creates an empty value: watchers wait for the first {@link #set}. */
   public MutableValue() {}
 
   /**
    * Creates a value.
    *
-   * @param first what it holds from the start
+   * @param first the initial state
    */
   public MutableValue(T first) {
     set(first);
   }
 
   /**
-   * Replaces the value and wakes all waiting readers. Never blocks for a reader.
+   * Replaces the value and wakes all waiting readers; never blocks for a reader.
    *
    * @param value the new state
    */
@@ -96,7 +99,7 @@ public final class MutableValue<T> implements Value<T> {
     return new MemoryWatcher();
   }
 
-  /** Returns how many watchers this value refers to: those that wait in a get. */
+  /** Returns the number of watchers that wait in a get. */
   int waiting() {
     lock.lock();
     try {
@@ -117,7 +120,7 @@ public final class MutableValue<T> implements Value<T> {
     private final Condition changed = lock.newCondition();
     private long seen;
 
-    /** The thread in a get; null if there is none. */
+    /** The thread inside a get; null if there is none. */
     private Thread reader;
 
     private boolean closed;
@@ -168,7 +171,7 @@ public final class MutableValue<T> implements Value<T> {
       }
     }
 
-    /** Waits for one new value; empty when the time is over. */
+    /** Waits for one new value; returns empty when the time is over. */
     private Optional<T> await(long nanos) throws InterruptedException {
       lock.lockInterruptibly();
       try {

@@ -13,9 +13,9 @@ public final class Values {
   private Values() {}
 
   /**
-   * What {@link #follow} calls with each state.
+   * Receives each state from {@link #follow}.
    *
-   * @param <T> what is followed
+   * @param <T> the type of the states
    */
   @FunctionalInterface
   public interface Follower<T> {
@@ -29,30 +29,29 @@ public final class Values {
   }
 
   /**
-   * Shows a value in another form. The function is called for each get and peek, by the thread that
-   * asks, so work is only done for what is read; it should be cheap and must not depend on being
-   * called once.
+   * Shows a value in another form. The reading thread calls the function for each get and peek, so
+   * only reads cost work; the function should be cheap and must not depend on a single call.
    *
    * @param source the value to show
    * @param function turns a state of it into a state of the result; never returns null
-   * @param <S> what the source holds
-   * @param <T> what the result holds
-   * @return a view; it owns nothing
+   * @param <S> the type of the source
+   * @param <T> the type of the result
+   * @return a view, which needs no close
    */
   public static <S, T> Value<T> map(Value<S> source, Function<? super S, ? extends T> function) {
     return new Mapped<>(source, function);
   }
 
   /**
-   * Hands each new state to a follower, beginning with the present one, until something ends it.
-   * Never returns normally.
+   * Passes each new state to a follower, beginning with the present one, until an exception ends
+   * it. Never returns normally.
    *
-   * @param value what to follow
-   * @param follower called by this thread; states that come while it works are reduced to the
+   * @param value the value to follow
+   * @param follower called by this thread; of the states that come while it works it gets the
    *     newest
-   * @param <T> what the value holds
+   * @param <T> the type of the value
    * @throws InterruptedException if the thread is interrupted, the usual end
-   * @throws Exception what the follower throws
+   * @throws Exception if the follower throws it
    */
   public static <T> void follow(Value<T> value, Follower<? super T> follower) throws Exception {
     try (Watcher<T> watcher = value.watch()) {
@@ -105,12 +104,12 @@ public final class Values {
     }
   }
 
-  /** Maps a state once, for the test and for the result alike. */
+  /** Maps a state once, and uses the result for the test and as the return value. */
   private static final class Wanted<S, T> implements Predicate<S> {
     private final Function<? super S, ? extends T> function;
     private final Predicate<? super T> wanted;
 
-    /** Of the latest test; null before the first. */
+    /** The mapped state of the latest test; null before the first. */
     private T result;
 
     Wanted(Function<? super S, ? extends T> function, Predicate<? super T> wanted) {

@@ -9,9 +9,9 @@ import org.osgi.annotation.versioning.ConsumerType;
 /**
  * Returns the new states of a {@link Value} to one reader.
  *
- * <p>Each get returns a value that this watcher has not returned before and that is newer than all
- * it has returned. A watcher belongs to one reader: at most one thread is inside a get at a time, a
- * second one is refused. {@link #close()} may be called from any thread.
+ * <p>Each get returns a value that is newer than all values this watcher has returned. A watcher
+ * belongs to one reader: at most one thread is inside a get at a time, a second one is refused.
+ * {@link #close()} may be called from any thread.
  *
  * <p><b>For implementers.</b> Four methods are abstract; the others are made of them. An
  * implementation keeps these rules:
@@ -21,8 +21,8 @@ import org.osgi.annotation.versioning.ConsumerType;
  *       still returns what is pending;
  *   <li>a predicate is called without any lock held, and a value it rejects counts as seen;
  *   <li>closing ends a waiting get with {@link WatcherClosedException};
- *   <li>a newest state that cannot be understood is reported once, as {@link ValueException}; the
- *       watcher goes on;
+ *   <li>a get reports an unreadable newest state once, as {@link ValueException}; the watcher
+ *       continues;
  *   <li>loss of the place the value lives in is not an end: get waits until it is back.
  * </ul>
  *
@@ -46,10 +46,10 @@ public interface Watcher<T> extends AutoCloseable {
   }
 
   /**
-   * Waits for the next value that is wanted, passing over the others.
+   * Waits for the next wanted value, and skips the others.
    *
-   * @param wanted says which value to return; called by this thread, without locks; what it throws
-   *     ends the get
+   * @param wanted selects the value; called by this thread, without locks; its exception ends the
+   *     get
    * @return the first wanted value
    * @throws InterruptedException as for {@link #get()}
    */
@@ -58,7 +58,7 @@ public interface Watcher<T> extends AutoCloseable {
   /**
    * Waits for the next value, for a limited time.
    *
-   * @param within how long to wait at most; zero or less asks without waiting
+   * @param within the longest wait; zero or less means no wait
    * @return the next value
    * @throws InterruptedException as for {@link #get()}
    * @throws TimeoutException if no new value came in time; the watcher stays usable
@@ -68,10 +68,10 @@ public interface Watcher<T> extends AutoCloseable {
   }
 
   /**
-   * Waits for the next value that is wanted, for a limited time.
+   * Waits for the next wanted value, for a limited time.
    *
    * @param wanted as for {@link #get(Predicate)}
-   * @param within how long to wait at most in all; zero or less asks without waiting
+   * @param within the longest wait in all; zero or less means no wait
    * @return the first wanted value
    * @throws InterruptedException as for {@link #get()}
    * @throws TimeoutException if no wanted value came in time; the watcher stays usable
@@ -79,7 +79,7 @@ public interface Watcher<T> extends AutoCloseable {
   T get(Predicate<? super T> wanted, Duration within) throws InterruptedException, TimeoutException;
 
   /**
-   * Takes the next value if it is there already.
+   * Takes the next value if it is there.
    *
    * @return the next value, or empty when this watcher has seen the newest one
    * @throws WatcherClosedException if the watcher is closed

@@ -1,11 +1,11 @@
 package dev.polis.base.values;
 
-/** Reports that a watcher was asked for a value after, or while, it was closed. */
+/** Reports a get of a closed watcher. */
 public final class WatcherClosedException extends IllegalStateException {
   private static final long serialVersionUID = 1L;
 
   /**
-   * @param message which watcher, and what to do instead
+   * @param message the watcher and the remedy
    */
   public WatcherClosedException(String message) {
     super(message);

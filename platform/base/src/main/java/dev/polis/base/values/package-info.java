@@ -1,10 +1,9 @@
 /**
  * Publishes the current state of one part of a node to the others.
  *
- * <p>A {@link dev.polis.base.values.Value} is a place that holds the current state of something
- * (the network status, the cluster status, the roles of this node). Any code may open a {@link
- * dev.polis.base.values.Watcher} on it and ask for the next state that this watcher has not seen
- * yet.
+ * <p>A {@link dev.polis.base.values.Value} holds a current state (the network status, the cluster
+ * status, the roles of this node). Any code may open a {@link dev.polis.base.values.Watcher} on it
+ * and ask for the next state that this watcher has not seen yet.
  *
  * <pre>
  *      publisher                              watchers, each at its own pace
