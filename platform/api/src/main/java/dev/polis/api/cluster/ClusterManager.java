@@ -4,12 +4,12 @@ import dev.polis.api.contract.Followed;
 import dev.polis.base.values.Value;
 import org.osgi.annotation.versioning.ProviderType;
 
-/** Decides how this node becomes a member and publishes how it stands. Thread-safe. */
+/** Makes this node a member of a cluster, and publishes its standing there. Thread-safe. */
 @Followed
 @ProviderType
 public interface ClusterManager {
 
-  /** Returns the node's standing; never empty, the first value is UNKNOWN. */
+  /** Returns the node's standing, which begins with UNKNOWN. */
   Value<ClusterStatus> status();
 
   /**

@@ -1,6 +1,8 @@
 package dev.polis.api.cluster;
 
-/** Consensus cannot be used in the node's present state; the message names the state. */
+/**
+ * Reports that the node's present state allows no use of consensus; the message names the state.
+ */
 public final class ConsensusUnavailableException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 

@@ -3,15 +3,18 @@ package dev.polis.api.cluster;
 import java.util.Arrays;
 import java.util.stream.Collectors;
 
-/** The users of consensus. Each has its own etcd user and role, and keys that no other can use. */
+/**
+ * Lists the users of consensus, each with its own etcd user, role and keys. No user can use the
+ * keys of another.
+ */
 public enum ConsensusUser {
-  /** The cluster's records. */
+  /** Keeps the cluster's records. */
   CURATOR("curator"),
-  /** Certificates and settings of Kubernetes. */
+  /** Keeps certificates and settings of Kubernetes. */
   KUBERNETES("kubernetes"),
   /**
-   * Kubernetes' API server, which keeps its objects under keys of its own choice, outside of all
-   * namespaces, and can use no others.
+   * Is the API server of Kubernetes. It keeps its objects under keys of its own choice, outside of
+   * all namespaces, and can use no others.
    */
   KUBE_APISERVER("kube-apiserver");
 
@@ -29,7 +32,7 @@ public enum ConsensusUser {
   /**
    * Finds a user by name.
    *
-   * @throws IllegalArgumentException if there is none; the message lists those there are
+   * @throws IllegalArgumentException if there is none; the message lists the users
    */
   public static ConsensusUser of(String name) {
     return Arrays.stream(values())

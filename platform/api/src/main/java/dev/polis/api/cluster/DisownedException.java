@@ -1,6 +1,6 @@
 package dev.polis.api.cluster;
 
-/** The cluster has disowned this node; it never belongs to a cluster again. */
+/** Reports that the cluster has disowned this node, which never belongs to a cluster again. */
 public final class DisownedException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 

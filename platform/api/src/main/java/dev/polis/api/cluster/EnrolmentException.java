@@ -1,6 +1,9 @@
 package dev.polis.api.cluster;
 
-/** The node could not become a member; the message names the failed step and its root cause. */
+/**
+ * Reports that the node could not become a member; the message names the failed step and its root
+ * cause.
+ */
 public final class EnrolmentException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 

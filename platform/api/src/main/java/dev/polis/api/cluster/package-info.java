@@ -1,5 +1,5 @@
 /**
- * The cluster as this node sees it: whether it belongs to one, as whom, and what it may do there.
+ * Describes the cluster from this node's view: its membership, its identity and its permissions.
  *
  * <pre>
  *            parameters (flags / fw_cfg / ESP)                    removed by the operator

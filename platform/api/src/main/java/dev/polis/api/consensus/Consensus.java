@@ -9,8 +9,8 @@ import java.util.concurrent.TimeoutException;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
- * The local member of consensus. All methods may be called from any thread. The running member
- * survives the service; the service's successor adopts it at its own start.
+ * Controls the local member of consensus. All methods may be called from any thread. The running
+ * member survives the service; the service's successor adopts it at its own start.
  */
 @Followed
 @ProviderType
@@ -22,18 +22,18 @@ public interface Consensus {
    * after the machine was switched off in the middle, ends in the same place; if the member is
    * complete already, this is {@link #startExisting}.
    *
-   * @param identity who this node is; its key becomes the key of the member's certificate
-   * @throws ConsensusException if the disk holds another node's member, or one whose data or keys
-   *     are gone: nothing is ever initialised a second time
+   * @param identity the identity of this node; its key becomes the key of the member's certificate
+   * @throws ConsensusException if the disk holds another node's member, or one without its data or
+   *     keys: a member is never initialised twice
    */
   void startNew(ConsensusIdentity identity);
 
   /**
-   * Begins to start, or adopts, the member that this node already is. It returns like {@link
-   * #startNew}; a member that runs already stays as it is. The process of a complete member may
-   * have been started before, when the data volume was opened; it is adopted then.
+   * Starts or adopts the existing member of this node. It returns like {@link #startNew}; a member
+   * that runs already stays as it is. The process of a complete member may have been started
+   * before, when the data volume was opened; it is adopted then.
    *
-   * @param identity who this node is
+   * @param identity the identity of this node
    * @throws ConsensusException if there is no complete member of this node on the disk
    */
   void startExisting(ConsensusIdentity identity);
@@ -47,35 +47,34 @@ public interface Consensus {
   void stop() throws InterruptedException;
 
   /**
-   * Returns what the member does.
+   * Returns the state of the member.
    *
    * @return a value that is never empty; the first is {@link ConsensusStatus.Stopped}
    */
   Value<ConsensusStatus> status();
 
   /**
-   * Hands out the way to etcd for one user, bound to the namespace of that user, which is all it
-   * can read and write; {@code kube-apiserver} has no namespace, and can use only the keys of an
-   * API server. It stays valid over restarts of etcd. When its certificate is renewed or this
-   * node's address changes, {@link ConsensusStatus.Running} is published again; a consumer that
-   * keeps an access asks again then.
+   * Returns the access to etcd for one user, limited to the namespace of that user. {@code
+   * kube-apiserver} has no namespace, and can use only the keys of an API server. It stays valid
+   * over restarts of etcd. When its certificate is renewed or this node's address changes, {@link
+   * ConsensusStatus.Running} is published again; a consumer that keeps an access asks again then.
    *
    * @param user {@code curator}, {@code kubernetes} or {@code kube-apiserver}
-   * @throws ConsensusException if there is no such user (the message names those there are), or no
-   *     member was running yet on this disk
+   * @throws ConsensusException if there is no such user (the message names the users), or no member
+   *     has run on this disk
    */
   EtcdAccess access(String user);
 
   /**
-   * Returns which member this node is.
+   * Returns the member of this node.
    *
    * @throws ConsensusException if the member is not running
    */
   ConsensusMember memberInfo();
 
   /**
-   * Asks etcd about itself: members, leader, sizes, alarms. Figures are those of the local member
-   * at the time of the call.
+   * Returns etcd's own status: members, leader, sizes, alarms. The figures come from the local
+   * member at the time of the call.
    *
    * @throws ConsensusException if the member is not running or does not answer
    * @throws InterruptedException if interrupted while waiting for the answer
@@ -85,10 +84,10 @@ public interface Consensus {
   /**
    * Waits until the member runs.
    *
-   * @param within how long to wait at most
-   * @return the status that said so
-   * @throws ConsensusException if the start failed, with its reason, or is not through in time,
-   *     with what it was waiting for
+   * @param within the longest wait
+   * @return the status of the running member
+   * @throws ConsensusException if the start failed, with its reason, or takes too long, with the
+   *     event that it waits for
    * @throws InterruptedException if interrupted while waiting
    */
   default ConsensusStatus.Running awaitRunning(Duration within) throws InterruptedException {

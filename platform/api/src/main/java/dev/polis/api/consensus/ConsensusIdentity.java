@@ -10,11 +10,11 @@ import java.util.Objects;
  * Holds the identity of the member.
  *
  * @param node this node; the member bears its name
- * @param nodeKey the node's Ed25519 private key, from whose public half {@code node} is computed
+ * @param nodeKey the node's Ed25519 private key, whose public half determines {@code node}
  */
 public record ConsensusIdentity(NodeId node, PrivateKey nodeKey) {
 
-  /** Refuses a key that is not this node's. */
+  /** Refuses the key of another node. */
   public ConsensusIdentity {
     Objects.requireNonNull(node, "node");
     NodeId ofKey = NodeId.of(Ed25519.publicKey(nodeKey));
@@ -28,7 +28,7 @@ public record ConsensusIdentity(NodeId node, PrivateKey nodeKey) {
     }
   }
 
-  /** The identity of the node that owns this key. */
+  /** Returns the identity of the node that owns this key. */
   public static ConsensusIdentity of(PrivateKey nodeKey) {
     return new ConsensusIdentity(NodeId.of(Ed25519.publicKey(nodeKey)), nodeKey);
   }

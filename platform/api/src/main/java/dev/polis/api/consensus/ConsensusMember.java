@@ -3,14 +3,14 @@ package dev.polis.api.consensus;
 import java.util.List;
 
 /**
- * One member of the cluster's etcd.
+ * Describes one member of the cluster's etcd.
  *
  * @param name its name, which is the node id; empty for a member that has never started
  * @param id its id, 1 to 16 hexadecimal digits
  * @param clusterId the id of the cluster, in the same form
- * @param peerUrls where other members reach it
- * @param clientUrls where clients reach it; empty for a member that has never started
- * @param learner whether it only learns and has no vote yet
+ * @param peerUrls its URLs for other members
+ * @param clientUrls its URLs for clients; empty for a member that has never started
+ * @param learner true if it is a learner, which has no vote yet
  */
 public record ConsensusMember(
     String name,

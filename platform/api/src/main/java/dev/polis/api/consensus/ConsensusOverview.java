@@ -9,7 +9,7 @@ import java.util.List;
  * @param leaderId the id of the leader, 1 to 16 hexadecimal digits; {@code 0} if there is none
  * @param version the version of the local etcd, such as {@code 3.5.16}
  * @param databaseBytes size of the local database file
- * @param databaseBytesInUse how much of it holds data; the rest is freed by defragmentation
+ * @param databaseBytesInUse the part of it that holds data; defragmentation frees the rest
  * @param quotaBytes the size at which etcd refuses to write
  * @param revision the revision of the key space
  * @param raftIndex the last log entry known to be committed
@@ -38,7 +38,7 @@ public record ConsensusOverview(
   }
 
   /**
-   * Absolute paths of PEM files, readable by the node's user alone.
+   * Holds absolute paths of PEM files, readable by the node's user alone.
    *
    * @param ca certificate of the etcd CA, for {@code --cacert}
    * @param certificate certificate of etcd's root user, for {@code --cert}

@@ -5,10 +5,10 @@ import java.util.List;
 /** Lists the states of the local member of consensus. */
 public sealed interface ConsensusStatus {
 
-  /** Returns it as one line for people. */
+  /** Returns the state as one line for people. */
   String text();
 
-  /** No organ has asked for a member, or it has stopped. */
+  /** Means that no organ has requested a member, or that the member has stopped. */
   record Stopped() implements ConsensusStatus {
     @Override
     public String text() {
@@ -17,9 +17,9 @@ public sealed interface ConsensusStatus {
   }
 
   /**
-   * On its way.
+   * Means that the member is starting.
    *
-   * @param waitingFor what it waits for, as text
+   * @param waitingFor the awaited event, as text
    */
   record Starting(String waitingFor) implements ConsensusStatus {
     @Override
@@ -29,13 +29,13 @@ public sealed interface ConsensusStatus {
   }
 
   /**
-   * The member serves.
+   * Means that the member serves.
    *
    * @param memberName its name in etcd, which is the node id
    * @param memberId its id, 1 to 16 hexadecimal digits, as etcd's own tools print it
    * @param clusterId the cluster's id, in the same form
    * @param endpoints client URLs of the members known to this one, its own first
-   * @param alarms raised alarms as {@code KIND at member id}; with NOSPACE nothing can be written
+   * @param alarms raised alarms as {@code KIND at member id}; with NOSPACE etcd refuses writes
    */
   record Running(
       String memberName,
@@ -57,9 +57,10 @@ public sealed interface ConsensusStatus {
   }
 
   /**
-   * The last attempt to start failed. Another one follows by itself, later each time.
+   * Means that the last attempt to start failed; the next one follows automatically after a growing
+   * pause.
    *
-   * @param reason what was wrong, with the offending value, and what to do next
+   * @param reason the fault, the offending value and the remedy
    */
   record Failed(String reason) implements ConsensusStatus {
     @Override

@@ -1,16 +1,16 @@
 package dev.polis.api.containers;
 
-/** Reports what the container runtime refused or could not do. */
+/** Reports a refusal or failure of the container runtime. */
 public final class ContainersException extends RuntimeException {
 
   private static final long serialVersionUID = 1L;
 
-  /** Makes it with a message that names the problem, the place and the remedy. */
+  /** Creates it with a message that names the problem, the place and the remedy. */
   public ContainersException(String message) {
     super(message);
   }
 
-  /** Makes it with a message and what caused it. */
+  /** Creates it with a message and its cause. */
   public ContainersException(String message, Throwable cause) {
     super(message, cause);
   }

@@ -5,10 +5,10 @@ import java.nio.file.Path;
 /** Lists the states of the container runtime. */
 public sealed interface ContainersStatus {
 
-  /** Returns it as one line for people. */
+  /** Returns the state as one line for people. */
   String text();
 
-  /** No role has asked for the runtime, or it has stopped. */
+  /** Means that no role has requested the runtime, or that the runtime has stopped. */
   record Stopped() implements ContainersStatus {
     @Override
     public String text() {
@@ -17,9 +17,9 @@ public sealed interface ContainersStatus {
   }
 
   /**
-   * On its way.
+   * Means that the runtime is starting.
    *
-   * @param waitingFor what it waits for, as text
+   * @param waitingFor the awaited event, as text
    */
   record Starting(String waitingFor) implements ContainersStatus {
     @Override
@@ -29,11 +29,11 @@ public sealed interface ContainersStatus {
   }
 
   /**
-   * It serves.
+   * Means that the runtime serves.
    *
-   * @param sandbox where it works
-   * @param socket of the runtime, as seen inside the sandbox: CRI version 1
-   * @param version of the runtime, such as {@code containerd 2.4.2}
+   * @param sandbox its sandbox
+   * @param socket the runtime's socket inside the sandbox: CRI version 1
+   * @param version the runtime's version, such as {@code containerd 2.4.2}
    */
   record Running(Sandbox sandbox, Path socket, String version) implements ContainersStatus {
     @Override
@@ -43,9 +43,10 @@ public sealed interface ContainersStatus {
   }
 
   /**
-   * The last attempt to start failed. Another one follows by itself, later each time.
+   * Means that the last attempt to start failed; the next one follows automatically after a growing
+   * pause.
    *
-   * @param reason what was wrong, with the offending value, and what to do next
+   * @param reason the fault, the offending value and the remedy
    */
   record Failed(String reason) implements ContainersStatus {
     @Override

@@ -6,12 +6,11 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * Describes the place where containers run. It is equal over restarts of the runtime, of the organ
- * and of the node's process, so that a process whose command holds it is adopted.
+ * Describes the place where containers run. It stays equal over restarts of the runtime, of the
+ * organ and of the node's process, so that the node can adopt a process whose command contains it.
  *
- * @param request what was asked for
- * @param enter the command that runs another one inside, without its arguments' last part; empty
- *     with {@link Isolation#MACHINE}
+ * @param request the request for it
+ * @param enter the prefix of a command that runs inside; empty with {@link Isolation#MACHINE}
  * @param hostDevice the network device of the host that leads inside; empty with {@link
  *     Isolation#MACHINE}
  * @param cgroup the cgroup that holds all containers, from the root of each hierarchy, such as
@@ -25,12 +24,12 @@ public record Sandbox(
     enter = List.copyOf(enter);
   }
 
-  /** Returns the command that runs a program inside; its process id is the program's. */
+  /** Returns the command that runs a program inside; both have the same process id. */
   public List<String> command(List<String> program) {
     return Stream.concat(enter.stream(), program.stream()).toList();
   }
 
-  /** Returns the address of the sandbox, at which it is reached from outside. */
+  /** Returns the sandbox's address for outside callers. */
   public InetAddress address() {
     return request.address();
   }

@@ -5,20 +5,21 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * Describes the sandbox that is wanted.
+ * Describes the wanted sandbox.
  *
- * @param isolation how far it is kept apart from the machine
+ * @param isolation its separation from the machine
  * @param name 1 to 8 lower-case letters and digits, unlike those of other nodes of this machine;
  *     part of the names of network devices and cgroups
- * @param hostAddress at which the node is reached from inside; with {@link Isolation#MACHINE} the
+ * @param hostAddress the node's address for callers inside; with {@link Isolation#MACHINE} the
  *     node's own
- * @param address of the sandbox itself, at which it is reached from outside; with {@link
- *     Isolation#MACHINE} the node's own
- * @param networkFolder where the runtime finds its CNI configuration; the caller writes it there
- * @param ranges of addresses that containers will use, such as {@code 10.244.0.0/16}; a start is
- *     refused if the machine has routes to them already
- * @param folders of the data volume that need a file system of the kernel, such as the kubelet's,
- *     which asks for its device; where the volume's is one of user space, they show others inside
+ * @param address the sandbox's address for outside callers; with {@link Isolation#MACHINE} the
+ *     node's own
+ * @param networkFolder the folder of the CNI configuration, which the caller writes
+ * @param ranges the address ranges that containers will use, such as {@code 10.244.0.0/16}; a start
+ *     is refused if the machine has routes to them already
+ * @param folders the folders of the data volume that need a kernel file system, such as the
+ *     kubelet's, which asks for its device; if the volume has a user-space file system, other
+ *     folders take their place inside
  */
 public record SandboxRequest(
     Isolation isolation,
@@ -31,7 +32,7 @@ public record SandboxRequest(
 
   private static final String NAME = "[a-z0-9]{1,8}";
 
-  /** Refuses a name that no network device could have. */
+  /** Refuses a name that is invalid for a network device. */
   public SandboxRequest {
     if (!name.matches(NAME)) {
       throw new IllegalArgumentException(
@@ -41,7 +42,7 @@ public record SandboxRequest(
     folders = List.copyOf(folders);
   }
 
-  /** Describes a sandbox whose addresses are not checked beforehand. */
+  /** Describes a sandbox without a check of its address ranges. */
   public SandboxRequest(
       Isolation isolation,
       String name,
@@ -51,7 +52,7 @@ public record SandboxRequest(
     this(isolation, name, hostAddress, address, networkFolder, List.of(), List.of());
   }
 
-  /** Returns whether both describe the same sandbox, whatever addresses are looked at before. */
+  /** Returns whether both describe the same sandbox, apart from the checked address ranges. */
   public boolean sameSandbox(SandboxRequest other) {
     return isolation == other.isolation
         && name.equals(other.name)

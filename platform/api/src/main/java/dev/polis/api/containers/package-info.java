@@ -1,5 +1,5 @@
 /**
- * Containers: this node's container runtime, and the place on the machine where it works.
+ * Describes the node's container runtime, and its sandbox on the machine.
  *
  * <pre>
  *   role KubernetesWorker ──start(request)──▶ Containers ──owns──▶ sandbox: namespaces, mounts, cgroups

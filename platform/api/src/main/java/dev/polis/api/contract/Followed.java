@@ -8,15 +8,14 @@ import java.lang.annotation.Target;
 import org.osgi.annotation.bundle.Capability;
 
 /**
- * Gives the users of a contract a proxy, which continues with the next provider when its provider
- * is replaced.
+ * Gives the users of a contract a proxy, which switches to the next provider when one is replaced.
  *
- * <p>The contract is an interface of which a node needs one provider; its package is exported. A
- * contract that any number of bundles provide, such as a role, is bound by its users dynamically,
- * and has no such annotation.
+ * <p>The contract is an interface of which a node needs one provider; its package is exported.
+ * Users bind a contract with any number of providers, such as a role, dynamically; such a contract
+ * lacks this annotation.
  *
  * <p>The build writes a capability into the manifest of the bundle that has the contract. A node
- * reads it there, so the contract of a bundle from outside is followed like a contract of Polis.
+ * reads the capability there, so it also follows the contract of a foreign bundle.
  */
 @Documented
 @Retention(RetentionPolicy.CLASS)

@@ -1,5 +1,5 @@
 /**
- * Says of a contract what its users may count on.
+ * Declares the properties of a contract for its users.
  *
  * <pre>
  *   &#64;Followed                   manifest of the bundle that has it               a user of Storage
@@ -7,11 +7,11 @@
  *                                   objectClass=dev.polis.api.storage.Storage      that follows
  * </pre>
  *
- * <p>A contract speaks for itself: no list elsewhere names those that are followed. The annotation
- * is read by the build alone, so a bundle that uses it imports nothing for it.
+ * <p>The contract itself has the annotation: no other place lists the followed contracts. Only the
+ * build reads the annotation, so a bundle imports nothing for it.
  *
- * <p>Why not a property of the service? The provider would decide, each differently, and two
- * versions of it could say different things, while its users are bound to one contract.
+ * <p>Why not a property of the service? Then each provider would decide, and two versions of a
+ * provider might differ, while its users are bound to one contract.
  */
 @Export
 @Version("1.0.0")

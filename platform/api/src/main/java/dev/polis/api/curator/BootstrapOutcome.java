@@ -4,7 +4,7 @@ import java.security.cert.X509Certificate;
 import java.util.Objects;
 
 /**
- * Holds the certificates that a bootstrapped cluster gave its first node.
+ * Holds the certificates of a new cluster's first node.
  *
  * @param clusterCa the certificate of the cluster's authority
  * @param node the certificate of the node, signed by it

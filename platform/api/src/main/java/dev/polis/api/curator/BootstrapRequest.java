@@ -14,12 +14,12 @@ import java.util.Objects;
  * @param id the first node
  * @param nodeKey its Ed25519 public key; {@code id} is computed from it
  * @param joinKey its Ed25519 join public key
- * @param clusterUnlockKey the cluster's half of the volume key: 32 bytes, or none at all when the
- *     volume is not encrypted
- * @param storageSecurity how the node's data volume is protected
+ * @param clusterUnlockKey the cluster's half of the volume key: 32 bytes, or empty if the volume is
+ *     not encrypted
+ * @param storageSecurity the protection of the node's data volume
  * @param ownerKey the Ed25519 public key of the initial owner
  * @param configuration the cluster configuration, complete and validated
- * @param tpmUsage what the node does with its TPM
+ * @param tpmUsage the node's use of its TPM
  * @param labels the node's labels
  */
 public record BootstrapRequest(

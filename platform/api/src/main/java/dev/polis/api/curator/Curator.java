@@ -7,30 +7,33 @@ import dev.polis.pki.NodeCredentials;
 import java.security.cert.X509Certificate;
 import org.osgi.annotation.versioning.ProviderType;
 
-/** The local curator of a node that runs consensus. All methods may be called from any thread. */
+/**
+ * Keeps the cluster's records on a node that runs consensus. All methods may be called from any
+ * thread.
+ */
 @Followed
 @ProviderType
 public interface Curator {
 
   /**
    * Creates the first records of a cluster: its certificate authority, its configuration, its
-   * initial owner and this node, which is UP at once. All records are written in one transaction
-   * that is guarded by their absence, so that a repeated call with the same request (after a crash
-   * in between) changes nothing and returns the same certificates.
+   * initial owner and this node, which is UP at once. One transaction writes all records, and only
+   * if they are absent. So a repeated call with the same request, such as after a crash, changes
+   * nothing and returns the same certificates.
    *
    * @param request the first node and its owner
    * @return the cluster's CA certificate and this node's certificate
    * @throws CuratorException if the records exist and belong to another node or owner, or if etcd
-   *     cannot be reached; the message says which
+   *     cannot be reached; the message names the cause
    * @throws InterruptedException if the caller was interrupted while waiting for etcd
    */
   BootstrapOutcome bootstrap(BootstrapRequest request) throws InterruptedException;
 
   /**
    * Begins to serve: campaigns for leadership and registers the curator's services with the RPC
-   * host. Of the credentials, only the node's id and the cluster's CA are used, which stay the same
-   * when a certificate is renewed. So a second call for the same node and cluster changes nothing,
-   * whether its certificate is the first or a renewed one; no leadership or call is interrupted.
+   * host. It uses only the node's id and the cluster's CA, which stay when a certificate is
+   * renewed. So a second call for the same node and cluster changes nothing, and interrupts neither
+   * leadership nor calls.
    *
    * @param credentials this node's credentials
    * @throws CuratorException if the curator already serves for another node or another cluster
@@ -38,8 +41,8 @@ public interface Curator {
   void serve(NodeCredentials credentials);
 
   /**
-   * Issues this node's certificate again, once no more than a third of its life is left; before,
-   * the present one is returned. Needs a leader, which this node has to be: others ask theirs.
+   * Renews this node's certificate once at most a third of its life is left; before, it returns the
+   * present one. This node has to be the leader; other nodes call their leader.
    *
    * @param credentials this node's credentials
    * @return the certificate for the same key
@@ -49,8 +52,8 @@ public interface Curator {
   X509Certificate renew(NodeCredentials credentials) throws InterruptedException;
 
   /**
-   * Reads the cluster's half of this node's volume key from the node's record. Needs a leader,
-   * which this node has to be: others ask theirs.
+   * Reads the cluster's half of this node's volume key from the node's record. This node has to be
+   * the leader; other nodes call their leader.
    *
    * @param credentials this node's credentials
    * @return the half, which the caller closes
@@ -60,7 +63,7 @@ public interface Curator {
   Secret clusterUnlockKey(NodeCredentials credentials) throws InterruptedException;
 
   /**
-   * Returns what this curator does now.
+   * Returns the state of this curator.
    *
    * @return a value that is never empty
    */

@@ -9,7 +9,7 @@ public sealed interface CuratorStatus {
   /** Returns the state in one line, for people. */
   String describe();
 
-  /** Not asked to serve yet. */
+  /** Means that no organ has requested service. */
   record Idle() implements CuratorStatus {
     @Override
     public String describe() {
@@ -18,9 +18,9 @@ public sealed interface CuratorStatus {
   }
 
   /**
-   * No leader is known: an election is under way, or etcd cannot be reached.
+   * Means that no leader is known: an election is running, or etcd cannot be reached.
    *
-   * @param reason what it waits for, for people
+   * @param reason the awaited event, for people
    */
   record Campaigning(String reason) implements CuratorStatus {
     public Campaigning {
@@ -34,7 +34,7 @@ public sealed interface CuratorStatus {
   }
 
   /**
-   * This node leads.
+   * Means that this node leads.
    *
    * @param fencingToken the etcd revision at which leadership was won; grows with every leader
    */
@@ -46,10 +46,10 @@ public sealed interface CuratorStatus {
   }
 
   /**
-   * Another node leads.
+   * Means that another node leads.
    *
    * @param leader that node
-   * @param host IP address of its curator; empty text if the leader did not say
+   * @param host IP address of its curator; empty if unknown
    * @param port TCP port of its curator
    */
   record Following(NodeId leader, String host, int port) implements CuratorStatus {

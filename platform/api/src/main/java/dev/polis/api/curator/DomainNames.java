@@ -3,7 +3,9 @@ package dev.polis.api.curator;
 import java.util.Optional;
 import java.util.regex.Pattern;
 
-/** The grammar of domain names: that of Kubernetes, and no name that reads as an IPv4 address. */
+/**
+ * Checks domain names by the grammar of Kubernetes, and refuses names that read as an IPv4 address.
+ */
 public final class DomainNames {
 
   /** Characters of a whole name; the limit of DNS without the trailing dot. */
@@ -17,13 +19,13 @@ public final class DomainNames {
 
   private static final Pattern LABEL = Pattern.compile("[a-z0-9]([-a-z0-9]*[a-z0-9])?");
 
-  /** Browsers read a last label like these as part of an IPv4 address. */
+  /** Labels that browsers read as part of an IPv4 address at the end of a name. */
   private static final Pattern NUMERIC = Pattern.compile("[0-9]+|0[xX][0-9a-fA-F]*");
 
   private DomainNames() {}
 
   /**
-   * Says what is wrong with a domain name.
+   * Returns the fault of a domain name.
    *
    * @return the problem as the end of a sentence; empty if the name is well-formed
    */
@@ -48,9 +50,9 @@ public final class DomainNames {
   }
 
   /**
-   * Says what is wrong with the domain of a cluster, which may be less long than others.
+   * Returns the fault of a cluster's domain, which has a smaller limit of length.
    *
-   * @return the problem as the end of a sentence; empty if a cluster may have it
+   * @return the problem as the end of a sentence; empty if it is valid
    */
   public static Optional<String> problemOfCluster(String domain) {
     return domain.length() > MAX_CLUSTER_DOMAIN

@@ -8,14 +8,14 @@ import java.util.TreeMap;
 import java.util.regex.Pattern;
 
 /**
- * The labels of a node: at most {@value #MAX_COUNT} pairs whose grammar is that of Kubernetes, so
+ * Holds the labels of a node: at most {@value #MAX_COUNT} pairs in the grammar of Kubernetes, so
  * that they can be copied there.
  *
  * @param pairs the labels by key, sorted
  */
 public record NodeLabels(SortedMap<String, String> pairs) {
 
-  /** Labels a node can have; the limit of the wire format. */
+  /** The most labels of a node; the limit of the wire format. */
   public static final int MAX_COUNT = 128;
 
   /** Characters of a name or a value; the limit of Kubernetes. */
@@ -43,7 +43,7 @@ public record NodeLabels(SortedMap<String, String> pairs) {
     }
   }
 
-  /** Returns labels without any pair. */
+  /** Returns an empty set of labels. */
   public static NodeLabels none() {
     return new NodeLabels(new TreeMap<>());
   }
@@ -58,7 +58,7 @@ public record NodeLabels(SortedMap<String, String> pairs) {
   }
 
   /**
-   * Says what is wrong with a key.
+   * Returns the fault of a key.
    *
    * @return the problem as text; empty if the key is well-formed
    */
@@ -83,7 +83,7 @@ public record NodeLabels(SortedMap<String, String> pairs) {
   }
 
   /**
-   * Says what is wrong with a value.
+   * Returns the fault of a value.
    *
    * @return the problem as text; empty if the value is well-formed
    */

@@ -7,13 +7,13 @@
  *                                            └── status: Idle · Campaigning · Leading · Following
  * </pre>
  *
- * <p>A client with a question to the cluster asks the curator's gRPC services (Management, AAA,
- * Curator, CuratorLocal); this contract is only for the organ beside it, which creates the first
- * records of a cluster before any service can be called and says when serving may begin.
+ * <p>Clients of the cluster call the curator's gRPC services (Management, AAA, Curator,
+ * CuratorLocal). This contract is for the cluster organ alone: it creates the first records of a
+ * cluster before a service can be called, and decides when serving begins.
  *
  * <p>Not promised: that this node leads. A caller that needs the leader uses the RPC services
- * through a leader-following channel. The records themselves are no part of this contract either: a
- * method here for each of them would be a second, unauthorized way to the same data.
+ * through a leader-following channel. This contract has no methods for the records either, since
+ * they would be a second, unauthorized way to the same data.
  */
 @Export
 @Version("1.0.1")

@@ -13,9 +13,10 @@ public interface KubeconfigIssuer {
    * waits until this node's API server is ready, for a minute at most.
    *
    * @param user the user's name in Kubernetes
-   * @param groups the groups that the user belongs to; {@code system:masters} may do everything
+   * @param groups the groups that the user belongs to; {@code system:masters} has all rights
    * @return the file's text, which holds the key
-   * @throws TimeoutException if no API server is ready within that time; the message says why
+   * @throws TimeoutException if no API server is ready within that time; the message names the
+   *     reason
    * @throws InterruptedException if interrupted while waiting
    */
   String issue(String user, List<String> groups) throws TimeoutException, InterruptedException;

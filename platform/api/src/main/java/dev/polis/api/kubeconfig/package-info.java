@@ -7,9 +7,9 @@
  *                                          └── kubeconfig: new key, short certificate, this node's API server
  * </pre>
  *
- * <p>Who may ask is the caller's business: the result is any right in Kubernetes.
+ * <p>The caller decides about permissions, since the result may give each right in Kubernetes.
  *
- * <p>Not promised: that a certificate can be taken back. It is in no list, and ends by itself.
+ * <p>Not promised: that a certificate can be revoked. No list contains it, and it ends by itself.
  *
  * <p>Why not let the caller issue certificates itself: the authority's key would be read by a
  * second organ, one that strangers reach.

@@ -7,12 +7,12 @@ import java.net.InetAddress;
  * the pair number b × 256 + c. Nodes take their addresses by this rule, and the curator certifies
  * no others.
  *
- * @param host the even place, of the node itself
- * @param worker the odd place, of its worker's sandbox
+ * @param host the even place, for the node itself
+ * @param worker the odd place, for its worker's sandbox
  */
 public record LoopbackLink(int host, int worker) {
 
-  /** How many bits a place has; a range of links is as wide at least. */
+  /** The number of bits of a place, the least width of a range of links. */
   public static final int BITS = 17;
 
   private static final int BYTE = 0xff;

@@ -11,7 +11,7 @@
  * signs them belongs to the control plane. The first organ that needs it makes it: both call {@code
  * PkiStore.ensureAuthority} with these names.
  *
- * <p>Not promised: an interface. What one organ does for another has a contract of its own.
+ * <p>Not promised: an interface. Each service between organs has a contract of its own.
  *
  * <p>Why not constants of each organ: a name that differs would make a second authority, and no
  * test of one organ alone would notice.

@@ -4,7 +4,7 @@ package dev.polis.api.metrics;
 public sealed interface MetricsAnswer {
 
   /**
-   * The page. The array is not copied.
+   * Holds the page, without a copy of the array.
    *
    * @param contentType for the HTTP header, such as {@code text/plain; version=0.0.4}
    * @param body the metrics
@@ -12,9 +12,9 @@ public sealed interface MetricsAnswer {
   record Page(String contentType, byte[] body) implements MetricsAnswer {}
 
   /**
-   * There are no metrics now.
+   * Means that there are no metrics now.
    *
-   * @param reason a text that says why, and what to do
+   * @param reason a text with the reason and the remedy
    */
   record Unavailable(String reason) implements MetricsAnswer {}
 }

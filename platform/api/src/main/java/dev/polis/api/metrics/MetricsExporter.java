@@ -11,13 +11,13 @@ public interface MetricsExporter {
 
   /**
    * Returns the last part of the page's path: lower-case letters, digits and dashes. It never
-   * changes. Of two exporters with one name, the one that was registered first is asked.
+   * changes. If two exporters have one name, the node uses the one that was registered first.
    */
   String exporterName();
 
   /**
-   * Reads the page now. Called on any thread, for each request. It answers within 5 s, which is
-   * half of what Prometheus waits by default, so that its reader learns the reason.
+   * Reads the page; called on any thread, for each request. It answers within 5 s, half of
+   * Prometheus' default limit, so that Prometheus gets the reason of a failure.
    *
    * @throws InterruptedException if interrupted while waiting for the program
    */

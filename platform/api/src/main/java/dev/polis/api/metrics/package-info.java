@@ -13,8 +13,8 @@
  *
  * <p>Not promised: that a page exists all the time. It comes and goes with the service.
  *
- * <p>Why not an address that the metrics organ asks: each program wants to be asked in its own way,
- * over a socket, with a certificate, or not at all while it starts; its owner knows.
+ * <p>Why does the metrics organ not call the programs itself? Each program needs its own way, such
+ * as a socket or a certificate, and some do not answer while they start; only their owner knows.
  */
 @Export
 @Version("1.0.0")

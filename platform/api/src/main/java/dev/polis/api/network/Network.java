@@ -14,10 +14,7 @@ import org.osgi.annotation.versioning.ProviderType;
 @ProviderType
 public interface Network {
 
-  /**
-   * Returns whether the node has an address. It always has a value, and changes when the address
-   * comes and goes.
-   */
+  /** Returns the status of the node's address, which always has a value. */
   Value<NetworkStatus> status();
 
   /** Waits until the node has an address, and returns it. */
@@ -29,17 +26,16 @@ public interface Network {
 
   /**
    * Returns whether this node owns the network interfaces of its machine, or of the network
-   * namespace that it runs in. Where it does not, others' addresses, routes and firewall rules are
-   * there too. False unless the provider says otherwise.
+   * namespace that it runs in. If it does not, the interfaces also have foreign addresses, routes
+   * and firewall rules. The default is false.
    */
   default boolean ownsInterfaces() {
     return false;
   }
 
   /**
-   * Writes this node's name: its id resolves through the hosts file to the current address and
-   * follows it, and the machine id is derived from it. Idempotent; survives a restart of the
-   * service.
+   * Writes this node's name: the hosts file maps its id to the current address, and the machine id
+   * is derived from it. Idempotent; survives a restart of the service.
    *
    * @throws IOException if the files cannot be written; nothing was changed then
    * @throws IllegalStateException if another node's name was published from this state directory

@@ -1,6 +1,6 @@
 package dev.polis.api.network;
 
-/** Reports a network configuration that cannot be applied; names each field and what to do. */
+/** Reports an inapplicable network configuration, with each field and the remedy. */
 public final class NetworkConfigException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 

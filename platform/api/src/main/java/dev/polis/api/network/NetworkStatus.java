@@ -3,24 +3,24 @@ package dev.polis.api.network;
 import java.net.InetAddress;
 import java.util.Optional;
 
-/** Holds whether the node has an address. */
+/** Describes whether the node has an address. */
 public sealed interface NetworkStatus {
 
   /**
-   * It has none yet, or none any more.
+   * Means that the node has no address.
    *
-   * @param reason what it waits for, as text
+   * @param reason the awaited event, as text
    */
   record Waiting(String reason) implements NetworkStatus {}
 
   /**
-   * It has one.
+   * Means that the node has an address.
    *
-   * @param externalAddress the address to listen on and to tell others
+   * @param externalAddress the address for its listeners and for other nodes
    */
   record Up(InetAddress externalAddress) implements NetworkStatus {}
 
-  /** Returns the address; empty while there is none. */
+  /** Returns the address, if there is one. */
   default Optional<InetAddress> address() {
     return this instanceof Up(InetAddress here) ? Optional.of(here) : Optional.empty();
   }

@@ -1,5 +1,5 @@
 /**
- * How the node is reached, and by which names nodes know each other.
+ * Describes the address of the node, and the names by which nodes know each other.
  *
  * <pre>
  *   configured address ─┐
@@ -9,9 +9,9 @@
  *          configure(Net) ──┘  └─▶ addresses, routes and name servers of the machine, where it owns them
  * </pre>
  *
- * <p>A node needs one address that others reach it at. If it is not there yet (an interface that is
- * still coming up, a cable that is not plugged in) that is a state with a reason, not a failure; if
- * it goes away the state says so again.
+ * <p>A node needs one address that others reach it at. A missing address (an interface that is not
+ * up yet, an unplugged cable) is a state with a reason and no failure; a lost address leads back to
+ * that state.
  *
  * <p>Names are node ids. They are written to the node's own hosts file, for programs that are
  * configured to read it; {@code /etc/hosts} is left as it is.

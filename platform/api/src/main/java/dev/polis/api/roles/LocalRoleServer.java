@@ -13,8 +13,8 @@ public interface LocalRoleServer {
   Value<LocalRoles> roles();
 
   /**
-   * Returns the roles that work at this moment. A wanted role that no bundle brings, or whose
-   * plugin has not become healthy, is not among them.
+   * Returns the roles that work at this moment. It omits a wanted role without a plugin, or with
+   * one that is not healthy yet.
    *
    * @return a value that is never empty
    */

@@ -7,23 +7,23 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 
 /**
- * The roles that the cluster wants of this node.
+ * Holds the roles that the cluster wants of this node.
  *
  * @param roles the roles, sorted by name
- * @param fromCluster whether the cluster said so since this node started; otherwise they are those
- *     remembered from before
+ * @param fromCluster true if the cluster has sent them since this node started; otherwise the node
+ *     remembers them from the last run
  */
 public record LocalRoles(SortedSet<RoleName> roles, boolean fromCluster) {
   public LocalRoles {
     roles = Collections.unmodifiableSortedSet(new TreeSet<>(roles));
   }
 
-  /** Returns the roles as operators read them: comma-separated names, or "none". */
+  /** Returns the roles for operators: comma-separated names, or "none". */
   public String describe() {
     return describe(roles);
   }
 
-  /** Returns roles as operators read them: comma-separated names, or "none". */
+  /** Returns roles for operators: comma-separated names, or "none". */
   public static String describe(Collection<RoleName> roles) {
     return roles.isEmpty()
         ? "none"

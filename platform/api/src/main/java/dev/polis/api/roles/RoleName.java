@@ -12,10 +12,10 @@ import java.util.regex.Pattern;
  */
 public record RoleName(String text) implements Comparable<RoleName> {
 
-  /** Characters of the longest name, as many as a label of Kubernetes may have. */
+  /** The length of the longest name, which is that of a label of Kubernetes. */
   public static final int LONGEST = 63;
 
-  // Capitals tell the words apart, so that no other sign is needed in file names, logs and labels.
+  // Capitals separate the words, so file names, logs and labels need no other sign.
   private static final Pattern GRAMMAR =
       Pattern.compile("[A-Z][A-Za-z0-9]{0," + (LONGEST - 1) + "}");
 
@@ -34,7 +34,7 @@ public record RoleName(String text) implements Comparable<RoleName> {
   /**
    * Accepts a name.
    *
-   * @throws IllegalArgumentException if it is malformed; the message says how
+   * @throws IllegalArgumentException if it is malformed; the message names the fault
    */
   public RoleName {
     Optional<String> problem = problemOf(text);
@@ -44,10 +44,10 @@ public record RoleName(String text) implements Comparable<RoleName> {
   }
 
   /**
-   * Returns what is wrong with a name.
+   * Returns the fault of a name.
    *
-   * @return words that follow the name, such as {@code "is not the name of a role: …"}; empty if it
-   *     is good
+   * @return text that follows the name, such as {@code "is not the name of a role: …"}; empty if it
+   *     is valid
    */
   public static Optional<String> problemOf(String text) {
     if (!GRAMMAR.matcher(text).matches()) {
@@ -55,7 +55,7 @@ public record RoleName(String text) implements Comparable<RoleName> {
           "is not the name of a role: use 1 to %d letters and digits, the first one an upper-case letter, as in KubernetesWorker"
               .formatted(LONGEST));
     }
-    // Nothing would ever run a second spelling of a well-known name.
+    // No plugin would ever run a second spelling of a well-known name.
     return WELL_KNOWN.stream()
         .filter(known -> known.equalsIgnoreCase(text) && !known.equals(text))
         .findFirst()

@@ -5,8 +5,8 @@ import dev.polis.supervision.Task;
 import org.osgi.annotation.versioning.ConsumerType;
 
 /**
- * Does the work of one role. Registered as an OSGi service with the property {@value #ROLE}; the
- * role server runs it as a supervised runnable of its own.
+ * Does the work of one role. A bundle registers it as an OSGi service with the property {@value
+ * #ROLE}; the role server runs it as a supervised task.
  */
 @ConsumerType
 public interface RolePlugin {
@@ -18,11 +18,10 @@ public interface RolePlugin {
    * Does the role's work until the context is cancelled. It is called on a virtual thread, once for
    * every start, and signals healthy on the context when the role can do its work.
    *
-   * <p>When it returns, what it holds inside this process (threads, watches, connections,
-   * listeners) has ended. Whether its child processes, mounts and records end too depends on {@link
-   * Context#stopReason()}: they end if {@link dev.polis.base.boot.StopReason#endsWork()} says so,
-   * and stay for the next run otherwise. A {@code ProcessTask} under the context keeps to this by
-   * itself.
+   * <p>When it returns, its threads, watches, connections and listeners have ended. Its child
+   * processes, mounts and records end only if {@link Context#stopReason()} has {@link
+   * dev.polis.base.boot.StopReason#endsWork()}; otherwise they stay for the next run. A {@code
+   * ProcessTask} under the context keeps to this by itself.
    *
    * <p>The role server stops a role with {@code ROLE_REMOVED} when the cluster no longer wants it,
    * with {@code CODE_REPLACED} when the plugin's bundle is stopped or the role server is replaced,
@@ -39,8 +38,8 @@ public interface RolePlugin {
   void run(Context context) throws Exception;
 
   /**
-   * Returns a task that does a plugin's work and refers to nothing but the plugin, so that it may
-   * outlive the role server that started it.
+   * Returns a task that refers to the plugin alone, so that it may outlive the role server that
+   * started it.
    */
   static Task task(RolePlugin plugin) {
     return plugin::run;

@@ -13,14 +13,14 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Reads and writes role names in the messages of the wire. Three roles have a field of their own
- * there, for clients that know these only; all others are listed by name.
+ * Reads and writes role names in messages of the wire format. Three roles have a field of their
+ * own, for clients that know only these; a list names all others.
  */
 public final class RoleRecord {
 
   private RoleRecord() {}
 
-  /** Returns the roles that a record names, without those whose name is malformed. */
+  /** Returns the well-formed roles in a record. */
   public static SortedSet<RoleName> names(NodeRoles record) {
     SortedSet<RoleName> names = new TreeSet<>();
     if (record.hasConsensusMember()) {
@@ -51,7 +51,7 @@ public final class RoleRecord {
         || role.equals(RoleName.KUBERNETES_WORKER);
   }
 
-  /** Returns a record that names these roles and holds nothing else about them. */
+  /** Returns a record with these roles alone. */
   public static NodeRoles of(Collection<RoleName> roles) {
     NodeRoles.Builder record = NodeRoles.newBuilder();
     if (roles.contains(RoleName.CONSENSUS_MEMBER)) {
@@ -66,12 +66,12 @@ public final class RoleRecord {
     return record.addAllOthers(messages(roles.stream().filter(role -> !hasOwnField(role)))).build();
   }
 
-  /** Returns the message that says which roles run. */
+  /** Returns the message about running roles. */
   public static RunningRoles running(Collection<RoleName> roles) {
     return RunningRoles.newBuilder().addAllRoles(messages(roles.stream())).build();
   }
 
-  /** Returns the roles that a node says it runs; empty if it does not say. */
+  /** Returns the running roles in a node's status; empty if the status has none. */
   public static Optional<SortedSet<RoleName>> running(NodeStatus status) {
     return status.hasRunningRoles()
         ? Optional.of(

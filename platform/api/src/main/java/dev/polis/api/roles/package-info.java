@@ -1,5 +1,5 @@
 /**
- * Roles: what the cluster asks this node to do, and the plugins that do it.
+ * Describes the roles that the cluster gives to this node, and their plugins.
  *
  * <pre>
  *   curator's record of this node ──watch──▶ role server ──start / stop──▶ RolePlugin role=…

@@ -1,26 +1,26 @@
 package dev.polis.api.storage;
 
-/** Whether {@code data/} can be used. */
+/** Describes whether {@code data/} is usable. */
 public sealed interface DataStatus {
 
   /**
-   * It cannot; files below {@code data/} must not be written.
+   * Means that no organ may write files below {@code data/}.
    *
-   * @param reason what it waits for, or why it failed, as text
+   * @param reason the awaited event, or the cause of the failure, as text
    */
   record NotMounted(String reason) implements DataStatus {}
 
   /**
-   * It can.
+   * Means that {@code data/} is usable.
    *
-   * @param security what the volume promises
-   * @param how by which means and with which limits, as text for a person
-   * @param shortfall what a stronger security needs that this machine lacks, and how to get it;
-   *     empty if there is no stronger one
+   * @param security the volume's protection
+   * @param how its means and limits, as text for a person
+   * @param shortfall the missing conditions of a stronger security on this machine, with the
+   *     remedy; empty if there is no stronger one
    */
   record Mounted(StorageSecurity security, String how, String shortfall) implements DataStatus {
 
-    /** Describes a volume of which no more is known than what it is. */
+    /** Describes a volume without a shortfall. */
     public Mounted(StorageSecurity security, String how) {
       this(security, how, "");
     }

@@ -6,19 +6,19 @@ import dev.polis.wire.storage.EnrolmentJournal;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
- * Stores the journal of becoming a member on {@code esp/}. It is written before each step, so that
- * a node that was killed continues where it was. It holds keys until they have a better place,
- * hence it is erased, not deleted.
+ * Stores the journal of an enrolment on {@code esp/}. The node writes it before each step, so that
+ * it continues there after a crash. The journal holds keys for a while, hence the node overwrites
+ * it before it deletes it.
  */
 @ProviderType
 public interface EnrolmentJournalStore {
 
-  /** What is there. {@link Stored.None}: no enrolment is under way. */
+  /** Returns the journal; {@link Stored.None} means that no enrolment is running. */
   Stored<EnrolmentJournal> read();
 
-  /** Replaces it atomically; when this returned, the entry survives a power loss. */
+  /** Replaces the journal atomically; when it returns, the entry survives a power loss. */
   void advance(EnrolmentJournal journal) throws FileException;
 
-  /** Overwrites and removes it; no failure if it is not there. */
+  /** Overwrites and removes the journal; a missing one is no failure. */
   void erase() throws FileException;
 }

@@ -7,9 +7,10 @@ import dev.polis.wire.storage.RecoveryShare;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
- * The third share, on {@code esp/}: the cluster's half of the volume key, sealed by HPKE (RFC 9180,
- * base mode, X25519, HKDF-SHA256, AES-256-GCM) to the owner's recovery key. With the private
- * recovery key a node opens its volume without any curator; without it the share says nothing.
+ * Stores the recovery share on {@code esp/}: the cluster's half of the volume key, sealed by HPKE
+ * (RFC 9180, base mode, X25519, HKDF-SHA256, AES-256-GCM) to the owner's recovery key. With the
+ * private recovery key a node opens its volume without any curator; without it the share reveals
+ * nothing.
  */
 @ProviderType
 public interface RecoveryShareStore {
@@ -17,15 +18,15 @@ public interface RecoveryShareStore {
   /** Length in bytes of either half of an X25519 key pair, raw. */
   int KEY_LENGTH = 32;
 
-  /** Returns whether there is a share; {@link #read} looks at its content. */
+  /** Returns whether there is a share, without a look at its content. */
   boolean exists() throws FileException;
 
-  /** Reads the share as it lies on the disk: sealed, so that it tells nothing without the key. */
+  /** Reads the sealed share, which reveals nothing without the key. */
   Stored<RecoveryShare> read();
 
   /**
-   * Seals and writes a share, replacing a former one. A kill at any moment leaves the former share
-   * or the new one, whole.
+   * Seals a share and writes it over a former one. A crash at any moment leaves either the former
+   * or the new share, complete.
    *
    * @param clusterUnlockKey the cluster's half
    * @param recoveryPublicKey the owner's X25519 public key, raw

@@ -3,35 +3,35 @@ package dev.polis.api.storage;
 import java.nio.file.Path;
 import java.util.Optional;
 
-/** Says what opens the data volume after it was unmounted, in a cluster that cannot help. */
+/** Describes what opens the data volume after an unmount if the cluster cannot help. */
 public sealed interface RecoveryStatus {
 
   /**
-   * Tells an owner what to repair, on all screens in the same words.
+   * Names a repair for the owner, in the same words on all screens.
    *
    * @param code a stable name for programs, in kebab-case
-   * @param reason what is the case, in one sentence without its full stop
-   * @param remedy what to do about it
+   * @param reason the fault, in one sentence without its full stop
+   * @param remedy the repair
    */
   record Advice(String code, String reason, String remedy) {}
 
-  /** Returns what the owner should repair; empty if there is nothing. */
+  /** Returns the owner's next repair; empty if there is none. */
   default Optional<Advice> advice() {
     return Optional.empty();
   }
 
   /**
-   * Nothing can be said yet: the volume is not mounted, or the node is still being enrolled and the
-   * journal holds both halves of the key.
+   * Means that the status is unknown: the volume is not mounted, or the node is still being
+   * enrolled and the journal holds both halves of the key.
    *
-   * @param reason what is waited for
+   * @param reason the awaited event
    */
   record Pending(String reason) implements RecoveryStatus {}
 
-  /** The volume is not encrypted, so no key is needed. */
+  /** Means that the volume is not encrypted, so it needs no key. */
   record NotNeeded() implements RecoveryStatus {}
 
-  /** There is no recovery share: once the volume is unmounted, nothing opens it again. */
+  /** Means that there is no recovery share: after an unmount the volume is lost. */
   record Missing() implements RecoveryStatus {
     @Override
     public Optional<Advice> advice() {
@@ -44,9 +44,9 @@ public sealed interface RecoveryStatus {
   }
 
   /**
-   * There is a recovery share, and it cannot be used.
+   * Means that the recovery share is unusable.
    *
-   * @param reason why, as text
+   * @param reason the cause, as text
    */
   record Damaged(String reason) implements RecoveryStatus {
     @Override
@@ -61,17 +61,17 @@ public sealed interface RecoveryStatus {
   }
 
   /**
-   * There is a recovery share, and the key is not in the state directory.
+   * Means that there is a recovery share, and its key is outside the state directory.
    *
-   * @param publicKey the recovery key it is sealed to: an X25519 public key, hexadecimal
+   * @param publicKey the recovery key of the share: an X25519 public key, hexadecimal
    */
   record Ready(String publicKey) implements RecoveryStatus {}
 
   /**
-   * There is a recovery share, and the private key lies in the state directory: a thief of the disk
-   * has both.
+   * Means that the private key of the recovery share is in the state directory, so that a thief of
+   * the disk has both.
    *
-   * @param publicKey the recovery key it is sealed to: an X25519 public key, hexadecimal
+   * @param publicKey the recovery key of the share: an X25519 public key, hexadecimal
    * @param key the file that holds the private key
    */
   record KeyBesideVolume(String publicKey, Path key) implements RecoveryStatus {

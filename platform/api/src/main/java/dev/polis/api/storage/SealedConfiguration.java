@@ -5,19 +5,17 @@ import java.security.cert.X509Certificate;
 import java.util.Objects;
 
 /**
- * Holds all that an enrolled node needs to join again after a reboot. The node writes it once
+ * Holds the data with which an enrolled node joins again after a reboot. The node writes it once
  * enrolment is complete, so it always has the cluster's certificate.
  *
  * @param nodeUnlockKey the node's half of the volume key, {@value UnlockKeys#LENGTH} bytes
- * @param joinKey the private Ed25519 key that proves who we are before the volume is open, in the
- *     form its owner chose
- * @param clusterCa whom to trust
- * @param security how the data volume was made
+ * @param joinKey the private Ed25519 key that proves the node's identity before the volume is open
+ * @param clusterCa the trusted CA
+ * @param security the security of the data volume
  */
 public record SealedConfiguration(
     Secret nodeUnlockKey, Secret joinKey, X509Certificate clusterCa, StorageSecurity security) {
 
-  /** Checks that nothing is missing. */
   public SealedConfiguration {
     Objects.requireNonNull(nodeUnlockKey, "nodeUnlockKey");
     Objects.requireNonNull(joinKey, "joinKey");

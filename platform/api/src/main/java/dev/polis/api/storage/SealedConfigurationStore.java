@@ -5,16 +5,18 @@ import dev.polis.files.Stored;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
- * The sealed configuration on {@code esp/}, in an envelope that names its sealer and carries a
- * checksum: content sealed by another sealer is refused by name and never parsed as if it were
- * plain.
+ * Stores the sealed configuration on {@code esp/}, in an envelope with its sealer's name and a
+ * checksum. It refuses the content of another sealer, and never parses it as plain text.
  */
 @ProviderType
 public interface SealedConfigurationStore {
 
-  /** What is there. Only {@link Stored.None} means that this node was never enrolled. */
+  /**
+   * Returns the configuration; only {@link Stored.None} means that this node was never enrolled.
+   * Only {@link Stored.None} means that this node was never enrolled.
+   */
   Stored<SealedConfiguration> read();
 
-  /** Replaces it atomically. */
+  /** Replaces the configuration atomically. */
   void write(SealedConfiguration configuration) throws FileException;
 }

@@ -11,27 +11,27 @@ import dev.polis.logtree.Secret;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
- * The node's disk. Thread-safe; two mounts at the same time wait for each other. What is mounted
- * outlives the service: the next instance finds it and publishes {@link DataStatus.Mounted} before
- * it serves its first caller, without keys.
+ * Manages the node's disk. It is thread-safe; one mount waits for another. A mount outlives the
+ * service: without keys, the next instance finds it and publishes {@link DataStatus.Mounted} before
+ * it serves its first caller.
  */
 @Followed
 @ProviderType
 public interface Storage {
 
   /**
-   * The declared tree. {@code esp/} and {@code ephemeral/} may be used at once, {@code data/} when
-   * it is mounted.
+   * Returns the declared tree. {@code esp/} and {@code ephemeral/} may be used at once, {@code
+   * data/} when it is mounted.
    */
   Root root();
 
-  /** Returns whether {@code data/} can be used. It always has a value. */
+  /** Returns the status of {@code data/}, which always has a value. */
   Value<DataStatus> data();
 
   /**
-   * Makes the folder on the data volume that an organ or a role declares for itself, and returns
-   * it. Its content stays when the organ stops, for whatever reason. A passable or public folder
-   * can be reached by other accounts of the machine, as far as the state directory itself can be.
+   * Makes a declared folder on the data volume, and returns it. Its content stays when the organ
+   * stops, for any reason. Other accounts of the machine can reach a passable or public folder if
+   * they can reach the state directory.
    *
    * @param declared its name and mode; declaring the same one again is allowed
    * @return the folder, which exists
@@ -57,8 +57,7 @@ public interface Storage {
   }
 
   /**
-   * Checks that this machine can give a security; called before the security is promised to a
-   * cluster.
+   * Checks that this machine can give a security, before the node promises it to a cluster.
    *
    * @throws StorageException UNSUPPORTED, naming the missing tool (and its Debian package),
    *     permission or kernel feature
@@ -66,26 +65,25 @@ public interface Storage {
   void require(StorageSecurity security) throws StorageException;
 
   /**
-   * The security a new volume of this node should have, if the cluster's policy leaves a choice:
-   * the configured one, or the strongest this machine can give.
+   * Returns the security of a new volume if the cluster's policy leaves a choice: the configured
+   * one, or the strongest of this machine.
    */
   StorageSecurity preferred();
 
   /**
-   * Makes the data volume of a node that is being enrolled and mounts it. The caller made the keys
-   * with {@link UnlockKeys#generate} and has written them to the journal. Calling it again with the
-   * same keys, also after the process was killed in the middle, ends in the same place. Each
-   * security takes keys: an INSECURE volume is not encrypted, but the node's half ties it to this
-   * node's sealed configuration.
+   * Makes and mounts the data volume of a node that is being enrolled. The caller made the keys
+   * with {@link UnlockKeys#generate} and has written them to the journal. A second call with the
+   * same keys, even after a crash, has the same result. An INSECURE volume also needs keys: it is
+   * not encrypted, but the node's half binds it to this node's sealed configuration.
    *
-   * @throws FileException OCCUPIED if there is anything that these keys did not make, UNSUPPORTED,
-   *     BAD_KEY, FULL, …; a refusal leaves the disk as it was
+   * @throws FileException OCCUPIED if there is a volume of other keys, UNSUPPORTED, BAD_KEY, FULL,
+   *     …; a refusal leaves the disk as it was
    */
   void mountNew(StorageSecurity security, UnlockKeys keys)
       throws FileException, InterruptedException;
 
   /**
-   * Mounts the volume of an enrolled node. No failure if it is mounted already.
+   * Mounts the volume of an enrolled node; does nothing if it is mounted.
    *
    * @param clusterUnlockKey the cluster's half of the key
    * @throws FileException ABSENT, WRONG_KEY, BAD_KEY, FOREIGN, CORRUPTED, UNSUPPORTED, …; the
@@ -95,21 +93,21 @@ public interface Storage {
       throws FileException, InterruptedException;
 
   /**
-   * Mounts an INSECURE volume, which needs no half of the cluster.
+   * Mounts an INSECURE volume, which does not need the cluster's half.
    *
    * @throws StorageException BAD_KEY if the configuration names another security
    */
   void mountExisting(SealedConfiguration configuration) throws FileException, InterruptedException;
 
-  /** The sealed configuration. */
+  /** Returns the store of the sealed configuration. */
   SealedConfigurationStore sealedConfiguration();
 
-  /** The enrolment journal. */
+  /** Returns the store of the enrolment journal. */
   EnrolmentJournalStore enrolmentJournal();
 
-  /** The recovery share. */
+  /** Returns the store of the recovery share. */
   RecoveryShareStore recoveryShare();
 
-  /** Looks what would open the data volume after a power-off. */
+  /** Checks what would open the data volume after a power-off. */
   RecoveryStatus recovery();
 }

@@ -2,7 +2,7 @@ package dev.polis.api.storage;
 
 /** Lists the protections of the data volume. */
 public enum StorageSecurity {
-  /** Nothing: a plain directory. */
+  /** No protection: a plain directory. */
   INSECURE,
   /** A holder of the disk cannot read it. */
   ENCRYPTED,

@@ -5,8 +5,8 @@ import dev.polis.logtree.Secret;
 import java.security.SecureRandom;
 
 /**
- * The two halves of a data volume's key. The volume is opened by {@code node xor cluster}, so
- * neither half says anything about it.
+ * Holds the two halves of a data volume's key. The key of the volume is {@code node xor cluster},
+ * so neither half reveals anything about it.
  *
  * @param node the node's half (NUK), kept in the sealed configuration
  * @param cluster the cluster's half (CUK), kept by the curator
@@ -16,7 +16,7 @@ public record UnlockKeys(Secret node, Secret cluster) {
   /** Length of each half in bytes: the key of AES-256. */
   public static final int LENGTH = 32;
 
-  /** Fresh halves. */
+  /** Returns new random halves. */
   public static UnlockKeys generate(SecureRandom random) {
     return new UnlockKeys(half(random), half(random));
   }

@@ -13,8 +13,8 @@
  *                        owner in the recovery share on esp/
  * </pre>
  *
- * <p>Which files there are is declared in {@link dev.polis.files.layout}, and how they are read and
- * replaced in {@link dev.polis.files}.
+ * <p>{@link dev.polis.files.layout} declares the files, and {@link dev.polis.files} reads and
+ * replaces them.
  *
  * <p><b>Mounting is repeatable.</b> {@link dev.polis.api.storage.Storage#mountNew} with the same
  * keys may be called again after the process was killed at any point, and continues. It is the keys
