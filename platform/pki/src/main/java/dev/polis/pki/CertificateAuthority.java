@@ -39,22 +39,22 @@ import org.bouncycastle.operator.OperatorCreationException;
 import org.bouncycastle.operator.jcajce.JcaContentSignerBuilder;
 
 /**
- * Issues and revokes certificates with one Ed25519 key. It signs whatever template it is given;
- * deciding who may have what is the caller's business. Safe for any thread.
+ * Issues and revokes certificates with one Ed25519 key. It signs each given template; the caller
+ * decides about permissions. Safe for any thread.
  */
 public final class CertificateAuthority {
   /**
-   * Below 2^127, so that the DER integer is positive and never longer than 16 bytes (RFC 5280
-   * allows 20).
+   * The number of random bits; below 2^127 the DER integer is positive and has at most 16 bytes
+   * (RFC 5280 allows 20).
    */
   private static final int SERIAL_BITS = 127;
 
-  /** How far in the past certificates begin: clocks of a cluster may differ by minutes. */
+  /** The age of a new certificate's begin, since the clocks of a cluster may differ by minutes. */
   private static final Duration CLOCK_SKEW = Duration.ofMinutes(5);
 
   /**
-   * Ten years: readers follow the list by watching, so nextUpdate is no refresh date; some readers
-   * refuse a list without it.
+   * The life of a revocation list. It is ten years: readers watch the list, so nextUpdate is no
+   * refresh date, but some readers refuse a list without one.
    */
   private static final Duration CRL_LIFETIME = Duration.ofDays(3650);
 
@@ -65,8 +65,8 @@ public final class CertificateAuthority {
   private final InstantSource clock;
 
   /**
-   * Creates an authority from its key and certificate; refuses a certificate that is no CA or not
-   * this key's.
+   * Creates an authority from its key and certificate; refuses another key's certificate and one
+   * that is no CA.
    */
   public CertificateAuthority(
       PrivateKey privateKey, X509Certificate certificate, InstantSource clock) {
@@ -80,12 +80,12 @@ public final class CertificateAuthority {
     this.clock = clock;
   }
 
-  /** Makes a new authority with a new key, on the system clock. */
+  /** Creates an authority with a new key, on the system clock. */
   public static CertificateAuthority create(String name) {
     return create(CertificateTemplate.authority(name), InstantSource.system());
   }
 
-  /** Makes a new authority with a new key. */
+  /** Creates an authority with a new key. */
   public static CertificateAuthority create(CertificateTemplate template, InstantSource clock) {
     KeyPair pair = Ed25519.generate();
     return new CertificateAuthority(
@@ -93,7 +93,7 @@ public final class CertificateAuthority {
   }
 
   /**
-   * Makes a certificate that a key signs for itself. Unauthenticated clients present it to prove
+   * Creates a certificate that a key signs for itself. Unauthenticated clients present it to prove
    * that they have the key. Its CN is the key's node id, it is valid for a day and for client
    * authentication only.
    */
@@ -208,7 +208,7 @@ public final class CertificateAuthority {
     builder.addExtension(
         Extension.basicConstraints,
         true,
-        // Path length 0: this authority signs leaves only.
+        // Path length 0: this authority signs only certificates that are no authorities.
         template.ca() ? new BasicConstraints(0) : new BasicConstraints(false));
     builder.addExtension(
         Extension.keyUsage,

@@ -8,8 +8,8 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * Describes the content of a certificate, apart from whose key it is and who signs it. Build one
- * with the factory for its kind.
+ * Describes the content of a certificate, without its key and its signer. Build one with the
+ * factory for its kind.
  *
  * @param commonName the CN of the subject
  * @param organizations the O of the subject, in order; to Kubernetes these are the user's groups
@@ -17,7 +17,7 @@ import java.util.stream.Collectors;
  * @param addresses IP subject alternative names
  * @param usages what the holder may do
  * @param ca true for an authority that signs other certificates
- * @param lifetime how long from its issue the certificate is valid
+ * @param lifetime the time for which the certificate is valid
  */
 public record CertificateTemplate(
     String commonName,
@@ -28,27 +28,27 @@ public record CertificateTemplate(
     boolean ca,
     Duration lifetime) {
 
-  /** Names what the holder of a certificate may do. */
+  /** Lists the permitted uses of a certificate. */
   public enum Usage {
-    /** Be a TLS server. */
+    /** The holder may be a TLS server. */
     SERVER,
-    /** Be a TLS client. */
+    /** The holder may be a TLS client. */
     CLIENT
   }
 
   /**
-   * Ten years: an authority is replaced by an operator's decision, within the life of a machine,
-   * while everything it signs renews by itself.
+   * The life of an authority: ten years. Only an operator replaces an authority, while its
+   * certificates renew automatically.
    */
   public static final Duration AUTHORITY_LIFETIME = Duration.ofDays(3650);
 
   /**
-   * Thirty days: a removed node's certificate dies within a month even where no revocation list
-   * arrives, and a node that was switched off for up to a month still starts.
+   * The life of a node's certificate: thirty days. So a removed node's certificate ends within a
+   * month even without a revocation list, and a node that was off for up to a month still starts.
    */
   public static final Duration NODE_LIFETIME = Duration.ofDays(30);
 
-  /** A year: users renew by hand. */
+  /** The life of a user's certificate: a year, since users renew by hand. */
   public static final Duration USER_LIFETIME = Duration.ofDays(365);
 
   /** Copies its collections and refuses a lifetime that is not positive. */
@@ -84,7 +84,7 @@ public record CertificateTemplate(
     return leaf(name, List.of(), List.of(), Set.of(Usage.CLIENT), USER_LIFETIME);
   }
 
-  /** Returns the template of a TLS server that is no node (etcd, Kubernetes). */
+  /** Returns the template of a TLS server that is no node, such as etcd. */
   public static CertificateTemplate server(
       String commonName, List<String> dnsNames, List<InetAddress> addresses) {
     return leaf(commonName, dnsNames, addresses, Set.of(Usage.SERVER), NODE_LIFETIME);
@@ -99,23 +99,23 @@ public record CertificateTemplate(
     return leaf(commonName, dnsNames, addresses, Set.of(Usage.SERVER, Usage.CLIENT), NODE_LIFETIME);
   }
 
-  /** Returns the template of a TLS client that is no user of the cluster (etcd user by CN). */
+  /** Returns the template of a TLS client that is no user of the cluster, such as an etcd user. */
   public static CertificateTemplate client(String commonName) {
     return leaf(commonName, List.of(), List.of(), Set.of(Usage.CLIENT), NODE_LIFETIME);
   }
 
-  /** Returns the same with another lifetime. */
+  /** Returns the same template with another lifetime. */
   public CertificateTemplate withLifetime(Duration other) {
     return new CertificateTemplate(
         commonName, organizations, dnsNames, addresses, usages, ca, other);
   }
 
-  /** Returns the same of a holder that belongs to these organizations. */
+  /** Returns the same template with other organizations. */
   public CertificateTemplate withOrganizations(List<String> others) {
     return new CertificateTemplate(commonName, others, dnsNames, addresses, usages, ca, lifetime);
   }
 
-  /** Returns whether a certificate has this content; lifetimes are not compared. */
+  /** Returns whether a certificate has this content, whatever its lifetime. */
   public boolean describes(X509Certificate certificate) {
     return Identity.commonName(certificate).orElse("").equals(commonName)
         && Set.copyOf(Identity.organizations(certificate)).equals(Set.copyOf(organizations))

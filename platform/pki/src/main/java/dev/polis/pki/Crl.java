@@ -61,7 +61,7 @@ public final class Crl {
   }
 
   /**
-   * Returns whether the certificate is on the list. The caller knows that both come from the same
+   * Returns whether the certificate is on the list. The caller ensures that both come from the same
    * authority.
    */
   public boolean revokes(X509Certificate certificate) {

@@ -142,7 +142,9 @@ public final class Ed25519 {
     }
   }
 
-  /** Returns whether this is the key's signature of the data; a malformed signature is not. */
+  /**
+   * Returns whether the signature is the key's signature of the data; false for a malformed one.
+   */
   public static boolean verify(PublicKey key, byte[] data, byte[] signature) {
     try {
       var verifier = Signature.getInstance(NAME);
@@ -154,7 +156,7 @@ public final class Ed25519 {
     }
   }
 
-  /** Returns whether the two halves belong together. */
+  /** Returns whether a private and a public key form a pair. */
   public static boolean match(PrivateKey privateKey, PublicKey publicKey) {
     return Arrays.equals(raw(publicKey(privateKey)), raw(publicKey));
   }

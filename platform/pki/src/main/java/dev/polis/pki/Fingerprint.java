@@ -9,14 +9,14 @@ import java.util.regex.Pattern;
 
 /**
  * Names a certificate by the SHA-256 of its DER form. This is the number that OpenSSL, browsers and
- * the tools of the reference system show, so that people can compare what two programs say.
+ * the tools of the reference system show, so that people can compare the output of two programs.
  *
  * @param hex 64 hexadecimal digits in lower case
  */
 public record Fingerprint(String hex) {
   private static final Pattern DIGITS = Pattern.compile("[0-9a-f]{64}");
 
-  /** Refuses what is not 64 hexadecimal digits in lower case. */
+  /** Refuses a text that is not 64 hexadecimal digits in lower case. */
   public Fingerprint {
     if (!DIGITS.matcher(hex).matches()) {
       throw new PkiException(
@@ -35,10 +35,10 @@ public record Fingerprint(String hex) {
   }
 
   /**
-   * Reads a fingerprint as a person gives it: in either case, with colons between the bytes as
-   * OpenSSL prints it, or without.
+   * Reads a fingerprint from a person: in either case, with or without OpenSSL's colons between the
+   * bytes.
    *
-   * @throws PkiException if it is none
+   * @throws PkiException if the text is no fingerprint
    */
   public static Fingerprint parse(String text) {
     return new Fingerprint(text.strip().replace(":", "").toLowerCase(Locale.ROOT));

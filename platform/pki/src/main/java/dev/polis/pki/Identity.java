@@ -14,13 +14,13 @@ import javax.naming.ldap.LdapName;
 import javax.naming.ldap.Rdn;
 
 /**
- * Identifies the node or user that a certificate of the cluster was issued to. The extended key
- * usage alone tells the kinds apart: a node's certificate carries server authentication only, a
- * user's carries client authentication only; neither verifies as the other.
+ * Identifies the node or user of a cluster's certificate. The extended key usage alone
+ * distinguishes the kinds: a node's certificate carries server authentication only, a user's
+ * carries client authentication only; neither verifies as the other.
  *
- * <p>The rules look at signature and content. Lifetime and revocation are asked separately ({@link
- * Renewal}, {@link Crl}), because the answers change while the certificate does not; {@link
- * TlsTrust} asks all three.
+ * <p>The rules check signature and content. {@link Renewal} checks the lifetime and {@link Crl} the
+ * revocation, because these change while the certificate does not; {@link TlsTrust} checks all
+ * three.
  */
 public sealed interface Identity {
   /** Extended key usage: TLS server. */
@@ -44,9 +44,9 @@ public sealed interface Identity {
   record User(String name) implements Identity {}
 
   /**
-   * Returns the node or user that a certificate was issued to.
+   * Verifies a certificate and returns its node or user.
    *
-   * @throws IdentityException if it is neither, naming the broken rule
+   * @throws IdentityException if it has neither, naming the broken rule
    */
   static Identity verify(X509Certificate certificate, X509Certificate ca) {
     return usages(certificate).contains(SERVER_AUTH)
@@ -55,7 +55,7 @@ public sealed interface Identity {
   }
 
   /**
-   * Returns the node that a certificate was issued to.
+   * Verifies a certificate and returns its node.
    *
    * @throws IdentityException naming the broken rule
    */
@@ -76,7 +76,7 @@ public sealed interface Identity {
   }
 
   /**
-   * Returns the name of the user that a certificate was issued to.
+   * Verifies a certificate and returns its user's name.
    *
    * @throws IdentityException naming the broken rule
    */
@@ -108,7 +108,7 @@ public sealed interface Identity {
   }
 
   /**
-   * Checks that the authority signed this leaf, whatever names it has.
+   * Checks that the authority signed this certificate, whatever its names.
    *
    * @throws IdentityException naming the broken rule
    */
@@ -156,7 +156,7 @@ public sealed interface Identity {
     }
   }
 
-  /** Returns the DNS names of the certificate, in order; other kinds of names are left out. */
+  /** Returns the DNS names of the certificate, in order, without other kinds of names. */
   static List<String> dnsNames(X509Certificate certificate) {
     // 2 is dNSName in RFC 5280, 4.2.1.6.
     return names(certificate, 2);

@@ -38,14 +38,12 @@ import org.bouncycastle.asn1.x509.SubjectPublicKeyInfo;
 import org.bouncycastle.asn1.x509.Time;
 
 /**
- * Reads a certificate that an Ed25519 key signed for itself and that has neither subject nor
- * issuer. Go programs make such certificates when they have a key to prove and no name to show. The
- * JDK refuses an empty issuer, and so does Bouncy Castle since 1.8x, hence this class reads the
- * fields itself from Bouncy Castle's ASN.1.
+ * Reads a self-signed Ed25519 certificate that has neither subject nor issuer. Go programs make
+ * such certificates to prove a key without a name. The JDK refuses an empty issuer, and so does
+ * Bouncy Castle since 1.8x, hence this class reads the fields itself from Bouncy Castle's ASN.1.
  *
- * <p>Everything that is not such a certificate is refused: another key algorithm, a name, a version
- * other than 3. The signature is not checked here but with {@link #verify(PublicKey)}, as with any
- * certificate.
+ * <p>It refuses each other certificate: another key algorithm, a name, a version other than 3.
+ * {@link #verify(PublicKey)} checks the signature, as with any certificate.
  */
 final class NamelessCertificate extends X509Certificate {
   private static final long serialVersionUID = 1L;
@@ -57,7 +55,7 @@ final class NamelessCertificate extends X509Certificate {
   /** The bits of keyUsage in RFC 5280, 4.2.1.3. */
   private static final int KEY_USAGES = 9;
 
-  /** What a TLS stack or a reader of ours understands of a certificate's extensions. */
+  /** The extensions that a TLS stack or the project's code understands. */
   private static final Set<ASN1ObjectIdentifier> UNDERSTOOD =
       Set.of(
           Extension.keyUsage,
@@ -73,7 +71,7 @@ final class NamelessCertificate extends X509Certificate {
   private final transient Date notAfter;
   private final transient PublicKey key;
   private final transient Extensions extensions; // null if there are none
-  // Read with the rest, since the getters must not fail later. Null if absent.
+  // Parsed with the rest, since the getters must not fail later; null if absent.
   private final transient KeyUsage usage;
   private final transient BasicConstraints constraints;
 
@@ -106,9 +104,9 @@ final class NamelessCertificate extends X509Certificate {
   }
 
   /**
-   * Reads one from DER.
+   * Reads a nameless certificate from DER.
    *
-   * @throws CertificateParsingException if it is none, whatever the bytes are
+   * @throws CertificateParsingException if the bytes are no such certificate
    */
   static NamelessCertificate parse(byte[] der) throws CertificateParsingException {
     try {
@@ -263,7 +261,7 @@ final class NamelessCertificate extends X509Certificate {
 
   @Override
   public byte[] getSigAlgParams() {
-    return null; // Ed25519 has none, which the JDK's contract expresses so
+    return null; // the JDK's contract for "no parameters"
   }
 
   @Override

@@ -20,12 +20,12 @@ import java.util.List;
 /**
  * Lets the JDK's TLS read a peer's certificate that has neither subject nor issuer.
  *
- * <p>The TLS stack parses what the peer shows before it asks any trust manager, and asks the first
- * provider of {@code CertificateFactory.X.509} to do so. This provider is the first: it asks the
- * JDK's own factory, and reads as a {@link NamelessCertificate} what that one refuses. What is
- * neither is refused with the JDK's reason, and so is what is larger than any certificate of a
- * cluster. A certificate that is read is not yet trusted: each connection's trust manager judges it
- * as any other, and none of a cluster's issuer has an empty name.
+ * <p>The TLS stack parses a peer's certificate before it calls a trust manager, and uses the first
+ * provider of {@code CertificateFactory.X.509}. This provider is the first: it calls the JDK's own
+ * factory, and reads a refused certificate as a {@link NamelessCertificate}. If both fail, it
+ * refuses with the JDK's reason; it also refuses a certificate larger than any of a cluster. It
+ * trusts no certificate: each connection's trust manager still judges it, and no issuer of a
+ * cluster has an empty name.
  */
 final class NamelessCertificates extends Provider {
   private static final long serialVersionUID = 1L;
@@ -34,8 +34,8 @@ final class NamelessCertificates extends Provider {
   private static final String X509 = "X.509";
 
   /**
-   * Bytes of a peer's certificate. Those of a cluster have some 500; read, one takes up to thirty
-   * times its bytes for as long as its connection is open.
+   * The largest accepted certificate of a peer, in bytes. A cluster's certificate has some 500; a
+   * parsed one takes up to thirty times its bytes while its connection is open.
    */
   private static final int LARGEST = 2 << 10;
 
@@ -47,12 +47,12 @@ final class NamelessCertificates extends Provider {
     putService(new Factory(this));
   }
 
-  /** Makes this the first provider of the process; does nothing if it is. */
+  /** Makes this the first provider of the process; a second call does nothing. */
   static void install() {
     Security.insertProviderAt(new NamelessCertificates(), 1);
   }
 
-  /** Returns the JDK's own factory, for certificates that come from a file or a record. */
+  /** Returns the JDK's own factory, for certificates from a file or a record. */
   static CertificateFactory jdk() {
     try {
       return CertificateFactory.getInstance(X509, Security.getProvider("SUN"));
@@ -72,7 +72,7 @@ final class NamelessCertificates extends Provider {
     }
   }
 
-  /** Asks the JDK's factory first. */
+  /** Tries the JDK's factory first. */
   private static final class Reader extends CertificateFactorySpi {
     private final CertificateFactory jdk = jdk();
 
@@ -100,7 +100,7 @@ final class NamelessCertificates extends Provider {
         return generate(unread);
       } catch (CertificateException refused) {
         if (rest.read() >= 0) {
-          // No cause: logs name the first one, and that is the size.
+          // Without a cause: logs name the first message, which has the size.
           throw new CertificateException(
               "a peer's certificate has more than %d bytes; show a smaller one".formatted(LARGEST));
         }
@@ -108,7 +108,7 @@ final class NamelessCertificates extends Provider {
       }
     }
 
-    /** Asks the JDK, whose parser fails with an index out of bounds at an empty Ed25519 key. */
+    /** Calls the JDK's parser, which fails with an index out of bounds at an empty Ed25519 key. */
     private Certificate generate(InputStream unread) throws CertificateException {
       try {
         return jdk.generateCertificate(unread);

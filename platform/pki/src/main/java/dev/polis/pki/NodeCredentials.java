@@ -5,10 +5,9 @@ import java.security.PublicKey;
 import java.security.cert.X509Certificate;
 
 /**
- * Holds what a node proves its identity with: its private key, the certificate that the cluster
- * gave it and the cluster's CA certificate. An instance is consistent by construction; whether the
- * certificate is still within its lifetime is a question of time and asked with {@link Renewal}, so
- * that an expired node can load its credentials and have them renewed.
+ * Holds the node's private key, its certificate from the cluster, and the cluster's CA certificate.
+ * The constructor ensures that the parts match. {@link Renewal} checks the lifetime, so that an
+ * expired node can still load its credentials and renew them.
  *
  * @param privateKey the node's Ed25519 private key
  * @param certificate the node's certificate
@@ -16,9 +15,7 @@ import java.security.cert.X509Certificate;
  */
 public record NodeCredentials(
     PrivateKey privateKey, X509Certificate certificate, X509Certificate ca) {
-  /**
-   * Refuses parts that do not belong together ({@link PkiException}, {@link IdentityException}).
-   */
+  /** Refuses parts that do not match ({@link PkiException}, {@link IdentityException}). */
   public NodeCredentials {
     NodeId id = Identity.verifyNode(certificate, ca);
     if (!Ed25519.match(privateKey, certificate.getPublicKey())) {
@@ -42,7 +39,7 @@ public record NodeCredentials(
     return certificate.getPublicKey();
   }
 
-  /** Returns what the node presents on TLS connections. */
+  /** Returns the node's identity for TLS connections. */
   public TlsIdentity tls() {
     return TlsIdentity.of(privateKey, certificate);
   }

@@ -17,13 +17,14 @@ public record NodeId(String text) implements Comparable<NodeId> {
   public static final String PREFIX = "metropolis-";
 
   /**
-   * 128 bits: enough that two honest nodes never meet, short enough for a 63-character DNS label.
+   * The bytes of the key in a name: 128 bits keep two honest nodes apart, and a DNS label has at
+   * most 63 characters.
    */
   private static final int KEY_PREFIX_BYTES = 16;
 
   private static final Pattern SHAPE = Pattern.compile(PREFIX + "[0-9a-f]{32}");
 
-  /** Refuses anything that is not a well-formed node name. */
+  /** Refuses a malformed node name. */
   public NodeId {
     if (!SHAPE.matcher(text).matches()) {
       throw new PkiException(
@@ -33,7 +34,7 @@ public record NodeId(String text) implements Comparable<NodeId> {
     }
   }
 
-  /** Reads a node name; same as the constructor. */
+  /** Reads a node name, as the constructor does. */
   public static NodeId parse(String text) {
     return new NodeId(text);
   }

@@ -5,18 +5,15 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Reads and writes the Ed25519 key of a cluster's owner in both PEM forms that are in use.
- * Stateless; safe for any thread.
+ * Reads and writes the Ed25519 key of a cluster's owner in both PEM forms. Stateless; safe for any
+ * thread.
  */
 public final class OwnerKey {
-  /** How a key is written. */
+  /** Lists the PEM forms of a key. */
   public enum Form {
     /** PKCS #8 under the label {@code PRIVATE KEY}, as most tools write keys. */
     PKCS8("PRIVATE KEY"),
-    /**
-     * The seed and the public key, 64 bytes, under a label of their own, as the tools of the
-     * reference system write the key.
-     */
+    /** The seed and the public key, 64 bytes, under the label of the reference system's tools. */
     METROPOLIS("METROPOLIS INITIAL OWNER PRIVATE KEY");
 
     private final String label;
@@ -47,7 +44,7 @@ public final class OwnerKey {
   }
 
   /**
-   * Tells in which form the key in a text is.
+   * Returns the PEM form of the key in a text.
    *
    * @throws PkiException if the text holds no block of either form, or of both
    */

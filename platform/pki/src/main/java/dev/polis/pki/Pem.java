@@ -14,8 +14,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Reads and writes certificates and keys as PEM (RFC 7468) and DER. Text around the blocks is
- * ignored, a block of the wrong kind is refused by name. Stateless; safe for any thread.
+ * Reads and writes certificates and keys as PEM (RFC 7468) and DER. It ignores text around the
+ * blocks, and refuses a block of the wrong kind by name. Stateless; safe for any thread.
  */
 public final class Pem {
   private static final String CERTIFICATE = "CERTIFICATE";
@@ -77,7 +77,7 @@ public final class Pem {
     return all.getFirst();
   }
 
-  /** Reads all certificates in a text, in order; there must be one at least. */
+  /** Reads all certificates in a text, in order, and requires at least one. */
   public static List<X509Certificate> certificates(String pem) {
     return blocks(pem, CERTIFICATE).stream().map(Pem::certificate).toList();
   }

@@ -15,15 +15,15 @@ import java.util.Optional;
 import java.util.TreeSet;
 
 /**
- * Issues and revokes certificates of an authority that is kept in a {@link PkiStore}. There are
- * three kinds of certificates: <em>managed</em> ones, whose key is stored beside them;
- * <em>external</em> ones, whose holder keeps the key; <em>ephemeral</em> ones, of which nothing is
- * stored, and which can be revoked by serial number only.
+ * Issues and revokes certificates of an authority in a {@link PkiStore}. There are three kinds of
+ * certificates: <em>managed</em> ones, whose key is stored beside them; <em>external</em> ones,
+ * whose holder keeps the key; <em>ephemeral</em> ones, of which nothing is stored, and which can be
+ * revoked by serial number only.
  *
- * <p>To ensure a certificate twice gives the same bytes, until the certificate has a third of its
- * life left, no longer says what its template says, or was signed by another key: then it is issued
- * again, in the same place, for the same key. A revoked name is refused until it is {@linkplain
- * #remove removed}.
+ * <p>A second call for a certificate returns the same bytes, until the certificate has a third of
+ * its life left, differs from its template, or has another signer: then the authority issues it
+ * again, in the same place, for the same key. It refuses a revoked name until the name is
+ * {@linkplain #remove removed}.
  */
 public final class PkiAuthority {
   private final PkiStore store;
@@ -71,22 +71,21 @@ public final class PkiAuthority {
     return made;
   }
 
-  /** Returns the authority itself. */
   public CertificateAuthority authority() {
     return ca;
   }
 
-  /** Returns its certificate. */
+  /** Returns the authority's certificate. */
   public X509Certificate certificate() {
     return ca.certificate();
   }
 
   /**
-   * Returns a certificate whose key is stored with it, and makes both if there are none.
+   * Returns a certificate with its stored key, and creates both if they are missing.
    *
    * @param child its name in the store
-   * @throws PkiException if the name is revoked, or what is stored cannot be read
-   * @throws PkiConflictException if others keep changing it; try again
+   * @throws PkiException if the name is revoked, or the stored entries cannot be read
+   * @throws PkiConflictException if other writers keep changing it; try again
    */
   public TlsIdentity ensureManaged(String child, CertificateTemplate template)
       throws InterruptedException {
@@ -94,7 +93,7 @@ public final class PkiAuthority {
     return store.retry(() -> attemptManaged(child, template));
   }
 
-  /** Tries {@link #ensureManaged} once. */
+  /** Makes one attempt of {@link #ensureManaged}. */
   TlsIdentity attemptManaged(String child, CertificateTemplate template)
       throws InterruptedException {
     PkiSlot slot = PkiSlot.read(store.backend(), child);
@@ -115,12 +114,12 @@ public final class PkiAuthority {
   }
 
   /**
-   * Returns a certificate for a key that its holder keeps, and issues it if there is none.
+   * Returns the certificate for a holder's own key, and issues it if it is missing.
    *
    * @param child its name in the store
-   * @throws PkiException if the name belongs to another key or is revoked, or what is stored cannot
-   *     be read
-   * @throws PkiConflictException if others keep changing it; try again
+   * @throws PkiException if the name belongs to another key or is revoked, or the stored entries
+   *     cannot be read
+   * @throws PkiConflictException if other writers keep changing it; try again
    */
   public X509Certificate ensureExternal(
       String child, CertificateTemplate template, PublicKey publicKey) throws InterruptedException {
@@ -128,7 +127,7 @@ public final class PkiAuthority {
     return store.retry(() -> attemptExternal(child, template, publicKey));
   }
 
-  /** Tries {@link #ensureExternal} once. */
+  /** Makes one attempt of {@link #ensureExternal}. */
   X509Certificate attemptExternal(String child, CertificateTemplate template, PublicKey publicKey)
       throws InterruptedException {
     PkiSlot slot = PkiSlot.read(store.backend(), child);
@@ -146,14 +145,14 @@ public final class PkiAuthority {
     return certificate;
   }
 
-  /** Makes a certificate with a new key; nothing of it is stored. */
+  /** Creates a certificate with a new key, and stores neither. */
   public TlsIdentity ephemeral(CertificateTemplate template) {
     KeyPair pair = Ed25519.generate();
     return TlsIdentity.of(pair.getPrivate(), ca.issue(template, pair.getPublic()));
   }
 
   /**
-   * Returns the stored certificate if it is still good, else a new one and the changes that store
+   * Returns the stored certificate if it is still good, else a new one with the changes that store
    * it.
    */
   private X509Certificate current(
@@ -170,7 +169,7 @@ public final class PkiAuthority {
     }
     X509Certificate issued = ca.issue(template, key);
     changes.addAll(slot.putCertificate(issued, now));
-    // A revocation that comes between would not know the new serial number.
+    // Fails if a revocation comes between, which would miss the new serial number.
     changes.add(new PkiBackend.Require(crlPath(), list.revision()));
     return issued;
   }
@@ -201,11 +200,11 @@ public final class PkiAuthority {
   }
 
   /**
-   * Revokes all certificates of a name that have not expired. Doing it twice is doing it once.
+   * Revokes all unexpired certificates of a name; a second call changes nothing.
    *
-   * @return the list that holds them
-   * @throws PkiException if nothing was issued under the name
-   * @throws PkiConflictException if others keep changing the list; try again
+   * @return the list with them
+   * @throws PkiException if the name has no certificate
+   * @throws PkiConflictException if other writers keep changing the list; try again
    */
   public Crl revoke(String child) throws InterruptedException {
     return store.retry(
@@ -220,14 +219,14 @@ public final class PkiAuthority {
         });
   }
 
-  /** Revokes by serial number; for ephemeral certificates. */
+  /** Revokes serial numbers, for ephemeral certificates. */
   public Crl revokeSerials(Collection<BigInteger> serials) throws InterruptedException {
     return store.retry(() -> revoke(serials, List.of()));
   }
 
   /**
-   * Revokes all certificates of a name and forgets the name, in one transaction, so that it can be
-   * issued again, perhaps to another key. A name of which nothing is stored is passed over.
+   * Revokes all certificates of a name and removes the name in one transaction, so that a later
+   * certificate may have another key. It ignores an unknown name.
    */
   public Crl remove(String child) throws InterruptedException {
     requireName(child);
@@ -259,7 +258,7 @@ public final class PkiAuthority {
     return parse(storedCrl().value());
   }
 
-  /** Follows the revocation list; every state has been verified. */
+  /** Follows the revocation list, and verifies each state. */
   public Value<Crl> followCrl() {
     return Values.map(store.backend().follow(crlPath()), this::parse);
   }

@@ -9,18 +9,18 @@ import org.osgi.annotation.versioning.ConsumerType;
 
 /**
  * Reads and writes the keys of a {@link PkiStore}. A revision is a positive number that grows with
- * every write; 0 stands for "there is no such key". Implementations are safe for any thread and
- * throw what their store throws.
+ * every write; 0 means a missing key. Implementations are safe for any thread and pass on the
+ * exceptions of their store.
  */
 @ConsumerType
 public interface PkiBackend {
   /**
    * Returns a backend in etcd.
    *
-   * @param client for following keys
-   * @param kv for reading and writing, in the same namespace as the client; a fenced one guards
-   *     every write by the fence as well
-   * @param prefix put before every key, such as {@code /cluster-pki/}
+   * @param client follows the keys
+   * @param kv reads and writes, in the same namespace as the client; a fenced one also guards each
+   *     write by the fence
+   * @param prefix the prefix of each key, such as {@code /cluster-pki/}
    */
   static PkiBackend etcd(EtcdClient client, KeyValues kv, String prefix) {
     return new PkiBackendEtcd(client, kv, prefix);
@@ -30,25 +30,23 @@ public interface PkiBackend {
   Optional<Entry> get(String key) throws InterruptedException;
 
   /**
-   * Carries out all changes in one transaction if every changed key is still at the revision that
-   * its change expects, else none.
+   * Makes all changes in one transaction if each key is at its expected revision, else none.
    *
-   * @return false if nothing is known to be done: a key had changed, or no answer came; the caller
-   *     reads again
+   * @return false if the outcome is unknown or a key had changed; the caller reads again
    */
   boolean commit(List<Change> changes) throws InterruptedException;
 
-  /** Follows a key; a missing one is waited for. */
+  /** Follows a key, and waits for a missing one. */
   Value<byte[]> follow(String key);
 
   /**
-   * Holds what is stored under a key.
+   * Holds the bytes of a key.
    *
    * @param value the bytes; not to be modified
    * @param revision revision of the last write
    */
   record Entry(byte[] value, long revision) {
-    /** Leaves out the bytes, which may be a key. */
+    /** Omits the bytes, which may be a key. */
     @Override
     public String toString() {
       return "Entry[" + value.length + " bytes, revision " + revision + "]";
@@ -57,22 +55,22 @@ public interface PkiBackend {
 
   /** Is one part of a transaction. */
   sealed interface Change {
-    /** Returns the key that is changed. */
+    /** Returns the changed key. */
     String key();
 
-    /** Returns the revision that the key must be at. */
+    /** Returns the expected revision of the key. */
     long expected();
   }
 
   /**
-   * Stores bytes.
+   * Stores bytes under a key.
    *
-   * @param key where
-   * @param value what
-   * @param expected revision that the key must be at, 0 for absent
+   * @param key the key
+   * @param value the bytes
+   * @param expected the expected revision of the key, 0 for absent
    */
   record Put(String key, byte[] value, long expected) implements Change {
-    /** Leaves out the bytes, which may be a key. */
+    /** Omits the bytes, which may be a key. */
     @Override
     public String toString() {
       return "Put[" + key + ", " + value.length + " bytes, expected " + expected + "]";
@@ -80,18 +78,18 @@ public interface PkiBackend {
   }
 
   /**
-   * Changes nothing, but fails the transaction if the key has changed.
+   * Fails the transaction if the key has changed, and changes nothing.
    *
-   * @param key which
-   * @param expected revision that the key must be at, 0 for absent
+   * @param key the key
+   * @param expected the expected revision of the key, 0 for absent
    */
   record Require(String key, long expected) implements Change {}
 
   /**
    * Deletes a key.
    *
-   * @param key which
-   * @param expected revision that the key must be at
+   * @param key the key
+   * @param expected the expected revision of the key
    */
   record Delete(String key, long expected) implements Change {}
 }

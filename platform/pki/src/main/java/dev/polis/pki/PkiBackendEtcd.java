@@ -21,14 +21,14 @@ record PkiBackendEtcd(EtcdClient client, KeyValues kv, String prefix) implements
   public boolean commit(List<Change> changes) throws InterruptedException {
     Compare[] conditions =
         changes.stream()
-            // Of a missing key it is 0.
+            // A missing key has the revision 0.
             .map(change -> Compare.modRevision(prefix + change.key()).is(change.expected()))
             .toArray(Compare[]::new);
     Op[] ops = changes.stream().flatMap(this::op).toArray(Op[]::new);
     try {
       return kv.txn().when(conditions).then(ops).commit().succeeded();
     } catch (EtcdOutcomeUnknownException unknown) {
-      // Every caller reads again and finds its own write, if it was carried out.
+      // Each caller reads again, and finds its own write if etcd has made it.
       return false;
     }
   }

@@ -1,8 +1,8 @@
 package dev.polis.pki;
 
 /**
- * Reports that another writer stored the same object first. Reading again and repeating the call is
- * safe and returns the winner's bytes.
+ * Reports that another writer stored the same object first. A repeated call is safe and returns the
+ * winner's bytes.
  */
 public final class PkiConflictException extends PkiException {
   private static final long serialVersionUID = 1L;

@@ -10,8 +10,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Holds what is stored under one name, as read at one time, and makes the changes that replace it.
- * Entries are null where nothing is stored.
+ * Holds the entries of one name as read at one time, and makes the changes that replace them. A
+ * missing entry is null.
  */
 record PkiSlot(
     String name,
@@ -33,8 +33,8 @@ record PkiSlot(
   }
 
   /**
-   * Reads the entries of a name. The certificate is read before its key: they are made in one
-   * transaction, and a key that another process has just made must not seem to be missing.
+   * Reads the entries of a name. It reads the certificate before the key: another process may
+   * create both in one transaction meanwhile, and the key must not seem to be missing.
    */
   static PkiSlot read(PkiBackend backend, String name) throws InterruptedException {
     PkiBackend.Entry certificate = backend.get(certificatePath(name)).orElse(null);
@@ -88,7 +88,7 @@ record PkiSlot(
         e);
   }
 
-  /** Returns the serial numbers of all certificates of this name that have not expired. */
+  /** Returns the serial numbers of all unexpired certificates of this name. */
   List<BigInteger> serials(Instant now) {
     List<BigInteger> serials = new ArrayList<>();
     certificate().map(X509Certificate::getSerialNumber).ifPresent(serials::add);
@@ -112,9 +112,7 @@ record PkiSlot(
     return new PkiBackend.Put(keyPath(name), key.getEncoded(), revision(storedKey));
   }
 
-  /**
-   * Returns the changes that store a certificate and keep the serial number of the one it replaces.
-   */
+  /** Returns the changes that store a certificate and keep the serial number of its predecessor. */
   List<PkiBackend.Change> putCertificate(X509Certificate certificate, Instant now) {
     List<PkiBackend.Change> changes = new ArrayList<>();
     changes.add(
@@ -137,7 +135,7 @@ record PkiSlot(
     return changes;
   }
 
-  /** Returns a condition that no certificate is issued between reading and writing. */
+  /** Returns a condition that fails if another certificate was issued since the read. */
   PkiBackend.Change unchanged() {
     return new PkiBackend.Require(certificatePath(name), revision(storedCertificate));
   }
@@ -161,7 +159,7 @@ record PkiSlot(
     return stored == null ? 0 : stored.revision();
   }
 
-  /** Leaves out what is stored. */
+  /** Omits the stored entries. */
   @Override
   public String toString() {
     return "PkiSlot[" + name + "]";

@@ -6,7 +6,7 @@ import java.util.Optional;
 import java.util.function.Supplier;
 
 /**
- * Keys, certificates and revocation lists in a key-value store, as
+ * Keeps keys, certificates and revocation lists in a key-value store, as
  *
  * <pre>
  *   keys/NAME-privkey.bin       private key, PKCS #8 DER (managed certificates and authorities)
@@ -15,14 +15,14 @@ import java.util.function.Supplier;
  *   NAME-crl.der                revocation list of an authority
  * </pre>
  *
- * <p>Every creation and change is one transaction guarded by the revisions that were read: of two
- * that do the same at once, one wins and both get the winner's bytes. Safe for any thread; calls
- * block on the store.
+ * <p>Each creation and change is one transaction guarded by the read revisions: if two callers do
+ * the same at once, one wins and both get the winner's bytes. Safe for any thread; calls block on
+ * the store.
  */
 public final class PkiStore {
   /**
-   * How often a conflict is retried: each means that another writer made progress, and eight in a
-   * row that something is wrong.
+   * The number of attempts after conflicts: a conflict means that another writer made progress, and
+   * eight in a row mean a fault.
    */
   private static final int ATTEMPTS = 8;
 
@@ -41,11 +41,11 @@ public final class PkiStore {
   }
 
   /**
-   * Reads or creates an authority with its empty revocation list. Near the end of its life its
-   * certificate is issued again for the same key, so that what it signed stays good.
+   * Reads or creates an authority with its empty revocation list. Near the end of its life the
+   * authority renews its certificate for the same key, so that its signatures stay valid.
    *
    * @throws PkiException if the stored entries cannot be read; they stay as they are
-   * @throws PkiConflictException if others keep changing it; try again
+   * @throws PkiConflictException if other writers keep changing it; try again
    */
   public PkiAuthority ensureAuthority(String name, CertificateTemplate template)
       throws InterruptedException {
@@ -57,10 +57,10 @@ public final class PkiStore {
   }
 
   /**
-   * Reads bytes, or stores the given ones if there are none; for keys that are no certificates,
-   * such as the one that signs Kubernetes service account tokens.
+   * Reads bytes, or stores the given ones if the key is missing. It serves for keys without a
+   * certificate, such as the one that signs Kubernetes' service account tokens.
    *
-   * @param key where, within the store
+   * @param key the key within the store
    * @param first makes the bytes; called at most once for each attempt
    */
   public byte[] ensureBytes(String key, Supplier<byte[]> first) throws InterruptedException {
@@ -76,7 +76,7 @@ public final class PkiStore {
         });
   }
 
-  /** Is an operation that a conflict may spoil. */
+  /** Is one attempt of an operation, which a conflict may end. */
   @FunctionalInterface
   interface Attempt<T> {
     T run() throws InterruptedException;

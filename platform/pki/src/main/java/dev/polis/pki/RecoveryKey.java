@@ -16,24 +16,23 @@ import org.bouncycastle.crypto.params.X25519PublicKeyParameters;
 import org.bouncycastle.math.ec.rfc7748.X25519;
 
 /**
- * Makes and reads the owner's recovery key, and seals to it. The key is an X25519 private key in
- * PEM (PKCS #8); the cluster's half of a volume key is sealed to its public half with HPKE (RFC
- * 9180, base mode, HKDF-SHA256, AES-256-GCM), which the JDK does not have. Stateless; safe for any
- * thread.
+ * Makes and reads the owner's recovery key, and seals messages to it. The key is an X25519 private
+ * key in PEM (PKCS #8); the cluster's half of a volume key is sealed to its public half with HPKE
+ * (RFC 9180, base mode, HKDF-SHA256, AES-256-GCM), which the JDK does not have. Stateless; safe for
+ * any thread.
  */
 public final class RecoveryKey {
   private static final String PRIVATE_KEY = "PRIVATE KEY";
 
-  // RFC 9180 "info": a share cannot be passed off as something else that was sealed to the same
-  // key.
+  // RFC 9180 "info": it separates a recovery share from other messages sealed to the same key.
   private static final byte[] INFO = "polis recovery share 1".getBytes(StandardCharsets.US_ASCII);
   private static final byte[] NO_AAD = new byte[0];
 
   /**
-   * Holds what was sealed.
+   * Holds a sealed message.
    *
-   * @param encapsulatedKey what the private key makes the message key of
-   * @param ciphertext the message
+   * @param encapsulatedKey the input from which the private key derives the message key
+   * @param ciphertext the encrypted message
    */
   public record Sealed(byte[] encapsulatedKey, byte[] ciphertext) {
     @Override
@@ -57,7 +56,7 @@ public final class RecoveryKey {
   private RecoveryKey() {}
 
   /**
-   * Makes one.
+   * Makes a recovery key.
    *
    * @return its PEM text, a secret: write it with mode 0600 and never log it
    */
@@ -74,7 +73,7 @@ public final class RecoveryKey {
   /**
    * Reads the private key.
    *
-   * @return 32 bytes, which are the caller's to erase
+   * @return 32 bytes, which the caller erases
    * @throws PkiException if the text does not hold exactly one X25519 private key
    */
   public static byte[] privateKey(String pem) {
@@ -93,7 +92,7 @@ public final class RecoveryKey {
   }
 
   /**
-   * The public half.
+   * Returns the public half.
    *
    * @return 32 bytes
    * @throws PkiException if the text does not hold exactly one X25519 private key
@@ -108,10 +107,10 @@ public final class RecoveryKey {
   }
 
   /**
-   * Seals a message, so that only the private key opens it.
+   * Seals a message for the holder of the private key.
    *
    * @param publicKey 32 bytes
-   * @throws PkiException if this is no public key that can be sealed to
+   * @throws PkiException if this is no usable public key
    */
   public static Sealed seal(byte[] publicKey, byte[] message) {
     try {
@@ -135,7 +134,7 @@ public final class RecoveryKey {
    * Opens a sealed message.
    *
    * @param privateKey 32 bytes
-   * @return the message, which is the caller's to erase
+   * @return the message, which the caller erases
    * @throws PkiException if it was sealed to another key or was changed
    */
   public static byte[] open(byte[] privateKey, Sealed sealed) {

@@ -5,9 +5,8 @@ import java.time.Duration;
 import java.time.Instant;
 
 /**
- * Computes when a certificate is to be replaced: once only a third of its lifetime is left. Two
- * thirds in, the remaining third is the time there is to notice and repair whatever keeps it from
- * being renewed.
+ * Computes when a certificate is due for renewal: when a third of its lifetime is left. An operator
+ * can use this third to notice and repair a fault of the renewal.
  *
  * @param notBefore start of the certificate's life
  * @param notAfter end of the certificate's life
@@ -21,7 +20,7 @@ public record Renewal(Instant notBefore, Instant notAfter) {
         certificate.getNotBefore().toInstant(), certificate.getNotAfter().toInstant());
   }
 
-  /** Returns the time from which the certificate is to be replaced. */
+  /** Returns the time from which the certificate is due for renewal. */
   public Instant dueAt() {
     return notAfter.minus(Duration.between(notBefore, notAfter).dividedBy(LAST_PART));
   }
@@ -31,12 +30,12 @@ public record Renewal(Instant notBefore, Instant notAfter) {
     return !now.isBefore(dueAt());
   }
 
-  /** Returns whether the certificate is not valid yet or no longer. */
+  /** Returns whether a time is outside the certificate's life. */
   public boolean invalid(Instant now) {
     return now.isBefore(notBefore) || now.isAfter(notAfter);
   }
 
-  /** Returns how long to wait until it is due; zero if it is. */
+  /** Returns the time until the renewal is due; zero if it is due. */
   public Duration until(Instant now) {
     Duration wait = Duration.between(now, dueAt());
     return wait.isNegative() ? Duration.ZERO : wait;

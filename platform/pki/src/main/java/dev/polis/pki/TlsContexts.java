@@ -16,22 +16,20 @@ import javax.net.ssl.X509ExtendedTrustManager;
 /** Makes TLS contexts from {@link TlsKeys} and {@link TlsTrust}. TLS 1.3 only. */
 public final class TlsContexts {
   /**
-   * The only TLS version in use. Stacks must be given it too: a context alone does not switch off
-   * older versions.
+   * The only TLS version in use. Each stack needs it too: a context alone does not switch off older
+   * versions.
    */
   public static final List<String> PROTOCOLS = List.of("TLSv1.3");
 
   static {
-    // Here, since no TLS of ours begins without a context: in a node, in polisctl and in tests.
+    // Here, since each TLS connection of the project needs a context: in a node, in polisctl and in
+    // tests.
     NamelessCertificates.install();
   }
 
   private TlsContexts() {}
 
-  /**
-   * Returns a context, for either side of a connection, that presents these keys and checks peers
-   * with this trust.
-   */
+  /** Returns a context, for either side of a connection, with these keys and this trust. */
   public static SSLContext context(TlsKeys keys, X509ExtendedTrustManager trust) {
     return init(new KeyManager[] {keys}, trust);
   }
@@ -55,7 +53,7 @@ public final class TlsContexts {
     return parameters;
   }
 
-  /** Returns the keys as a factory, for stacks that take no key manager. */
+  /** Returns the keys as a factory, for stacks that accept no key manager. */
   public static KeyManagerFactory keyManagerFactory(TlsKeys keys) {
     return new FixedFactory(keys);
   }
@@ -76,7 +74,7 @@ public final class TlsContexts {
     }
   }
 
-  /** Is the provider that the factory's constructor demands; it is never registered. */
+  /** Is the provider that the factory's constructor requires; it is never registered. */
   private static final class FixedProvider extends Provider {
     private static final long serialVersionUID = 1L;
 

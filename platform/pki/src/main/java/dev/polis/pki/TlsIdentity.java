@@ -5,14 +5,13 @@ import java.security.cert.X509Certificate;
 import java.util.List;
 
 /**
- * Holds what one side of a TLS connection presents: a private key and its certificate chain, leaf
- * first.
+ * Holds the private key and the certificate chain of one side of a TLS connection, leaf first.
  *
  * @param privateKey the leaf's private key
- * @param chain the leaf and, where the peer cannot know them, its issuers
+ * @param chain the leaf, and its issuers if the peer lacks them
  */
 public record TlsIdentity(PrivateKey privateKey, List<X509Certificate> chain) {
-  /** Refuses an empty chain and a key that is not the leaf's. */
+  /** Refuses an empty chain, and a key that does not match the leaf. */
   public TlsIdentity {
     chain = List.copyOf(chain);
     if (chain.isEmpty()) {

@@ -14,19 +14,17 @@ import javax.net.ssl.SSLEngine;
 import javax.net.ssl.X509ExtendedKeyManager;
 
 /**
- * Presents the newest identity that its supplier knows, so that a renewed certificate is used from
- * the next handshake on and no listener or channel has to be built again. While the supplier has
- * none, a server refuses handshakes and a client presents nothing. Safe for any thread.
+ * Presents the supplier's newest identity, so that the next handshake uses a renewed certificate
+ * without a new listener or channel. While the supplier has none, a server refuses handshakes and a
+ * client presents nothing. Safe for any thread.
  */
 public final class TlsKeys extends X509ExtendedKeyManager {
   private final Supplier<Optional<TlsIdentity>> source;
 
-  /**
-   * The newest identity and the one before, since a handshake in progress may still use that one.
-   */
+  /** The newest identity and its predecessor, which a running handshake may still use. */
   private final AtomicReference<List<TlsIdentity>> recent = new AtomicReference<>(List.of());
 
-  /** Creates keys from a supplier, which must not block: it is asked during handshakes. */
+  /** Creates keys from a supplier, which must not block, since handshakes call it. */
   public TlsKeys(Supplier<Optional<TlsIdentity>> source) {
     this.source = source;
   }

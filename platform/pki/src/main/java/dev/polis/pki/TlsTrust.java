@@ -13,14 +13,13 @@ import javax.net.ssl.SSLSocket;
 import javax.net.ssl.X509ExtendedTrustManager;
 
 /**
- * Decides whether one side of a TLS connection accepts its peer's certificate. Peers of a cluster
- * are known by identity, not by the name in the address they are dialled at, so none of these looks
- * at host names (the JDK's own check stays off as long as no endpoint identification algorithm is
- * set).
+ * Decides whether one side of a TLS connection accepts its peer's certificate. The identity of a
+ * cluster's peer is in its certificate, not in its host name, so no check uses host names (the
+ * JDK's own check stays off while no endpoint identification algorithm is set).
  *
- * <p>CA and revocation list are asked for at every handshake, and no session is resumed without
- * one, so that a change takes effect with the next connection. Connections that stand already are
- * the owner's to close. Instances are safe for any thread.
+ * <p>Each handshake reads the CA and the revocation list, and no session is resumed without a
+ * handshake, so that a change takes effect with the next connection. The owner of an open
+ * connection has to close it. Instances are safe for any thread.
  */
 public final class TlsTrust extends X509ExtendedTrustManager {
   /** Checks a peer's certificate. */
@@ -29,7 +28,7 @@ public final class TlsTrust extends X509ExtendedTrustManager {
     void accept(X509Certificate peer) throws PkiException;
   }
 
-  /** Supplies the CA, the revocation list and the time that certificates are checked against. */
+  /** Supplies the CA, the revocation list and the time for checks of certificates. */
   public static final class Source {
     private final Supplier<X509Certificate> ca;
     private final Supplier<Optional<Crl>> crl;
@@ -46,15 +45,12 @@ public final class TlsTrust extends X509ExtendedTrustManager {
       return new Source(() -> ca, Optional::empty, InstantSource.system());
     }
 
-    /**
-     * Returns a source whose CA and revocation list may change; the list may be absent until it is
-     * known.
-     */
+    /** Returns a source with a changing CA and revocation list; the list may be absent at first. */
     public static Source of(Supplier<X509Certificate> ca, Supplier<Optional<Crl>> crl) {
       return new Source(ca, crl, InstantSource.system());
     }
 
-    /** Returns the same on another clock. */
+    /** Returns the same source on another clock. */
     public Source withClock(InstantSource other) {
       return new Source(ca, crl, other);
     }
@@ -77,9 +73,9 @@ public final class TlsTrust extends X509ExtendedTrustManager {
     }
 
     /**
-     * Returns whose certificate this is, after checking its content, lifetime and revocation.
+     * Checks the content, lifetime and revocation of a certificate, and returns its identity.
      *
-     * @throws IdentityException naming what is wrong with it
+     * @throws IdentityException naming its fault
      */
     public Identity verify(X509Certificate peer) {
       Identity identity = Identity.verify(peer, ca.get());
@@ -95,9 +91,9 @@ public final class TlsTrust extends X509ExtendedTrustManager {
   }
 
   /**
-   * Accepts any single Ed25519 certificate, also a self-signed one; for places where strangers may
-   * come. The handshake proves possession of its key and nothing else; who the peer is must be
-   * asked with {@link Source#verify} before acting for it.
+   * Accepts any single Ed25519 certificate, also a self-signed one, for ports that are open to
+   * strangers. The handshake proves only possession of the key; the server must call {@link
+   * Source#verify} before it acts for the peer.
    */
   public static TlsTrust anyKey() {
     return new TlsTrust(TlsTrust::requireEd25519);
@@ -124,7 +120,7 @@ public final class TlsTrust extends X509ExtendedTrustManager {
         });
   }
 
-  /** Accepts every certificate of this authority, whatever its names, such as those of etcd. */
+  /** Accepts each certificate of this authority, whatever its names, such as etcd's. */
   public static TlsTrust authority(Source source) {
     return new TlsTrust(
         peer -> {
@@ -133,7 +129,9 @@ public final class TlsTrust extends X509ExtendedTrustManager {
         });
   }
 
-  /** Accepts a server that this authority has given the DNS name, such as an API server. */
+  /**
+   * Accepts a server with a certificate of this authority for the DNS name, such as an API server.
+   */
   public static TlsTrust server(Source source, String name) {
     return new TlsTrust(
         peer -> {
@@ -164,8 +162,8 @@ public final class TlsTrust extends X509ExtendedTrustManager {
   }
 
   /**
-   * Prevents resumption of the session: a resumed one is not shown to a trust manager and would
-   * outlive expiry and revocation.
+   * Prevents resumption of the session, which would bypass the trust manager and outlive expiry and
+   * revocation.
    */
   private static void forbidResumption(SSLSession session) {
     if (session != null) {
@@ -226,7 +224,7 @@ public final class TlsTrust extends X509ExtendedTrustManager {
     check(chain);
   }
 
-  /** Returns no issuers: naming the CA would reveal it to strangers. */
+  /** Returns no issuers, since the name of the CA would reveal it to strangers. */
   @Override
   public X509Certificate[] getAcceptedIssuers() {
     return new X509Certificate[0];

@@ -4,8 +4,8 @@ import java.security.PrivateKey;
 import java.security.cert.X509Certificate;
 
 /**
- * Holds what a user proves its identity with: private key, user certificate and the cluster's CA
- * certificate. Consistent by construction, like {@link NodeCredentials}.
+ * Holds a user's private key, certificate and the cluster's CA certificate. The constructor ensures
+ * that the parts match, as in {@link NodeCredentials}.
  *
  * @param privateKey the user's Ed25519 private key
  * @param certificate the user's certificate
@@ -13,9 +13,7 @@ import java.security.cert.X509Certificate;
  */
 public record UserCredentials(
     PrivateKey privateKey, X509Certificate certificate, X509Certificate ca) {
-  /**
-   * Refuses parts that do not belong together ({@link PkiException}, {@link IdentityException}).
-   */
+  /** Refuses parts that do not match ({@link PkiException}, {@link IdentityException}). */
   public UserCredentials {
     String user = Identity.verifyUser(certificate, ca);
     if (!Ed25519.match(privateKey, certificate.getPublicKey())) {
@@ -24,7 +22,9 @@ public record UserCredentials(
     }
   }
 
-  /** Reads credentials from their three PEM files; the key may have either form of an owner's. */
+  /**
+   * Reads credentials from their three PEM files; the key may have either form of {@link OwnerKey}.
+   */
   public static UserCredentials fromPem(String key, String certificate, String ca) {
     return new UserCredentials(
         OwnerKey.read(key), Pem.certificate(certificate), Pem.certificate(ca));
@@ -35,7 +35,7 @@ public record UserCredentials(
     return Identity.verifyUser(certificate, ca);
   }
 
-  /** Returns what the user presents on TLS connections. */
+  /** Returns the user's identity for TLS connections. */
   public TlsIdentity tls() {
     return TlsIdentity.of(privateKey, certificate);
   }

@@ -317,7 +317,7 @@ class IdentityTest {
         X509Certificate read =
             (X509Certificate) parser.generateCertificate(new ByteArrayInputStream(damaged));
         Identity.verify(read, ca.certificate());
-        // How many bits of the signature count is beside what is signed.
+        // The number of signature bits that count besides the signed bytes.
         assertArrayEquals(good.getTBSCertificate(), read.getTBSCertificate(), "bit " + bit);
       } catch (CertificateException | IdentityException refused) {
         assertFalse(refused.getMessage().isBlank());

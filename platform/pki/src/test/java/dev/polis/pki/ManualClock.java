@@ -4,7 +4,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 
-/** Tells a time that stands still until a test moves it. */
+/** Shows a time that stands still until a test moves it. */
 final class ManualClock implements InstantSource {
   private volatile Instant now = Instant.parse("2026-01-01T00:00:00Z");
 
