@@ -2,14 +2,14 @@ package dev.polis.logtree;
 
 import java.util.Collection;
 
-/** Remembers how far a reader has read its backlog. Guarded by the lock of the tree. */
+/** Remembers a reader's position in its backlog. Guarded by the lock of the tree. */
 final class BacklogPlace {
   private final long end;
   private long at;
   private long readAt;
 
   /**
-   * Creates the place of a reader that has read nothing.
+   * Creates the position before the first entry of a backlog.
    *
    * @param begin the sequence number after which the backlog begins
    * @param end the newest sequence number of the tree, which ends the backlog
@@ -29,7 +29,7 @@ final class BacklogPlace {
   }
 
   /**
-   * Records that everything up to a sequence number was read.
+   * Records that the reader has read everything up to a sequence number.
    *
    * @param now the newest sequence number of the tree
    */
@@ -38,7 +38,7 @@ final class BacklogPlace {
     readAt = now;
   }
 
-  /** Returns whether entries that are still to be read were dropped since the last time. */
+  /** Returns whether unread entries were dropped since the last call. */
   boolean lost(Collection<Journal> journals) {
     return at < end
         && journals.stream().anyMatch(each -> each.evictedAt() > readAt && each.evictedUpTo() > at);

@@ -6,24 +6,26 @@ import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Stream;
 
-/** Where entries come from, as {@code file:line}. */
+/** Finds the place of a log call, as {@code file:line}. */
 sealed interface CallSite {
-  /** The caller of the log method that asks. */
+  /** The site of the caller of the log method. */
   CallSite CALLER = new Caller(0);
 
-  /** Returns the place; to be called by a public method of the log itself, for frames count. */
+  /**
+   * Returns the place; only a public method of the log calls it, because it counts stack frames.
+   */
   String place();
 
   /**
-   * Returns the place if the caller's own is known; to be called by a method of the log that {@link
-   * LogPlaces} calls, for frames count.
+   * Returns the given place if this site is the caller's own; only a log method that {@link
+   * LogPlaces} calls it from may use it, because it counts stack frames.
    */
   String place(String callers);
 
   /** Returns the site {@code added} frames further out. */
   CallSite further(int added);
 
-  /** A place that was found once. */
+  /** Holds a place that was looked up once. */
   record Known(String place) implements CallSite {
     @Override
     public String place(String callers) {
@@ -37,17 +39,17 @@ sealed interface CallSite {
   }
 
   /**
-   * Looks up the stack each time, which is most of what an entry costs then: a microsecond for the
-   * walk as such, and a fourth for each frame that is fetched.
+   * Looks up the stack for each entry. This is most of the cost of such an entry: a microsecond for
+   * the walk, and a fourth of that for each fetched frame.
    *
-   * <p>A throwable would walk the whole stack and hold on to the classes in it, which must be free
-   * to go with their bundle; remembering lines by format string would mix up calls that share one;
-   * remembering them by method and bytecode index saves a tenth, for it is the walk that costs.
+   * <p>A throwable would walk the whole stack and keep its classes in memory after their bundle is
+   * removed. A map from format strings to lines would mix up calls with the same format. A map from
+   * methods and bytecode indexes saves only a tenth, since the walk itself costs most.
    */
   final class Caller implements CallSite {
-    // This class, and the method of the log.
+    // This class and the method of the log.
     private static final int OWN_FRAMES = 2;
-    // The wanted frame comes after them; fetching more would be wasted work.
+    // The wanted frame comes next; more frames would be wasted work.
     private static final StackWalker WALKER = StackWalker.getInstance(Set.of(), OWN_FRAMES + 1);
 
     private final int added;

@@ -6,7 +6,9 @@ import java.util.Map;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
-/** Distinguished names: parts joined by dots; the empty name is the root of all. */
+/**
+ * Checks and converts distinguished names: parts joined by dots; the empty name is the root of all.
+ */
 public final class Dn {
   /** The name above all others. */
   public static final String ROOT = "";
@@ -21,13 +23,13 @@ public final class Dn {
           "management", "mgmt",
           "containers", "cont");
 
-  /** The number of an instance, at the end of a part. */
+  /** The instance number at the end of a part. */
   private static final Pattern INSTANCE = Pattern.compile("~[0-9]+(?=\\.|$)");
 
   private Dn() {}
 
   /**
-   * Returns the name if it is one.
+   * Returns the name if it is valid.
    *
    * @throws IllegalArgumentException if it has an empty part
    */
@@ -40,9 +42,9 @@ public final class Dn {
   }
 
   /**
-   * Returns the name of the journal that a name stands for. Two instances of one organ may live for
-   * a moment; the second has a number in its name, {@code root.storage~2}, and the same journals as
-   * the first.
+   * Returns the name of the journal of a name, without instance numbers. Two instances of one organ
+   * may live for a moment; the second has a number in its name, {@code root.storage~2}, and the
+   * same journals as the first.
    *
    * @param dn a name, with or without numbers of instances
    * @return the name without them
@@ -63,8 +65,9 @@ public final class Dn {
   }
 
   /**
-   * Returns a form for narrow columns: long parts abbreviated, {@code root} left out, of a role's
-   * path only the role and the last part, and of what is still too long the end after "...".
+   * Shortens a name for narrow columns: it abbreviates long parts, omits {@code root}, keeps of a
+   * role's path only the role and the last part, and of a text that is still too long the end after
+   * "...".
    */
   public static String shorten(String dn, int width) {
     List<String> parts =

@@ -3,9 +3,11 @@ package dev.polis.logtree;
 import java.lang.ref.WeakReference;
 import java.util.List;
 
-/** The entries of one name. All but {@link #verbosity} is guarded by the lock of the tree. */
+/**
+ * Holds the entries of one name. The lock of the tree guards everything except {@link #verbosity}.
+ */
 final class Journal {
-  // Fits the few lines of a quiet organ; doubled up to the quota when there are more.
+  // Holds the few lines of a quiet organ; doubled up to the quota when there are more.
   private static final int FIRST_CAPACITY = 16;
 
   // The objects of an entry (entry, payload, list, time, string headers), measured on a 64-bit JVM
@@ -30,7 +32,7 @@ final class Journal {
     this.touchedNanos = nowNanos;
   }
 
-  /** Returns the object that every handle of this journal keeps alive. */
+  /** Returns the object to which each handle of this journal refers. */
   Object anchor() {
     Object anchor = holders.get();
     if (anchor == null) {
@@ -44,7 +46,7 @@ final class Journal {
     return verbosity > 0 || holders.get() != null;
   }
 
-  /** Appends, dropping the oldest above the quota; returns by how many bytes the journal grew. */
+  /** Appends an entry, drops the oldest above the quota, and returns the growth in bytes. */
   long append(LogEntry entry, int quota, long nowNanos) {
     touchedNanos = nowNanos;
     long before = bytes;
@@ -60,7 +62,7 @@ final class Journal {
   }
 
   /**
-   * Drops the oldest entries; returns how many bytes that freed.
+   * Drops the oldest entries and returns their bytes.
    *
    * @param now the newest sequence number of the tree
    */
@@ -78,7 +80,7 @@ final class Journal {
     return before - bytes;
   }
 
-  /** Returns the place, from the oldest, of the first entry after a sequence number. */
+  /** Returns the index, from the oldest, of the first entry after a sequence number. */
   int firstAfter(long sequence) {
     int low = 0;
     int high = size;
@@ -93,7 +95,7 @@ final class Journal {
     return low;
   }
 
-  /** Returns the entry at a place, counted from the oldest, which is 0. */
+  /** Returns the entry at an index; the oldest has index 0. */
   LogEntry entry(int place) {
     return ring[index(place)];
   }
@@ -110,7 +112,7 @@ final class Journal {
     return evictedUpTo;
   }
 
-  /** Returns the newest sequence number of the tree when this journal dropped an entry last. */
+  /** Returns the tree's newest sequence number at the last drop of an entry here. */
   long evictedAt() {
     return evictedAt;
   }
@@ -137,7 +139,7 @@ final class Journal {
     first = 0;
   }
 
-  /** Estimates the memory of an entry. */
+  /** Estimates the memory of an entry in bytes. */
   static long weight(LogEntry entry) {
     return ENTRY_BYTES
         + switch (entry.payload()) {

@@ -2,7 +2,10 @@ package dev.polis.logtree;
 
 import java.lang.ref.Reference;
 
-/** A log. That its public methods themselves ask for the place is part of {@link CallSite}. */
+/**
+ * Appends leveled entries to a journal. Its public methods call {@link CallSite} themselves,
+ * because it counts stack frames.
+ */
 final class JournalLog implements Log {
   private final JournalTree tree;
   private final Journal journal;
@@ -84,7 +87,7 @@ final class JournalLog implements Log {
     return new JournalLog(tree, journal, anchor, verbosity, new CallSite.Known(site.place()));
   }
 
-  /** Appends an entry of a caller of {@link LogPlaces}, which knows where it is. */
+  /** Appends an entry from {@link LogPlaces}, which knows the call's place. */
   void append(Severity severity, String format, Object[] arguments, String known) {
     if (enabled()) {
       append(severity, site.place(known), format, arguments);

@@ -6,13 +6,13 @@ import java.util.PriorityQueue;
 
 /**
  * Walks the entries of several journals in the order of the tree, or against it, without copying
- * them. For use under the lock of the tree.
+ * them. Its user holds the lock of the tree.
  */
 final class JournalMerge {
   private static final Comparator<Place> OLDEST_FIRST =
       Comparator.comparingLong(place -> place.entry().sequence());
 
-  /** Stands at one entry of one journal. */
+  /** Points at one entry of one journal. */
   private static final class Place {
     private final Journal journal;
     private int at;
@@ -68,7 +68,7 @@ final class JournalMerge {
     return !places.isEmpty();
   }
 
-  /** Returns the next entry; there is one. */
+  /** Returns the next entry, which must exist. */
   LogEntry next() {
     Place first = places.remove();
     LogEntry entry = first.entry();

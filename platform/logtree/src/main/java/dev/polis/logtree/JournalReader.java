@@ -16,7 +16,7 @@ final class JournalReader implements LogReader {
   private final LogQuery query;
   private final boolean resumedWithGap;
   private final BacklogPlace place;
-  private List<LogEntry> backlog; // null until it is asked for
+  private List<LogEntry> backlog; // null until the first call asks for it
   private volatile long cursor;
 
   private final ReentrantLock lock = new ReentrantLock();

@@ -18,9 +18,10 @@ import java.util.function.LongSupplier;
 
 /** Stores journals sorted by name, so that a subtree is a range. */
 final class JournalTree implements LogTree {
-  // Above the budget the largest journal gives this part at once, so that finding it is rare.
+  // Above the budget the largest journal loses this part at once, so that the search for it is
+  // rare.
   private static final int GIVE_PART = 8;
-  // What vanished is looked for this often in a time to live.
+  // The tree looks for vanished journals this often in a time to live.
   private static final int SWEEPS_PER_LIFE = 4;
   // The character after '.', hence the end of the range of names that begin with "dn.".
   private static final char AFTER_DOT = '.' + 1;
@@ -46,9 +47,8 @@ final class JournalTree implements LogTree {
     this.limits = limits;
     this.clock = clock;
     this.ticker = ticker;
-    // Nanoseconds since 1970: no process appends that fast, so a later life begins above all
-    // cursors
-    // of this one, and a cursor from an earlier life hides nothing.
+    // Nanoseconds since 1970: no process appends that fast. So a later life begins above all
+    // cursors of this one, and an old cursor hides no entries.
     this.sequence = Duration.ofMillis(clock.millis()).toNanos();
     this.firstSequence = sequence;
     this.droppedUpTo = sequence;
@@ -150,7 +150,7 @@ final class JournalTree implements LogTree {
     }
   }
 
-  /** Returns the sequence number after which the backlog of a query begins. */
+  /** Returns the sequence number before the backlog of a query. */
   private long beginning(LogQuery query) {
     if (query.backlog() == LogQuery.ALL) {
       return query.after();
@@ -174,7 +174,7 @@ final class JournalTree implements LogTree {
   /**
    * Reads the next part of a reader's backlog.
    *
-   * @param part says where it is; it is moved
+   * @param part the position, which this call moves
    * @param bytes estimated memory at which the part is full
    */
   LogPage page(LogQuery query, BacklogPlace part, long bytes) {

@@ -9,15 +9,16 @@ import java.util.function.Consumer;
 import java.util.function.Function;
 
 /**
- * Joins written pieces into lines and hands each on without its newline, raw and cut to {@value
- * LogPayload#MAX_LINE_BYTES} bytes, or converted first and cut then. An unfinished line is held
- * until its newline comes or the buffer is closed. Safe for use by any thread; the sink is called
- * by the writing one.
+ * Joins written pieces into lines, and passes each line on without its newline. A line passes raw
+ * and cut to {@value LogPayload#MAX_LINE_BYTES} bytes, or converted first and cut then. The buffer
+ * holds an unfinished line until its newline comes or the buffer is closed. An unfinished line is
+ * held until its newline comes or the buffer is closed. Safe for use by any thread; the sink is
+ * called by the writing one.
  */
 public final class LineBuffer extends OutputStream {
   /**
-   * Longest line that is offered to a converter, in bytes; a longer one stays raw. Lines of etcd
-   * that quote a request or a configuration have some thousands; a program that writes megabytes
+   * Longest line that is offered to a converter, in bytes; a longer one stays raw. An etcd line
+   * that quotes a request or a configuration has some thousands; a program that writes megabytes
    * without a newline writes no log.
    */
   public static final int MAX_CONVERTED_BYTES = 64 << 10;
@@ -38,17 +39,17 @@ public final class LineBuffer extends OutputStream {
     this.finish = finish;
   }
 
-  /** Creates a buffer that hands its lines to {@code sink} as they are. */
+  /** Creates a buffer that passes its lines unchanged to {@code sink}. */
   public LineBuffer(Consumer<? super LogPayload.Raw> sink) {
     this(LogPayload.MAX_LINE_BYTES, (bytes, kept, length) -> sink.accept(raw(bytes, kept, length)));
     Objects.requireNonNull(sink, "sink");
   }
 
   /**
-   * Creates a buffer that hands its lines to {@code sink} in the form that the converter gives
-   * them, or as they are if it gives none.
+   * Creates a buffer that passes its lines converted to {@code sink}, or unchanged if the converter
+   * returns no result.
    *
-   * @param converter is given lines of up to {@value #MAX_CONVERTED_BYTES} bytes
+   * @param converter receives lines of up to {@value #MAX_CONVERTED_BYTES} bytes
    */
   public LineBuffer(
       Function<String, Optional<LogPayload>> converter, Consumer<? super LogPayload> sink) {
@@ -82,7 +83,7 @@ public final class LineBuffer extends OutputStream {
     put(bytes, from, offset + count - from);
   }
 
-  /** Hands on an unfinished line. Closing twice does nothing. */
+  /** Passes on an unfinished line; a second close does nothing. */
   @Override
   public synchronized void close() {
     if (!closed && length > 0) {
@@ -106,7 +107,7 @@ public final class LineBuffer extends OutputStream {
     int wholeLength = length;
     length = 0;
     if (line.length > LogPayload.MAX_LINE_BYTES) {
-      // The room of a rare long line is given back.
+      // Frees the room of a rare long line.
       line = new byte[LogPayload.MAX_LINE_BYTES];
     }
     finish.line(whole, Math.min(wholeLength, longest), wholeLength);

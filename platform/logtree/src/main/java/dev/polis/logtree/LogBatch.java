@@ -3,11 +3,11 @@ package dev.polis.logtree;
 import java.util.List;
 
 /**
- * Holds the entries that a reader gets at once, and how many it missed.
+ * Holds the entries of one read, and the number of missed ones.
  *
  * @param entries in sequence order; empty if a wait with a limit ended
- * @param missed how many entries that match the query came after these, found the reader's buffer
- *     full, and were dropped
+ * @param missed the number of later matching entries that were dropped because the reader's buffer
+ *     was full
  */
 public record LogBatch(List<LogEntry> entries, long missed) {
   /** Copies the entries. */

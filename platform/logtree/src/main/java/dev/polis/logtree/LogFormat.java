@@ -8,11 +8,11 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * Formats entries as text. Characters with which a foreign program could drive the reader's
- * terminal or forge a line are shown as {@code ?}. Times are in UTC.
+ * Formats entries as text. It shows {@code ?} for characters with which a foreign program could
+ * control the reader's terminal or forge a line. Times are in UTC.
  */
 public final class LogFormat {
-  // Fits most names of a node; longer ones push the rest of their line to the right.
+  // Has room for most names of a node; longer ones push the rest of their line to the right.
   private static final int FULL_COLUMN = 32;
   private static final int WIDE_TERMINAL = 80;
   private static final int WIDE_COLUMN = 20;
@@ -94,7 +94,7 @@ public final class LogFormat {
     return columns >= NARROW_TERMINAL ? NARROW_COLUMN : 0;
   }
 
-  /** Breaks at the last space that fits, or within a word that is too long for a line. */
+  /** Breaks a text at the last space that fits, or within a word longer than a line. */
   private static List<String> wrap(String text, int room) {
     List<String> parts = new ArrayList<>();
     String rest = text;
@@ -119,8 +119,8 @@ public final class LogFormat {
   }
 
   /**
-   * Returns true for a character that neither ends a line, nor drives a terminal, nor hides or
-   * turns the text around it.
+   * Returns whether a character neither ends a line, nor controls a terminal, nor hides or turns
+   * the text around it.
    */
   public static boolean isPrintable(int character) {
     return switch (Character.getType(character)) {
@@ -134,7 +134,7 @@ public final class LogFormat {
     };
   }
 
-  /** Returns a text with what is not printable shown as {@code ?}, and tabs as spaces. */
+  /** Returns a text with {@code ?} for unprintable characters, and spaces for tabs. */
   public static String printable(String text) {
     StringBuilder out = new StringBuilder(text.length());
     text.codePoints().forEach(c -> out.appendCodePoint(c == '\t' ? ' ' : isPrintable(c) ? c : '?'));

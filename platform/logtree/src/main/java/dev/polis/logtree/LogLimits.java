@@ -3,22 +3,22 @@ package dev.polis.logtree;
 import java.time.Duration;
 
 /**
- * Limits how much a tree keeps.
+ * Limits the content of a tree.
  *
- * @param entriesPerJournal newest entries kept of each name
- * @param bytes bytes kept over all journals, estimated
- * @param timeToLive how long after its last entry a journal is kept of which no {@link Log} or
- *     {@link RawLog} is held
+ * @param entriesPerJournal the most entries of each name
+ * @param bytes the most bytes of all journals together, estimated
+ * @param timeToLive the time after its last entry for which the tree keeps a journal without a
+ *     {@link Log} or {@link RawLog}
  */
 public record LogLimits(int entriesPerJournal, long bytes, Duration timeToLive) {
   /**
-   * 8192 entries are some hours of a busy organ. 32 MiB hold about 150,000 entries of usual length
-   * and are a third of a node's heap, the rest of which is enough for everything else. An hour is
-   * enough for a person to read the log of what vanished.
+   * The default limits. 8192 entries are some hours of a busy organ. 32 MiB hold about 150,000
+   * entries of usual length and are a third of a node's heap, the rest of which is enough for
+   * everything else. An hour is enough for a person to read the log of what vanished.
    */
   public static final LogLimits DEFAULT = new LogLimits(8192, 32L << 20, Duration.ofHours(1));
 
-  /** Refuses limits under which nothing could be kept. */
+  /** Refuses limits that would keep no entry. */
   public LogLimits {
     if (entriesPerJournal < 1 || bytes < 1 || timeToLive.isNegative()) {
       throw new IllegalArgumentException(

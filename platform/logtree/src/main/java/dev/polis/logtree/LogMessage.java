@@ -21,7 +21,7 @@ public final class LogMessage {
 
   private LogMessage() {}
 
-  /** Formats as {@link Log} says. */
+  /** Formats a message by the rules of {@link Log}. */
   public static String format(String format, Object... arguments) {
     if (format == null || arguments == null || arguments.length == 0) {
       return String.valueOf(format);
@@ -39,14 +39,16 @@ public final class LogMessage {
   }
 
   /**
-   * Returns what may be printed of an argument: a stand-in for secrets, keys, buffers and arrays of
-   * bytes or chars, also within arrays, collections, maps and Optionals; everything else as it is.
+   * Returns the printable form of an argument: a stand-in for secrets, keys, byte and char arrays,
+   * also inside arrays, collections, maps and Optionals; other arguments unchanged.
    */
   public static Object redact(Object argument) {
     return redact(argument, 0);
   }
 
-  /** Formats the common placeholders; returns how many were filled, or -1 if it met another one. */
+  /**
+   * Formats the common placeholders; returns the number of filled ones, or -1 for an unknown one.
+   */
   private static int simple(String format, Object[] arguments, StringBuilder out) {
     int used = 0;
     int from = 0;

@@ -6,8 +6,8 @@ import java.util.List;
  * Holds a part of a reader's backlog.
  *
  * @param entries in sequence order; empty after the last one
- * @param gap whether entries before or among these were dropped after the reader was opened, since
- *     it read more slowly than the log grew
+ * @param gap true if entries before or among these were dropped since the reader was opened,
+ *     because it read more slowly than the log grew
  */
 public record LogPage(List<LogEntry> entries, boolean gap) {
   /** Copies the entries. */

@@ -6,34 +6,32 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * Holds the content of an entry. Every payload is printable: valid Unicode (what was not is {@code
- * <INVALID>}) in lines of at most {@value #MAX_LINE_BYTES} bytes of UTF-8.
+ * Holds the content of an entry. Every payload is printable: valid Unicode (invalid bytes become
+ * {@code <INVALID>}) in lines of at most {@value #MAX_LINE_BYTES} bytes of UTF-8.
  */
 public sealed interface LogPayload {
-  /** Longest line that is kept, in bytes of UTF-8; the rest of a longer one is cut. */
+  /** The longest kept line, in bytes of UTF-8; the rest is cut. */
   int MAX_LINE_BYTES = 1024;
 
   /** Most lines of one leveled entry: a stack trace with its causes, but not a memory dump. */
   int MAX_LINES = 256;
 
-  /**
-   * Returns bytes that ought to be UTF-8 as text, each run of invalid ones as {@code <INVALID>}.
-   */
+  /** Decodes UTF-8, with {@code <INVALID>} for each run of invalid bytes. */
   static String utf8(byte[] bytes) {
     return LogText.decode(bytes, 0, bytes.length, false);
   }
 
   /**
-   * A message of our own code, or of a program whose log format we understand.
+   * Holds a message of the project's code, or of a program with a known log format.
    *
    * @param lines at least one; a line that was cut ends with its original length
-   * @param timestamp when it was logged, by the wall clock
-   * @param severity how bad it is
-   * @param location {@code file:line} of the call, or what comes closest to it; may be empty
+   * @param timestamp the time of the log call, by the wall clock
+   * @param severity the severity
+   * @param location {@code file:line} of the call, or a similar place; may be empty
    */
   record Leveled(List<String> lines, Instant timestamp, Severity severity, String location)
       implements LogPayload {
-    /** Checks, splits at newlines, sanitizes and cuts the lines. */
+    /** Checks the lines, splits them at newlines, sanitizes and cuts them. */
     public Leveled {
       lines = LogText.lines(lines);
       Objects.requireNonNull(timestamp, "timestamp");
@@ -41,7 +39,7 @@ public sealed interface LogPayload {
       location = LogText.valid(location);
     }
 
-    /** A payload whose lines are those of {@code message}; newlines at its end are dropped. */
+    /** Returns a payload with the lines of {@code message}, without newlines at its end. */
     public static Leveled of(
         Severity severity, Instant timestamp, String location, String message) {
       return new Leveled(List.of(message), timestamp, severity, location);
@@ -54,14 +52,14 @@ public sealed interface LogPayload {
   }
 
   /**
-   * One line of a program whose output is taken as it is.
+   * Holds one unparsed line of a program's output.
    *
    * @param data the line without its newline, at most {@value LogPayload#MAX_LINE_BYTES} bytes of
    *     UTF-8 before sanitizing
    * @param originalLength length in bytes before it was cut and sanitized
    */
   record Raw(String data, int originalLength) implements LogPayload {
-    /** Sanitizes; the data must be one line. */
+    /** Sanitizes the line, and refuses several lines. */
     public Raw {
       boolean plain = LogText.isPlain(data);
       data = plain ? data : LogText.valid(data);
@@ -89,7 +87,7 @@ public sealed interface LogPayload {
       return new Raw(LogText.decode(bytes, offset, kept, cut), originalLength);
     }
 
-    /** Returns whether the line was longer than what is kept of it. */
+    /** Returns whether the line was longer than the kept part. */
     public boolean cut() {
       return originalLength > MAX_LINE_BYTES;
     }

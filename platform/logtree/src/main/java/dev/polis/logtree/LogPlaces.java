@@ -1,10 +1,9 @@
 package dev.polis.logtree;
 
 /**
- * Appends entries to a log with a place that is known already, {@code file:line}. The build of a
- * distribution turns each call of {@link Log}'s methods of the same names into one of these; no
- * source calls them. A log that was made by {@link Log#here} or {@link Log#withAddedStackDepth}
- * records the place it would have recorded.
+ * Appends entries with a known place, {@code file:line}, to a log. The build of a distribution
+ * turns each call of {@link Log}'s methods of the same names into one of these; no source calls
+ * them. A log from {@link Log#here} or {@link Log#withAddedStackDepth} still records its own place.
  */
 public final class LogPlaces {
   private LogPlaces() {}

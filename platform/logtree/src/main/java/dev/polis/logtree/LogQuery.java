@@ -3,8 +3,8 @@ package dev.polis.logtree;
 import java.util.Objects;
 
 /**
- * Selects the entries that a reader gets. Begin with {@link #of}, which asks for nothing but the
- * name, and add: {@code LogQuery.of("root.storage").withChildren().backlog(100).follow()}.
+ * Selects a reader's entries. Begin with {@link #of}, which selects only the name, and add: {@code
+ * LogQuery.of("root.storage").withChildren().backlog(100).follow()}.
  *
  * @param dn name of the journal; empty for the root of all
  * @param children also journals below that name
@@ -12,7 +12,7 @@ import java.util.Objects;
  * @param after only entries with a greater sequence number, in backlog and stream
  * @param kind leveled, raw, or any
  * @param minimum least severity of leveled entries
- * @param following whether entries that are appended later are wanted
+ * @param following true if the reader also wants later entries
  */
 public record LogQuery(
     String dn,
@@ -22,12 +22,12 @@ public record LogQuery(
     Kind kind,
     Severity minimum,
     boolean following) {
-  /** The backlog that leaves nothing out. */
+  /** The backlog of all entries. */
   public static final int ALL = Integer.MAX_VALUE;
 
-  /** Which payloads are wanted. */
+  /** Selects the kinds of payloads. */
   public enum Kind {
-    /** Both. */
+    /** Leveled and raw entries. */
     ANY,
     /** Only leveled entries. */
     LEVELED,
@@ -65,21 +65,21 @@ public record LogQuery(
     return new LogQuery(dn, children, count, after, kind, minimum, following);
   }
 
-  /** Adds all entries that there are. */
+  /** Adds all existing entries. */
   public LogQuery backlogAll() {
     return backlog(ALL);
   }
 
   /**
-   * Leaves out what comes up to this sequence number. To continue where another reader was, give
-   * its {@link LogReader#cursor} and ask for the whole backlog, which then is what came meanwhile.
+   * Omits the entries up to this sequence number. To continue where another reader was, give its
+   * {@link LogReader#cursor} and the whole backlog, which then has the entries that came meanwhile.
    */
   public LogQuery after(long sequence) {
     return new LogQuery(dn, children, backlog, sequence, kind, minimum, following);
   }
 
   /**
-   * Leaves out milder entries, and raw ones, which have no severity.
+   * Omits milder entries, and raw ones, which have no severity.
    *
    * @throws IllegalArgumentException if only raw entries are wanted
    */
@@ -88,7 +88,7 @@ public record LogQuery(
   }
 
   /**
-   * Leaves out raw entries.
+   * Omits raw entries.
    *
    * @throws IllegalArgumentException if only raw entries are wanted
    */
@@ -97,7 +97,7 @@ public record LogQuery(
   }
 
   /**
-   * Leaves out leveled entries.
+   * Omits leveled entries.
    *
    * @throws IllegalArgumentException if only leveled entries are wanted
    */

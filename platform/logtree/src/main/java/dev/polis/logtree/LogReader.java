@@ -14,25 +14,25 @@ import org.osgi.annotation.versioning.ProviderType;
  */
 @ProviderType
 public interface LogReader extends AutoCloseable {
-  /** Entries that a follower may lag behind before it loses some. */
+  /** The most entries that a follower may lag behind before it loses some. */
   int BUFFER = 128;
 
   /**
-   * Estimated memory of these entries, at most: 128 usual lines take a fifth of it, and many
-   * readers that do not read take no noticeable part of a node's memory.
+   * The most estimated bytes of these entries. 128 usual lines take a fifth of it, and many idle
+   * readers take no noticeable part of a node's memory.
    */
   long BUFFER_BYTES = 128 << 10;
 
   /**
-   * Returns the backlog, oldest first; the same list at each call. It is read at the first call, by
-   * the reading thread.
+   * Returns the backlog, oldest first; each call returns the same list. The first call reads it on
+   * the calling thread.
    */
   List<LogEntry> backlog();
 
   /**
-   * Returns the next part of the backlog; instead of {@link #backlog}, for those who cannot hold
-   * all of it. Nothing is kept for the reader between two calls: what the log drops meanwhile is
-   * reported as a gap.
+   * Returns the next part of the backlog, for a reader that cannot hold all of it. The tree keeps
+   * nothing for the reader between two calls: if the log drops entries meanwhile, the page has a
+   * gap.
    *
    * @param bytes estimated memory at which the part is full; it has at least one entry, unless the
    *     backlog has ended
@@ -40,9 +40,9 @@ public interface LogReader extends AutoCloseable {
   LogPage page(long bytes);
 
   /**
-   * Returns whether entries that this reader ought to have had in its backlog had been dropped
-   * before: the query resumes after a sequence number, and a journal gave up later entries for want
-   * of room, or the number is from an earlier life of the process.
+   * Returns whether the log dropped entries of this backlog before the reader was opened. This
+   * happens if the query resumes after a sequence number and a journal has dropped later entries,
+   * or the number is from an earlier life of the process.
    */
   boolean resumedWithGap();
 
@@ -51,7 +51,7 @@ public interface LogReader extends AutoCloseable {
    *
    * @return the buffered entries, or nothing if the reader is closed and its buffer drained, or if
    *     its query does not follow
-   * @throws InterruptedException if the waiting thread is interrupted; nothing is lost by that
+   * @throws InterruptedException if the waiting thread is interrupted; no entry is lost
    */
   Optional<LogBatch> next() throws InterruptedException;
 
@@ -59,17 +59,17 @@ public interface LogReader extends AutoCloseable {
    * Waits as {@link #next()} does, but no longer than {@code within}; after that the batch is
    * empty.
    *
-   * @throws InterruptedException if the waiting thread is interrupted; nothing is lost by that
+   * @throws InterruptedException if the waiting thread is interrupted; no entry is lost
    */
   Optional<LogBatch> next(Duration within) throws InterruptedException;
 
   /**
-   * Returns the sequence number with which {@link LogQuery#after} continues where this reader is:
-   * that of the last entry handed out, or else of the newest entry when the reader was opened.
+   * Returns the sequence number with which {@link LogQuery#after} continues here. It is that of the
+   * last returned entry, or else of the newest entry at the time the reader was opened.
    */
   long cursor();
 
-  /** Ends the stream. What is buffered can still be read. Closing twice does nothing. */
+  /** Ends the stream; buffered entries stay readable. A second close does nothing. */
   @Override
   void close();
 }

@@ -9,7 +9,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Makes text fit for a journal: valid, cut, split into lines. */
+/** Makes a text valid for a journal: Unicode in short lines. */
 final class LogText {
   static final String INVALID = "<INVALID>";
   private static final char REPLACEMENT = '\uFFFD';
@@ -19,8 +19,8 @@ final class LogText {
   private LogText() {}
 
   /**
-   * Decodes UTF-8, replacing each run of invalid bytes by {@link #INVALID}. With {@code cut}, a
-   * character that is incomplete at the end is dropped: it is our cut that broke it.
+   * Decodes UTF-8 and replaces each run of invalid bytes by {@link #INVALID}. With {@code cut}, it
+   * drops an incomplete character at the end, which this cut broke.
    */
   static String decode(byte[] bytes, int offset, int length, boolean cut) {
     String text = new String(bytes, offset, length, StandardCharsets.UTF_8);
@@ -53,7 +53,7 @@ final class LogText {
     }
   }
 
-  /** Returns the text with each run of lone surrogates, which UTF-8 cannot express, replaced. */
+  /** Replaces each run of lone surrogates, which UTF-8 cannot express. */
   static String valid(String text) {
     for (int i = 0; i < text.length(); i++) {
       if (Character.isSurrogate(text.charAt(i))) {
@@ -81,7 +81,10 @@ final class LogText {
     return result.toString();
   }
 
-  /** Splits at newlines, drops empty lines at the end, sanitizes and cuts; never empty. */
+  /**
+   * Splits a text at newlines, drops empty lines at the end, sanitizes and cuts; returns at least
+   * one line.
+   */
   static List<String> lines(List<String> given) {
     if (given.size() == 1 && isShort(given.getFirst()) && isPlain(given.getFirst())) {
       return List.copyOf(given);
@@ -106,14 +109,12 @@ final class LogText {
     return List.copyOf(lines);
   }
 
-  /**
-   * Returns whether the text is shorter than a line may be, however many bytes its characters take.
-   */
+  /** Returns whether the text surely fits in a line, however many bytes its characters take. */
   static boolean isShort(String text) {
     return text.length() <= SURELY_SHORT;
   }
 
-  /** Returns whether the text is one line and has no surrogates, as nearly all have none. */
+  /** Returns whether the text is one line without surrogates, as nearly all are. */
   static boolean isPlain(String text) {
     for (int i = 0; i < text.length(); i++) {
       char c = text.charAt(i);

@@ -8,22 +8,23 @@ import org.osgi.annotation.versioning.ProviderType;
  * Gives access to the journals of a node by distinguished name. Safe for use by any thread.
  *
  * <p>A name is made of parts joined by dots, {@code root.storage.mount}; the empty name is the root
- * of all. A journal lives as long as a {@link Log} or {@link RawLog} of it is held. After that,
- * once nothing was appended for the time to live, it is dropped with its entries.
+ * of all. A journal lives as long as a {@link Log} or {@link RawLog} of it is reachable.
+ * Afterwards, the tree drops it with its entries when the time to live has passed since the last
+ * one.
  *
- * <p>A part may end with the number of an instance, {@code root.storage~2.mount}. It is left out
- * wherever a name is given: instances of one organ share their journals, see {@link Dn#journal}.
+ * <p>A part may end with the number of an instance, {@code root.storage~2.mount}. Each method
+ * ignores it in a name: instances of one organ share their journals, see {@link Dn#journal}.
  */
 @ProviderType
 public interface LogTree {
   /**
-   * Creates a tree of its own with the default limits; for tests and programs without framework.
+   * Creates a separate tree with the default limits, for tests and programs without a framework.
    */
   static LogTree create() {
     return create(LogLimits.DEFAULT);
   }
 
-  /** Creates a tree of its own. */
+  /** Creates a separate tree. */
   static LogTree create(LogLimits limits) {
     return new JournalTree(limits);
   }
@@ -43,7 +44,7 @@ public interface LogTree {
   RawLog raw(String dn);
 
   /**
-   * Appends an entry that was made elsewhere, by a converter for instance.
+   * Appends an entry from another source, such as a converter.
    *
    * @throws IllegalArgumentException if the name has an empty part
    */
@@ -53,23 +54,24 @@ public interface LogTree {
   LogReader read(LogQuery query);
 
   /**
-   * Returns the newest entries of a query's backlog, oldest first, for those who need only the end.
+   * Returns the newest entries of a query's backlog, oldest first, for readers that need only its
+   * end.
    *
-   * @param bytes estimated memory at which the list is full; older entries are left out
+   * @param bytes the estimated memory at which the list is full; it omits older entries
    */
   List<LogEntry> newest(LogQuery query, long bytes);
 
   /**
-   * Lets {@link Log#v} of this very name (not of its children) append up to {@code level}; 0 is the
+   * Lets {@link Log#v} of this name, without its children, append up to {@code level}; 0 is the
    * initial state.
    *
    * @throws IllegalArgumentException if the name has an empty part or the level is negative
    */
   void setVerbosity(String dn, int level);
 
-  /** Returns the names that have a journal, sorted. */
+  /** Returns the names with a journal, sorted. */
   SortedSet<String> names();
 
-  /** Counts what there is; reads each journal. */
+  /** Counts the content of the tree; reads each journal. */
   LogStatistics statistics();
 }

@@ -13,8 +13,8 @@ public interface RawLog {
   void line(String text);
 
   /**
-   * Opens a stream whose lines become entries. A line is held back until its newline comes; closing
-   * writes an unfinished one. Writing after that fails.
+   * Opens a stream whose lines become entries. A line becomes an entry when its newline comes; the
+   * close writes an unfinished one. A write after the close fails.
    */
   OutputStream stream();
 }

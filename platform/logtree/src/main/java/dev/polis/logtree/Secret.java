@@ -6,8 +6,8 @@ import java.util.Arrays;
 import javax.security.auth.Destroyable;
 
 /**
- * Bytes that must not be printed: keys, tickets, passwords. {@link #toString} tells their number
- * only, so that a secret cannot get into a log by being an argument, a record component or an
+ * Holds bytes that must not be printed: keys, tickets, passwords. {@link #toString} shows only
+ * their number, so that a secret cannot get into a log as an argument, a record component or an
  * element of a list. Safe for use by any thread.
  */
 public final class Secret implements AutoCloseable, Destroyable {
@@ -18,19 +18,17 @@ public final class Secret implements AutoCloseable, Destroyable {
     this.bytes = bytes;
   }
 
-  /**
-   * Returns a secret that holds a copy of the bytes; wiping the given array is up to the caller.
-   */
+  /** Returns a secret with a copy of the bytes; the caller wipes the given array. */
   public static Secret of(byte[] bytes) {
     return new Secret(bytes.clone());
   }
 
-  /** Returns a secret that holds the text as UTF-8. */
+  /** Returns a secret with the text as UTF-8. */
   public static Secret of(String text) {
     return new Secret(text.getBytes(StandardCharsets.UTF_8));
   }
 
-  /** Returns a secret that holds a copy of the bytes, which are wiped in the given array. */
+  /** Returns a secret with a copy of the bytes, and wipes the given array. */
   public static Secret take(byte[] bytes) {
     Secret secret = of(bytes);
     Arrays.fill(bytes, (byte) 0);
@@ -38,7 +36,7 @@ public final class Secret implements AutoCloseable, Destroyable {
   }
 
   /**
-   * Returns a copy of the bytes; wiping it is up to the caller.
+   * Returns a copy of the bytes, which the caller wipes.
    *
    * @throws IllegalStateException if the secret is destroyed
    */
@@ -48,7 +46,7 @@ public final class Secret implements AutoCloseable, Destroyable {
   }
 
   /**
-   * Returns the bytes read as UTF-8. A string cannot be wiped, so prefer {@link #reveal()}.
+   * Returns the text of the bytes as UTF-8. A string cannot be wiped, so prefer {@link #reveal()}.
    *
    * @throws IllegalStateException if the secret is destroyed
    */
@@ -62,7 +60,7 @@ public final class Secret implements AutoCloseable, Destroyable {
     return bytes.length;
   }
 
-  /** Wipes the bytes. Destroying twice does nothing. */
+  /** Wipes the bytes; a second call does nothing. */
   @Override
   public synchronized void destroy() {
     Arrays.fill(bytes, (byte) 0);
@@ -80,7 +78,7 @@ public final class Secret implements AutoCloseable, Destroyable {
     destroy();
   }
 
-  /** Compares in a time that does not depend on the content; a destroyed secret equals no other. */
+  /** Compares in a time that is independent of the content; a destroyed secret equals no other. */
   @Override
   public boolean equals(Object other) {
     if (this == other) {
@@ -97,7 +95,7 @@ public final class Secret implements AutoCloseable, Destroyable {
     }
   }
 
-  /** Depends on the length alone: a hash of the content would give some of it away. */
+  /** Depends only on the length, since a hash of the content would reveal part of it. */
   @Override
   public int hashCode() {
     return bytes.length;

@@ -1,6 +1,6 @@
 package dev.polis.logtree;
 
-/** How bad a leveled entry is, mildest first, so that {@link #compareTo} ranks. */
+/** Ranks leveled entries, mildest first, so that {@link #compareTo} works. */
 public enum Severity {
   /** Normal operation. */
   INFO('I'),
@@ -8,7 +8,7 @@ public enum Severity {
   WARNING('W'),
   /** An operation failed. */
   ERROR('E'),
-  /** The organ that logs this cannot continue. */
+  /** The organ cannot continue. */
   FATAL('F');
 
   private final char letter;
@@ -17,7 +17,7 @@ public enum Severity {
     this.letter = letter;
   }
 
-  /** Returns the one letter that stands for this severity in text forms: I, W, E or F. */
+  /** Returns the letter of this severity in text forms: I, W, E or F. */
   public char letter() {
     return letter;
   }

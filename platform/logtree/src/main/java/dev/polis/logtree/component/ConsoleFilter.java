@@ -8,7 +8,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.TreeMap;
 
-/** Decides by subtree which severities are printed; raw lines count as INFO. */
+/** Decides by subtree which severities the console prints; raw lines count as INFO. */
 final class ConsoleFilter {
   private final TreeMap<String, Severity> minimums;
 
@@ -19,7 +19,7 @@ final class ConsoleFilter {
   /**
    * Reads rules of the form {@code name=SEVERITY}.
    *
-   * @throws IllegalArgumentException if one is not of that form, quoting it
+   * @throws IllegalArgumentException if a rule has another form, quoting it
    */
   static ConsoleFilter parse(List<String> rules) {
     TreeMap<String, Severity> minimums = new TreeMap<>();
@@ -46,7 +46,7 @@ final class ConsoleFilter {
           case LogPayload.Leveled leveled -> leveled.severity();
           case LogPayload.Raw _ -> Severity.INFO;
         };
-    // An ancestor sorts before its descendants, so the last that fits is the longest.
+    // An ancestor sorts before its descendants, so the last match is the longest.
     return minimums.headMap(entry.dn(), true).descendingMap().entrySet().stream()
         .filter(rule -> Dn.isWithin(entry.dn(), rule.getKey()))
         .findFirst()

@@ -10,7 +10,7 @@ import dev.polis.logtree.LogTree;
 import java.io.PrintStream;
 import java.util.Optional;
 
-/** Prints entries as they come, on a thread of its own, which ends with it. */
+/** Prints entries as they come, on a thread of its own. */
 final class ConsoleSink implements AutoCloseable {
   private final LogReader reader;
   private final ConsoleFilter filter;
@@ -32,14 +32,14 @@ final class ConsoleSink implements AutoCloseable {
     return sink;
   }
 
-  /** Ends after what was logged so far is printed. */
+  /** Ends the thread after it has printed the earlier entries. */
   @Override
   public void close() {
     reader.close();
     try {
       thread.join();
     } catch (InterruptedException e) {
-      // The closing thread does not wait; the thread ends by itself, for its reader is closed.
+      // The closing thread does not wait; the printing thread ends, since its reader is closed.
       Thread.currentThread().interrupt();
     }
   }
@@ -55,7 +55,7 @@ final class ConsoleSink implements AutoCloseable {
         }
       }
     } catch (InterruptedException e) {
-      // Interruption is the other way to end this thread, which does nothing else.
+      // An interrupt also ends this thread, which does nothing else.
       Thread.currentThread().interrupt();
     }
   }

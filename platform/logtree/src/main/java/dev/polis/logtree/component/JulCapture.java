@@ -17,9 +17,9 @@ import java.util.logging.Logger;
 import java.util.stream.Collectors;
 
 /**
- * Logs what libraries log through {@code java.util.logging}, and by it SLF4J and gRPC. A logger of
- * ours, {@code dev.polis.storage.Mount}, logs as its organ, {@code root.storage}; any other as
- * {@code jvm} and its name, {@code jvm.io.grpc.internal.Channel}.
+ * Logs the records that libraries write to {@code java.util.logging}, such as gRPC's. A logger of
+ * the project, {@code dev.polis.storage.Mount}, logs as its organ, {@code root.storage}; any other
+ * logs as {@code jvm} and its name, {@code jvm.io.grpc.internal.Channel}.
  */
 final class JulCapture extends Handler {
   private static final String OURS = "dev.polis.";
@@ -34,7 +34,7 @@ final class JulCapture extends Handler {
     setLevel(Level.ALL);
   }
 
-  /** Takes the place of all handlers of the root logger, until it is closed. */
+  /** Replaces all handlers of the root logger until it is closed. */
   static JulCapture install(LogTree tree) {
     JulCapture capture = new JulCapture(tree);
     capture.former.forEach(capture.root::removeHandler);
@@ -51,7 +51,7 @@ final class JulCapture extends Handler {
 
   @Override
   public void flush() {
-    // Nothing is held back.
+    // This handler buffers no record.
   }
 
   @Override
@@ -88,7 +88,7 @@ final class JulCapture extends Handler {
     return level.intValue() >= Level.WARNING.intValue() ? Severity.WARNING : Severity.INFO;
   }
 
-  /** Returns the class and method: a record knows no line. */
+  /** Returns the class and method, since a record has no line number. */
   private static String location(LogRecord record) {
     String type = record.getSourceClassName();
     if (type == null) {
@@ -115,7 +115,7 @@ final class JulCapture extends Handler {
     try {
       return new MessageFormat(pattern, Locale.ROOT).format(redacted);
     } catch (RuntimeException e) {
-      // Not a message format after all, or a parameter that cannot be printed: then the text alone.
+      // No message format, or an unprintable parameter: then the text alone.
       return pattern;
     }
   }
@@ -128,7 +128,7 @@ final class JulCapture extends Handler {
     try {
       return record.getResourceBundle().getString(key);
     } catch (MissingResourceException | ClassCastException e) {
-      // Messages that are not in the bundle stand for themselves.
+      // A message outside the resource bundle stands for itself.
       return key;
     }
   }

@@ -27,7 +27,7 @@ public final class LogTreeComponent implements LogTree {
   private final LogTree tree;
   private final Deque<Runnable> connected = new ArrayDeque<>();
 
-  /** Creates the tree and connects what is configured. */
+  /** Creates the tree and connects the configured sources and outputs. */
   @Activate
   public LogTreeComponent(LogTreeConfiguration configuration) {
     ConsoleFilter filter = ConsoleFilter.parse(List.of(configuration.console()));
@@ -43,7 +43,7 @@ public final class LogTreeComponent implements LogTree {
       connected.push(StreamCapture.install(tree)::close);
     }
     if (!filter.isEmpty()) {
-      // Started last and given the stream from before: what it prints must not be logged again.
+      // Started last, with the original stream: the tree must not log its own output again.
       connected.push(
           ConsoleSink.start(tree, filter, configuration.console_columns(), terminal)::close);
     }

@@ -16,18 +16,18 @@ public @interface LogTreeConfiguration {
   @AttributeDefinition(description = "Mebibytes kept over all names", min = "1")
   int mebibytes() default 32;
 
-  /** Minutes for which the entries of a name are kept that no code logs to any more. */
+  /** Minutes for which the tree keeps the entries of a name without a log. */
   @AttributeDefinition(
       description = "Minutes for which the node keeps the entries of a vanished name",
       min = "0")
   int minutes_to_live() default 60;
 
-  /** Returns whether standard output and error are logged too. */
+  /** Returns whether the tree also logs standard output and error. */
   @AttributeDefinition(
       description = "Log standard output and error too, as the names stdout and stderr")
   boolean capture_standard_streams() default true;
 
-  /** What is printed; nothing if empty. */
+  /** The printed names and severities; empty prints nothing. */
   @AttributeDefinition(
       description =
           "Least severity printed, by name: \"root.storage=INFO\"; the longest name that fits"

@@ -6,7 +6,7 @@ import java.io.OutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 
-/** Logs what is printed on standard output and error, which still goes where it went. */
+/** Logs the text that is printed on standard output and error, and prints it as before. */
 final class StreamCapture implements AutoCloseable {
   private final PrintStream formerOut = System.out;
   private final PrintStream formerErr = System.err;
@@ -25,7 +25,7 @@ final class StreamCapture implements AutoCloseable {
     return capture;
   }
 
-  /** Restores the former streams, unless other code has replaced ours. */
+  /** Restores the former streams, unless other code has replaced them meanwhile. */
   @Override
   public void close() {
     if (System.out == out) {

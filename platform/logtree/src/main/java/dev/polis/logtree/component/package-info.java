@@ -6,8 +6,8 @@
  *   System.out, System.err ------------------ StreamCapture ---+--&gt; LogTree --&gt; ConsoleSink --&gt; terminal
  * </pre>
  *
- * <p>Everything here is undone when the component is deactivated: handlers and streams are those
- * from before, the console's thread has ended.
+ * <p>A deactivation undoes everything: it restores the former handlers and streams, and ends the
+ * console's thread.
  *
  * <p>Not promised: that the output of a library which keeps a stream or handler of its own is
  * logged.

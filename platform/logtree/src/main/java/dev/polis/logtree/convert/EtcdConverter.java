@@ -26,15 +26,16 @@ import java.util.TreeSet;
 
 /**
  * Reads the JSON lines of etcd: level, time, caller and message get their places in the entry; all
- * other fields follow the message, sorted by key. Only the trace of etcd's own stack is left in
- * etcd's file: it fills a screen and tells an operator nothing. A line that cannot be read becomes
- * a warning that quotes it, so that the converter never returns nothing.
+ * other fields follow the message, sorted by key. It omits only the trace of etcd's own stack,
+ * which fills a screen and tells an operator nothing. A line that cannot be read becomes a warning
+ * that quotes it, so that the converter never returns nothing.
  */
 public final class EtcdConverter implements LineConverter {
-  /** What has its place in the entry already, or none. */
+  /** The fields that do not follow the message. */
   private static final Set<String> ASIDE = Set.of("level", "ts", "caller", "msg", "stacktrace");
 
-  // etcd writes the offset as +0000; newer ones as Z or +00:00.
+  // The format of etcd's times; older versions write the offset as +0000, newer ones as Z or
+  // +00:00.
   private static final DateTimeFormatter TIME =
       new DateTimeFormatterBuilder()
           .append(DateTimeFormatter.ISO_LOCAL_DATE_TIME)
@@ -43,7 +44,7 @@ public final class EtcdConverter implements LineConverter {
 
   private final InstantSource clock;
 
-  /** A converter for lines of programs that run now. */
+  /** Creates a converter for lines of running programs. */
   public EtcdConverter() {
     this(InstantSource.system());
   }
@@ -51,7 +52,7 @@ public final class EtcdConverter implements LineConverter {
   /**
    * Creates a converter.
    *
-   * @param clock tells the time of lines that tell none
+   * @param clock gives the time of a line without one
    */
   public EtcdConverter(InstantSource clock) {
     this.clock = clock;
@@ -81,7 +82,7 @@ public final class EtcdConverter implements LineConverter {
           ? Optional.of(element.getAsJsonObject())
           : Optional.empty();
     } catch (JsonParseException | IOException e) {
-      // Either says that this is no JSON for us; the entry quotes the line itself.
+      // The line is no JSON of etcd; the entry quotes it.
       return Optional.empty();
     }
   }
@@ -107,7 +108,7 @@ public final class EtcdConverter implements LineConverter {
       }
       return OffsetDateTime.parse(value.getAsString(), TIME).toInstant();
     } catch (DateTimeException | ArithmeticException e) {
-      // The message counts more than its time.
+      // The message is more important than its time.
       return clock.instant();
     }
   }

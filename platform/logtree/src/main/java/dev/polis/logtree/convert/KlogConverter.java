@@ -16,9 +16,9 @@ import java.util.regex.Pattern;
  * Reads klog lines, as the Kubernetes components write them: {@code I0102 15:04:05.000000 1234
  * file.go:56] text}.
  *
- * <p>They carry no year. It is the present one, unless that would put the line into the future:
- * then it is the last one, if the line is from the very end of the year, and otherwise the line is
- * not taken for klog.
+ * <p>They have no year. The converter takes the present year, unless the line would then be in the
+ * future: then it takes the last year for a line from the very end of the year, and otherwise
+ * refuses the line.
  */
 public final class KlogConverter implements LineConverter {
   private static final Pattern LINE =
@@ -27,16 +27,16 @@ public final class KlogConverter implements LineConverter {
               + "([^\\]:]+:\\d+)\\] (.*)",
           Pattern.DOTALL);
 
-  // Clocks of processes on one machine are the same; this covers a step of time synchronization.
+  // Processes on one machine share a clock; this covers a step of time synchronization.
   private static final Duration TOLERANCE = Duration.ofMinutes(10);
-  // A line is read soon after it was written. One that seems to be later than now by more than this
-  // less than a year is from a wrong clock, not from the old year.
+  // The node reads a line soon after it was written. A line whose date lies longer ago than this,
+  // when taken in the last year, comes from a wrong clock.
   private static final Duration ROLLOVER = Duration.ofDays(1);
 
   private final InstantSource clock;
   private final ZoneId zone;
 
-  /** A converter for lines of programs that run now, in the time zone of this process. */
+  /** Creates a converter for lines of running programs, in the time zone of this process. */
   public KlogConverter() {
     this(InstantSource.system(), ZoneId.systemDefault());
   }
@@ -44,8 +44,8 @@ public final class KlogConverter implements LineConverter {
   /**
    * Creates a converter.
    *
-   * @param clock tells the present, for the year that lines lack
-   * @param zone in which the program writes its times
+   * @param clock gives the present year
+   * @param zone the time zone of the program's times
    */
   public KlogConverter(InstantSource clock, ZoneId zone) {
     this.clock = clock;
@@ -71,7 +71,7 @@ public final class KlogConverter implements LineConverter {
     };
   }
 
-  /** Returns the newest time with that date which is not in the future. */
+  /** Returns the newest time with that date that is not in the future. */
   private Optional<Instant> timestamp(Matcher match) {
     Instant now = clock.instant();
     Instant latest = now.plus(TOLERANCE);
@@ -98,7 +98,7 @@ public final class KlogConverter implements LineConverter {
               .atZone(zone)
               .toInstant());
     } catch (DateTimeException e) {
-      // No such date in that year, 29 February for instance.
+      // That year has no such date, such as 29 February.
       return Optional.empty();
     }
   }

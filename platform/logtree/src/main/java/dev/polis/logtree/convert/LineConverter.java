@@ -9,14 +9,14 @@ import org.osgi.annotation.versioning.ConsumerType;
 @FunctionalInterface
 public interface LineConverter {
   /**
-   * Converts one line, given without its newline.
+   * Converts one line without its newline.
    *
-   * @return the payload, or nothing if the line is not of this format or carries no message; the
-   *     caller then decides whether to keep it as a raw entry
+   * @return the payload; empty if the line has another format or no message, and the caller then
+   *     decides whether to keep it as a raw entry
    */
   Optional<LogPayload> convert(String line);
 
-  /** Takes every line as it is. */
+  /** Returns a converter that keeps each line unchanged. */
   static LineConverter raw() {
     return line -> Optional.of(LogPayload.Raw.of(line));
   }

@@ -19,7 +19,7 @@ import java.util.StringJoiner;
 public final class LogfmtConverter implements LineConverter {
   private final InstantSource clock;
 
-  /** A converter for lines of programs that run now. */
+  /** Creates a converter for lines of running programs. */
   public LogfmtConverter() {
     this(InstantSource.system());
   }
@@ -27,7 +27,7 @@ public final class LogfmtConverter implements LineConverter {
   /**
    * Creates a converter.
    *
-   * @param clock tells the time of lines that tell none
+   * @param clock gives the time of a line without one
    */
   public LogfmtConverter(InstantSource clock) {
     this.clock = clock;
@@ -43,7 +43,7 @@ public final class LogfmtConverter implements LineConverter {
         LogPayload.Leveled.of(severity(pairs.remove("level")), time(pairs), "", message(pairs)));
   }
 
-  /** Returns the pairs of a line in their order; none if it holds anything else. */
+  /** Returns the pairs of a line in their order; empty if the line has another form. */
   private static Map<String, String> pairs(String line) {
     Map<String, String> pairs = new LinkedHashMap<>();
     int at = 0;
@@ -70,9 +70,9 @@ public final class LogfmtConverter implements LineConverter {
   }
 
   /**
-   * Returns where a value ends: behind its closing quotation mark, or before the next blank. Not by
-   * a regular expression: containerd quotes its whole configuration, which is longer than Java's
-   * can follow.
+   * Returns the end of a value: behind its closing quotation mark, or before the next blank. It
+   * uses no regular expression: containerd quotes its whole configuration, which is too long for
+   * Java's.
    */
   private static int endOfValue(String line, int from) {
     if (from == line.length() || line.charAt(from) != '"') {
@@ -89,7 +89,7 @@ public final class LogfmtConverter implements LineConverter {
     return line.length();
   }
 
-  /** Returns a value without its quotation marks and the backslashes of Go's quoting. */
+  /** Removes the quotation marks of a value and the backslashes of Go's quoting. */
   private static String plain(String value) {
     if (value.length() < 2 || value.charAt(0) != '"' || !value.endsWith("\"")) {
       return value;
@@ -126,7 +126,7 @@ public final class LogfmtConverter implements LineConverter {
     try {
       return time == null ? clock.instant() : OffsetDateTime.parse(time).toInstant();
     } catch (DateTimeException e) {
-      // The message counts more than its time.
+      // The message is more important than its time.
       return clock.instant();
     }
   }

@@ -8,11 +8,11 @@
  * </pre>
  *
  * <p>A converter knows one format, keeps no state between lines and never throws because of a line.
- * What it cannot read is not lost: either it says so with an entry that quotes the line, or it
- * returns nothing and its caller appends the line as a raw entry.
+ * An unreadable line is not lost: either the converter makes an entry that quotes it, or it returns
+ * nothing and its caller appends the line as a raw entry.
  *
- * <p>Not promised: that several lines of one message become one entry. The formats do not mark
- * where a message ends, and to guess would mean to hold lines back.
+ * <p>Not promised: that several lines of one message become one entry. The formats do not mark the
+ * end of a message, and a guess would delay lines.
  */
 @org.osgi.annotation.bundle.Export
 @org.osgi.annotation.versioning.Version("2.0.0")
