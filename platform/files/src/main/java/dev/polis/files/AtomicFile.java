@@ -28,20 +28,23 @@ import java.util.regex.Pattern;
  */
 public final class AtomicFile {
 
-  /** Whether a replacement must survive a loss of power. */
+  /** Selects whether a replacement survives a loss of power. */
   public enum Durability {
-    /** File and directory are forced to the disk before the call returns. */
+    /** The call forces the file and the directory to the disk before it returns. */
     POWER_LOSS,
-    /** It survives the death of this process; after a loss of power it may be the former one. */
+    /**
+     * The replacement survives the death of this process; a loss of power may restore the former
+     * content.
+     */
     PROCESS
   }
 
-  // 64 random bits: two writers of one file never meet, not even in different processes.
+  // 64 random bits keep apart two writers of one file, also in different processes.
   private static final int SUFFIX_BYTES = 8;
   private static final Pattern TEMPORARY = Pattern.compile("\\..+\\.[0-9a-f]{16}\\.tmp");
   private static final SecureRandom RANDOM = new SecureRandom();
 
-  /** What happens between the writing of the temporary file and its renaming. */
+  /** Runs between the write of the temporary file and its rename. */
   @FunctionalInterface
   interface Rename {
     void rename(Path temporary, Path target) throws IOException;
@@ -50,10 +53,10 @@ public final class AtomicFile {
   private AtomicFile() {}
 
   /**
-   * Replaces a file. Missing directories above it are made, accessible to this user alone. If this
-   * fails, the former content is still there and the temporary file is not.
+   * Replaces a file. It makes missing parent directories, accessible to this user alone. After a
+   * failure the former content is still there and the temporary file is gone.
    *
-   * @throws UnforcedException if the new content is there, but may not outlive a loss of power
+   * @throws UnforcedException if the new content is there, but may not survive a loss of power
    */
   public static void replace(Path file, byte[] content, Mode mode, Durability durability)
       throws IOException {
@@ -81,7 +84,7 @@ public final class AtomicFile {
   }
 
   /**
-   * Forces the directory that a path was just made in, renamed in or removed from.
+   * Forces the directory of a path that was made, renamed or removed.
    *
    * @throws UnforcedException if that fails; the change itself was made
    */
@@ -94,11 +97,11 @@ public final class AtomicFile {
   }
 
   /**
-   * Makes a directory and its missing parents, for this user alone; a directory that exists stays
-   * as it is.
+   * Makes a directory and its missing parents, for this user alone; leaves an existing directory
+   * unchanged.
    *
-   * @param mode of the directory; those above it are private
-   * @throws UnforcedException if a directory was made, but may not outlive a loss of power
+   * @param mode the mode of the directory; its parents are private
+   * @throws UnforcedException if a directory was made, but may not survive a loss of power
    */
   public static void makeDirectory(Path directory, Mode mode, Durability durability)
       throws IOException {
@@ -114,7 +117,7 @@ public final class AtomicFile {
           directory, PosixFilePermissions.asFileAttribute(Mode.PRIVATE_DIRECTORY.permissions()));
     } catch (FileAlreadyExistsException e) {
       if (Files.isDirectory(directory)) {
-        return; // Another thread was faster.
+        return; // Another thread made it.
       }
       throw e;
     }
@@ -125,8 +128,9 @@ public final class AtomicFile {
   }
 
   /**
-   * Removes from a directory the permissions that its mode does not have; a wide umask or an
-   * earlier version may have left them. A way through for others stays: it was made on purpose.
+   * Removes from a directory the permissions that its mode lacks, which a wide umask or an earlier
+   * version may have left. The permission of other accounts to pass stays, since {@link
+   * DirectoryPlacement#letOthersPass} may have set it.
    */
   static void tighten(Path directory, Mode mode) throws IOException {
     Set<PosixFilePermission> allowed = EnumSet.copyOf(mode.permissions());
@@ -169,8 +173,8 @@ public final class AtomicFile {
   /**
    * Removes the temporary files that interrupted replacements left in a directory.
    *
-   * @param age files that are younger stay; zero removes all, where no other writer is at work
-   * @return how many were removed
+   * @param age the age below which files stay; zero removes all, if no other writer is working
+   * @return the number of removed files
    */
   public static int sweep(Path directory, Duration age) throws IOException {
     FileTime limit = FileTime.from(Instant.now().minus(age));

@@ -20,8 +20,8 @@ import org.osgi.annotation.versioning.ProviderType;
 
 /**
  * Declares a directory. Subclasses declare their children with {@link #file} and {@link #directory}
- * while they are constructed; one name declared twice, or a name that is no plain file name, is
- * refused there and then. Thread-safe once constructed.
+ * while they are constructed; a second declaration of a name, or an invalid file name, fails at
+ * once. Thread-safe once constructed.
  */
 @ProviderType
 public class DirectoryPlacement {
@@ -30,7 +30,7 @@ public class DirectoryPlacement {
   private final Mode mode;
   private final Set<String> names = new HashSet<>();
 
-  /** Folders that others declare in this directory, by name. Guarded by itself. */
+  /** The folders that organs declare in this directory, by name. Guarded by itself. */
   private final Map<String, Mode> folders = new HashMap<>();
 
   /** Declares the top of a tree. */
@@ -49,14 +49,14 @@ public class DirectoryPlacement {
     return new FilePlacement(claim(name), mode);
   }
 
-  /** Declares a directory of this directory whose content its user declares. */
+  /** Declares a subdirectory whose content its user declares. */
   protected final DirectoryPlacement directory(String name, Mode mode) {
     return new DirectoryPlacement(this, name, mode);
   }
 
   /**
-   * Places a folder that its owner declares. Declaring the same one again is allowed, since the
-   * successor of an organ does so.
+   * Places a folder that its owner declares. A second declaration of the same folder is allowed,
+   * since the successor of an organ does so.
    *
    * @throws IllegalArgumentException if the name is taken by this layout, or by a folder of another
    *     mode
@@ -76,17 +76,17 @@ public class DirectoryPlacement {
     return new FolderPlacement(path.resolve(declared.name()), declared.mode());
   }
 
-  /** Returns where it is, absolute. */
+  /** Returns the absolute path. */
   public final Path path() {
     return path;
   }
 
-  /** Returns who may enter it. */
+  /** Returns the access mode. */
   public final Mode mode() {
     return mode;
   }
 
-  /** Returns whether it is there. */
+  /** Returns whether the directory exists. */
   public final boolean exists() throws FileException {
     return exists(path);
   }
@@ -103,8 +103,8 @@ public class DirectoryPlacement {
 
   /**
    * Makes the directory and its missing parents. An existing directory loses the permissions that
-   * the declared mode does not have; what {@link #letOthersPass} has allowed stays. After the
-   * return, the new directories outlive a loss of power.
+   * the declared mode lacks, but keeps those of {@link #letOthersPass}. After the return, the new
+   * directories survive a loss of power.
    */
   public final Path create() throws FileException {
     try {
@@ -117,8 +117,8 @@ public class DirectoryPlacement {
   }
 
   /**
-   * Lets other accounts of the machine pass through this directory to what they know the name of.
-   * They cannot list it, and what lies in it keeps its own mode.
+   * Lets other accounts of the machine pass through this directory to known names in it. They
+   * cannot list it, and its content keeps its own modes.
    */
   public final void letOthersPass() throws FileException {
     try {
@@ -132,7 +132,7 @@ public class DirectoryPlacement {
   }
 
   /**
-   * Returns whether it belongs to an account of the machine, with the files and directories in it.
+   * Returns whether the directory with its content belongs to an account of the machine.
    *
    * @param account its number
    */
@@ -145,10 +145,10 @@ public class DirectoryPlacement {
   }
 
   /**
-   * Gives it to an account of the machine, with the files and directories in it. Only root can do
-   * that. No program that makes files there should run meanwhile.
+   * Gives the directory with its content to an account of the machine. Only root can do that. No
+   * program should make files there meanwhile.
    *
-   * @param account its number, which is that of its group, too
+   * @param account its number, which is also the number of its group
    */
   public final void giveTo(int account) throws FileException {
     try {
@@ -159,7 +159,8 @@ public class DirectoryPlacement {
   }
 
   /**
-   * Returns the names of everything in it, declared or not, in order; empty if it does not exist.
+   * Returns the names of all entries, declared or not, in order; empty if the directory does not
+   * exist.
    */
   public final List<String> list() throws FileException {
     if (!exists()) {
@@ -176,10 +177,10 @@ public class DirectoryPlacement {
   }
 
   /**
-   * Removes what an interrupted {@link FilePlacement#write} left in this directory. Only its owner
-   * calls it, before anything writes there.
+   * Removes the temporary files of interrupted {@link FilePlacement#write} calls from this
+   * directory. Only its owner calls it, before the first write there.
    *
-   * @return how many files were removed
+   * @return the number of removed files
    */
   public final int removeTemporaryFiles() throws FileException {
     if (!exists()) {
@@ -209,7 +210,7 @@ public class DirectoryPlacement {
   }
 
   /**
-   * Returns the refusal for a directory that must be empty, naming up to three of the things in it.
+   * Returns the refusal for a directory that must be empty, with up to three names of its entries.
    */
   public final FileException occupied(String purpose, String remedy) throws FileException {
     List<String> found = list();

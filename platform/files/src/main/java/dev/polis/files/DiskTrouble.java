@@ -19,21 +19,18 @@ import java.util.Set;
 /**
  * Recognises from a failure that a disk is full, read-only or not accessible.
  *
- * <p>The exceptions of the JDK carry the error of the system as text only, in the language of the
- * process. So the text is compared with that which the C library has for each error.
+ * <p>The JDK's exceptions have the system's error only as text, in the language of the process. So
+ * this class compares the text with the C library's text for each error.
  */
 public final class DiskTrouble {
 
-  /** What the system says of a file where a directory must be, and the other way round. */
+  /** The system's errors for a file in place of a directory, and the reverse. */
   private static final Set<Errno> OF_ANOTHER_KIND =
       EnumSet.of(Errno.ENOTDIR, Errno.EISDIR, Errno.ENOTEMPTY);
 
   private DiskTrouble() {}
 
-  /**
-   * Returns FULL, READ_ONLY or DENIED if the failure or one of its causes comes of that, and IO
-   * otherwise.
-   */
+  /** Returns FULL, READ_ONLY or DENIED if one of these caused the failure, and IO otherwise. */
   public static Problem of(Throwable failure) {
     for (Throwable at = failure; at != null; at = at.getCause()) {
       if (at instanceof FileException known) {
@@ -64,12 +61,12 @@ public final class DiskTrouble {
         : Problem.IO;
   }
 
-  /** Returns the system's text for a failure, without the path that Java puts before it. */
+  /** Returns the system's text for a failure, without Java's path before it. */
   public static String reason(IOException failure) {
     return Errno.reason(failure);
   }
 
-  /** Returns the path that a failure names, if it names one. */
+  /** Returns the path in a failure, if there is one. */
   public static Optional<Path> place(Throwable failure) {
     for (Throwable at = failure; at != null; at = at.getCause()) {
       if (at instanceof FileSystemException named && named.getFile() != null) {
@@ -79,7 +76,7 @@ public final class DiskTrouble {
     return Optional.empty();
   }
 
-  /** Returns what to do about a problem of a disk, as an imperative clause. */
+  /** Returns the remedy for a problem of a disk, as an imperative clause. */
   public static String remedy(Problem problem) {
     return switch (problem) {
       case FULL -> "free some space there";
@@ -90,10 +87,10 @@ public final class DiskTrouble {
   }
 
   /**
-   * Returns the exception for an operation on a path that failed.
+   * Returns the exception for a failed operation on a path.
    *
-   * @param verb what was tried, as an infinitive: {@code write}
-   * @param wanted how many bytes were to be written
+   * @param verb the operation, as an infinitive: {@code write}
+   * @param wanted the number of bytes to write
    */
   static FileException failed(String verb, Path path, long wanted, Throwable cause) {
     String kept =
@@ -103,7 +100,7 @@ public final class DiskTrouble {
     return failed(verb, path, wanted, kept, cause);
   }
 
-  /** Returns the exception for an operation that changes a file step by step, and failed. */
+  /** Returns the exception for a failed operation that changes a file step by step. */
   static FileException failedMidway(String verb, Path path, Throwable cause) {
     return failed(verb, path, 0, "its content may be changed in part", cause);
   }
@@ -145,8 +142,8 @@ public final class DiskTrouble {
   }
 
   /**
-   * Asks the file system for its state. Some file systems in user space report EIO for everything;
-   * their free space and mount options are still right.
+   * Asks the file system for its state. Some user-space file systems report EIO for each failure,
+   * but their free space and mount options are right.
    */
   private static Problem askedOfFileSystem(Path path, long wanted, Throwable cause) {
     try {
@@ -180,7 +177,7 @@ public final class DiskTrouble {
     return at;
   }
 
-  /** Returns OCCUPIED if something else is at a path, ABSENT if nothing is there, and else IO. */
+  /** Returns OCCUPIED if another object is at a path, ABSENT if the path is free, and else IO. */
   private static Problem otherThanExpected(Throwable cause, Path path) {
     if (cause instanceof FileAlreadyExistsException
         || cause instanceof NotDirectoryException
@@ -191,9 +188,9 @@ public final class DiskTrouble {
   }
 
   /**
-   * Returns the words for a failure of the system, whose own message may be a path alone.
+   * Returns a text for a failure of the system, whose own message may be only a path.
    *
-   * @return names no class of the JDK where this knows the failure
+   * @return a text, without the JDK's class name for a known failure
    */
   public static String words(Throwable cause) {
     return switch (cause) {

@@ -4,30 +4,30 @@ import java.io.IOException;
 import java.util.Objects;
 
 /**
- * Reports that a file or directory could not be used: what was wrong, where, and what to do next,
- * which is {@link #remedy()} and the end of the message.
+ * Reports a failed use of a file or directory: the fault, the place and the remedy. {@link
+ * #remedy()} is also the end of the message.
  */
 public class FileException extends IOException {
 
   private static final long serialVersionUID = 1L;
 
-  /** What kind of trouble it is, for callers that act on it. */
+  /** Lists the kinds of fault, for callers that act on them. */
   public enum Problem {
-    /** What was asked for is not there. */
+    /** The file or directory does not exist. */
     ABSENT,
-    /** The content is not what this program wrote. */
+    /** The content differs from what this program wrote. */
     CORRUPTED,
-    /** The operating system did not let us. */
+    /** The operating system denied the access. */
     DENIED,
     /** The file system is mounted read-only. */
     READ_ONLY,
-    /** The file system has no room. */
+    /** The file system is full. */
     FULL,
-    /** Something is there already that must not be overwritten. */
+    /** The place has content that must not be overwritten. */
     OCCUPIED,
     /** The device or file system failed. */
     IO,
-    /** The disk is in order; the caller refuses, and says why by a type of its own. */
+    /** The disk is fine; the caller refuses, with an exception type of its own. */
     REFUSED
   }
 
@@ -35,8 +35,8 @@ public class FileException extends IOException {
   private final String remedy;
 
   /**
-   * @param what what was wrong and where, with the offending value
-   * @param remedy what to do next, one sentence
+   * @param what the fault and its place, with the offending value
+   * @param remedy the remedy in one sentence
    */
   public FileException(Problem problem, String what, String remedy) {
     this(problem, what, remedy, null);

@@ -26,11 +26,11 @@ public final class FilePlacement {
   private final Path path;
   private final Mode mode;
 
-  /** Whose it is, as a number; negative for the user of this process. */
+  /** The owner's account number; negative for the user of this process. */
   private volatile int account = -1;
 
-  // A rename on a file system of user space (gocryptfs) is not atomic to a reader of the same
-  // moment: the kernel still asks for the former file, which has no name any more, and says ENOENT.
+  // On a user-space file system (gocryptfs) a rename is not atomic for a concurrent reader: the
+  // kernel still asks for the former file, which has no name any more, and reports ENOENT.
   private final ReadWriteLock renaming = new ReentrantReadWriteLock();
 
   FilePlacement(Path path, Mode mode) {
@@ -39,19 +39,19 @@ public final class FilePlacement {
   }
 
   /**
-   * Returns where it is, absolute. For programs that are given a path; our own code reads and
-   * writes through this object.
+   * Returns the absolute path, for programs that need one. The node's own code reads and writes
+   * through this object.
    */
   public Path path() {
     return path;
   }
 
-  /** Returns who may read it. */
+  /** Returns the access mode. */
   public Mode mode() {
     return mode;
   }
 
-  /** Returns whether it is there; not being able to tell is a failure. */
+  /** Returns whether the file exists; throws if this is unknown. */
   public boolean exists() throws FileException {
     renaming.readLock().lock();
     try {
@@ -61,7 +61,6 @@ public final class FilePlacement {
     }
   }
 
-  /** Returns the content. */
   public Stored<byte[]> read() {
     renaming.readLock().lock();
     try {
@@ -77,8 +76,8 @@ public final class FilePlacement {
   }
 
   /**
-   * Returns the content as a message of the wire. An empty file is corrupted: no message of ours is
-   * empty, and a truncated file would otherwise parse as one.
+   * Returns the content as a protobuf message. An empty file counts as corrupted: no stored message
+   * is empty, and a truncated file would otherwise parse as one.
    */
   public <M extends MessageLite> Stored<M> read(Parser<M> parser) {
     return read().map(bytes -> MessageParser.parse(parser, bytes));
@@ -90,9 +89,9 @@ public final class FilePlacement {
   }
 
   /**
-   * Replaces the content: new temporary file beside it, fsync, rename, fsync of the directory,
-   * which is made if missing. If this fails, the message says whether the former content is still
-   * there; the temporary file is not.
+   * Replaces the content: it writes and forces a temporary file, renames it, and forces the
+   * directory, which it makes if missing. After a failure, the message states whether the former
+   * content is still there; the temporary file is gone.
    */
   public void write(byte[] content) throws FileException {
     try {
@@ -108,11 +107,10 @@ public final class FilePlacement {
   }
 
   /**
-   * Gives the file to an account of the machine: the present file, and each one written from now
-   * on. Only root can do that. The directory stays the node's, so that no other account puts a link
-   * there.
+   * Gives the file, and each later version of it, to an account of the machine. Only root can do
+   * that. The directory stays the node's, so that no other account puts a link there.
    *
-   * @param account its number, which is that of its group, too
+   * @param account its number, which is also the number of its group
    */
   public void giveTo(int account) throws FileException {
     this.account = account;
@@ -132,7 +130,7 @@ public final class FilePlacement {
   }
 
   /**
-   * Returns whether it belongs to an account of the machine.
+   * Returns whether the file belongs to an account of the machine.
    *
    * @param account its number
    */
@@ -156,7 +154,7 @@ public final class FilePlacement {
     }
   }
 
-  /** Removes the file for good; no failure if it is not there. */
+  /** Removes the file for good; does nothing if it does not exist. */
   public void delete() throws FileException {
     try {
       if (Files.deleteIfExists(path)) {
@@ -168,9 +166,9 @@ public final class FilePlacement {
   }
 
   /**
-   * Overwrites the content with zeros before it removes the file. On a disk that writes every block
-   * to a new place (flash, copy-on-write) the former content may survive below us; what is promised
-   * is that no file shows it.
+   * Overwrites the content with zeros before it removes the file. On a disk that writes each block
+   * to a new place (flash, copy-on-write) the former content may survive in the device, but no file
+   * shows it.
    */
   public void erase() throws FileException {
     if (!exists()) {

@@ -12,12 +12,11 @@ import java.nio.file.attribute.BasicFileAttributeView;
 import java.util.UUID;
 
 /**
- * Deletes directories with all they hold. Symbolic links are deleted, never followed.
+ * Deletes directories with all their content. It deletes symbolic links and never follows them.
  *
- * <p>Who wrote a tree may still change it, and may have made it deeper than a path can be long. So
- * each step goes through the handle of a directory and one name in it, which no link can lead
- * elsewhere. What a directory holds in directories is moved up to the top first: three handles are
- * open at a time, whatever the depth.
+ * <p>The writer of a tree may still change it, and the tree may be deeper than the longest path. So
+ * each step uses the handle of a directory and one name in it, which no link can lead elsewhere. It
+ * first moves inner directories up to the top, so that at most three handles are open at any depth.
  */
 public final class FileTree {
 
@@ -29,7 +28,7 @@ public final class FileTree {
     DirectoryStream<Path> open() throws IOException;
   }
 
-  /** Deletes a file or a directory with all it holds; no failure if there is none. */
+  /** Deletes a file or a directory with all its content; does nothing if there is none. */
   public static void delete(Path top) throws IOException {
     Path whole = top.toAbsolutePath();
     Path name = whole.getFileName();
@@ -44,7 +43,7 @@ public final class FileTree {
     }
   }
 
-  /** Deletes what a directory holds and keeps the directory; no failure if there is none. */
+  /** Deletes the content of a directory and keeps the directory; does nothing if there is none. */
   public static void empty(Path directory) throws IOException {
     if (Files.isDirectory(directory)) {
       emptyAll(() -> Files.newDirectoryStream(directory));
@@ -63,9 +62,9 @@ public final class FileTree {
   }
 
   /**
-   * Deletes all entries of a directory; what they hold in directories comes up into it.
+   * Deletes all entries of a directory, and moves their inner directories up into it.
    *
-   * @return whether there was any
+   * @return whether there was an entry
    */
   private static boolean emptyOnce(SecureDirectoryStream<Path> top) throws IOException {
     boolean found = false;
@@ -97,7 +96,7 @@ public final class FileTree {
         }
       }
     } catch (NoSuchFileException gone) {
-      // As below.
+      // As in the catch block below.
     }
   }
 

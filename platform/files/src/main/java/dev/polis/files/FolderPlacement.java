@@ -3,8 +3,8 @@ package dev.polis.files;
 import java.nio.file.Path;
 
 /**
- * Places the folder that an organ or role has declared. Its user declares the files in it, once for
- * each instance of this class.
+ * Places the declared folder of an organ or role. Its user declares each of its files once for each
+ * instance of this class.
  */
 public final class FolderPlacement extends DirectoryPlacement {
 

@@ -5,7 +5,7 @@ import com.google.protobuf.MessageLite;
 import com.google.protobuf.Parser;
 
 /**
- * Parses the content of a file as a message. A class of its own, so that code which reads no
+ * Parses the content of a file as a message. This is a separate class, so that code without
  * messages (the launcher) needs no protobuf.
  */
 final class MessageParser {

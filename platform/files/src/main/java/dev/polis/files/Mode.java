@@ -6,15 +6,15 @@ import java.util.Set;
 
 /** Lists the access rights of declared files and directories. */
 public enum Mode {
-  /** Keys, tickets and whatever holds one: the node alone. */
+  /** A file that the node alone reads: a key or a ticket. */
   SECRET("rw-------"),
-  /** Certificates, names, addresses: everyone may read. */
+  /** A file that each account may read: a certificate, a name, an address. */
   PUBLIC("rw-r--r--"),
-  /** A directory of the node alone. */
+  /** A directory that the node alone enters. */
   PRIVATE_DIRECTORY("rwx------"),
-  /** A directory that others may pass through, to what they know the name of. */
+  /** A directory through which other accounts may pass to known names. */
   PASSABLE_DIRECTORY("rwx--x--x"),
-  /** A directory others may list. */
+  /** A directory that other accounts may list. */
   PUBLIC_DIRECTORY("rwxr-xr-x");
 
   private final Set<PosixFilePermission> permissions;
@@ -23,7 +23,7 @@ public enum Mode {
     this.permissions = Set.copyOf(PosixFilePermissions.fromString(permissions));
   }
 
-  /** Returns the permissions, whatever the process's umask is. */
+  /** Returns the permissions, independent of the process's umask. */
   public Set<PosixFilePermission> permissions() {
     return permissions;
   }

@@ -3,17 +3,17 @@ package dev.polis.files;
 import java.util.regex.Pattern;
 
 /**
- * Declares a folder on the data volume that belongs to one organ or role. The platform knows no
- * list of them: each organ or role declares the folder that it needs.
+ * Declares the folder of one organ or role on the data volume. The platform has no list of folders:
+ * each organ or role declares its own.
  *
  * @param name one part of a path, matching {@code [a-z][a-z0-9_-]{0,62}}; a role takes its bundle's
- *     or its own name, so that no two meet
- * @param mode who may enter it
+ *     or its own name, so that all names differ
+ * @param mode its access mode
  */
 public record OrganFolder(String name, Mode mode) {
   private static final Pattern GRAMMAR = Pattern.compile("[a-z][a-z0-9_-]{0,62}");
 
-  /** Refuses a malformed name and a mode that is not one of a directory. */
+  /** Refuses a malformed name and the mode of a file. */
   public OrganFolder {
     if (!GRAMMAR.matcher(name).matches()) {
       throw new IllegalArgumentException(

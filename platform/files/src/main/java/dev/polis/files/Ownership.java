@@ -14,18 +14,18 @@ import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * Gives files to accounts of the machine, by their numbers. Symbolic links are not followed, and
- * what has another name is left: if the kernel lets every user make such names, it may be a file of
- * another user.
+ * Gives files to accounts of the machine, by their numbers. It follows no symbolic link, and skips
+ * a file with a second hard link: where the kernel lets each user make such links, it may be a file
+ * of another user.
  */
 final class Ownership {
 
-  /** The account of this process: only root can give files away. */
+  /** The account number of root, which alone can give files away. */
   private static final int ROOT = 0;
 
   private static final Step NOTHING = path -> {};
 
-  /** Does something with a file or a directory of a tree. */
+  /** Is one action on a file or a directory of a tree. */
   @FunctionalInterface
   private interface Step {
     void take(Path path) throws IOException;
@@ -41,7 +41,7 @@ final class Ownership {
     }
   }
 
-  /** Returns whether a directory and all in it belong to an account. */
+  /** Returns whether a directory and its content belong to an account. */
   static boolean isTreeOf(Path top, int account) throws IOException {
     AtomicBoolean all = new AtomicBoolean(true);
     Step look =
@@ -55,9 +55,9 @@ final class Ownership {
   }
 
   /**
-   * Gives a directory and all in it to an account. The former owner may still run and put links
-   * into it. So from the top down this locks each directory before it reads the content; then it
-   * gives all from the bottom up, and does not read it again.
+   * Gives a directory and its content to an account. The former owner may still run and put links
+   * into it. So from the top down this method locks each directory before it reads the content;
+   * then it gives all entries away from the bottom up, without another read.
    */
   static void giveTree(Path top, int account) throws IOException {
     walk(top, Ownership::takeAway, NOTHING, NOTHING);
@@ -101,7 +101,7 @@ final class Ownership {
           @Override
           public FileVisitResult visitFileFailed(Path path, IOException failure)
               throws IOException {
-            // Where a program works, files come and go.
+            // In the folder of a running program, files come and go.
             return failure instanceof NoSuchFileException && !path.equals(top)
                 ? FileVisitResult.CONTINUE
                 : super.visitFileFailed(path, failure);
@@ -117,7 +117,9 @@ final class Ownership {
         });
   }
 
-  /** Returns whether a file or directory belongs to an account, and the group of that number. */
+  /**
+   * Returns whether a file or directory belongs to an account and to the group of the same number.
+   */
   static boolean isOf(Path path, int account) throws IOException {
     return attribute(path, "unix:uid") == account && attribute(path, "unix:gid") == account;
   }

@@ -6,34 +6,36 @@ import java.util.function.Function;
 
 /**
  * Holds the outcome of reading a file of the state directory. Only {@link None} means "this was
- * never written": a caller that would create, format or delete something must do so on {@link None}
- * alone.
+ * never written": only then may a caller create, format or delete something.
  *
- * @param <T> what the file holds
+ * @param <T> the type of the content
  */
 public sealed interface Stored<T> {
 
-  /** Returns where it was looked for. */
+  /** Returns the path of the file. */
   Path path();
 
-  /** Nothing is there. */
+  /** Means that there is no file. */
   record None<T>(Path path) implements Stored<T> {}
 
-  /** It was read and is whole. */
+  /** Means that the file was read and is complete. */
   record Present<T>(Path path, T value) implements Stored<T> {}
 
-  /** It was read, but is not what we wrote: truncated, overwritten, or of another program. */
+  /**
+   * Means that the content differs from what the node wrote: it is truncated, overwritten, or of
+   * another program.
+   */
   record Corrupted<T>(Path path, String reason) implements Stored<T> {}
 
   /**
-   * It is there, or may be, but could not be read: permissions, a bad disk, a sealer this node has
-   * not got at present. Another attempt may succeed.
+   * Means that the file could not be read, although it may exist: permissions, a bad disk, or a
+   * missing sealer prevent it. Another attempt may succeed.
    */
   record Unreadable<T>(Path path, String reason, FileException cause) implements Stored<T> {}
 
   /**
    * Returns the same outcome with the value converted; an {@link IllegalArgumentException} of the
-   * conversion is corruption.
+   * conversion means corruption.
    */
   default <R> Stored<R> map(Function<? super T, ? extends R> conversion) {
     return then(value -> new Present<>(path(), conversion.apply(value)));
@@ -41,7 +43,7 @@ public sealed interface Stored<T> {
 
   /**
    * Returns the outcome of a further step with the value; an {@link IllegalArgumentException} of
-   * the step is corruption.
+   * the step means corruption.
    */
   default <R> Stored<R> then(Function<? super T, Stored<R>> step) {
     return switch (this) {

@@ -4,16 +4,15 @@ import java.io.IOException;
 import java.nio.file.Path;
 
 /**
- * Reports a change that was made, but that the disk did not confirm: until the next loss of power
- * every reader sees it, afterwards it may be undone.
+ * Reports a change that the disk did not confirm: readers see it, but a loss of power may undo it.
  */
 public final class UnforcedException extends IOException {
 
   private static final long serialVersionUID = 1L;
 
   /**
-   * @param changed what was made, replaced or removed
-   * @param cause why it could not be forced to the disk
+   * @param changed the file that was made, replaced or removed
+   * @param cause the failure of the force
    */
   public UnforcedException(Path changed, IOException cause) {
     super(

@@ -13,9 +13,9 @@
  * </pre>
  *
  * <p><b>Reading has four outcomes.</b> {@link dev.polis.files.Stored} is absent, present, corrupted
- * or unreadable, and a caller has to treat each. An exception or a null for "not there" is how a
- * node whose sealed configuration had one bad sector comes to believe that it is new, and formats
- * its disk.
+ * or unreadable, and a caller has to treat each. If a missing file and a bad sector had the same
+ * result, a node with one bad sector in its sealed configuration would take itself for new, and
+ * would format its disk.
  *
  * <p><b>One place for each thing.</b> {@link dev.polis.files.AtomicFile} is the one implementation
  * of a replacement, {@link dev.polis.files.DiskTrouble} the one that recognises a full or read-only

@@ -8,7 +8,8 @@ import dev.polis.files.OrganFolder;
 import java.nio.file.Path;
 
 /**
- * Declares the state directory of a node as a tree of types. Building it touches no disk.
+ * Declares the state directory of a node as a tree of types. Its construction does not access the
+ * disk.
  *
  * <pre>
  *   esp/        parameters.pb .json, sealed_configuration.pb, cluster_directory.pb, network_configuration.pb,
@@ -47,44 +48,42 @@ public final class Root extends DirectoryPlacement {
     return new Root(path);
   }
 
-  /** Returns the small directory that is not encrypted. */
+  /** Returns the small unencrypted directory. */
   public Esp esp() {
     return esp;
   }
 
-  /** Returns the data volume; use it only while the storage organ says that it is mounted. */
+  /** Returns the data volume; use it only while the storage organ reports it as mounted. */
   public Data data() {
     return data;
   }
 
-  /** Files of the running node. */
+  /** Returns the directory with the files of the running node. */
   public Ephemeral ephemeral() {
     return ephemeral;
   }
 
-  /** Keys of the person who runs the node; the node itself does not read them. */
+  /**
+   * Returns the directory with the keys of the node's owner; the node itself does not read them.
+   */
   public Owner owner() {
     return owner;
   }
 
   /**
-   * Returns the store of bundles. It lies outside of the data volume, which a bundle of it opens.
+   * Returns the store of bundles. It is outside of the data volume, since one of its bundles opens
+   * the volume.
    */
   public DirectoryPlacement plugins() {
     return plugins;
   }
 
-  /**
-   * Returns the place of the lock, which is held while a node runs and says which process it is.
-   */
+  /** Returns the place of the lock, which a running node holds, with its process id. */
   public FilePlacement lock() {
     return lock;
   }
 
-  /**
-   * Returns the place of the image of a LUKS volume that is served over FUSE; it belongs to the
-   * storage organ.
-   */
+  /** Returns the place of the image of a LUKS volume over FUSE; it belongs to the storage organ. */
   public FilePlacement luksVolume() {
     return luksVolume;
   }
@@ -97,7 +96,7 @@ public final class Root extends DirectoryPlacement {
     return gocryptfsVolume;
   }
 
-  /** {@code owner/}. */
+  /** Declares {@code owner/}. */
   public static final class Owner extends DirectoryPlacement {
     private final FilePlacement key = file("owner-key.pem", Mode.SECRET);
     private final FilePlacement certificate = file("owner.pem", Mode.SECRET);
@@ -124,18 +123,18 @@ public final class Root extends DirectoryPlacement {
       return clusterCa;
     }
 
-    /** Returns the place of the key that opens the recovery share. */
+    /** Returns the place of the key for the recovery share. */
     public FilePlacement recoveryKey() {
       return recoveryKey;
     }
 
-    /** Returns the place of the node parameters that were made for the first start. */
+    /** Returns the place of the generated node parameters of the first start. */
     public FilePlacement parameters() {
       return parameters;
     }
   }
 
-  /** {@code esp/}. */
+  /** Declares {@code esp/}. */
   public static final class Esp extends DirectoryPlacement {
     private final FilePlacement parameters = file("parameters.pb", Mode.SECRET);
     private final FilePlacement parametersJson = file("parameters.json", Mode.SECRET);
@@ -160,20 +159,20 @@ public final class Root extends DirectoryPlacement {
       return parameters;
     }
 
-    /** Returns the place of the node parameters that a person wrote. */
+    /** Returns the place of the node parameters from a person. */
     public FilePlacement parametersJson() {
       return parametersJson;
     }
 
     /**
-     * Returns the place of the node's half of the volume key, and who it is; the storage organ
-     * reads and writes it.
+     * Returns the place of the node's half of the volume key and the node's identity; the storage
+     * organ reads and writes it.
      */
     public FilePlacement sealedConfiguration() {
       return sealedConfiguration;
     }
 
-    /** Returns the place of the addresses at which the control plane was last seen. */
+    /** Returns the place of the last known addresses of the control plane. */
     public FilePlacement clusterDirectory() {
       return clusterDirectory;
     }
@@ -184,8 +183,8 @@ public final class Root extends DirectoryPlacement {
     }
 
     /**
-     * Returns the place of the enrolment journal, which says how far becoming a member got; the
-     * storage organ reads and writes it.
+     * Returns the place of the enrolment journal, the progress of an enrolment; the storage organ
+     * reads and writes it.
      */
     public FilePlacement enrolmentJournal() {
       return enrolmentJournal;
@@ -200,7 +199,7 @@ public final class Root extends DirectoryPlacement {
     }
 
     /**
-     * Returns the place of the mark that is there while the storage organ makes a new volume; it
+     * Returns the place of the mark that exists while the storage organ makes a new volume; it
      * belongs to that organ.
      */
     public FilePlacement volumeFormat() {
@@ -212,13 +211,13 @@ public final class Root extends DirectoryPlacement {
       return crash;
     }
 
-    /** Returns the place of a crash that a start has shown. */
+    /** Returns the place of a crash that a later start has shown. */
     public FilePlacement shownCrash() {
       return shownCrash;
     }
   }
 
-  /** {@code data/}. */
+  /** Declares {@code data/}. */
   public static final class Data extends DirectoryPlacement {
     private final FilePlacement volume = file("volume", Mode.SECRET);
     private final Node node = new Node(this);
@@ -228,8 +227,8 @@ public final class Root extends DirectoryPlacement {
     }
 
     /**
-     * Returns the place of what ties this volume to a sealed configuration; it belongs to the
-     * storage organ.
+     * Returns the place of the data that bind this volume to a sealed configuration; it belongs to
+     * the storage organ.
      */
     public FilePlacement volume() {
       return volume;
@@ -241,7 +240,7 @@ public final class Root extends DirectoryPlacement {
     }
 
     /**
-     * Places a folder that an organ or role declares for itself. It touches no disk.
+     * Places the declared folder of an organ or role, without an access to the disk.
      *
      * @throws IllegalArgumentException if the name is taken
      */
@@ -250,7 +249,7 @@ public final class Root extends DirectoryPlacement {
     }
   }
 
-  /** {@code data/node/}. */
+  /** Declares {@code data/node/}. */
   public static final class Node extends DirectoryPlacement {
     private final Credentials credentials = new Credentials(this);
     private final FilePlacement roles = file("roles.pb", Mode.PUBLIC);
@@ -259,18 +258,18 @@ public final class Root extends DirectoryPlacement {
       super(data, "node", Mode.PRIVATE_DIRECTORY);
     }
 
-    /** Returns the directory of its key and certificates. */
+    /** Returns the directory of the node's key and certificates. */
     public Credentials credentials() {
       return credentials;
     }
 
-    /** Returns the place of the roles it last had. */
+    /** Returns the place of the node's last roles. */
     public FilePlacement roles() {
       return roles;
     }
   }
 
-  /** {@code data/node/credentials/}. */
+  /** Declares {@code data/node/credentials/}. */
   public static final class Credentials extends DirectoryPlacement {
     private final FilePlacement certificate = file("cert.pem", Mode.PUBLIC);
     private final FilePlacement key = file("cert-key.pem", Mode.SECRET);
@@ -286,7 +285,7 @@ public final class Root extends DirectoryPlacement {
       return certificate;
     }
 
-    /** Returns the place of its private key. */
+    /** Returns the place of the node's private key. */
     public FilePlacement key() {
       return key;
     }
@@ -302,7 +301,7 @@ public final class Root extends DirectoryPlacement {
     }
   }
 
-  /** {@code ephemeral/}. */
+  /** Declares {@code ephemeral/}. */
   public static final class Ephemeral extends DirectoryPlacement {
     private final FilePlacement hosts = file("hosts", Mode.PUBLIC);
     private final FilePlacement machineId = file("machine-id", Mode.PUBLIC);
@@ -317,7 +316,7 @@ public final class Root extends DirectoryPlacement {
       super(root, "ephemeral", Mode.PRIVATE_DIRECTORY);
     }
 
-    /** Names and addresses of nodes, in the format of hosts(5). */
+    /** Returns the place of the names and addresses of nodes, in the format of hosts(5). */
     public FilePlacement hosts() {
       return hosts;
     }
@@ -334,38 +333,33 @@ public final class Root extends DirectoryPlacement {
       return listeners;
     }
 
-    /** Records of child processes. */
+    /** Returns the directory of the records of child processes. */
     public DirectoryPlacement processes() {
       return processes;
     }
 
-    /**
-     * Returns the directory where an encrypted container is exported in the clear while it is
-     * mounted.
-     */
+    /** Returns the directory that shows the decrypted files of a mounted container. */
     public DirectoryPlacement storage() {
       return storage;
     }
 
-    /** Sockets and logs of etcd. */
+    /** Returns the directory of etcd's sockets and logs. */
     public DirectoryPlacement consensus() {
       return consensus;
     }
 
-    /**
-     * Returns the directory of the sockets of the developers' shell, one for each instance of it.
-     */
+    /** Returns the directory of the sockets of the developers' shell, one for each instance. */
     public DirectoryPlacement shell() {
       return shell;
     }
 
-    /** Files of the launcher. */
+    /** Returns the directory of the launcher's files. */
     public Launcher launcher() {
       return launcher;
     }
   }
 
-  /** {@code ephemeral/launcher/}. */
+  /** Declares {@code ephemeral/launcher/}. */
   public static final class Launcher extends DirectoryPlacement {
     private final DirectoryPlacement framework = directory("framework", Mode.PRIVATE_DIRECTORY);
     private final DirectoryPlacement configuration =
@@ -399,42 +393,39 @@ public final class Root extends DirectoryPlacement {
     }
 
     /**
-     * Returns the place of the process id of a node that starts over; present from before the
+     * Returns the place of the process id of a node that restarts; present from before the
      * listeners of the old program close until the new one is HOME.
      */
     public FilePlacement restarting() {
       return restarting;
     }
 
-    /** Asks that SIGTERM be taken for a power off. */
+    /** Returns the place of the file that turns SIGTERM into a power-off. */
     public FilePlacement powerOff() {
       return powerOff;
     }
 
-    /** Returns the place of what a node leaves that answers no calls, while it lasts. */
+    /** Returns the place of the report of a node that does not answer calls, while this lasts. */
     public FilePlacement unresponsive() {
       return unresponsive;
     }
 
-    /** Returns the place of why the last start was refused; absent if it was not. */
+    /** Returns the place of the refusal of the last start; absent after a successful one. */
     public FilePlacement refused() {
       return refused;
     }
 
-    /**
-     * Returns the place of the crash that ended the last run, of a node that had no {@code esp/}
-     * yet.
-     */
+    /** Returns the place of the crash that ended the last run of a node without {@code esp/}. */
     public FilePlacement crash() {
       return crash;
     }
 
-    /** Returns the place of a crash that a start has shown, of such a node. */
+    /** Returns the place of a crash that a later start has shown, of such a node. */
     public FilePlacement shownCrash() {
       return shownCrash;
     }
 
-    /** Returns the place of what the JVM writes when it gives up; the next start takes it away. */
+    /** Returns the place of the JVM's report when it fails; the next start removes it. */
     public FilePlacement jvmError() {
       return jvmError;
     }

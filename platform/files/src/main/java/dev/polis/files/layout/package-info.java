@@ -10,9 +10,9 @@
  * </pre>
  *
  * <p><b>Paths are types.</b> A file is reached by the methods of {@link
- * dev.polis.files.layout.Root}, never by joining strings: its name, its access mode and the atomic
- * way to replace it are said once, where it is declared. Two files of one name in one directory are
- * refused when the tree is built, so a mistake ends the first test instead of a node.
+ * dev.polis.files.layout.Root}, never by joining strings: one declaration has its name, its access
+ * mode and the atomic way to replace it. The construction of the tree refuses two files of one name
+ * in one directory, so a mistake ends the first test instead of a node.
  *
  * <p>The launcher, the organs and the operator's command line use this one declaration; none of
  * them needs another's code for it.
