@@ -10,8 +10,8 @@ public final class AnyChange {
   private AnyChange() {}
 
   /**
-   * Starts one child for each value. It calls back for the present value and after each change, one
-   * call at a time.
+   * Starts one child for each value. Each child calls back for the present value and after each
+   * change, one call at a time.
    *
    * @param sources the values, by the names of the children
    */

@@ -4,10 +4,10 @@ import dev.polis.base.boot.StopReason;
 import java.util.Locale;
 
 /**
- * Says why a runnable was cancelled.
+ * Holds the reason of a cancellation.
  *
- * @param wanted whether it was asked for, so that its effects are no failures
- * @param stop why it shall not start again; null if it shall
+ * @param wanted true if it was requested, so that its effects are no failures
+ * @param stop the reason of a final stop; null before a restart
  * @param reason a text that completes "cancelled because …"
  */
 record Cause(boolean wanted, StopReason stop, String reason) {

@@ -10,8 +10,8 @@ import org.osgi.annotation.versioning.ProviderType;
  * Gives a runnable its name, its log and its signals for one run.
  *
  * <p>Usable by the runnable's own thread and by helper threads it owns, but not by another
- * runnable: what is signalled with a foreign or outdated context, or out of order, throws {@link
- * SupervisionException} at the caller, which then fails by it like by any other exception.
+ * runnable: a signal on a foreign or outdated context, or out of order, throws {@link
+ * SupervisionException}, which makes the caller fail like any other exception.
  *
  * <p>Once a run is cancelled, its signals have no effect, and starting children throws {@link
  * java.util.concurrent.CancellationException}.
@@ -20,14 +20,14 @@ import org.osgi.annotation.versioning.ProviderType;
 public interface Context {
 
   /**
-   * Returns the distinguished name, for example {@code root.network.dhcp}.
+   * Returns the distinguished name of the runnable, for example {@code root.network.dhcp}.
    *
    * @return the path from the root
    */
   String dn();
 
   /**
-   * Returns the journal at this DN.
+   * Returns the journal of the runnable.
    *
    * @return for leveled entries
    */
@@ -43,43 +43,42 @@ public interface Context {
   Log subLog(String name);
 
   /**
-   * Says that this run works: NEW becomes HEALTHY and the delay of the next restart is reset. From
-   * now on no children can be started.
+   * Signals that this run works: NEW becomes HEALTHY, and the delay of the next restart is reset.
+   * Afterwards it can start no children.
    *
    * @throws SupervisionException if this run is not NEW
    */
   void healthy();
 
   /**
-   * Says that this run has finished its work and will return. Once it has, it is DONE; its children
-   * run on.
+   * Signals that this run has finished its work and will return. After its return it is DONE; its
+   * children continue.
    *
-   * @throws SupervisionException if this run is not HEALTHY, or said so already
+   * @throws SupervisionException if this run is not HEALTHY, or has signalled done before
    */
   void done();
 
   /**
-   * Starts a child that fails alone.
+   * Starts a child whose failure affects no sibling.
    *
    * @param name its name, matching {@code [a-z0-9_-]{1,64}}, unique among children and sub-logs
-   * @param task what it does
+   * @param task its work
    * @throws SupervisionException if the name cannot be used, this run is not NEW, or the tree is
    *     full here
    */
   void run(String name, Task task);
 
   /**
-   * Starts children that fall together: when one dies, the others are cancelled and all start
-   * again.
+   * Starts children as a group: when one dies, the others are cancelled and all start again.
    *
-   * @param tasks by name, started in the order of the map; either all are started or none
+   * @param tasks by name, started in the order of the map; either all start or none
    * @throws SupervisionException as for {@link #run}
    */
   void group(Map<String, Task> tasks);
 
   /**
-   * Opens a child subtree, to which runnables can be added and which can be closed while this run
-   * is HEALTHY. If this run ends, so does the subtree; unless it is DONE, whose children run on.
+   * Opens a child subtree; while this run is HEALTHY, callers can add runnables to it and close it.
+   * The subtree ends with this run, except after DONE.
    *
    * @param name its name, as for {@link #run}
    * @return the subtree
@@ -88,29 +87,29 @@ public interface Context {
   Subtree subtree(String name);
 
   /**
-   * Returns whether this run is to end. Its thread has then been interrupted.
+   * Returns whether this run must end. The tree has then interrupted its thread.
    *
    * @return true once cancelled
    */
   boolean cancelled();
 
   /**
-   * Returns why this run was cancelled for good, and so what has to end with it; see {@link
+   * Returns the reason of a final stop of this run, which decides what ends with it; see {@link
    * StopReason}.
    *
-   * <p>It may be present later than {@link #cancelled()}: a run that was cancelled to be started
-   * again can be stopped before it has returned. Once present it does not change. Usable from any
-   * thread, also after the run has ended.
+   * <p>It may be present later than {@link #cancelled()}: a run that was cancelled for a restart
+   * can be stopped before it has returned. A present reason does not change. Any thread may call
+   * this, also after the end of the run.
    *
-   * @return empty as long as this run is not cancelled, and if it is cancelled only to be started
-   *     again: then everything stays for its next run
+   * @return empty for a run that is not cancelled, or cancelled for a restart: then everything
+   *     stays for its next run
    */
   Optional<StopReason> stopReason();
 
   /**
-   * Waits for the end, for tasks whose work is done by others. On the runnable's own thread it
-   * always ends with the exception, and leaves no interrupt behind; on a helper thread it returns
-   * when the run is cancelled.
+   * Waits for the cancellation, for a task whose work runs on other threads. On the runnable's own
+   * thread it always ends with the exception, and clears the interrupt; on a helper thread it
+   * returns when the run is cancelled.
    *
    * @throws InterruptedException if the calling thread is interrupted: on the runnable's own
    *     thread, when it is cancelled

@@ -10,7 +10,10 @@ import java.util.stream.Stream;
 
 /** Classifies exceptions and describes them in one line. */
 final class Failures {
-  /** Longer chains repeat themselves, and a chain may be a circle. */
+  /**
+   * The longest followed chain of causes; longer chains repeat themselves, and a chain may be a
+   * circle.
+   */
   private static final int LONGEST_CHAIN = 16;
 
   private Failures() {}
@@ -21,8 +24,8 @@ final class Failures {
   }
 
   /**
-   * Returns whether a failure of a cancelled runnable is nothing but its cancellation, however
-   * wrapped.
+   * Returns whether a failure of a cancelled runnable only reports the cancellation, in any
+   * wrapper.
    */
   static boolean isCancellation(Throwable failure) {
     return chain(failure)
@@ -36,10 +39,9 @@ final class Failures {
   }
 
   /**
-   * Returns whether a failure is a defect of the code, so that its stack trace is worth printing,
-   * or comes of one. An unchecked exception of a type of its own, such as {@code
-   * ConsensusException}, is meant for people and says what is wrong; one of Java's own was not
-   * foreseen.
+   * Returns whether a failure is a defect of the code, or comes from one, so that the log needs its
+   * stack trace. An unchecked exception of the project's own types, such as {@code
+   * ConsensusException}, has a message for people; one of Java's own is unforeseen.
    */
   static boolean isPanic(Throwable failure) {
     return chain(failure).anyMatch(Failures::isDefect);

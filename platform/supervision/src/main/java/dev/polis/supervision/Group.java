@@ -3,11 +3,11 @@ package dev.polis.supervision;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Runnables that fall together. Guarded by the tree's lock. */
+/** Holds the runnables of a group, which fall together. The tree's lock guards it. */
 final class Group {
   final List<Node> members = new ArrayList<>();
 
-  /** Set from the first death until all members have returned and start again. */
+  /** True from the first death until all members have returned and start again. */
   boolean falling;
 
   boolean quiet() {

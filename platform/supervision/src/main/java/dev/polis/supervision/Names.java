@@ -5,10 +5,10 @@ import java.util.regex.Pattern;
 
 /** Checks the grammar of one part of a DN. */
 final class Names {
-  /** The whole name, not a part of it: one good character does not make a good name. */
+  /** The pattern of a whole name: one good character does not make a good name. */
   private static final Pattern GRAMMAR = Pattern.compile("[a-z0-9_-]{1,64}");
 
-  /** Stands between a name and the number of its instance; no name that is given has it. */
+  /** The sign between a name and its instance number; given names cannot contain it. */
   private static final String INSTANCE = "~";
 
   private Names() {}
@@ -21,7 +21,7 @@ final class Names {
     }
   }
 
-  /** Returns the name itself or, while it is taken, the first free one of those with a number. */
+  /** Returns the name itself, or the first free numbered name if it is taken. */
   static String firstFree(String name, Set<String> taken) {
     String free = name;
     for (int number = 2; taken.contains(free); number++) {

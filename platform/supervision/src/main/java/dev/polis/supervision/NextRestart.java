@@ -2,16 +2,19 @@ package dev.polis.supervision;
 
 import java.time.Instant;
 
-/** Says when a runnable starts again. */
+/** Holds the time of a runnable's next start. */
 public sealed interface NextRestart {
 
-  /** No restart is scheduled: it runs, is done, stops, or others have to return first. */
+  /**
+   * Means that no restart is scheduled: the runnable runs, is done, stops, or waits for the return
+   * of others.
+   */
   record None() implements NextRestart {}
 
   /**
-   * It waits out a delay.
+   * Means that the runnable waits for the end of a delay.
    *
-   * @param time when the delay ends
+   * @param time the end of the delay
    */
   record At(Instant time) implements NextRestart {}
 }

@@ -14,12 +14,12 @@ import java.util.concurrent.CountDownLatch;
 import java.util.stream.Stream;
 
 /**
- * Holds the state of one place in the tree: a runnable, whose task is run again and again, or a
- * subtree, which has no task. All fields that change are guarded by the tree's lock.
+ * Holds the state of one place in the tree: a runnable with its task, or a subtree without a task.
+ * The tree's lock guards all changing fields.
  */
 final class Node {
 
-  /** What is remembered of a child while its parent starts again. */
+  /** Holds the history of a child while its parent restarts. */
   record Past(long restarts, String lastError, Map<String, Past> children) {}
 
   final String name;
@@ -31,10 +31,10 @@ final class Node {
   /** Null for a subtree. */
   final Task task;
 
-  /** Null for the root, and for what was abandoned. */
+  /** The parent; null for the root and an abandoned node. */
   Node parent;
 
-  /** In the order of their start. */
+  /** The children in the order of their start. */
   final SequencedMap<String, Node> children = new LinkedHashMap<>();
 
   final Set<String> reserved = new HashSet<>();
@@ -48,16 +48,16 @@ final class Node {
   /** The latest run; null before the first and for a subtree. */
   Run run;
 
-  /** This node's thread, if it runs, and the children that are live themselves. */
+  /** The number of this node's own thread and of its live children. */
   int live;
 
-  /** Its latest run has been interrupted, or has ended when this node was cancelled. */
+  /** True if the latest run was interrupted, or had ended when this node was cancelled. */
   boolean cancelled;
 
-  /** Shall not start again; is cancelled when its turn comes. */
+  /** True if the node must not start again; its cancellation waits for its turn. */
   boolean stopping;
 
-  /** Null until cancelled or stopping. */
+  /** The cause of the stop; null until the node is cancelled or stopping. */
   Cause cause;
 
   /** The earliest monotonic time of the next start. */
@@ -65,13 +65,13 @@ final class Node {
 
   NextRestart restart = new NextRestart.None();
 
-  /** Does nothing unless a restart is scheduled. */
+  /** The alarm of a scheduled restart; does nothing without one. */
   Timer.Alarm alarm = () -> {};
 
-  /** Being closed: leaves the tree as soon as it is quiet. */
+  /** True while the node closes; it leaves the tree as soon as it is quiet. */
   boolean closing;
 
-  /** Has left the tree; listeners are not notified of its changes any more. */
+  /** True after the node has left the tree; listeners get no further changes of it. */
   boolean removed;
 
   final CountDownLatch gone = new CountDownLatch(1);
@@ -95,7 +95,7 @@ final class Node {
     return all;
   }
 
-  /** Returns this node and all below it, parents first. */
+  /** Returns this node and its descendants, parents first. */
   Stream<Node> andBelow() {
     List<Node> all = new ArrayList<>();
     collect(all);

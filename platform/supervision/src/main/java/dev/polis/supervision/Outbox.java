@@ -6,11 +6,11 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 
 /**
- * Queues what the tree reports to listeners and logs. It is posted under the tree's lock, which
- * gives the order, and delivered after, so that no foreign code runs under that lock.
+ * Queues the tree's messages for listeners and logs. A step posts them under the tree's lock, which
+ * determines the order, and delivers them afterwards, so that no foreign code runs under that lock.
  *
- * <p>Each thread delivers up to its own last message: one that causes many messages pays for them,
- * and when a step returns, its messages are delivered.
+ * <p>Each thread delivers up to its own last message. So a thread with many messages delivers them
+ * itself, and when a step returns, its messages are delivered.
  */
 final class Outbox {
   private record Message(long number, Runnable action) {}
@@ -19,14 +19,14 @@ final class Outbox {
   private final Runnable afterwards;
   private final Consumer<Throwable> onFailure;
 
-  /** Guarded by itself, for moments. */
+  /** The messages; guarded by itself, for moments. */
   private final Queue<Message> messages = new ArrayDeque<>();
 
   private long posted;
 
   /**
    * @param afterwards called after each batch of deliveries
-   * @param onFailure receives what a message throws
+   * @param onFailure receives the exceptions of messages
    */
   Outbox(Runnable afterwards, Consumer<Throwable> onFailure) {
     this.afterwards = afterwards;
@@ -46,7 +46,7 @@ final class Outbox {
     }
   }
 
-  /** Delivers all messages up to a number that are not delivered yet. */
+  /** Delivers all undelivered messages up to a number. */
   void deliver(long upTo) {
     delivery.lock();
     try {

@@ -9,11 +9,12 @@ import java.util.function.Consumer;
 import java.util.stream.Stream;
 
 /**
- * Watches runs that were cancelled and have not returned. One alarm serves all. Guarded by the
- * tree's lock.
+ * Watches cancelled runs that have not returned, with one alarm for all. The tree's lock guards it.
  */
 final class Overdue {
-  /** An orderly end takes less, and an operator who waits gets a line in time. */
+  /**
+   * The time until a reminder: a normal end takes less, and a waiting operator sees a line soon.
+   */
   static final Duration REMINDER = Duration.ofSeconds(5);
 
   private final Timer timer;
@@ -45,7 +46,7 @@ final class Overdue {
     }
   }
 
-  /** Calls with each run whose reminder is due, and sets the next alarm. */
+  /** Calls the reminder for each due run, and sets the next alarm. */
   void remind(Consumer<Run> reminder) {
     long now = timer.nanos();
     long next = REMINDER.toNanos();
@@ -63,7 +64,7 @@ final class Overdue {
     }
   }
 
-  /** Returns where a thread is: the innermost frame that is not the JDK's own. */
+  /** Returns the position of a thread: the innermost frame outside the JDK. */
   static String place(Thread thread) {
     List<StackTraceElement> frames = List.of(thread.getStackTrace());
     return Stream.concat(

@@ -5,16 +5,17 @@ import java.time.Duration;
 import java.util.function.DoubleSupplier;
 
 /**
- * Decides how long a runnable that died waits before it starts again: not at all if it has been
- * healthy, else for a pause that grows with each death. Guarded by the tree's lock.
+ * Computes the delay before a dead runnable starts again: none after a healthy run, else a pause
+ * that grows with each death. The tree's lock guards it.
  */
 final class RestartDelay {
   private static final Duration FIRST = Duration.ofMillis(500);
   private static final Duration LONGEST = Duration.ofSeconds(60);
 
   /**
-   * A runnable that becomes healthy and dies at once, over and over, would otherwise take a
-   * processor for itself: one restart per second is for nothing, the next ones are delayed.
+   * The shortest time between two restarts without a delay. A runnable that becomes healthy and
+   * dies at once, again and again, must not use a whole processor: one restart per second has no
+   * delay, further ones have.
    */
   private static final Duration BETWEEN_IMMEDIATE = Duration.ofSeconds(1);
 
@@ -30,7 +31,7 @@ final class RestartDelay {
     backoff = new Backoff(FIRST, LONGEST, random);
   }
 
-  /** Notes that a run became healthy: the next delay is the shortest again. */
+  /** Records that a run became healthy: the next delay is the shortest again. */
   void reset() {
     backoff.reset();
     healthySinceDeath = true;

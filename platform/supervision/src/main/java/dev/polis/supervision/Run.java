@@ -19,7 +19,7 @@ final class Run implements Context {
   long cancelledAt;
   long nextReminder;
 
-  /** Null unless cancelled for good; set before the interrupt, read without the lock. */
+  /** The reason of a final stop, or null; set before the interrupt, read without the lock. */
   volatile StopReason stopReason;
 
   private final Tree tree;
@@ -84,8 +84,8 @@ final class Run implements Context {
   public void awaitCancelled() throws InterruptedException {
     cancellation.await();
     if (Thread.currentThread() == thread) {
-      // The interrupt is there but came a moment too late to end the wait; it ends it now, so that
-      // the task always sees the same: an exception, and no interrupt left for its cleanup to hit.
+      // The interrupt came a moment too late to end the wait, so this clears it. So the task always
+      // sees the same: an exception, and no interrupt that would hit its cleanup.
       Thread.interrupted();
       throw new InterruptedException(dn() + " is cancelled");
     }

@@ -2,16 +2,20 @@ package dev.polis.supervision;
 
 /** Lists the states of a runnable. */
 public enum RunState {
-  /** Started, not yet healthy. */
+  /** The runnable has started and is not healthy yet. */
   NEW,
-  /** Has signalled that it works. Subtrees without a task are always healthy. */
+  /** The runnable has signalled that it works; a subtree without a task is always healthy. */
   HEALTHY,
-  /** Has signalled that it is finished, and returned. Its children run on. */
+  /** The runnable has signalled its end, and returned; its children continue. */
   DONE,
-  /** Failed: it threw, or returned without having signalled done. Waits for its restart. */
+  /**
+   * The runnable has failed: it threw, or returned without a done signal. It waits for its restart.
+   */
   DEAD,
-  /** Returned because it was cancelled. Restarts when all it fell with have returned. */
+  /**
+   * The runnable returned because it was cancelled. It restarts when its whole group has returned.
+   */
   CANCELED,
-  /** Was asked to stop for good and has not returned yet. */
+  /** The runnable was stopped for good and has not returned yet. */
   STOPPING
 }

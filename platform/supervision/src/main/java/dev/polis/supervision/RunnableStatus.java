@@ -6,12 +6,12 @@ import java.time.Instant;
  * Describes one runnable at one moment.
  *
  * @param dn its distinguished name
- * @param state where it is in its life
- * @param since when it entered that state
- * @param restarts how often it was started again, restarts of its parents included
- * @param lastError why it died last, in one line; empty if it never did
- * @param restart when it starts again, if that is settled
- * @param overdue whether it was cancelled 5 s ago or more and has not returned
+ * @param state its state
+ * @param since the time at which it entered that state
+ * @param restarts the number of its restarts, with those of its parents
+ * @param lastError the reason of its last death in one line; empty if it never died
+ * @param restart the time of its next start, if known
+ * @param overdue true if it was cancelled 5 s ago or more and has not returned
  */
 public record RunnableStatus(
     String dn,

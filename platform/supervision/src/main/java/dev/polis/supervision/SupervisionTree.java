@@ -8,7 +8,7 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.DoubleSupplier;
 
 /**
- * Opens a supervision tree: for the service of that name, and for tests and programs without a
+ * Opens a supervision tree: for the component of that name, for tests, and for programs without a
  * framework.
  */
 public final class SupervisionTree implements Supervisor, AutoCloseable {
@@ -21,7 +21,7 @@ public final class SupervisionTree implements Supervisor, AutoCloseable {
   /**
    * Opens a tree.
    *
-   * @param logs where its runnables log
+   * @param logs receives the entries of its runnables
    * @return the tree; its opener closes it
    */
   public static SupervisionTree open(LogTree logs) {
@@ -30,7 +30,7 @@ public final class SupervisionTree implements Supervisor, AutoCloseable {
     return open(logs, timer, () -> ThreadLocalRandom.current().nextDouble());
   }
 
-  /** Opens a tree whose time and chance are given; it closes the timer when it is closed. */
+  /** Opens a tree with the given timer and random numbers, and closes the timer with the tree. */
   static SupervisionTree open(LogTree logs, Timer timer, DoubleSupplier random) {
     return new SupervisionTree(logs, timer, random);
   }
@@ -62,9 +62,9 @@ public final class SupervisionTree implements Supervisor, AutoCloseable {
   }
 
   /**
-   * Stops everything, waits {@link Subtree#PATIENCE} at most, and ends the tree's own thread.
+   * Stops all runnables, waits {@link Subtree#PATIENCE} at most, and ends the tree's own thread.
    *
-   * @param reason why
+   * @param reason the reason
    */
   public void close(StopReason reason) {
     tree.close(reason, Subtree.PATIENCE);

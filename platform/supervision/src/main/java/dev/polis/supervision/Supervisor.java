@@ -11,10 +11,9 @@ public interface Supervisor {
   /**
    * Opens a subtree directly under the root, {@code root.<name>}.
    *
-   * <p>While one of this name is open, as for a moment during a replacement, another one gets the
-   * name {@code root.<name>~2}, or the next number that is free; the log says so. Both log to the
-   * journals of {@code root.<name>}, so who follows those reads both. A name is free again when its
-   * subtree is closed.
+   * <p>While a subtree of this name is open, as for a moment during a replacement, another one gets
+   * the name {@code root.<name>~2}, or the next free number, and the log reports this. Both log to
+   * the journals of {@code root.<name>}. A name is free again when its subtree is closed.
    *
    * @param name its name, matching {@code [a-z0-9_-]{1,64}}
    * @return the subtree, which knows its distinguished name; its opener closes it
@@ -23,30 +22,30 @@ public interface Supervisor {
   Subtree organ(String name);
 
   /**
-   * Returns all runnables and subtrees at this moment, parents before children. The list is made
-   * afresh for each get and peek; its size is that of the tree.
+   * Returns all runnables and subtrees at this moment, parents before children. Each get and peek
+   * makes the list anew.
    *
-   * @return follows the tree; never empty
+   * @return a value that follows the tree; never empty
    */
   Value<List<RunnableStatus>> runnables();
 
   /**
-   * Returns where the thread of a runnable is at this moment.
+   * Returns the present stack of a runnable's thread.
    *
    * @param dn its distinguished name
-   * @return innermost first; empty if there is none of this name, or it does not run
+   * @return innermost first; empty if no runnable has this name, or it does not run
    */
   List<StackTraceElement> stack(String dn);
 
   /**
-   * Calls a listener for each change of state from now on.
+   * Calls a listener for each later change of state.
    *
-   * @param listener what to call
-   * @return closing it ends the calls
+   * @param listener receives the changes
+   * @return the registration, whose close ends the calls
    */
   Registration listen(TransitionListener listener);
 
-  /** An end that cannot fail. */
+  /** Ends the calls of a listener; the close cannot fail. */
   @ProviderType
   interface Registration extends AutoCloseable {
     @Override

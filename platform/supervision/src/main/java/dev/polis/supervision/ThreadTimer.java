@@ -11,12 +11,12 @@ import java.util.function.Consumer;
 /**
  * Measures real time, with one thread that sleeps until the next alarm.
  *
- * <p>It is a platform thread: virtual ones do not proceed while runnables that never block occupy
- * all carriers, which is just when the tree has to report that.
+ * <p>It is a platform thread: virtual threads stand still while runnables that never block use all
+ * carriers, and the tree must report exactly that.
  */
 final class ThreadTimer implements Timer {
 
-  /** Alarms in order of time, then of their making. */
+  /** Orders alarms by time, then by their creation. */
   private record Due(long nanos, long order) {
     static final Comparator<Due> BY_TIME =
         (a, b) -> {
@@ -35,7 +35,7 @@ final class ThreadTimer implements Timer {
   private boolean closed;
 
   /**
-   * @param onFailure receives what an action throws
+   * @param onFailure receives the exceptions of actions
    */
   ThreadTimer(Consumer<Throwable> onFailure) {
     this.onFailure = onFailure;
@@ -90,7 +90,7 @@ final class ThreadTimer implements Timer {
         }
       }
     } catch (InterruptedException end) {
-      // Thrown only when the timer is closed: the thread ends here.
+      // Thrown only by the close of the timer: the thread ends here.
       Thread.currentThread().interrupt();
     }
   }
@@ -120,8 +120,8 @@ final class ThreadTimer implements Timer {
   }
 
   /**
-   * Ends the thread; what was scheduled does not come. Waits for an action that is under way,
-   * unless it is the caller.
+   * Ends the thread and drops the scheduled alarms; waits for a running action, unless the action
+   * itself calls it.
    */
   @Override
   public void close() {

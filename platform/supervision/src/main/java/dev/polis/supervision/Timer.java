@@ -17,7 +17,7 @@ interface Timer extends AutoCloseable {
   @Override
   void close();
 
-  /** A call that has yet to come. */
+  /** Is a scheduled call. */
   interface Alarm {
     /** Prevents the call if it has not begun. */
     void cancel();

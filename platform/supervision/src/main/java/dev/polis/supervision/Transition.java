@@ -5,10 +5,10 @@ import java.time.Instant;
 /**
  * Describes a change of a runnable's state.
  *
- * @param dn whose
+ * @param dn the runnable
  * @param from the state before; DEAD for a runnable's first start
  * @param to the state now
- * @param time when
- * @param reason why, in one line; empty where the states say it all
+ * @param time the time of the change
+ * @param reason the reason in one line; empty if the states are clear enough
  */
 public record Transition(String dn, RunState from, RunState to, Instant time, String reason) {}

@@ -3,24 +3,24 @@ package dev.polis.supervision;
 import org.osgi.annotation.versioning.ConsumerType;
 
 /**
- * Hears of changes of state, for metrics.
+ * Receives changes of state, for metrics.
  *
- * <p>Calls come one at a time and in order, on whatever thread made the change, without locks held.
- * A listener must not block, since it may be on the timer's thread; what it throws is logged and
- * otherwise ignored.
+ * <p>Calls come one at a time and in order, on the thread that made the change, without locks. A
+ * listener must not block, since it may be on the timer's thread; the tree logs its exceptions and
+ * ignores them otherwise.
  */
 @ConsumerType
 public interface TransitionListener {
 
   /**
-   * Is called when a runnable has changed its state.
+   * Receives a change of a runnable's state.
    *
-   * @param transition what changed
+   * @param transition the change
    */
   void changed(Transition transition);
 
   /**
-   * Is called when a runnable has left the tree. It may come again under the same name.
+   * Receives the end of a runnable, which may return under the same name.
    *
    * @param dn its distinguished name
    */

@@ -19,10 +19,10 @@ import java.util.stream.Stream;
  * Runs, restarts and stops the tasks of a tree.
  *
  * <p>{@link TreeGrowth} adds nodes, {@link TreeStops} stops them for good, {@link TreeEvents} has
- * the lock and delivers what happens to listeners and logs. Nothing is polled: each event (a
- * signal, a return, a close, an alarm) does all that follows from it. A node is <em>quiet</em> when
- * neither it nor anything below it has a thread; that is counted, and becoming quiet is the event
- * that lets groups start again and closings end.
+ * the lock and delivers changes to listeners and logs. The tree polls nothing: each event (a
+ * signal, a return, a close, an alarm) causes all its effects at once. A node is <em>quiet</em>
+ * when neither it nor a descendant has a thread. The tree counts the threads; when a node becomes
+ * quiet, groups restart and closes end.
  */
 final class Tree {
   private static final ScopedValue<Run> CURRENT = ScopedValue.newInstance();
@@ -72,8 +72,8 @@ final class Tree {
           requireNew(run, "starts children " + tasks.keySet());
           addTasks(run.node, tasks);
         });
-    // Virtual threads are not preempted: one that starts children without end would keep its
-    // carrier, and no other would ever run.
+    // A virtual thread is not preempted: one that starts children without end would keep its
+    // carrier, and the others would never run.
     Thread.yield();
   }
 
@@ -109,7 +109,7 @@ final class Tree {
     return new Branch(this, added[0]);
   }
 
-  /** Adds a subtree under the root, with a number to its name while the name is taken. */
+  /** Adds a subtree under the root, with a number in its name if the name is taken. */
   Subtree addOrgan(String name) {
     Node[] added = new Node[1];
     locked(
@@ -127,7 +127,7 @@ final class Tree {
     return new Branch(this, added[0]);
   }
 
-  /** Moves a subtree, with what runs in it, below another one. */
+  /** Moves a subtree with its running content below another one. */
   void move(Node subtree, Node parent) {
     locked(
         () -> {
@@ -197,7 +197,7 @@ final class Tree {
     }
   }
 
-  /** Returns false if the run is to end: what it says is of no consequence any more. */
+  /** Returns false if the run must end, so that its signals have no effect. */
   private static boolean usable(Run run, String what) {
     requireOwn(run, what);
     return !run.node.cancelled && !run.node.stopping;
@@ -240,7 +240,7 @@ final class Tree {
     start(node);
   }
 
-  /** Runs the task, and does what follows from its end: the body of a runnable's thread. */
+  /** Runs the task and handles its end: the body of a runnable's thread. */
   void execute(Run run) {
     try {
       ScopedValue.where(CURRENT, run)
@@ -250,7 +250,8 @@ final class Tree {
                 return run;
               });
     } catch (Throwable failure) {
-      // Everything, or a StackOverflowError in one organ would silently end it.
+      // Catches everything: a StackOverflowError in one organ would otherwise end the organ
+      // silently.
       locked(() -> failed(run, failure));
       return;
     }
@@ -287,7 +288,7 @@ final class Tree {
     run.ended = true;
     stops.leaving(run);
     overdue.forget(run);
-    // An interrupt that came too late for the task must not hit the listeners of its end.
+    // A late interrupt must not hit the listeners.
     Thread.interrupted();
     if (run.overdue) {
       String waited = TreeEvents.seconds(timer.nanos() - run.cancelledAt);
@@ -315,9 +316,7 @@ final class Tree {
     }
   }
 
-  /**
-   * Enters CANCELED, but a stopping node stays STOPPING until what is below it has returned, too.
-   */
+  /** Enters CANCELED; a stopping node stays STOPPING until its descendants have returned, too. */
   private void enterCancelled(Node node) {
     if (!node.stopping) {
       enter(node, RunState.CANCELED, node.cause.reason());
@@ -365,7 +364,7 @@ final class Tree {
     group.members.forEach(member -> cancel(member, cause));
   }
 
-  /** Cancels a node and all below it at once, to be started again. */
+  /** Cancels a node and all its descendants at once, for a restart. */
   private void cancel(Node node, Cause cause) {
     unschedule(node);
     if (node.cancelled || node.stopping) {
@@ -400,7 +399,7 @@ final class Tree {
     for (Node at = node; at != null && at.live++ == 0; at = at.parent) {}
   }
 
-  /** Counts that a node has no thread any more, and does what follows if parents become quiet. */
+  /** Counts the end of a node's thread, and handles the parents that become quiet. */
   void release(Node node) {
     Node at = node;
     while (at != null && --at.live == 0) {
@@ -457,14 +456,14 @@ final class Tree {
             log.info("starts again in %s (restart %d)", TreeEvents.seconds(delay), restarts + 1));
   }
 
-  /** Starts a node, unless this very restart was called off while its alarm rang. */
+  /** Starts a node, unless the restart was cancelled while its alarm rang. */
   private void rise(Node node, NextRestart.At at) {
     if (node.restart == at) {
       restart(node);
     }
   }
 
-  /** Calls off a restart that is scheduled. */
+  /** Cancels a scheduled restart. */
   void unschedule(Node node) {
     node.alarm.cancel();
     node.alarm = () -> {};
@@ -482,7 +481,7 @@ final class Tree {
     return stops.stop(node, reason, patience);
   }
 
-  /** Stops everything for good. */
+  /** Stops all nodes for good. */
   List<String> close(StopReason reason, Duration patience) {
     List<String> refusing = stop(root, reason, patience);
     timer.close();
@@ -517,7 +516,7 @@ final class Tree {
         });
   }
 
-  /** Returns the state of all runnables. A death that is seen here is in the log already. */
+  /** Returns the state of all runnables; the log already has each visible death. */
   private List<RunnableStatus> snapshot() {
     List<RunnableStatus> all = new ArrayList<>();
     locked(
@@ -530,7 +529,7 @@ final class Tree {
     return List.copyOf(all);
   }
 
-  /** Returns where the thread of a runnable is; the lock is not held while that is looked up. */
+  /** Returns the stack of a runnable's thread; does not hold the lock meanwhile. */
   List<StackTraceElement> stack(String dn) {
     List<Thread> threads = new ArrayList<>();
     locked(

@@ -12,8 +12,8 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 
 /**
- * Runs the steps of a tree under its lock, and delivers what they cause to listeners and logs after
- * the lock is released.
+ * Runs the steps of a tree under its lock, and delivers their messages to listeners and logs
+ * afterwards.
  *
  * <p>There is one lock, held for short steps only; no task, listener or log is called under it.
  */
@@ -34,7 +34,7 @@ final class TreeEvents {
     outbox = new Outbox(() -> changes.update(count -> count.orElse(0L) + 1), this::report);
   }
 
-  /** Counts the changes of the tree; it changes after listeners have been notified. */
+  /** Returns the number of changes of the tree, which grows after listeners were notified. */
   Value<Long> changes() {
     return changes;
   }
@@ -44,7 +44,7 @@ final class TreeEvents {
     return () -> listeners.remove(listener);
   }
 
-  /** Runs a step under the lock, then delivers what it has posted. */
+  /** Runs a step under the lock, then delivers its messages. */
   void locked(Runnable step) {
     long posted;
     lock.lock();
@@ -57,7 +57,7 @@ final class TreeEvents {
     outbox.deliver(posted);
   }
 
-  /** Changes the state of a node, and notifies listeners unless the node has left the tree. */
+  /** Changes the state of a node, and notifies listeners while the node is in the tree. */
   void enter(Node node, RunState state, String reason) {
     if (node.state == state) {
       return;
@@ -68,7 +68,7 @@ final class TreeEvents {
     if (!node.removed) {
       notifyListeners(listener -> listener.changed(transition));
     } else {
-      // No listener is notified, but the list of runnables has changed.
+      // An empty message, since the list of runnables has changed.
       outbox.post(() -> {});
     }
   }
@@ -104,7 +104,7 @@ final class TreeEvents {
         });
   }
 
-  /** Logs a failure for which no runnable is to blame: of a listener, a log or the tree itself. */
+  /** Logs a failure outside a runnable: of a listener, a log or the tree itself. */
   private void report(Throwable failure) {
     ownLog.error("a listener of the supervision tree failed: %s", Failures.line(failure), failure);
   }

@@ -8,18 +8,19 @@ import java.util.function.Consumer;
 import java.util.function.DoubleSupplier;
 
 /**
- * Adds nodes to a tree, after it has checked their names, their number and their depth. Called
- * under the tree's lock.
+ * Adds nodes to a tree after a check of their names, their number and their depth. Its callers hold
+ * the tree's lock.
  */
 final class TreeGrowth {
   /**
-   * More than any sane DN has, far less than the stack of a thread that walks the tree can bear.
+   * The greatest depth: more than a useful DN has, and far less than the stack of a thread that
+   * walks the tree allows.
    */
   static final int DEEPEST = 64;
 
   /**
-   * A node has some hundred runnables; this stops one that starts children for ever before memory
-   * does.
+   * The most children of a node: some hundreds are normal, and the limit stops endless starts
+   * before memory runs out.
    */
   static final int MOST_CHILDREN = 4_096;
 
@@ -37,7 +38,7 @@ final class TreeGrowth {
     return new Node(null, "root", null, new Group(), new RestartDelay(random));
   }
 
-  /** Adds a node for each task, all in one new group; none of them runs yet. */
+  /** Adds a node for each task, all in one new group, and starts none. */
   Group addGroup(Node parent, Map<String, Task> tasks) {
     if (tasks.isEmpty()) {
       throw new SupervisionException(
@@ -58,7 +59,7 @@ final class TreeGrowth {
     return addNode(parent, name, null, new Group());
   }
 
-  /** Adds the subtree of an organ, under the first free name if another instance has its name. */
+  /** Adds the subtree of an organ, under the first free name if the name is taken. */
   Node addOrgan(Node root, String name) {
     Names.check(root.dn, name);
     requireRoom(root, 1);
@@ -80,8 +81,8 @@ final class TreeGrowth {
   /**
    * Moves a subtree below another one.
    *
-   * @param release counts at the former parent that a live child is gone
-   * @param enliven counts at the new parent that a live child has come
+   * @param release reduces the count of live children at the former parent
+   * @param enliven increases the count at the new parent
    */
   void move(Node subtree, Node parent, Consumer<Node> release, Consumer<Node> enliven) {
     requireOpen(subtree);
@@ -105,7 +106,7 @@ final class TreeGrowth {
     }
   }
 
-  /** Refuses a name that is malformed, or that a child or a sub-log has. */
+  /** Refuses a name that is malformed, or that belongs to a child or a sub-log. */
   static void requireFree(Node parent, String name) {
     Names.check(parent.dn, name);
     Optional<String> holder = parent.holderOf(name);
@@ -128,7 +129,7 @@ final class TreeGrowth {
     }
   }
 
-  /** Refuses a subtree that is closed, or that is being stopped. */
+  /** Refuses a closed or stopping subtree. */
   static void requireOpen(Node subtree) {
     if (subtree.closing || subtree.removed) {
       throw new SupervisionException(

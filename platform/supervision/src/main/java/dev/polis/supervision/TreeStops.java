@@ -13,19 +13,19 @@ import java.util.stream.Stream;
 /**
  * Stops nodes for good, in the order of dependence, and waits for their threads.
  *
- * <p>What was started last is cancelled first, and children before their parents; {@link #next}
- * does one step of that and is called whenever something has returned. A node that does not return
- * within the patience is abandoned: its name becomes free, and it stays visible until its threads
- * end.
+ * <p>It cancels the last started node first, and children before their parents; {@link #next} makes
+ * one step after each return. It abandons a node that does not return within the patience: the name
+ * becomes free, and the node stays visible until its threads end.
  *
- * <p>{@link #stop} waits and is called without the tree's lock, all else is called under it.
+ * <p>Callers of {@link #stop}, which waits, do not hold the tree's lock; callers of all other
+ * methods do.
  */
 final class TreeStops {
   private final Tree tree;
   private final TreeEvents events;
   private final Set<Node> abandoned = new LinkedHashSet<>();
 
-  /** Runs that have returned, whose threads may still be at their last instructions. */
+  /** The runs that have returned, whose threads may still execute their last instructions. */
   private final Queue<Run> leaving = new ArrayDeque<>();
 
   TreeStops(Tree tree, TreeEvents events) {
@@ -33,12 +33,12 @@ final class TreeStops {
     this.events = events;
   }
 
-  /** Returns the nodes that were closed and have not returned. */
+  /** Returns the closed nodes that have not returned. */
   Stream<Node> abandoned() {
     return abandoned.stream();
   }
 
-  /** Remembers a run that has returned until its thread has ended. */
+  /** Remembers a returned run until its thread has ended. */
   void leaving(Run run) {
     seeOff();
     leaving.add(run);
@@ -51,7 +51,7 @@ final class TreeStops {
     }
   }
 
-  /** Removes a closing node of which the last thread has returned. */
+  /** Removes a closing node after its last thread has returned. */
   void returned(Node node) {
     if (abandoned.remove(node)) {
       events.log(node, log -> log.info("the last thread left behind has returned"));
@@ -60,9 +60,9 @@ final class TreeStops {
   }
 
   /**
-   * Stops a node and all below it.
+   * Stops a node and its descendants.
    *
-   * @return the DNs of those that have not returned within the patience
+   * @return the DNs of those that did not return within the patience
    */
   List<String> stop(Node node, StopReason reason, Duration patience) {
     List<Thread> threads = new ArrayList<>();
@@ -80,14 +80,14 @@ final class TreeStops {
       events.locked(() -> refusing.addAll(abandon(node)));
       return List.copyOf(refusing);
     }
-    // All have returned; this is for the last instructions of their threads.
+    // All have returned; this waits for the last instructions of their threads.
     Duration left = patience.minusNanos(System.nanoTime() - start);
     threads.forEach(thread -> Uninterrupted.join(thread, left));
     events.locked(this::seeOff);
     return List.of();
   }
 
-  /** Waits half of the patience for an end in order, then cancels the rest and waits for it. */
+  /** Waits half of the patience for an orderly end, then cancels the rest and waits for it. */
   private boolean awaitGone(Node node, Duration patience) {
     Duration half = patience.dividedBy(2);
     if (Uninterrupted.await(node.gone, half)) {
@@ -110,7 +110,7 @@ final class TreeStops {
     }
   }
 
-  /** Says that a node will not start again; its run is cancelled when its turn comes. */
+  /** Marks a node that must not start again; its cancellation waits for its turn. */
   private void markStopping(Node node, Cause cause) {
     tree.unschedule(node);
     node.stopping = true;
@@ -124,9 +124,8 @@ final class TreeStops {
   }
 
   /**
-   * Cancels what is next in the order of a stop: of the children that were started last and still
-   * run, those that have no running children themselves; the node itself when all its children have
-   * returned.
+   * Cancels the next nodes in the order of a stop: of the last started running children, those
+   * without running children; the node itself after all its children.
    */
   void next(Node node) {
     for (Node child : node.children.sequencedValues().reversed()) {
@@ -138,7 +137,7 @@ final class TreeStops {
     tree.interrupt(node);
   }
 
-  /** Gives up waiting: the name becomes free, and what does not return stays in sight. */
+  /** Stops waiting: the name becomes free, and the running nodes stay visible. */
   private List<String> abandon(Node node) {
     if (node.removed || abandoned.contains(node)) {
       return refusing(node);

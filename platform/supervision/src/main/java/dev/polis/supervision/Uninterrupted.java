@@ -5,8 +5,8 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Waits for the end of something, for a bounded time that an interrupt does not cut short: code
- * that is stopped still has to wait for what it owns. The interrupt is kept for afterwards.
+ * Waits for an event, for a limited time that an interrupt does not shorten, since stopped code
+ * still has to wait for its own threads. The interrupt is kept for afterwards.
  */
 final class Uninterrupted {
 

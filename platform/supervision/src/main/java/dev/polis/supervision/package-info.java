@@ -1,11 +1,10 @@
 /**
- * Runs everything that runs in a node in one tree, and starts again what fails.
+ * Runs all tasks of a node in one tree, and restarts failed ones.
  *
  * <p>A <em>runnable</em> is a {@link dev.polis.supervision.Task} with a place in the tree. Its
  * distinguished name (DN) is the path to that place, and also the name of its journal in the log
- * tree. It runs on a virtual thread of its own, which the tree owns. It says when it works ({@code
- * healthy()}) and, if it was only there to set something up, that it is finished ({@code done()},
- * then return).
+ * tree. It runs on a virtual thread of its own, which the tree owns. It signals that it works
+ * ({@code healthy()}) and, after a setup, that it is finished ({@code done()}, then return).
  *
  * <pre>
  *   root ── storage ─┬─ mount                     start ──▶ NEW ──healthy()──▶ HEALTHY ──done(), return──▶ DONE

@@ -14,7 +14,7 @@ import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Deactivate;
 import org.osgi.service.component.annotations.Reference;
 
-/** Opens the node's one supervision tree, and closes it with this component. */
+/** Opens the node's supervision tree, and closes it with this component. */
 @Component(immediate = true)
 public final class SupervisionComponent implements Supervisor {
   private final BootReport boot;
@@ -23,8 +23,8 @@ public final class SupervisionComponent implements Supervisor {
   /**
    * Opens the tree.
    *
-   * @param boot knows why this component is deactivated
-   * @param logs where runnables log
+   * @param boot knows the reason of the deactivation
+   * @param logs receives the entries of the runnables
    */
   @Activate
   public SupervisionComponent(@Reference BootReport boot, @Reference LogTree logs) {

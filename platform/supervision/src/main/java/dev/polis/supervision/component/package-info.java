@@ -8,7 +8,7 @@
  * </pre>
  *
  * <p>Not promised: a second tree. With two trees, two runnables could have the same name, and a
- * line of the log would not say which of them it is about.
+ * line of the log would not show which of them it means.
  *
  * <p>Why not in the package of the tree: its tests, the benchmarks and the command line use trees
  * without a framework, and as many as they like.
