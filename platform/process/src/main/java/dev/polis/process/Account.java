@@ -1,22 +1,22 @@
 package dev.polis.process;
 
 /**
- * Lists the accounts of a node's children, where the node is root. They exist as numbers alone, see
- * {@link RunAs#number}: no name, no password, no rights, and each has one kind of child. All nodes
- * have the same, so that a data volume can move to another machine.
+ * Lists the accounts of child processes of a node that runs as root. They exist only as numbers,
+ * see {@link RunAs#number}: they have no name, password or rights, and each runs one kind of child.
+ * All nodes have the same, so that a data volume can move to another machine.
  */
 public enum Account {
-  /** Of Prometheus' node exporter. */
+  /** Runs Prometheus' node exporter. */
   NODE_EXPORTER(60_901),
-  /** Of etcd. */
+  /** Runs etcd. */
   ETCD(60_902),
-  /** Of Kubernetes' API server. */
+  /** Runs Kubernetes' API server. */
   KUBE_APISERVER(60_903),
-  /** Of Kubernetes' controller manager. */
+  /** Runs Kubernetes' controller manager. */
   KUBE_CONTROLLER_MANAGER(60_904),
-  /** Of Kubernetes' scheduler. */
+  /** Runs Kubernetes' scheduler. */
   KUBE_SCHEDULER(60_905),
-  /** Of the DNS server of a worker. */
+  /** Runs the DNS server of a worker. */
   COREDNS(60_906);
 
   private final int number;
@@ -25,12 +25,12 @@ public enum Account {
     this.number = number;
   }
 
-  /** Returns its number as a user, which is its number as a group, too. */
+  /** Returns the number of the user and of its group. */
   public int number() {
     return number;
   }
 
-  /** Returns its name for {@link ProcessSpec#withAccount}. */
+  /** Returns the text for {@link ProcessSpec#withAccount}. */
   public String text() {
     return RunAs.number(number);
   }

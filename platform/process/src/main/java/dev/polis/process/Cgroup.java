@@ -17,21 +17,24 @@ import java.util.TreeSet;
 import java.util.function.Consumer;
 
 /**
- * Reads and removes a cgroup with all below it: one folder in the hierarchy of version 2, or one in
- * each hierarchy of version 1.
+ * Reads and removes a cgroup with its descendants: one folder in the hierarchy of version 2, or one
+ * in each hierarchy of version 1.
  *
- * @param root where cgroups are mounted, {@link #ROOT} outside tests
- * @param name of the folder; empty for none
+ * @param root the mount point of the cgroups, {@link #ROOT} outside tests
+ * @param name the name of the folder; empty for none
  */
 public record Cgroup(Path root, String name) {
 
-  /** Where every distribution mounts cgroups. */
+  /** The mount point of cgroups in all distributions. */
   public static final Path ROOT = Path.of("/sys/fs/cgroup");
 
-  /** The kernel empties a cgroup some milliseconds after its last process was killed. */
+  /**
+   * The pause between checks; the kernel empties a cgroup some milliseconds after the death of its
+   * last process.
+   */
   private static final Duration PACE = Duration.ofMillis(20);
 
-  /** Returns the ids of the processes in it and below it. */
+  /** Returns the ids of the processes in the cgroup and its descendants. */
   public Set<Long> processes() throws IOException {
     Set<Long> found = new TreeSet<>();
     for (Path folder : folders()) {
@@ -41,7 +44,7 @@ public record Cgroup(Path root, String name) {
   }
 
   private static void readProcesses(Path folder, Set<Long> found) throws IOException {
-    // Its last process may have ended, and its maker may have removed it.
+    // The last process may have ended, and its owner may have removed the folder.
     KernelFiles.read(folder.resolve("cgroup.procs")).stream()
         .flatMap(String::lines)
         .map(Long::valueOf)
@@ -49,10 +52,10 @@ public record Cgroup(Path root, String name) {
   }
 
   /**
-   * Removes it.
+   * Removes the cgroup.
    *
-   * @param patience how long the kernel is given to empty it
-   * @param progress is given each folder before it is removed
+   * @param patience the time for the kernel to empty it
+   * @param progress receives each folder before its removal
    * @return the folders that are still in use
    */
   public List<Path> remove(Duration patience, Consumer<Path> progress)
@@ -80,7 +83,7 @@ public record Cgroup(Path root, String name) {
     }
   }
 
-  /** Returns its folders in all hierarchies; runc makes some that the node did not. */
+  /** Returns the cgroup's folders in all hierarchies; runc makes some itself. */
   private Set<Path> folders() throws IOException {
     Set<Path> found = new TreeSet<>();
     if (name.isEmpty()) {
@@ -99,13 +102,13 @@ public record Cgroup(Path root, String name) {
     return found;
   }
 
-  /** What is done to a folder after all that are in it. */
+  /** Is an action on a folder after its subfolders. */
   @FunctionalInterface
   private interface FolderAction {
     void act(Path folder) throws IOException;
   }
 
-  /** Visits folders alone: the files of a cgroup are the kernel's, and go with their folder. */
+  /** Visits only folders: the kernel's files in a cgroup disappear with their folder. */
   private static final class Walk extends SimpleFileVisitor<Path> {
     private final FolderAction action;
 

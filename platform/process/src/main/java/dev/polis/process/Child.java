@@ -8,21 +8,22 @@ import java.util.Optional;
 import java.util.concurrent.TimeoutException;
 
 /**
- * Stays with one child process: starts or adopts it, delivers its log, waits until it is ready,
- * ends it if it hangs, and explains its end. Closing it leaves the process running. Belongs to one
- * thread, except for {@link #deliverLog}.
+ * Manages one child process: starts or adopts it, delivers its log, waits until it is ready, ends
+ * it if it hangs, and explains its end. A close leaves the process running. One thread uses it,
+ * except for {@link #deliverLog}.
  *
- * <p>It restarts nothing: its owner fails with what it returns or throws, and supervision starts
- * the owner again, after pauses that grow.
+ * <p>It restarts nothing: its owner fails with its result or exception, and supervision restarts
+ * the owner, with growing pauses.
  */
 public final class Child implements AutoCloseable {
 
-  /** A child that is silent is asked once a second, so that its next answer is noticed soon. */
+  /** The interval between requests to a silent child, so that its next answer is noticed soon. */
   private static final Duration AGAIN = Duration.ofSeconds(1);
 
   /**
-   * etcd is ready some 60 ms after its start, containerd after 150 ms. Only the time until then is
-   * polled for, and a failed connection costs microseconds.
+   * The interval between checks until a child is ready. etcd is ready some 60 ms after its start,
+   * containerd after 150 ms, and a failed connection costs microseconds. Only the time until then
+   * is polled for, and a failed connection costs microseconds.
    */
   private static final Duration READY_POLL = Duration.ofMillis(10);
 
@@ -44,7 +45,7 @@ public final class Child implements AutoCloseable {
     askIn(plan.patience().pace());
   }
 
-  /** Starts the process, or adopts the one that runs from the same spec. */
+  /** Starts the process, or adopts a running one of the same spec. */
   public static Child start(ProcessManager processes, ChildPlan plan) throws InterruptedException {
     return new Child(processes, plan, processes.ensure(plan.spec()));
   }
@@ -54,7 +55,7 @@ public final class Child implements AutoCloseable {
     return process;
   }
 
-  /** Returns whether it was started or adopted, for the log. */
+  /** Returns whether the process was started or adopted, as text for the log. */
   public String text() {
     return "%s as pid %d".formatted(process.adopted() ? "adopted" : "started", process.pid());
   }
@@ -63,7 +64,7 @@ public final class Child implements AutoCloseable {
     return processes.tail(process, journal, plan.converter());
   }
 
-  /** Delivers its log to a journal until it ends, as a runnable. */
+  /** Delivers the child's log to a journal until the child ends, as a runnable. */
   public void deliverLog(Context log, String journal) throws IOException, InterruptedException {
     try (LogTail tail = tail(journal);
         Watcher<ProcessStatus> ending = process.status().watch()) {
@@ -76,7 +77,7 @@ public final class Child implements AutoCloseable {
     }
   }
 
-  /** Asks once whether it is ready. */
+  /** Checks once whether the child is ready. */
   boolean ready() throws IOException, InterruptedException {
     boolean ready = plan.program().ready(process);
     answered |= ready;
@@ -84,7 +85,7 @@ public final class Child implements AutoCloseable {
   }
 
   /**
-   * Waits until it is ready.
+   * Waits until the child is ready.
    *
    * @throws ProcessException if it ends before, or takes longer
    */
@@ -100,7 +101,7 @@ public final class Child implements AutoCloseable {
     }
   }
 
-  /** Waits for this long, or until it has ended; returns whether it has. */
+  /** Waits at most this long for the end of the child; returns whether it has ended. */
   public boolean hasEnded(Duration within) throws InterruptedException {
     return hasEnded(status, within);
   }
@@ -116,8 +117,8 @@ public final class Child implements AutoCloseable {
   }
 
   /**
-   * Asks whether it answers, if that is due, and has its silence published. To be called more often
-   * than its patience asks.
+   * Checks whether the child answers, if a check is due, and publishes its silence. Its owner calls
+   * it more often than the pace of the patience.
    *
    * @throws ProcessException if it hung and was ended
    */
@@ -155,10 +156,10 @@ public final class Child implements AutoCloseable {
     nextQuestion = System.nanoTime() + pause.toNanos();
   }
 
-  /** Returns the failure of one that has ended. */
+  /** Returns the failure of an ended child. */
   public ProcessException ended() throws IOException, InterruptedException {
     if (process.status().peek().orElseThrow() instanceof ProcessStatus.Exited how && how.killed()) {
-      // Its log ends in the midst of its work, and says nothing of it.
+      // A killed process has no last line about its end in the log.
       return new ProcessException(
           "%s ended: %s; %s".formatted(process, how.text(), KernelLog.killer(process.pid())));
     }

@@ -10,14 +10,15 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Chooses the owner of a child and its files: its account if the node is root and no obstacle
- * exists, and else the node's own user. It is found out again at each start, so files change hands
- * both ways.
+ * Selects the owner of a child and its files: the child's account if the node is root and no
+ * obstacle exists, else the node's own user. Each start decides again, so files change their owner
+ * in both directions.
  *
  * @param account for {@link ProcessSpec#withAccount}; empty for the node's own user
- * @param files whose number its files get; negative where the node is not root and gives nothing
- * @param obstacle why it is root's although the node could have given it an account, as a clause;
- *     empty if it is not
+ * @param files the account number of its files; negative if the node is not root and gives none
+ *     away
+ * @param obstacle the reason why the child runs as root instead of its account, as a clause; empty
+ *     if it does not
  */
 public record ChildOwner(String account, int files, String obstacle) {
 
@@ -27,11 +28,11 @@ public record ChildOwner(String account, int files, String obstacle) {
   /**
    * Finds the owner of a child.
    *
-   * @param account which it gets if it can
-   * @param program that it runs
-   * @param folder of its files, which other accounts may pass through
-   * @param writes whether it makes files there
-   * @throws ProcessException if it cannot be found out
+   * @param account the preferred account
+   * @param program the program of the child
+   * @param folder the folder of its files, which other accounts may pass through
+   * @param writes whether the child makes files there
+   * @throws ProcessException if the owner cannot be determined
    */
   public static ChildOwner of(Account account, Path program, Path folder, boolean writes)
       throws InterruptedException {
@@ -47,8 +48,8 @@ public record ChildOwner(String account, int files, String obstacle) {
   private static Optional<String> obstacle(
       Account account, Path program, Path folder, boolean writes) throws InterruptedException {
     if (writes && isServedByProgram(folder)) {
-      // gocryptfs 2.3 makes a file as the account of the caller, and one of its threads then works
-      // as that account for a moment in which it also serves others: both fail now and then.
+      // gocryptfs 2.3 creates a file under the account of the caller. For a moment one of its
+      // threads works under that account and also serves others, so both sometimes fail.
       return Optional.of(
           "%s is on a file system of user space, on which several accounts cannot make files"
               .formatted(folder));
@@ -65,17 +66,20 @@ public record ChildOwner(String account, int files, String obstacle) {
     }
   }
 
-  /** Returns whether it runs as root although the node would rather have it otherwise. */
+  /** Returns whether the child runs as root against the node's preference. */
   public boolean isHeldBack() {
     return !obstacle.isEmpty();
   }
 
-  /** Returns the command that runs another one as it, and lets it listen at ports below 1024. */
+  /**
+   * Returns the command that runs another one as this owner, and lets it listen at ports below
+   * 1024.
+   */
   public List<String> listeningCommand(List<String> command) throws InterruptedException {
     return RunAs.listeningCommand(account, command);
   }
 
-  /** Gives it a file that it reads, now and when the file is written again. */
+  /** Gives the owner a file to read, now and after each later write. */
   public void give(FilePlacement file) throws FileException {
     if (files != NOBODY) {
       file.giveTo(files);
@@ -83,10 +87,10 @@ public record ChildOwner(String account, int files, String obstacle) {
   }
 
   /**
-   * Gives it a directory in which it makes files itself. A child of another owner that has the
-   * directory is ended first, since it would make more files there.
+   * Gives the owner a directory in which it makes files. It first ends a child of another owner
+   * that uses the directory, since that child would make more files there.
    *
-   * @param child name of the process
+   * @param child the name of the process
    */
   public void give(DirectoryPlacement directory, ProcessManager processes, String child)
       throws FileException, InterruptedException {

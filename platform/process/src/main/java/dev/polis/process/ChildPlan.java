@@ -4,35 +4,35 @@ import dev.polis.logtree.convert.LineConverter;
 import java.time.Duration;
 
 /**
- * Declares a child process as its owner wants it.
+ * Describes a wanted child process.
  *
- * @param spec how it is started and stopped
- * @param program says when it is ready and whether it answers
- * @param patience for how long it may be silent
- * @param converter of its log's format
+ * @param spec its start and stop
+ * @param program checks whether it is ready and answers
+ * @param patience the limits of its silence
+ * @param converter the converter of its log's format
  */
 public record ChildPlan(
     ProcessSpec spec, ChildProgram program, Patience patience, LineConverter converter) {
 
   /**
-   * Holds how long a child may be silent. The time is measured from its last answer.
+   * Limits the silence of a child, measured from its last answer.
    *
-   * @param pace how often it is asked while it answers
-   * @param silent after which its silence is published
-   * @param hanging after which it is ended, to be started again
-   * @param starting the same for one that has never answered
+   * @param pace the interval of checks while it answers
+   * @param silent the time after which its silence is published
+   * @param hanging the time after which it is ended and restarted
+   * @param starting the same for a child that has never answered
    */
   public record Patience(Duration pace, Duration silent, Duration hanging, Duration starting) {
 
-    /** Half of what a person would wait before a restart. */
+    /** The default time after which a silent child is ended, half of a person's patience. */
     public static final Duration HANGING = Duration.ofSeconds(40);
 
-    /** Returns one under which a child that starts may be silent as long as any other. */
+    /** Returns limits without a special one for a starting child. */
     public static Patience of(Duration pace, Duration silent) {
       return new Patience(pace, silent, HANGING, HANGING);
     }
 
-    /** Returns the remedy against the silence of a child: its owner ends it. */
+    /** Returns the remedy for a silent child, which its owner ends. */
     public String remedy() {
       return "nothing: it is ended and started again after %d s of silence"
           .formatted(hanging.toSeconds());

@@ -10,8 +10,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /**
- * Runs system programs that end soon. Their locale is C, so that their messages are in English. An
- * interrupted or overdue program is killed, with what it has started.
+ * Runs short-lived system programs. Their locale is C, so that their messages are in English. It
+ * kills an interrupted or overdue program with its descendants.
  */
 public class Commands {
 
@@ -23,12 +23,12 @@ public class Commands {
       directories(System.getenv().getOrDefault("PATH", ""));
 
   /**
-   * Returns where programs are looked for: the system's directories, then those of a PATH, in which
-   * "polis up" puts programs that it unpacked.
+   * Returns the directories of programs: the system's, then those of PATH, in which "polis up" puts
+   * unpacked programs.
    */
   static List<Path> directories(String path) {
     return Stream.concat(SYSTEM.stream(), Stream.of(path.split(":")))
-        // A relative one would depend on where the node was started.
+        // A relative directory would depend on the node's working directory.
         .filter(directory -> directory.startsWith("/"))
         .distinct()
         .map(Path::of)
@@ -41,12 +41,12 @@ public class Commands {
    * @param output its output, both streams, trimmed
    */
   public record Result(List<String> command, int exit, String output) {
-    /** Returns whether it ended with 0. */
+    /** Returns whether the exit code is 0. */
     public boolean ok() {
       return exit == 0;
     }
 
-    /** Returns how the program ended and what it printed, on one line. */
+    /** Returns the end and the output of the program, on one line. */
     public String words() {
       String said =
           output.isEmpty() ? "printed nothing" : "printed \"" + output.replace('\n', ' ') + "\"";
@@ -66,11 +66,10 @@ public class Commands {
     return run(within, command, new byte[0]);
   }
 
-  /** Runs a program to its end with these bytes as its input, which it need not read. */
+  /** Runs a program to its end with these bytes as its input, which it may ignore. */
   public Result run(Duration within, List<String> command, byte[] input)
       throws IOException, InterruptedException {
-    // Into a file, not a pipe: a program that leaves a daemon behind would keep a pipe open for
-    // ever.
+    // Into a file, not a pipe: a daemon of the program would keep a pipe open for ever.
     Path output = Files.createTempFile("polis-command", ".out");
     try {
       ProcessBuilder builder =
@@ -88,7 +87,7 @@ public class Commands {
       Process process, Duration within, List<String> command, byte[] input, Path output)
       throws IOException, InterruptedException {
     try {
-      // Beside the wait: a pipe takes 64 KiB, and of more the program may read nothing.
+      // Concurrent with the wait: a pipe takes 64 KiB, and the program may not read more.
       Thread.ofVirtual().name("input-of-command").start(() -> feed(process, input));
       if (!process.waitFor(within.toMillis(), TimeUnit.MILLISECONDS)) {
         throw new IOException(
@@ -99,7 +98,7 @@ public class Commands {
       return new Result(command, process.exitValue(), said);
     } finally {
       if (process.isAlive()) {
-        // They hold the pipe too, and its writer ends with the last of them.
+        // The descendants hold the pipe too, and its writer ends with the last of them.
         process.descendants().forEach(ProcessHandle::destroyForcibly);
       }
       process.destroyForcibly();
@@ -110,12 +109,12 @@ public class Commands {
     try (var stream = process.getOutputStream()) {
       stream.write(input);
     } catch (IOException brokenPipe) {
-      // The program did not want all of it, or has ended: its exit code and its words tell why.
+      // The program did not read all of it, or has ended: its exit code and output explain this.
     }
   }
 
   /**
-   * Returns the command with the program's whole path. A program that is not installed leaves it
+   * Returns the command with the program's whole path. It leaves the command of a missing program
    * unchanged, so that the start fails with a message that names the program.
    */
   public static List<String> located(List<String> command) {

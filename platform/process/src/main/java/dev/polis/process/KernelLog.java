@@ -6,13 +6,13 @@ import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Tells from the kernel's log who sent a process the signal that no process can catch. */
+/** Reads from the kernel's log whether the kernel itself killed a process. */
 final class KernelLog {
 
-  /** It prints a buffer of some hundred KiB. */
+  /** The time for {@code dmesg}, which prints some hundred KiB. */
   private static final Duration ANSWER = Duration.ofSeconds(5);
 
-  /** The line in which the kernel says where memory ran out, before the one about the process. */
+  /** The kernel's line with the place where memory ran out, before the line about the process. */
   private static final String PLACE = "oom-kill:.*?(?:oom_memcg=([^,\\s]+).*?)?,pid=%d,";
 
   private static final String KILLED = "[Oo]ut of memory: Killed process %d ";

@@ -11,23 +11,25 @@ import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 
 /**
- * Finds the line of a child's log that says why it ended: of a crash the line that begins it, and
- * not the stack trace that follows. Knows the formats of the children: zap, klog, logfmt, CoreDNS,
- * and Go's own.
+ * Finds the line of a child's log that explains its end: for a crash its first line, not the stack
+ * trace after it. It knows the formats of the children: zap, klog, logfmt, CoreDNS, and Go's own.
  */
 public final class LastWords {
 
-  /** A trace of a few hundred goroutines, and the line before it. */
+  /**
+   * The bytes read from the end of a log: a trace of a few hundred goroutines, and the line before
+   * it.
+   */
   private static final int READ_BYTES = 256 << 10;
 
   private static final int SHOWN_CHARACTERS = 600;
 
-  /** Lines after which a program ends by itself. */
+  /** The lines after which a program ends by itself. */
   private static final Pattern FATAL =
       Pattern.compile(
           "\\{.*\"level\":\"(fatal|panic)\".*|F\\d{4} .*|.*\\blevel=(fatal|panic)\\b.*|\\[FATAL] .*");
 
-  /** Lines with which Go's runtime begins a crash. */
+  /** The lines with which Go's runtime begins a crash. */
   private static final Pattern CRASH =
       Pattern.compile("panic: .*|fatal error: .*|runtime: out of memory.*|SIG[A-Z]+: .*");
 
@@ -37,22 +39,22 @@ public final class LastWords {
 
   private static final Pattern KLOG = Pattern.compile("^[IWEF]\\d{4} \\S+\\s+\\d+ \\S+\\] ");
 
-  /** A message and an error, as klog and logfmt quote them. */
+  /** The form in which klog and logfmt quote a message and an error. */
   private static final Pattern QUOTED =
       Pattern.compile(
           "(?:.*\\blevel=\\w+ msg=)?%1$s(?:.*? err(?:or)?=%1$s)?.*"
               .formatted("\"((?:[^\"\\\\]|\\\\.)*+)\""));
 
-  /** How Go prints the type into which a file does not fit. */
+  /** The form in which Go prints the type of an unreadable file. */
   private static final Pattern GO_TYPE =
       Pattern.compile("Go (?:value|struct field) .*? type struct \\{.*\\}");
 
   private LastWords() {}
 
   /**
-   * Returns the line, of klog and logfmt the message and the error in it.
+   * Returns the explaining line; of klog and logfmt the message and the error in it.
    *
-   * @param from where to begin: {@link ManagedProcess#logStart}; a file that is shorter was
+   * @param from the begin of the search: {@link ManagedProcess#logStart}; a shorter file was
    *     truncated since, and is read from its beginning
    * @return the last line that a program writes before it ends by itself or that begins a crash,
    *     else the last error, else the last line; empty if there is none
@@ -77,7 +79,7 @@ public final class LastWords {
     return GO_TYPE.matcher(words).replaceAll("what is expected there");
   }
 
-  /** Returns the same for people, cut if it is long; it says so if there is none. */
+  /** Returns the explaining line for people, shortened, or a note that there is none. */
   public static String of(Path log, long from) {
     try {
       return find(log, from).map(LastWords::shown).orElse("it has logged nothing");
@@ -86,7 +88,7 @@ public final class LastWords {
     }
   }
 
-  /** Returns a line, cut if it is long. */
+  /** Returns a line, shortened if it is long. */
   public static String shown(String line) {
     return line.length() <= SHOWN_CHARACTERS ? line : line.substring(0, SHOWN_CHARACTERS) + "…";
   }
@@ -102,7 +104,10 @@ public final class LastWords {
     return kind.matcher(line).matches();
   }
 
-  /** A logger that panics has written its own line, which says more, just before Go's. */
+  /**
+   * Returns the begin of a crash: a logger that panics has written its own, clearer line just
+   * before Go's.
+   */
   private static int begin(List<String> lines, int at) {
     return at > 0 && matches(CRASH, lines.get(at)) && matches(FATAL, lines.get(at - 1))
         ? at - 1

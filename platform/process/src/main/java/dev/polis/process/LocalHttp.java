@@ -20,15 +20,15 @@ import java.util.Optional;
 /**
  * Sends one HTTP request to a program of this machine, at a unix socket or a loopback port.
  *
- * <p>Why not the JDK's client: it cannot connect to a unix socket, and it keeps a thread of its own
- * between two requests. Why not Netty's codec: it loads 400 classes for its first answer, which is
- * that of etcd when a node starts, and saves a third of this class.
+ * <p>The JDK's client does not fit: it cannot connect to a unix socket, and keeps a thread between
+ * two requests. Netty's codec does not fit: it loads 400 classes for the first answer, which delays
+ * etcd at the start of a node, and would only save a third of this class.
  */
 public final class LocalHttp {
 
   private static final int BUFFER_BYTES = 16 << 10;
 
-  /** A page that says how a program is has some hundred bytes. */
+  /** The largest answer of {@link #status}; a status page has some hundred bytes. */
   private static final int SHORT_ANSWER = 64 << 10;
 
   private static final int HEXADECIMAL = 16;
@@ -36,11 +36,11 @@ public final class LocalHttp {
   private static final String LINE_END = "\r\n";
 
   /**
-   * Holds the program's answer. The array is not copied.
+   * Holds the program's answer, without a copy of the array.
    *
-   * @param status of HTTP, such as 200
-   * @param contentType as the program says it; empty if it says none
-   * @param body without the transfer encoding
+   * @param status the HTTP status, such as 200
+   * @param contentType the content type; empty if the program sends none
+   * @param body the body without the transfer encoding
    */
   public record Answer(int status, String contentType, byte[] body) {}
 
@@ -50,11 +50,11 @@ public final class LocalHttp {
    * Sends a GET request and reads the whole answer.
    *
    * @param program a {@link UnixDomainSocketAddress} or a {@link java.net.InetSocketAddress}
-   * @param path of the request, such as {@code /metrics}
-   * @param within what connecting, asking and reading may take together
-   * @param mostBytes what the answer may have, its headers included
-   * @throws IOException if the program does not listen, does not answer in time, or answers
-   *     something else than one complete HTTP response
+   * @param path the path of the request, such as {@code /metrics}
+   * @param within the longest time for the whole request
+   * @param mostBytes the largest answer, headers included
+   * @throws IOException if the program does not listen, does not answer in time, or does not send
+   *     one complete HTTP response
    */
   public static Answer get(SocketAddress program, String path, Duration within, int mostBytes)
       throws IOException {
@@ -79,10 +79,7 @@ public final class LocalHttp {
     }
   }
 
-  /**
-   * Asks whether the program answers, and what: returns the status; empty if no answer came in
-   * time.
-   */
+  /** Sends a request and returns the status of the answer; empty if none came in time. */
   public static Optional<Integer> status(SocketAddress program, String path, Duration within) {
     try {
       return Optional.of(get(program, path, within, SHORT_ANSWER).status());
@@ -127,7 +124,8 @@ public final class LocalHttp {
   }
 
   private static Answer parse(byte[] answer) throws IOException {
-    // ISO 8859-1 gives each byte one character, so that positions in the text are those in it.
+    // ISO 8859-1 has one character for each byte, so positions in the text are positions in the
+    // bytes.
     String text = new String(answer, StandardCharsets.ISO_8859_1);
     int end = text.indexOf(LINE_END + LINE_END);
     if (end < 0) {

@@ -17,30 +17,30 @@ import java.time.Duration;
 import java.util.function.Consumer;
 
 /**
- * Follows a log file that a child appends to, and keeps it short. Each call of {@link #poll}
- * delivers the complete lines that came since the last, in the form that the converter gives them
- * or else raw; the place is saved, so that the next reader continues there. After a kill -9 the
- * lines of the last call may be delivered twice, none is left out.
+ * Follows a log file to which a child appends, and limits its size. Each call of {@link #poll}
+ * delivers the complete lines since the last call, converted or raw, and saves the position, so
+ * that the next reader continues there. After a kill -9 the lines of the last call may come twice,
+ * but none is lost.
  *
- * <p>Rotation: once the file exceeds its limit, all is delivered and a poll finds nothing new, it
- * is copied to {@code .1} and truncated. The child's descriptor stays good, because it appends. A
- * line that the child writes in the microseconds between the last read and the truncation is lost;
- * waiting for a quiet poll makes that unlikely, and only a file of twice its limit is cut without
- * waiting. Renaming instead would lose nothing but needs the child to reopen, which most cannot.
+ * <p>Rotation: once the file exceeds its limit and a poll finds no new line, this class copies it
+ * to {@code .1} and truncates it. The child's descriptor stays valid, because it appends. A line
+ * that the child writes in the microseconds between the last read and the truncation is lost; the
+ * wait for a quiet poll makes this unlikely, and only a file of twice its limit is cut without the
+ * wait. Renaming instead would lose nothing but needs the child to reopen, which most cannot.
  *
  * <p>For one thread at a time.
  */
 public final class LogTail implements AutoCloseable {
-  /** Read at most this much in one go: a page cache read of a tenth of a millisecond. */
+  /** The most bytes of one read: a tenth of a millisecond from the page cache. */
   private static final int CHUNK = 64 << 10;
 
-  /** While there are lines, one reaches its reader within a fifth of a second. */
+  /** The pause while there are lines: a line reaches its reader within a fifth of a second. */
   private static final Duration PACE = Duration.ofMillis(200);
 
-  /** After a second of silence, a line reaches its reader within a second. */
+  /** The pause after a second of silence: a line reaches its reader within a second. */
   private static final Duration QUIET_PACE = Duration.ofSeconds(1);
 
-  /** How many empty polls in a row make that second of silence. */
+  /** The number of empty polls in a row that make that second of silence. */
   private static final int QUIET_POLLS = 5;
 
   private static final Gson GSON = new Gson();
@@ -74,9 +74,9 @@ public final class LogTail implements AutoCloseable {
   }
 
   /**
-   * Delivers the lines that are new.
+   * Delivers the new lines.
    *
-   * @return how many bytes that was, 0 when there was nothing
+   * @return the number of delivered bytes
    * @throws IOException if the log cannot be read or truncated
    */
   public long poll() throws IOException {
@@ -85,12 +85,12 @@ public final class LogTail implements AutoCloseable {
     return read;
   }
 
-  /** Returns how long to wait before the next poll. */
+  /** Returns the pause before the next poll. */
   public Duration pause() {
     return quietPolls < QUIET_POLLS ? PACE : QUIET_PACE;
   }
 
-  /** Returns whether nothing was written; reading the length is a tenth of the work of opening. */
+  /** Returns whether nothing was written; reading the length costs a tenth of opening the file. */
   private boolean unchanged() throws IOException {
     try {
       return Files.size(file) == offset && offset <= limit;
@@ -117,13 +117,13 @@ public final class LogTail implements AutoCloseable {
   }
 
   /**
-   * Delivers the rest of the log of a process that has ended, the unfinished last line too.
+   * Delivers the rest of an ended process's log, with its unfinished last line.
    *
    * @throws IOException if the log cannot be read
    */
   public void finish() throws IOException {
     while (poll() > 0) {
-      // Until nothing is left.
+      // Until no line is left.
     }
     lines.close();
     lines = new LineBuffer(converter::convert, sink);
@@ -133,7 +133,7 @@ public final class LogTail implements AutoCloseable {
 
   private long drain(FileChannel channel) throws IOException {
     long before = offset;
-    // The length at this moment, so that a child that never pauses cannot keep us here.
+    // The present length, so that a child that never pauses cannot keep this loop running.
     long end = channel.size();
     while (offset < end) {
       chunk.clear();
@@ -177,14 +177,14 @@ public final class LogTail implements AutoCloseable {
     }
   }
 
-  /** Begins at the start of the truncated file; a half line stays in the buffer for its rest. */
+  /** Begins at the start of the truncated file; an unfinished line stays in the buffer. */
   private void startOver() {
     offset = 0;
     saved = 0;
     lineStart = 0;
   }
 
-  /** Saves the position of the last unfinished line, so that the next reader sees all of it. */
+  /** Saves the position of the last unfinished line, so that the next reader gets all of it. */
   private void save() throws IOException {
     if (saved != lineStart) {
       write(new Place(lineStart));
@@ -196,7 +196,7 @@ public final class LogTail implements AutoCloseable {
     ProcessFiles.replace(placeFile, GSON.toJson(place), AtomicFile.Durability.PROCESS);
   }
 
-  /** Reads the saved position; without it lines are delivered twice, and none is lost. */
+  /** Reads the saved position; without it lines come twice, but none is lost. */
   private long load() {
     try {
       Place place = GSON.fromJson(Files.readString(placeFile), Place.class);
@@ -212,8 +212,8 @@ public final class LogTail implements AutoCloseable {
   }
 
   /**
-   * Returns the length of the file, or 0 if it is shorter than the saved position: it was truncated
-   * then.
+   * Returns the length of the file, or 0 for a truncated file, which is shorter than the saved
+   * position.
    */
   private long sizeOr(Place place) throws IOException {
     long size = Files.exists(file) ? Files.size(file) : 0;
@@ -221,8 +221,8 @@ public final class LogTail implements AutoCloseable {
   }
 
   /**
-   * Saves the position. Nothing is held open between calls, so closing may be left out after a
-   * failure.
+   * Saves the position; a failed reader may omit the close, since it holds no file open between
+   * calls.
    */
   @Override
   public void close() throws IOException {

@@ -5,43 +5,43 @@ import java.nio.file.Path;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
- * Gives access to a child process that was started or adopted. Dropping this object does nothing to
- * the process. Safe for any thread.
+ * Gives access to a child process that was started or adopted. The process does not depend on this
+ * object. It is safe for any thread.
  */
 @ProviderType
 public interface ManagedProcess {
-  /** Returns the name in its spec. */
+  /** Returns the name of the process. */
   String name();
 
   /** Returns its process id. */
   long pid();
 
-  /** Returns whether it was found running. */
+  /** Returns whether the process was adopted. */
   boolean adopted();
 
-  /** Returns the file that its output is appended to. */
+  /** Returns the log file of the process's output. */
   Path log();
 
   /**
-   * Returns how long that file was when it started, since what earlier processes have logged is not
-   * the reason of this one's end; 0 if it was adopted, as all of the log may be its own.
+   * Returns the length of the log at the start of the process, since earlier lines belong to
+   * earlier processes; 0 for an adopted process, whose log may all be its own.
    */
   long logStart();
 
-  /** Returns its status, as a value that is never empty. */
+  /** Returns the status of the process, as a value that is never empty. */
   Value<ProcessStatus> status();
 
-  /** Returns whether it runs as far as is known. */
+  /** Returns whether the process runs, as far as known. */
   default boolean running() {
     return status().peek().filter(ProcessStatus.Running.class::isInstance).isPresent();
   }
 
   /**
-   * Ends it with SIGTERM, and after the grace of its spec with SIGKILL; then the rest of its scope.
-   * Returns once all that is gone. A newer process of the same name is left alone.
+   * Ends the process with SIGTERM, and after its grace with SIGKILL; then the rest of its scope. It
+   * returns when all of them are gone, and does not touch a newer process of the same name.
    *
-   * @throws InterruptedException if the wait is interrupted; the process may live on
-   * @throws ProcessException if something survives SIGKILL
+   * @throws InterruptedException if the wait is interrupted; the process may still run
+   * @throws ProcessException if a process survives SIGKILL
    */
   void stop() throws InterruptedException;
 }

@@ -11,10 +11,10 @@ public final class Nft {
   private Nft() {}
 
   /**
-   * Returns how nft is called: as it was unpacked beside its libraries, or else as the machine's
+   * Returns the command of nft: the program unpacked beside its libraries, or else the machine's
    * own.
    *
-   * @param programs the folder with Kubernetes' programs, in which it may be
+   * @param programs the folder of Kubernetes' programs, which may contain it
    */
   public static List<String> command(Path programs, String... arguments) {
     Path tools = programs.resolve("root/usr");

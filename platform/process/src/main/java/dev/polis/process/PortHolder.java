@@ -15,7 +15,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
 
-/** Finds out from {@code /proc} which process listens on a port. Thread-safe. */
+/** Finds the process that listens on a port in {@code /proc}. Thread-safe. */
 public final class PortHolder {
 
   private static final String LISTEN = "0A";
@@ -30,12 +30,15 @@ public final class PortHolder {
     this.proc = proc;
   }
 
-  /** Reads the tables of this machine, for this process's network namespace. */
+  /** Creates a reader of this machine's tables, for this process's network namespace. */
   public PortHolder() {
     this(Path.of("/proc"));
   }
 
-  /** Describes who listens there. Never throws: it only helps to explain another failure. */
+  /**
+   * Describes the process that listens at an address. It never throws, since it only helps to
+   * explain another failure.
+   */
   public String describe(InetSocketAddress address) {
     try {
       return find(address.getAddress(), address.getPort())
@@ -51,7 +54,7 @@ public final class PortHolder {
   /**
    * Finds the process that listens on this address or on all addresses.
    *
-   * @return who holds it, such as {@code process 4711 (nginx)}; empty if no process listens
+   * @return the process, such as {@code process 4711 (nginx)}; empty if none listens
    * @throws IOException if the kernel's tables cannot be read
    */
   public Optional<String> find(InetAddress address, int port) throws IOException {
@@ -60,7 +63,7 @@ public final class PortHolder {
   }
 
   /**
-   * Returns whether a process listens on this address or on all addresses.
+   * Returns whether this process listens on this address or on all addresses.
    *
    * @throws IOException if the kernel's tables cannot be read
    */
@@ -73,7 +76,7 @@ public final class PortHolder {
     return false;
   }
 
-  /** Returns the inodes of the sockets that listen there. */
+  /** Returns the inodes of the listening sockets. */
   private List<String> listeners(InetAddress address, int port) throws IOException {
     List<String> inodes = new ArrayList<>();
     for (String table : List.of("tcp", "tcp6")) {
@@ -134,7 +137,8 @@ public final class PortHolder {
       }
       return false;
     } catch (IOException notOurs) {
-      // It has ended, or belongs to another account: it is not found, and the caller says so.
+      // The process has ended, or belongs to another account: the caller reports that none was
+      // found.
       return false;
     }
   }

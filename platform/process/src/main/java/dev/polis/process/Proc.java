@@ -16,7 +16,7 @@ import java.util.Optional;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Predicate;
 
-/** Reads /proc. A process may end between two reads; each method then answers that it is gone. */
+/** Reads /proc. A process may end between two reads; then each method reports it as gone. */
 final class Proc {
   /** The variable that marks a child and its descendants. */
   static final String TOKEN = "POLIS_PROCESS_TOKEN";
@@ -24,9 +24,10 @@ final class Proc {
   private static final Path ROOT = Path.of("/proc");
 
   /**
-   * An exec takes well below a millisecond, after which it is polled again. On a machine where
-   * several processes wait for each core it may be suspended for some 10 ms, so the pause doubles
-   * each time, until this much has passed.
+   * The longest wait for an exec, which takes well below a millisecond. On a busy machine it may be
+   * suspended for some 10 ms, so each pause between polls is twice the one before. On a machine
+   * where several processes wait for each core it may be suspended for some 10 ms, so the pause
+   * doubles each time, until this much has passed.
    */
   private static final Duration EXEC = Duration.ofMillis(255);
 
@@ -35,18 +36,20 @@ final class Proc {
   private Proc() {}
 
   /**
-   * Holds what is read of /proc/PID/stat.
+   * Holds the fields of /proc/PID/stat.
    *
    * @param pid the process
    * @param state the kernel's letter
    * @param session id of its session
-   * @param threads how many of its threads have not ended, or not been collected
+   * @param threads the number of its threads that have not ended, or not been collected
    * @param startTicks clock ticks between boot and its start
    */
   record Stat(long pid, char state, long session, int threads, long startTicks) {
     /**
-     * Zombies have ended; only their parent has not asked yet. But the state is that of the first
-     * thread, and as long as there are others, the ports and files of the process are open.
+     * Returns whether the process has ended, as a zombie has. The state is that of the first
+     * thread; while there are others, the ports and files of the process are open. But the state is
+     * that of the first thread, and as long as there are others, the ports and files of the process
+     * are open.
      */
     boolean dead() {
       return state == 'X' || state == 'Z' && threads <= 1;
@@ -61,7 +64,7 @@ final class Proc {
     return stat(folder(pid));
   }
 
-  /** Reads it of the folder of a process, or of one of its threads. */
+  /** Reads the fields from the folder of a process or of one of its threads. */
   static Optional<Stat> stat(Path folder) {
     String line;
     try {
@@ -69,10 +72,10 @@ final class Proc {
     } catch (IOException gone) {
       return Optional.empty();
     }
-    // The program's name stands in parentheses and may itself hold spaces and parentheses.
+    // The program's name is in parentheses and may contain spaces and parentheses.
     String[] fields = line.substring(line.lastIndexOf(')') + 2).split(" ");
-    // Counted from the state, which is field 3 in proc(5): session is 6, threads are 20, start time
-    // is 22.
+    // Counted from the state, which is field 3 in proc(5): the session is field 6, threads 20,
+    // start time 22.
     return Optional.of(
         new Stat(
             Long.parseLong(folder.getFileName().toString()),
@@ -89,7 +92,7 @@ final class Proc {
         .isPresent();
   }
 
-  /** Returns whether the process belongs to the user that we run as. */
+  /** Returns whether the process belongs to the user of this process. */
   static boolean isOurs(long pid) {
     try {
       return Files.getAttribute(ROOT.resolve(Long.toString(pid)), "unix:uid")
@@ -99,14 +102,14 @@ final class Proc {
     }
   }
 
-  /** Returns when the process started, to the clock tick. */
+  /** Returns the start time of the process, exact to the clock tick. */
   static Instant startInstant(long pid) {
     return ProcessHandle.of(pid)
         .flatMap(handle -> handle.info().startInstant())
         .orElseGet(Instant::now);
   }
 
-  /** Reads the id of this boot once: a new boot is a new process. */
+  /** Reads the id of this boot once, since it never changes for a process. */
   private static final class Boot {
     static final String ID = read();
 
@@ -125,14 +128,17 @@ final class Proc {
   }
 
   /**
-   * Returns the live processes whose environment holds the token, session leaders first, then by
+   * Returns the live processes with the token in their environment, session leaders first, then by
    * age.
    */
   static List<Stat> withToken(String token) {
     return withVariable(TOKEN + "=" + token);
   }
 
-  /** Returns the live processes that were started with this variable, as {@link #withToken}. */
+  /**
+   * Returns the live processes that were started with this variable, in the order of {@link
+   * #withToken}.
+   */
   static List<Stat> withVariable(String variable) {
     List<Long> all = new ArrayList<>();
     try (DirectoryStream<Path> folders = Files.newDirectoryStream(ROOT, "[0-9]*")) {
@@ -162,9 +168,9 @@ final class Proc {
   }
 
   /**
-   * Returns those processes that were started with this variable. One whose environment is empty or
-   * cut off may be in the midst of an exec, or have none: all such ones are awaited together, so
-   * that many of them take no longer than one.
+   * Returns the processes of a list that were started with this variable. A process with an empty
+   * or cut environment may be in the middle of an exec, or have none. This method waits for all
+   * such processes together, so that many take no longer than one.
    */
   static List<Long> startedWith(String variable, List<Long> pids) {
     List<Long> found = new ArrayList<>();
@@ -190,7 +196,8 @@ final class Proc {
   }
 
   /**
-   * Tells an exec from a thread of the kernel and a process of another user: both show no program.
+   * Returns whether a process may be in an exec, unlike a kernel thread or another user's process,
+   * which also show no program.
    */
   private static boolean mayBeCutOff(long pid, String environment) {
     return environment.isEmpty()
@@ -199,9 +206,9 @@ final class Proc {
   }
 
   /**
-   * Returns the environment as it is this moment, which is empty or cut off during an exec, and
-   * empty if it cannot be read. The files of /proc have no length, so {@code Files.readString}
-   * reads their first byte alone, and an exec before its next read leaves just that byte.
+   * Returns the present environment, which is empty or cut off during an exec, and empty if it is
+   * unreadable. The files of /proc have no length, so {@code Files.readString} first reads one
+   * byte, and an exec before its next read leaves only that byte.
    */
   private static String environ(long pid) {
     try (InputStream in = new FileInputStream(folder(pid).resolve("environ").toFile())) {

@@ -7,12 +7,12 @@ package dev.polis.process;
 public final class ProcessException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
-  /** Makes one without a cause. */
+  /** Creates it without a cause. */
   public ProcessException(String message) {
     super(message);
   }
 
-  /** Makes one with its cause. */
+  /** Creates it with its cause. */
   public ProcessException(String message, Throwable cause) {
     super(message, cause);
   }

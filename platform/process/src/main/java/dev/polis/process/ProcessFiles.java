@@ -24,16 +24,19 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * Reads and writes a directory of processes: NAME.json, NAME.log, NAME.log.1, NAME.tail and
+ * Reads and writes a directory of processes, with NAME.json, NAME.log, NAME.log.1, NAME.tail and
  * NAME.lock for each.
  */
 final class ProcessFiles {
-  /** File locks are per Java process, so threads of this one need a lock of their own. */
+  /** The locks of this process's threads, since file locks belong to a whole Java process. */
   private static final Map<Path, ReentrantLock> LOCKS = new ConcurrentHashMap<>();
 
   private static final String RECORD = ".json";
 
-  /** A file is replaced in milliseconds; a temporary one of this age was left by a kill. */
+  /**
+   * The age from which a temporary file counts as left by a killed process; a replacement takes
+   * milliseconds.
+   */
   private static final Duration ABANDONED = Duration.ofMinutes(1);
 
   private final Path directory;
@@ -42,7 +45,7 @@ final class ProcessFiles {
     this.directory = directory.toAbsolutePath().normalize();
   }
 
-  /** Makes the directory, which only its owner can read: logs may hold what is not for others. */
+  /** Makes the directory, which only its owner can read, since logs may be confidential. */
   void create() {
     try {
       Files.createDirectories(directory);
@@ -111,7 +114,7 @@ final class ProcessFiles {
   }
 
   /**
-   * Removes a record whose process has ended; where nothing can be written it stays, and is none.
+   * Removes the record of an ended process; on a read-only disk the record stays and is ignored.
    */
   void forgetEnded(String name) {
     try {
@@ -139,7 +142,7 @@ final class ProcessFiles {
     AtomicFile.replace(file, content.getBytes(StandardCharsets.UTF_8), Mode.SECRET, durability);
   }
 
-  /** Takes the lock of a name against other threads and other Java processes. */
+  /** Takes the lock of a name, against other threads and other Java processes. */
   Held lock(String name) throws InterruptedException {
     Path file = directory.resolve(name + ".lock");
     ReentrantLock threads = LOCKS.computeIfAbsent(file, path -> new ReentrantLock());
@@ -159,7 +162,7 @@ final class ProcessFiles {
       };
     } catch (IOException e) {
       if (DiskTrouble.of(e) == Problem.READ_ONLY) {
-        // No process starts there: its record would come first.
+        // Without a record no process can start here, so the file lock is not needed.
         return threads::unlock;
       }
       threads.unlock();
@@ -167,7 +170,7 @@ final class ProcessFiles {
     }
   }
 
-  /** A lock that is held until closed, by the thread that took it. */
+  /** Is a lock that the thread which took it holds until the close. */
   interface Held extends AutoCloseable {
     @Override
     void close();

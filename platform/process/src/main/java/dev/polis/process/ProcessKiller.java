@@ -6,21 +6,21 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.Supplier;
 
-/** Ends processes with the signal they expect, and with SIGKILL those that do not end in time. */
+/** Ends processes with their stop signal, and with SIGKILL after their grace. */
 final class ProcessKiller {
-  /** Twenty polls a second: a person takes that for at once. */
+  /** The interval of twenty polls a second, which a person does not notice. */
   private static final Duration POLL = Duration.ofMillis(50);
 
   /**
-   * A killed process goes as soon as the kernel gets to it; only one stuck in the kernel (a dead
-   * disk) needs longer.
+   * The time for a killed process to end; only a process stuck in the kernel (a dead disk) needs
+   * longer.
    */
   private static final Duration KILL_PATIENCE = Duration.ofSeconds(5);
 
-  /** Descendants get no more: their parent has had the time to end them in order. */
+  /** The grace of descendants: their parent has had the time to end them. */
   private static final Duration LEFTOVER_GRACE = Duration.ofSeconds(1);
 
-  /** A shell starts in milliseconds; this is for a machine that has no time for it. */
+  /** The time for a shell, which starts in milliseconds, on a very busy machine. */
   private static final Duration SHELL = Duration.ofSeconds(10);
 
   private ProcessKiller() {}
@@ -31,12 +31,12 @@ final class ProcessKiller {
     require(only(process), signal, grace);
   }
 
-  /** Returns this process, and not a later one with its id, as long as it is alive. */
+  /** Returns this process while it lives, and not a later one with its id. */
   static Supplier<List<Proc.Stat>> only(Proc.Stat process) {
     return () -> Proc.alive(process) ? List.of(process) : List.of();
   }
 
-  /** Ends every process whose environment holds the token, also those started meanwhile. */
+  /** Ends each process with the token in its environment, also those started meanwhile. */
   static void endAll(String token) throws InterruptedException {
     require(() -> Proc.withToken(token), StopSignal.TERM, LEFTOVER_GRACE);
   }
@@ -51,10 +51,10 @@ final class ProcessKiller {
   }
 
   /**
-   * Asks processes to end and kills those that are left after the grace, also those that come
-   * meanwhile; without a grace it kills at once.
+   * Signals processes to end, and kills the rest after the grace, also those started meanwhile;
+   * without a grace it kills at once.
    *
-   * @param patience how long those that are killed may take
+   * @param patience the time for killed processes to end
    * @return whether all are gone
    */
   static boolean end(
@@ -104,12 +104,15 @@ final class ProcessKiller {
     }
   }
 
-  /** Finds a process; its start time is checked too, so that a reused process id gets no signal. */
+  /** Finds a process and checks its start time, so that a reused process id gets no signal. */
   private static Optional<ProcessHandle> handle(Proc.Stat target) {
     return ProcessHandle.of(target.pid()).filter(handle -> Proc.alive(target));
   }
 
-  /** Sends what Java cannot. The shell's own kill: not every machine has the program. */
+  /**
+   * Sends a signal that Java cannot send, with the shell's own kill, since some machines lack the
+   * program.
+   */
   private static void send(long pid, StopSignal signal) throws InterruptedException {
     try {
       new Commands()

@@ -8,21 +8,21 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Records a child process: enough to find it again after any death of the node, and to tell it from
- * another process with the same process id. It is written before each step of a start.
+ * Identifies a child process, so that a later node finds it and does not confuse it with another
+ * process of the same id. The manager writes it before each step of a start.
  *
  * @param name the process's name
- * @param digest of the spec that it runs from
+ * @param digest the digest of its spec
  * @param token random text in the environment of the process and of all its descendants
- * @param state how far the start got
+ * @param state the progress of the start
  * @param pid process id; 0 while {@link State#INTENT}
  * @param startTicks start time in clock ticks since boot, from /proc; 0 while {@link State#INTENT}
- * @param bootId the kernel's name for this run of the machine; process ids and ticks mean nothing
- *     in another
- * @param writtenMillis when the record was written, in ms since 1970
- * @param graceMillis how long a stop waits between SIGTERM and SIGKILL
+ * @param bootId the kernel's name for this run of the machine; process ids and ticks are valid only
+ *     in this run
+ * @param writtenMillis the time of the record, in ms since 1970
+ * @param graceMillis the wait of a stop between SIGTERM and SIGKILL
  * @param command program and arguments, for people
- * @param stopSignal what asks it to end
+ * @param stopSignal the signal that stops it
  */
 public record ProcessRecord(
     String name,
@@ -37,20 +37,20 @@ public record ProcessRecord(
     List<String> command,
     StopSignal stopSignal) {
 
-  /** Takes a record as it is; one that an earlier version wrote names no signal. */
+  /** Sets the default signal in the record of an earlier version. */
   public ProcessRecord {
     stopSignal = stopSignal == null ? StopSignal.TERM : stopSignal;
   }
 
-  /** How far a start got. */
+  /** Lists the steps of a start. */
   public enum State {
-    /** About to start: there may or may not be a process with the token. */
+    /** The start begins: a process with the token may exist. */
     INTENT,
-    /** Started with the given process id. */
+    /** The process has started with the given id. */
     STARTED
   }
 
-  /** setsid needs some milliseconds; a second is for a machine under load. */
+  /** The longest time of setsid, which needs some milliseconds, on a busy machine. */
   private static final long HELPER_MILLIS = 1000;
 
   private static final long POLL_MILLIS = 50;
@@ -58,9 +58,7 @@ public record ProcessRecord(
   private static final Gson GSON =
       new GsonBuilder().setPrettyPrinting().disableHtmlEscaping().create();
 
-  /**
-   * Returns whether the process of this record is alive now; never true for a reused process id.
-   */
+  /** Returns whether the process of this record is alive now; false for a reused process id. */
   public boolean alive() {
     return state == State.STARTED
         && bootId.equals(Proc.bootId())
@@ -68,8 +66,8 @@ public record ProcessRecord(
   }
 
   /**
-   * Returns whether a process that was {@link #alive} is so still. Its user is not checked again:
-   * it is the same process as long as it started at the same tick.
+   * Returns whether a process that was {@link #alive} still is. It does not check the user again,
+   * since the same start tick means the same process.
    */
   boolean stillAlive() {
     return Proc.stat(pid)
@@ -85,15 +83,15 @@ public record ProcessRecord(
     return stat.startTicks() == startTicks && !stat.dead() && isOurs();
   }
 
-  /** Returns whether it belongs to our user; if to another account, it still has our token. */
+  /** Returns whether the process belongs to the user of this process, or has the node's token. */
   private boolean isOurs() {
     return Proc.isOurs(pid) || Proc.hasToken(pid, token);
   }
 
   /**
-   * Finds the process of an unfinished start by its token. A node that is killed in the middle of a
-   * start leaves a setsid that needs a moment to become the program, so a fresh intent is polled
-   * until that moment has passed.
+   * Finds the process of an unfinished start by its token. A node that is killed during a start
+   * leaves a setsid, which needs a moment to become the program. So this method polls a fresh
+   * intent until that moment has passed.
    */
   Optional<Proc.Stat> findStarted() throws InterruptedException {
     while (true) {

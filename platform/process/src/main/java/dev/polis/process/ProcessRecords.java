@@ -5,26 +5,26 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Lists and ends a node's children while the node itself does not run. */
+/** Lists and ends a node's children while the node does not run. */
 public final class ProcessRecords {
   private ProcessRecords() {}
 
   /**
-   * Reads all records of a directory, in order of name; none if there is no such directory.
+   * Reads all records of a directory, in order of name; returns none if there is no directory.
    *
-   * @throws ProcessException if one cannot be read
+   * @throws ProcessException if a record cannot be read
    */
   public static List<ProcessRecord> list(Path directory) {
     return new ProcessFiles(directory).readAll();
   }
 
   /**
-   * Ends every process on record with all its descendants, also those whose start was cut short,
-   * and removes the records, unless their file system is read-only.
+   * Ends each recorded process with all its descendants, also those of interrupted starts, and
+   * removes the records, unless their file system is read-only.
    *
-   * @return the records of those that were alive
-   * @throws InterruptedException if interrupted; the rest lives on and stays on record
-   * @throws ProcessException if something survives SIGKILL
+   * @return the records of the live ones
+   * @throws InterruptedException if interrupted; the rest continues and keeps its records
+   * @throws ProcessException if a process survives SIGKILL
    */
   public static List<ProcessRecord> stopAll(Path directory) throws InterruptedException {
     ProcessFiles files = new ProcessFiles(directory);
@@ -42,7 +42,7 @@ public final class ProcessRecords {
     return stopped;
   }
 
-  /** Ends the process and all its descendants; returns whether there was anything to end. */
+  /** Ends the process with all its descendants; returns whether any was alive. */
   static boolean stop(ProcessRecord record) throws InterruptedException {
     boolean alive = record.alive() || record.findStarted().isPresent();
     stopMain(record);
@@ -50,7 +50,7 @@ public final class ProcessRecords {
     return alive;
   }
 
-  /** Ends the process alone. */
+  /** Ends the process without its descendants. */
   static void stopMain(ProcessRecord record) throws InterruptedException {
     if (record.alive()) {
       ProcessKiller.end(main(record), record.stopSignal(), record.grace());
@@ -58,8 +58,8 @@ public final class ProcessRecords {
   }
 
   /**
-   * Asks the process alone to end, and kills it if it does not in time; does not wait for one that
-   * is stuck in the kernel. Its record stays.
+   * Signals the process alone to end, and kills it after the grace; does not wait for one that is
+   * stuck in the kernel. Its record stays.
    */
   public static void end(ProcessRecord record, Duration grace) throws InterruptedException {
     if (record.alive()) {

@@ -12,23 +12,23 @@ import java.util.TreeMap;
 import java.util.regex.Pattern;
 
 /**
- * Describes a child process as it is wanted. Two specs with the same {@link #digest} want the same
- * process; a running one with another digest is replaced.
+ * Describes a wanted child process. Two specs with the same {@link #digest} want the same process;
+ * a running one with another digest is replaced.
  *
  * @param name unique among the processes of a node; also the name of its files
- * @param command program (absolute path) and arguments; never a secret, every user of the machine
- *     can read them
- * @param environment the whole environment; nothing is inherited
+ * @param command program (absolute path) and arguments; never a secret, since each user of the
+ *     machine can read them
+ * @param environment the whole environment; the process inherits none
  * @param directory the working directory
- * @param fingerprint anything else that must cause a replacement when it changes, such as the
- *     digest of a configuration file; may be empty
- * @param scope what a stop ends
- * @param grace how long a process may take to end after SIGTERM, before SIGKILL
+ * @param fingerprint another value whose change must cause a replacement, such as the digest of a
+ *     configuration file; may be empty
+ * @param scope the processes that a stop ends
+ * @param grace the time to end after SIGTERM, before SIGKILL
  * @param logLimit size in bytes at which the log file is rotated
- * @param account whose process it is where the node is root: a name, or a number of {@link
+ * @param account the account of the process if the node is root: a name, or a number of {@link
  *     RunAs#number}; empty for root's own. A node that is not root starts all its processes as its
  *     own user
- * @param stopSignal what asks it to end
+ * @param stopSignal the signal that stops it
  */
 public record ProcessSpec(
     String name,
@@ -42,36 +42,35 @@ public record ProcessSpec(
     String account,
     StopSignal stopSignal) {
 
-  /** Says what a stop ends. */
+  /** Selects the processes that a stop ends. */
   public enum Scope {
     /** The process and all its descendants, daemonized or not. */
     TREE,
     /**
-     * The process alone, for programs whose children are meant to outlive them (containerd and its
-     * shims).
+     * The process alone, for programs whose children must survive them (containerd and its shims).
      */
     PROCESS
   }
 
   /**
-   * etcd and QEMU flush within a second; ten leave room for a slow disk and are what container
-   * runtimes give.
+   * The default grace: etcd and QEMU flush within a second, ten leave room for a slow disk, and
+   * container runtimes give as many.
    */
   public static final Duration DEFAULT_GRACE = Duration.ofSeconds(10);
 
   /**
-   * Eight MiB: hours of a talkative etcd; two files of it for each of a dozen children are nothing
-   * to a disk.
+   * The default limit of a log: eight MiB hold hours of a talkative etcd, and a disk easily holds
+   * two files for each of a dozen children.
    */
   public static final long DEFAULT_LOG_LIMIT = 8L << 20;
 
-  // No option of setpriv, and no number that could be meant as a name.
+  // Excludes options of setpriv, and numbers that might be names.
   private static final Pattern ACCOUNT =
       Pattern.compile("[A-Za-z_][A-Za-z0-9_.-]{0,31}|#[1-9][0-9]{0,8}");
 
   private static final Pattern NAME = Pattern.compile("[a-z0-9][a-z0-9_.-]{0,63}");
 
-  /** Refuses a spec that could not be started. */
+  /** Refuses an invalid spec. */
   public ProcessSpec {
     requireName(name);
     command = List.copyOf(command);
@@ -114,13 +113,13 @@ public record ProcessSpec(
     return of(name, List.of(command));
   }
 
-  /** Returns the same with this whole environment. */
+  /** Returns the same spec with this whole environment. */
   public ProcessSpec withEnvironment(Map<String, String> other) {
     return new ProcessSpec(
         name, command, other, directory, fingerprint, scope, grace, logLimit, account, stopSignal);
   }
 
-  /** Returns the same in this working directory. */
+  /** Returns the same spec in this working directory. */
   public ProcessSpec withDirectory(Path other) {
     return new ProcessSpec(
         name,
@@ -135,13 +134,13 @@ public record ProcessSpec(
         stopSignal);
   }
 
-  /** Returns the same with this fingerprint. */
+  /** Returns the same spec with this fingerprint. */
   public ProcessSpec withFingerprint(String other) {
     return new ProcessSpec(
         name, command, environment, directory, other, scope, grace, logLimit, account, stopSignal);
   }
 
-  /** Returns the same with this scope. */
+  /** Returns the same spec with this scope. */
   public ProcessSpec withScope(Scope other) {
     return new ProcessSpec(
         name,
@@ -156,7 +155,7 @@ public record ProcessSpec(
         stopSignal);
   }
 
-  /** Returns the same with this grace. */
+  /** Returns the same spec with this grace. */
   public ProcessSpec withGrace(Duration other) {
     return new ProcessSpec(
         name,
@@ -171,7 +170,7 @@ public record ProcessSpec(
         stopSignal);
   }
 
-  /** Returns the same with this log limit in bytes. */
+  /** Returns the same spec with this log limit in bytes. */
   public ProcessSpec withLogLimit(long other) {
     return new ProcessSpec(
         name,
@@ -186,7 +185,7 @@ public record ProcessSpec(
         stopSignal);
   }
 
-  /** Returns the same, run as this account where the node is root. */
+  /** Returns the same spec with this account, for a node that is root. */
   public ProcessSpec withAccount(String other) {
     return new ProcessSpec(
         name,
@@ -201,7 +200,7 @@ public record ProcessSpec(
         stopSignal);
   }
 
-  /** Returns the same, asked to end by this signal. */
+  /** Returns the same spec with this stop signal. */
   public ProcessSpec withStopSignal(StopSignal other) {
     return new ProcessSpec(
         name, command, environment, directory, fingerprint, scope, grace, logLimit, account, other);
@@ -219,7 +218,7 @@ public record ProcessSpec(
           .forEach((key, value) -> update(sha, "variable", key + "=" + value));
       update(sha, "directory", directory.toString());
       update(sha, "fingerprint", fingerprint);
-      // Left out where there is none: processes that run since before there were accounts stay.
+      // Omitted if empty, so that processes from the time before accounts keep their digest.
       if (!account.isEmpty()) {
         update(sha, "account", account);
       }
@@ -229,7 +228,7 @@ public record ProcessSpec(
     }
   }
 
-  /** Adds a text with its length before it, so that two specs never make the same bytes. */
+  /** Adds a text after its length, so that two specs never give the same bytes. */
   private static void update(MessageDigest sha, String kind, String text) {
     byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
     sha.update((kind + " " + bytes.length + ":").getBytes(StandardCharsets.UTF_8));
@@ -244,7 +243,7 @@ public record ProcessSpec(
     return name;
   }
 
-  /** Returns name and command; the environment may hold secrets. */
+  /** Returns the name and the command, without the environment, which may hold secrets. */
   @Override
   public String toString() {
     return "ProcessSpec[" + name + ", " + command + "]";

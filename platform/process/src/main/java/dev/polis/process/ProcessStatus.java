@@ -2,18 +2,21 @@ package dev.polis.process;
 
 import java.time.Instant;
 
-/** Holds whether a child process runs, or how it ended. All but {@link Running} are final. */
+/**
+ * Describes whether a child process runs, or how it ended. All states except {@link Running} are
+ * final.
+ */
 public sealed interface ProcessStatus {
 
-  /** Returns it as a clause for people, such as {@code "exit code 1"}. */
+  /** Returns the status as a clause for people, such as {@code "exit code 1"}. */
   String text();
 
   /**
-   * It runs.
+   * Means that the process runs.
    *
    * @param pid its process id, also that of its session
-   * @param adopted true if it was found running rather than started
-   * @param since when it started
+   * @param adopted true if it was adopted rather than started
+   * @param since the time of its start
    */
   record Running(long pid, boolean adopted, Instant since) implements ProcessStatus {
     @Override
@@ -23,17 +26,17 @@ public sealed interface ProcessStatus {
   }
 
   /**
-   * It ended by itself.
+   * Means that the process ended by itself.
    *
    * @param code its exit code; 128 + n if signal n killed it
    */
   record Exited(int code) implements ProcessStatus {
-    // Shells and the JDK alike: 128 and the number of the signal.
+    // Shells and the JDK add 128 to the number of the signal.
     private static final int SIGNALS = 128;
 
     private static final int KILL = 9;
 
-    /** Returns whether a signal ended it that no process can catch. */
+    /** Returns whether SIGKILL ended the process. */
     boolean killed() {
       return code == SIGNALS + KILL;
     }
@@ -44,7 +47,7 @@ public sealed interface ProcessStatus {
     }
   }
 
-  /** It was adopted and ended by itself; its exit code only its parent learns. */
+  /** Means that an adopted process ended by itself; only its parent gets its exit code. */
   record Vanished() implements ProcessStatus {
     @Override
     public String text() {
@@ -52,7 +55,7 @@ public sealed interface ProcessStatus {
     }
   }
 
-  /** It was stopped on request. */
+  /** Means that the process was stopped on request. */
   record Stopped() implements ProcessStatus {
     @Override
     public String text() {

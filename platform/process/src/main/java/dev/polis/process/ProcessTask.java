@@ -8,35 +8,34 @@ import java.io.IOException;
 import java.time.Duration;
 
 /**
- * Runs a child process as a runnable: starts or adopts it, is healthy once its probe passes,
- * delivers its log to the runnable's journal, and fails when the process ends or was ended because
- * it did not answer any more.
+ * Runs a child process as a runnable: starts or adopts it, is healthy once it is ready, delivers
+ * its log to the runnable's journal, and fails when the process ends or hangs.
  *
  * <p>When the runnable is stopped for a reason that ends work, it stops the process and all its
- * descendants and deletes the record. Otherwise cancelling it leaves the process running, and the
+ * descendants and deletes the record. Otherwise a cancellation leaves the process running, and the
  * next run adopts it. See {@link StopReason}.
  */
 public final class ProcessTask implements Task {
-  /** Readiness is noticed within a fifth of a second; an end at once, and lines as LogTail says. */
+  /** The interval of checks for readiness. */
   private static final Duration POLL = Duration.ofMillis(200);
 
-  /** A program without a question answers always. */
+  /** The pace of checks of a program without a check, which counts as answering. */
   private static final Duration UNASKED = Duration.ofHours(1);
 
   private final ProcessManager processes;
   private final ChildPlan plan;
 
-  /** Makes a task for one process, which is ended and fails when it hangs. */
+  /** Makes a task for one process; a hanging process is ended, and the task fails. */
   public ProcessTask(ProcessManager processes, ChildPlan plan) {
     this.processes = processes;
     this.plan = plan;
   }
 
   /**
-   * Makes a task for one process that is not asked any more once it is ready.
+   * Makes a task for one process that is not checked after it is ready.
    *
-   * @param probe asked until it passes
-   * @param converter of the program's log format
+   * @param probe called until it passes
+   * @param converter the converter of the program's log format
    */
   public ProcessTask(
       ProcessManager processes, ProcessSpec spec, ReadyProbe probe, LineConverter converter) {
@@ -51,8 +50,8 @@ public final class ProcessTask implements Task {
     try {
       serve(context);
     } finally {
-      // However the run ends: an interrupt in the midst of a file operation is an IOException, and
-      // a start that was interrupted may have come to pass.
+      // At each end of the run: an interrupt during a file operation is an IOException, and an
+      // interrupted start may have succeeded.
       stopIfWanted(context);
     }
   }
@@ -70,11 +69,11 @@ public final class ProcessTask implements Task {
     }
   }
 
-  /** Stops the process if the reason of the cancellation asks for it; returns whether it did. */
+  /** Stops the process if the reason of the cancellation ends work; returns whether it did. */
   private boolean stopIfWanted(Context context) throws InterruptedException {
     boolean wanted = context.stopReason().filter(StopReason::endsWork).isPresent();
     if (wanted) {
-      // What is left to do is short and must be done; the run ends in any case.
+      // The remaining work is short and necessary; the run ends afterwards.
       Thread.interrupted();
       processes.stop(plan.spec().name());
     }

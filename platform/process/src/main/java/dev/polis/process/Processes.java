@@ -14,7 +14,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 
-/** Adopts, replaces or starts processes, and writes each step to a record before it takes it. */
+/** Adopts, replaces or starts processes, and records each step before it takes it. */
 final class Processes implements ProcessManager.OpenManager {
   private final ProcessFiles files;
   private final LogTree logs;
@@ -51,7 +51,7 @@ final class Processes implements ProcessManager.OpenManager {
     }
   }
 
-  /** Completes the record of a start that was cut short, if the process was started. */
+  /** Completes the record of an interrupted start if the process was started. */
   private Optional<ProcessRecord> settle(ProcessRecord record) throws InterruptedException {
     if (record.state() == ProcessRecord.State.STARTED || !record.bootId().equals(Proc.bootId())) {
       return Optional.of(record);
@@ -66,7 +66,7 @@ final class Processes implements ProcessManager.OpenManager {
     return Optional.of(started);
   }
 
-  /** Ends what remains of an earlier process of this name. */
+  /** Ends the rest of an earlier process of this name. */
   private void clear(ProcessSpec spec, ProcessRecord old) throws InterruptedException {
     switch (spec.scope()) {
       case TREE -> ProcessRecords.stop(old);
@@ -115,7 +115,7 @@ final class Processes implements ProcessManager.OpenManager {
     ProcessRecord record =
         Proc.stat(child.pid())
             .map(stat -> intent.started(stat, System.currentTimeMillis()))
-            // It has ended already; what it left behind is still found by its token.
+            // It has ended already; its token still finds its descendants.
             .orElse(intent);
     files.write(record);
     steps.accept(StartStep.RECORDED);

@@ -14,10 +14,10 @@ public final class ProgramPath {
   private ProgramPath() {}
 
   /**
-   * Says why {@link #find} found nothing.
+   * Explains a fruitless {@link #find}.
    *
-   * @param configured what was given to it
-   * @param name of the program, the preferred one
+   * @param configured the configured path
+   * @param name the preferred name of the program
    * @return a clause that names the path, without a remedy
    */
   public static String problem(String configured, String name) {
@@ -33,10 +33,10 @@ public final class ProgramPath {
   }
 
   /**
-   * Finds a program where an operator says that it is, or in {@code PATH}.
+   * Finds a program at the operator's path, or in {@code PATH}.
    *
    * @param configured the program or the directory that holds it; blank to search {@code PATH}
-   * @param names of the program, the preferred one first
+   * @param names the names of the program, the preferred one first
    * @return the executable, absolute, with links resolved; empty if there is none
    */
   public static Optional<Path> find(String configured, List<String> names) {
@@ -68,7 +68,7 @@ public final class ProgramPath {
     try {
       return program.toRealPath();
     } catch (IOException vanished) {
-      // It was there a moment ago; starting it fails with the reason.
+      // The file was there a moment ago; its start fails with the reason.
       return program.toAbsolutePath();
     }
   }

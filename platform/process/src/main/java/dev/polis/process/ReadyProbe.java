@@ -1,17 +1,17 @@
 package dev.polis.process;
 
-/** Asks a child process whether it is ready. */
+/** Checks whether a child process is ready. */
 @FunctionalInterface
 public interface ReadyProbe {
   /**
-   * Asks once, in a second at most.
+   * Checks once, within a second.
    *
-   * @return false for "not yet"; a refused connection is one, not an error
-   * @throws InterruptedException if interrupted while asking
+   * @return false for "not yet", which includes a refused connection
+   * @throws InterruptedException if interrupted during the check
    */
   boolean ready() throws InterruptedException;
 
-  /** Returns a probe that calls a process ready as soon as it runs. */
+  /** Returns a probe for which each running process is ready. */
   static ReadyProbe running() {
     return () -> true;
   }

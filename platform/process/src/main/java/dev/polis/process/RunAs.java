@@ -11,15 +11,21 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * Runs a program as another account of the machine, through util-linux' setpriv. It changes the
- * account and then becomes the program, so the process id stays what the start returned.
+ * Runs a program under another account of the machine, through util-linux' setpriv. setpriv changes
+ * the account and then becomes the program, so the process id stays the same.
  */
 public final class RunAs {
 
-  /** id reads a file; a directory service in the network may need a second. */
+  /**
+   * The time for {@code id}, which reads a file; a directory service in the network may need a
+   * second.
+   */
   private static final Duration LOOKUP = Duration.ofSeconds(5);
 
-  /** CAP_KILL and CAP_SYS_PTRACE, in the kernel's mask; without them no child is adopted. */
+  /**
+   * The capabilities CAP_KILL and CAP_SYS_PTRACE in the kernel's mask, which the adoption of a
+   * child needs.
+   */
   private static final long LOOKS_AFTER = 1L << 5 | 1L << 19;
 
   private static final String NUMBER = "#";
@@ -27,7 +33,9 @@ public final class RunAs {
   /** The capability that lets a program listen at ports below 1024. */
   private static final String LISTEN = "net_bind_service";
 
-  /** Runs as the account, and tells by its exit code which of the two is out of its reach. */
+  /**
+   * Runs under the account; its exit code tells whether the program or the folder is out of reach.
+   */
   private static final String TRIAL = "test -x \"$0\" || exit 64; test -x \"$1\" || exit 65";
 
   private static final int NO_PROGRAM = 64;
@@ -38,31 +46,31 @@ public final class RunAs {
   private RunAs() {}
 
   /**
-   * Returns the name for {@link ProcessSpec#withAccount} of an account that exists as a number
-   * alone, so that a child runs as no user of the machine.
+   * Returns the text for {@link ProcessSpec#withAccount} of an account that exists only as a
+   * number, so that a child runs as no user of the machine.
    *
-   * @param number from 60578 to 61183, which neither Debian nor systemd assigns, and which is
-   *     within the numbers that a container has
+   * @param number from 60578 to 61183, which neither Debian nor systemd assigns, and which a
+   *     container's range of numbers contains
    */
   public static String number(int number) {
     return NUMBER + number;
   }
 
   /**
-   * Returns why a program cannot be run as such an account and looked after, as a clause; empty if
-   * it can, or if this is not root, which alone can change the account. It is found out by trying:
-   * a container may keep the account from root, and a folder the program from the account.
+   * Returns the obstacle to running a program under such an account and adopting it, as a clause;
+   * empty if there is none, or if this process is not root. It makes a trial: a container may keep
+   * the account from root, and a folder may keep the account from the program.
    *
-   * @throws ProcessException if it cannot be tried, as there is no setpriv
+   * @throws ProcessException if the trial is impossible, such as without setpriv
    */
   public static Optional<String> obstacle(int number, Path program) throws InterruptedException {
     return obstacle(number, program, Path.of("/"));
   }
 
   /**
-   * Returns the same also for a folder that the program needs to get to.
+   * Returns the same, and also checks a folder that the program needs.
    *
-   * @throws ProcessException if it cannot be tried, as there is no setpriv
+   * @throws ProcessException if the trial is impossible, such as without setpriv
    */
   static Optional<String> obstacle(int number, Path program, Path folder)
       throws InterruptedException {
@@ -89,7 +97,7 @@ public final class RunAs {
     }
   }
 
-  /** Returns the first folder on the way that lets no other account pass, as a clause. */
+  /** Returns the first folder of the path that lets no other account pass, as a clause. */
   private static String inTheWay(Path folder) throws IOException {
     String closed = "";
     for (Path above = folder; above != null; above = above.getParent()) {
@@ -108,7 +116,7 @@ public final class RunAs {
   }
 
   /**
-   * Returns the command that runs another one as an account.
+   * Returns the command that runs another one under an account.
    *
    * @param account its name, or one of {@link #number}; empty for the user of this node
    * @param command with the program's absolute path
@@ -130,8 +138,8 @@ public final class RunAs {
   }
 
   /**
-   * Returns the same command with the one right to listen at ports below 1024, which an account
-   * that is not root lacks.
+   * Returns the same command with the right to listen at ports below 1024, which only root has by
+   * default.
    *
    * @param account one of {@link #number}; empty for the user of this node
    */

@@ -10,25 +10,29 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Predicate;
 
-/** Finds the processes of a sandbox by their namespaces, and ends those that are no children. */
+/**
+ * Finds the processes of a sandbox by their namespaces, and ends those that are not the node's
+ * children.
+ */
 public final class SandboxProcesses {
 
   private static final Path PROC = Path.of("/proc");
 
-  /** Lies inside a sandbox, and holds the name of its cgroup. */
+  /** The file inside a sandbox with the name of its cgroup. */
   private static final String MARK = "run/polis-sandbox";
 
   private SandboxProcesses() {}
 
-  /** Lists processes as they are at the moment of the call. */
+  /** Lists processes at the moment of the call. */
   @FunctionalInterface
   public interface Listing {
-    /** Returns their ids. */
+    /** Returns the ids of the processes. */
     Set<Long> list() throws IOException;
   }
 
   /**
-   * Returns the id of a namespace of a process, such as {@code mnt:[4026531841]}; empty if gone.
+   * Returns the id of a process's namespace, such as {@code mnt:[4026531841]}; empty if the process
+   * is gone.
    */
   public static String namespace(String process, String kind) {
     try {
@@ -38,7 +42,7 @@ public final class SandboxProcesses {
     }
   }
 
-  /** Returns the processes that are in one of these namespaces. */
+  /** Returns the processes in one of these namespaces. */
   public static Set<Long> within(Collection<String> namespaces) throws IOException {
     return find(
         process ->
@@ -48,7 +52,7 @@ public final class SandboxProcesses {
   }
 
   /**
-   * Returns the processes that are in one of these namespaces, and in the sandbox of that cgroup.
+   * Returns the processes in one of these namespaces that are also in the sandbox of that cgroup.
    */
   public static Set<Long> inside(Collection<String> namespaces, String cgroup) throws IOException {
     Set<Long> found = within(namespaces);
@@ -57,8 +61,8 @@ public final class SandboxProcesses {
   }
 
   /**
-   * Returns whether a process is in the sandbox of that cgroup. The kernel gives the number of a
-   * namespace that has ended to the next one, which may belong to any process.
+   * Returns whether a process is in the sandbox of that cgroup. The kernel may give the number of
+   * an ended namespace to a new one of any process.
    */
   public static boolean isOf(long process, String cgroup) {
     try {
@@ -68,13 +72,13 @@ public final class SandboxProcesses {
     }
   }
 
-  /** Returns where the mark of a sandbox lies, seen from outside by way of a process inside. */
+  /** Returns the path of a sandbox's mark, seen from outside through a process inside. */
   public static Path mark(long process) {
     return Proc.folder(process).resolve("root").resolve(MARK);
   }
 
   /**
-   * Returns the processes of this mount namespace whose program is this file. The same program may
+   * Returns the processes of this mount namespace that run this program file. The same program may
    * run in the sandbox of another node of this machine.
    */
   public static Set<Long> running(Path program) throws IOException {
@@ -104,11 +108,10 @@ public final class SandboxProcesses {
   }
 
   /**
-   * Asks processes to end and kills those that are left after a while, also those that come
-   * meanwhile.
+   * Signals processes to end and kills the rest after the grace, also those started meanwhile.
    *
    * @param grace zero to kill them at once
-   * @param patience how long the kernel is given for those that are killed
+   * @param patience the time for killed processes to end
    * @return whether all are gone
    */
   public static boolean end(Listing processes, Duration grace, Duration patience)

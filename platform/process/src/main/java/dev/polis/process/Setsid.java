@@ -5,9 +5,9 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * Finds the setsid program. It makes its own process the leader of a new session, then becomes the
- * wanted program in it: the process id stays what the start returned, and no signal to our terminal
- * or process group reaches it.
+ * Finds the setsid program. setsid makes its own process the leader of a new session, then becomes
+ * the wanted program in it: the process id stays the same, and no signal to the node's terminal or
+ * process group reaches it.
  */
 final class Setsid {
   private static final List<String> PLACES =

@@ -9,7 +9,7 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * Measures for how long a child process has not answered, and says what the kernel knows of it.
+ * Measures the time since a child process last answered, and describes its state in the kernel.
  * Belongs to one thread.
  */
 public final class Silence {
@@ -20,17 +20,17 @@ public final class Silence {
   /**
    * Begins as if the process had just answered.
    *
-   * @param answers asks whether it answers, whatever it says
+   * @param answers checks whether the process answers
    */
   public Silence(ReadyProbe answers) {
     this.answers = answers;
   }
 
   /**
-   * Asks once.
+   * Checks once.
    *
    * @return the time since its last answer; zero if it answered now
-   * @throws InterruptedException if interrupted while asking
+   * @throws InterruptedException if interrupted during the check
    */
   public Duration ask() throws InterruptedException {
     if (answers.ready()) {
@@ -46,7 +46,7 @@ public final class Silence {
   }
 
   /**
-   * Returns the fact for people: which process, for how long, and what the kernel says of it.
+   * Returns the text for people: the process, the time of its silence, and its state in the kernel.
    *
    * @param pid empty if there is none
    */
@@ -59,7 +59,7 @@ public final class Silence {
             pid.map(found -> kernel(Proc.folder(found))).orElse(""));
   }
 
-  /** Returns what the kernel says of a process in its folder, as a clause that follows another. */
+  /** Returns the state of a process in the kernel, as a clause that follows another. */
   static String kernel(Path process) {
     return Proc.stat(process)
         .map(
@@ -87,12 +87,12 @@ public final class Silence {
         }
       }
     } catch (IOException gone) {
-      // It ends this moment, which its status says.
+      // The process ends at this moment, which its status shows.
     }
     return Optional.empty();
   }
 
-  /** Returns the function of the kernel, which only root may read. */
+  /** Returns the kernel function in which a thread waits; only root may read it. */
   private static String waitsIn(Path thread) {
     try {
       String function =

@@ -1,6 +1,6 @@
 package dev.polis.process;
 
-/** Names the moments during a start at which the node may die. */
+/** Names the steps of a start at which the node may die. */
 enum StartStep {
   INTENT_WRITTEN,
   SPAWNED,

@@ -1,11 +1,11 @@
 package dev.polis.process;
 
-/** Names the signal that asks a process to end. */
+/** Names the signal that stops a process. */
 public enum StopSignal {
-  /** SIGTERM, which most programs take for "end in order". */
+  /** SIGTERM, which most programs understand as "end in order". */
   TERM,
-  /** SIGINT, which PostgreSQL takes for "end the sessions, then end in order". */
+  /** SIGINT, which PostgreSQL understands as "end the sessions, then end in order". */
   INT,
-  /** SIGQUIT, which some servers take for "finish what is under way, then end". */
+  /** SIGQUIT, which some servers understand as "finish the running work, then end". */
   QUIT
 }

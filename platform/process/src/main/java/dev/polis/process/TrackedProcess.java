@@ -5,11 +5,11 @@ import dev.polis.base.values.Value;
 import java.nio.file.Path;
 import java.time.Duration;
 
-/** Follows one process that this manager started or adopted until it ends. */
+/** Follows one process of this manager until it ends. */
 final class TrackedProcess implements ManagedProcess, AutoCloseable {
   /**
-   * The kernel reports the end of our own children only; an adopted one is polled four times a
-   * second.
+   * The interval of checks of an adopted process, since the kernel reports only the end of own
+   * children.
    */
   private static final Duration POLL = Duration.ofMillis(250);
 
@@ -81,7 +81,7 @@ final class TrackedProcess implements ManagedProcess, AutoCloseable {
     return record.token().equals(other.token());
   }
 
-  /** Notes that the process is about to be stopped on request. */
+  /** Records that the process will be stopped on request. */
   void expectStop() {
     stopping = true;
   }
@@ -132,7 +132,7 @@ final class TrackedProcess implements ManagedProcess, AutoCloseable {
     }
   }
 
-  /** Ends watching, not the process. */
+  /** Ends the watch; the process continues. */
   @Override
   public void close() {
     unwatch.run();

@@ -3,8 +3,8 @@
  *
  * <p>etcd, storage servers and Kubernetes are children of a node, but not of the bundle or even the
  * JVM that happened to start them. A child runs in a session of its own, appends to a log file (a
- * pipe would break with its reader), and is described by a record. Code that needs it calls {@code
- * ensure}; if it runs already, it is adopted with the process id it has.
+ * pipe would break with its reader), and is described by a record. Code that needs the child calls
+ * {@code ensure}, which adopts a running child with its process id.
  *
  * <pre>
  *   ensure(spec) ── record? ──no──▶ write INTENT(token) ──▶ setsid program ──▶ write STARTED(pid, start time)
@@ -15,10 +15,10 @@
  *             dead or another's pid ─▶ start
  * </pre>
  *
- * <p>A process id alone proves nothing, it is reused. A record counts only if the machine has not
- * been booted since, the process's start time is to the clock tick the recorded one, and it belongs
- * to our user. Descendants, daemonized or not, carry the token in their environment, so that a stop
- * can end all of them.
+ * <p>A process id alone proves nothing, since the kernel reuses it. A record counts only if the
+ * machine has not been booted since, the process's start time is to the clock tick the recorded
+ * one, and it belongs to our user. Descendants, daemonized or not, carry the token in their
+ * environment, so that a stop can end all of them.
  *
  * <p>This package does not restart anything: {@link dev.polis.process.ProcessTask} fails with its
  * process and supervision decides. Nor does a process end because code goes away: it ends when

@@ -30,7 +30,7 @@ class ChildTest {
   @TempDir private Path folder;
   private ProcessManager.OpenManager manager;
 
-  /** Says what the test wants, and keeps what it was given. */
+  /** Answers as the test wants, and keeps the calls. */
   private static final class Program implements ChildProgram {
     private final List<String> published = new ArrayList<>();
     private boolean ready = true;
@@ -171,7 +171,7 @@ class ChildTest {
     }
   }
 
-  /** Asks until the child was ended. */
+  /** Checks until the child was ended. */
   private static ProcessException ended(Child child) throws Exception {
     List<ProcessException> hung = new ArrayList<>();
     Await.until(

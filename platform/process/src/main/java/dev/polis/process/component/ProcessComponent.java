@@ -19,14 +19,14 @@ import org.osgi.service.metatype.annotations.AttributeDefinition;
 import org.osgi.service.metatype.annotations.Designate;
 import org.osgi.service.metatype.annotations.ObjectClassDefinition;
 
-/** Wires the process manager. Deactivating it leaves the processes running. */
+/** Wires the process manager. Its deactivation leaves the processes running. */
 @Component(
     service = ProcessManager.class,
     configurationPid = "dev.polis.process",
     configurationPolicy = ConfigurationPolicy.REQUIRE)
 @Designate(ocd = ProcessComponent.Config.class)
 public final class ProcessComponent implements ProcessManager {
-  /** Declares what an operator may set. */
+  /** Declares the component's configuration. */
   @ObjectClassDefinition(id = "dev.polis.process", name = "Child processes")
   public @interface Config {
     /** Directory of process records and logs, such as ROOT/ephemeral/processes. */
@@ -39,8 +39,8 @@ public final class ProcessComponent implements ProcessManager {
   /**
    * Opens the manager.
    *
-   * @param logs where processes' logs go
-   * @param config where records are
+   * @param logs receives the processes' logs
+   * @param config the directory of the records
    */
   @Activate
   public ProcessComponent(@Reference LogTree logs, Config config) {
@@ -82,7 +82,7 @@ public final class ProcessComponent implements ProcessManager {
     return processes.tail(process, dn, converter);
   }
 
-  /** Ends watching. */
+  /** Ends the watch; the processes continue. */
   @Deactivate
   public void close() {
     processes.close();
