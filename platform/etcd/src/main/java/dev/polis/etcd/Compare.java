@@ -6,7 +6,7 @@ package dev.polis.etcd;
  */
 public record Compare(String key, Target target, long number) {
 
-  /** Says which number of the key is compared. */
+  /** Selects the compared number of the key. */
   public enum Target {
     CREATE_REVISION,
     MOD_REVISION

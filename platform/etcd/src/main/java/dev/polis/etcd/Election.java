@@ -19,13 +19,12 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 
 /**
- * Stands for election. Each candidate writes a lock under its lease; the oldest lock leads. It is
- * repeated, with pauses that grow while it fails, until {@link #close()} or {@link #handOver()}.
+ * Stands for election. Each candidate writes a lock under its lease; the oldest lock leads. After a
+ * failure it stands again, with growing pauses, until {@link #close()} or {@link #handOver()}.
  *
- * <p>Whatever else may write to the locks does no lasting harm: a candidate writes its own lock
- * again when it was overwritten, and a lock that hangs on no lease is removed when it is first in
- * the queue. When a lock is deleted by hand, the next candidate leads only after the lease of that
- * lock has ended.
+ * <p>Another writer of the locks does no lasting harm: a candidate restores its own lock when it
+ * was overwritten, and removes a lock without a lease when it is first in the queue. When a lock is
+ * deleted by hand, the next candidate leads only after the lease of that lock has ended.
  */
 public final class Election implements AutoCloseable {
 
@@ -33,7 +32,7 @@ public final class Election implements AutoCloseable {
   private static final Duration RETRY_FIRST = Duration.ofMillis(100);
   private static final Duration RETRY_MOST = Duration.ofSeconds(5);
 
-  // Only after a lock was deleted by hand; its lease ends within seconds.
+  // Used only after a lock was deleted by hand; its lease ends within seconds.
   private static final Duration LEASE_POLL = Duration.ofMillis(100);
 
   private final EtcdClient client;
@@ -45,12 +44,12 @@ public final class Election implements AutoCloseable {
   private final CountDownLatch ready = new CountDownLatch(1);
   private final BlockingQueue<ElectionHandOver> given = new LinkedBlockingQueue<>();
   private final Thread thread;
-  private boolean waits; // for a place; belongs to the thread
+  private boolean waits; // true while it waits for a place; used by the thread alone
 
   /** Holds one lock of this candidate. */
   private record Place(Lease lease, String lockKey, long createRevision) {
 
-    /** Returns whether the lock is known to be written. */
+    /** Returns whether etcd has confirmed the lock. */
     boolean isTaken() {
       return createRevision > 0;
     }
@@ -69,13 +68,13 @@ public final class Election implements AutoCloseable {
     thread.start();
   }
 
-  /** Returns whether this candidate leads, as a value that is never empty. */
+  /** Returns the leadership of this candidate, as a value that is never empty. */
   public Value<ElectionState> state() {
     return state;
   }
 
   /**
-   * Waits until a candidate that stands by has read the locks.
+   * Waits until a candidate on standby has read the locks.
    *
    * @return false if the time is over
    */
@@ -83,17 +82,17 @@ public final class Election implements AutoCloseable {
     return ready.await(time.toNanos(), TimeUnit.NANOSECONDS);
   }
 
-  /** Gives a candidate that stands by the place of its predecessor. */
+  /** Gives the predecessor's place to a candidate on standby. */
   public void takeUp(ElectionHandOver place) {
     given.add(place);
   }
 
   /**
-   * Ends this candidacy without giving the lock back, so that a successor can continue as the
-   * leader (or in the same place of the queue) without an election. The state becomes {@link
+   * Ends this candidacy but keeps the lock, so that a successor can continue as the leader, or in
+   * the same place of the queue, without an election. The state becomes {@link
    * ElectionState.Neither}.
    *
-   * @return the place, empty if there is none at the moment
+   * @return the place, empty if there is none now
    */
   public Optional<ElectionHandOver> handOver() {
     Optional<Place> held = stop("handed over").flatMap(Standing::place);
@@ -108,14 +107,14 @@ public final class Election implements AutoCloseable {
         place -> new ElectionHandOver(place.lease().id(), place.lockKey(), place.createRevision()));
   }
 
-  /** Resigns: removes the lock, so that another can lead at once. */
+  /** Resigns and removes the lock, so that another candidate can lead at once. */
   @Override
   public void close() {
     stop("resigned").flatMap(Standing::place).ifPresent(held -> held.lease().close());
     onClose.accept(this);
   }
 
-  /** Ends the thread; no state is published by it afterwards. */
+  /** Ends the thread, which publishes no state afterwards. */
   private Optional<Standing> stop(String reason) {
     thread.interrupt();
     boolean interrupted = false;
@@ -152,8 +151,8 @@ public final class Election implements AutoCloseable {
         } catch (EtcdException failed) {
           standing.neither(failed.getMessage());
         }
-        // An instance that waits for a place must not take another one, since its predecessor still
-        // has it.
+        // An instance that waits for a place must not take a new one, since its predecessor still
+        // has the place.
         entry = waits ? entry : new ElectionOptions.AtTheEnd();
         standing.abandon();
         backoff.pause();
@@ -165,8 +164,8 @@ public final class Election implements AutoCloseable {
   }
 
   /**
-   * Makes one attempt: from taking a lease to losing it. Only its owner's thread and its lease's
-   * end touch it.
+   * Makes one attempt, from a new lease to its loss. Only its owner's thread and the end of its
+   * lease use it.
    */
   private final class Standing {
 
@@ -226,7 +225,7 @@ public final class Election implements AutoCloseable {
       return opened;
     }
 
-    /** Reads the locks before there is a place, which is judged by them at once. */
+    /** Reads the locks while there is no place, so that it can judge a given place at once. */
     private void standBy() throws InterruptedException {
       ElectionHandOver place;
       try (EtcdWatch opened = open()) {
@@ -249,7 +248,7 @@ public final class Election implements AutoCloseable {
           return;
         }
       }
-      // The place was taken after the locks were read.
+      // The place came after the read of the locks.
       stand(new ElectionOptions.TakeUp(place));
     }
 
@@ -268,14 +267,14 @@ public final class Election implements AutoCloseable {
       }
     }
 
-    /** Ends this attempt at the moment the lease must be taken for gone. */
+    /** Ends this attempt when the lease must be considered lost. */
     private synchronized void leaseEnded() {
       place()
           .ifPresent(
               held -> neither("lost the lease: " + held.lease().state().peek().orElseThrow()));
       over = true;
       if (watch != null) {
-        // Off this thread: closing a watch takes the streams' lock.
+        // On another thread, since the close of a watch takes the streams' lock.
         client.connection().later(0, watch::close);
       }
     }
@@ -315,7 +314,7 @@ public final class Election implements AutoCloseable {
     }
 
     private Place takeUp(ElectionHandOver given) throws InterruptedException {
-      // Whether the lock is still there, and says the same, is judged when the locks are read.
+      // The read of the locks checks whether the lock still exists with the same value.
       Lease lease = client.leases().adopt(given.leaseId());
       return hold(new Place(lease, given.lockKey(), given.createRevision()));
     }
@@ -344,7 +343,7 @@ public final class Election implements AutoCloseable {
       }
     }
 
-    /** Publishes who leads; false if our own lock is gone. */
+    /** Publishes the leader; returns false if the candidate's own lock is gone. */
     private boolean judge(Place mine) throws InterruptedException {
       KeyValue own = locks.get(mine.lockKey());
       if (own == null || own.createRevision() != mine.createRevision()) {
@@ -375,9 +374,8 @@ public final class Election implements AutoCloseable {
     }
 
     /**
-     * Waits until the leases of all locks that were before ours have ended. They end with their
-     * locks, unless a lock was deleted by hand: then its candidate may rely on its lease until that
-     * ends.
+     * Waits until the leases of all earlier locks have ended. A lease ends with its lock, unless a
+     * person deleted the lock: then its candidate may rely on the lease until it ends.
      */
     private void awaitEndOfEarlierLeases() throws InterruptedException {
       for (long lease : Set.copyOf(earlierLeases)) {
@@ -404,8 +402,8 @@ public final class Election implements AutoCloseable {
     }
 
     /**
-     * Writes our lock again after another writer has overwritten it. Its place in the queue, which
-     * is the revision of its creation, stays.
+     * Restores this candidate's lock after another writer has overwritten it. Its place in the
+     * queue, which is the revision of its creation, stays.
      */
     private void restore(Place mine) throws InterruptedException {
       client
@@ -418,8 +416,8 @@ public final class Election implements AutoCloseable {
 
     /**
      * Removes a lock without a lease, unless its candidate writes it again within the time to live
-     * of a lease. A candidate that lives does so at once; of one that does not, the lock would
-     * never go by itself. The watch shows when it is gone.
+     * of a lease. A live candidate does so at once; a dead one's lock would never disappear by
+     * itself. The watch shows its end.
      */
     private void removeUnlessRestored(KeyValue lock) {
       neither(

@@ -1,30 +1,30 @@
 package dev.polis.etcd;
 
-/** Holds whether a candidate leads. */
+/** Describes the leadership of a candidate. */
 public sealed interface ElectionState {
 
   /**
-   * This candidate leads, until the state changes or its lease runs out here.
+   * Means that this candidate leads until the state changes or its lease ends.
    *
    * @param lockKey key of its lock within the client's namespace
    * @param createRevision revision at which the lock was made
-   * @param fence to be given to {@link KeyValues#fenced}; nothing a leader writes should go without
-   * @param lease says whether this candidate certainly leads, without asking etcd
+   * @param fence the argument for {@link KeyValues#fenced}, which each write of a leader needs
+   * @param lease shows without a call to etcd whether this candidate certainly leads
    */
   record Leader(String lockKey, long createRevision, Fence fence, LeaderLease lease)
       implements ElectionState {}
 
   /**
-   * Another leads.
+   * Means that another candidate leads.
    *
-   * @param leader its lock; the value says who it is
+   * @param leader its lock, whose value identifies it
    */
   record Follower(KeyValue leader) implements ElectionState {}
 
   /**
-   * No leader is known: no quorum, no lease, or not asked yet.
+   * Means that no leader is known: there is no quorum, no lease, or no answer yet.
    *
-   * @param reason why, as text
+   * @param reason the cause, as text
    */
   record Neither(String reason) implements ElectionState {}
 }

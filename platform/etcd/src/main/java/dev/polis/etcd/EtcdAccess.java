@@ -6,16 +6,16 @@ import java.util.Optional;
 import java.util.stream.IntStream;
 
 /**
- * Holds all that is needed to reach etcd as one user. Consensus hands it out; {@link
+ * Holds the data for access to etcd as one user. Consensus hands it out; {@link
  * EtcdClient#connect(EtcdAccess)} opens a connection with it.
  *
  * @param endpoints members to talk to, in order of preference, at least one
- * @param security how the connection is protected
+ * @param security the protection of the connection
  * @param namespace the part of the key space that the client sees
  */
 public record EtcdAccess(List<EtcdEndpoint> endpoints, Security security, EtcdNamespace namespace) {
 
-  /** Says how a connection is protected. */
+  /** Selects the protection of a connection. */
   public sealed interface Security {}
 
   /** Leaves the connection unprotected; for loopback and tests. */
@@ -41,7 +41,7 @@ public record EtcdAccess(List<EtcdEndpoint> endpoints, Security security, EtcdNa
     return new EtcdAccess(endpoints, new MutualTls(tls), EtcdNamespace.ROOT);
   }
 
-  /** Returns the same access, bound to the namespace {@code part} within the present one. */
+  /** Returns the same access, limited to the namespace {@code part} within the present one. */
   public EtcdAccess sub(String part) {
     return new EtcdAccess(endpoints, security, namespace.sub(part));
   }
@@ -52,9 +52,9 @@ public record EtcdAccess(List<EtcdEndpoint> endpoints, Security security, EtcdNa
   }
 
   /**
-   * Returns whether this is the access of the same user, in the same namespace, through the same
-   * members. It looks for the same objects first: the first comparison of two records takes Java
-   * milliseconds, which a start of the node has to wait for.
+   * Returns whether another access has the same user, namespace and members. It compares object
+   * references first: Java's first comparison of two records takes milliseconds, which delay a
+   * start of the node.
    */
   boolean sameAs(EtcdAccess other) {
     return namespace.prefix().equals(other.namespace.prefix())

@@ -39,9 +39,9 @@ import java.util.List;
 
 /**
  * Administers an etcd cluster: membership, users and roles, maintenance. Only a client of the root
- * namespace gives it out. Calls block, with a deadline of 10 s unless said otherwise; changes that
- * were sent and not answered end in {@link EtcdOutcomeUnknownException}. Calls that are about one
- * member name its endpoint, which must be one of the client's.
+ * namespace returns it. Calls block, with a default deadline of 10 s; unanswered changes end in
+ * {@link EtcdOutcomeUnknownException}. A call for one member names its endpoint, which must be one
+ * of the client's.
  */
 public final class EtcdAdmin {
 
@@ -51,7 +51,7 @@ public final class EtcdAdmin {
   private static final int NO_PASSWORD = 1;
   // rpc.proto: AlarmType.CORRUPT, unknown to the generated classes as well.
   private static final int ALARM_CORRUPT = 2;
-  // A database of several GiB on a slow disk.
+  // Long enough for a database of several GiB on a slow disk.
   private static final Duration DEFRAGMENT = Duration.ofMinutes(2);
 
   private final EtcdConnection connection;
@@ -75,7 +75,7 @@ public final class EtcdAdmin {
   }
 
   /**
-   * Adds a member that does not vote yet.
+   * Adds a learner, a member without a vote.
    *
    * @return the new member
    */
@@ -83,7 +83,7 @@ public final class EtcdAdmin {
     return add(peerUrls, true);
   }
 
-  /** Adds a voting member; safe only if it starts at once. */
+  /** Adds a voting member; this is safe only if the member starts at once. */
   public EtcdMember addVoter(List<String> peerUrls) throws InterruptedException {
     return add(peerUrls, false);
   }
@@ -119,7 +119,7 @@ public final class EtcdAdmin {
         "remove member " + Long.toHexString(memberId));
   }
 
-  /** Changes where the other members reach a member. */
+  /** Changes a member's URLs for other members. */
   public void updatePeerUrls(long memberId, List<String> peerUrls) throws InterruptedException {
     write(
         ClusterGrpc.getMemberUpdateMethod(),
@@ -142,12 +142,12 @@ public final class EtcdAdmin {
 
   // Maintenance
 
-  /** Returns the endpoints that can be named in the calls below. */
+  /** Returns the endpoints for the calls below. */
   public List<EtcdEndpoint> endpoints() {
     return connection.members().stream().map(EtcdChannels.Member::endpoint).toList();
   }
 
-  /** Returns the status of the member at an endpoint, which answers without quorum too. */
+  /** Returns the status of the member at an endpoint, which answers even without quorum. */
   public EtcdStatus status(EtcdEndpoint endpoint) throws InterruptedException {
     StatusResponse status =
         at(
@@ -202,7 +202,7 @@ public final class EtcdAdmin {
         deadline);
   }
 
-  /** Returns all alarms that are raised. */
+  /** Returns all raised alarms. */
   public List<EtcdAlarm> alarms() throws InterruptedException {
     AlarmRequest request =
         AlarmRequest.newBuilder().setAction(AlarmRequest.AlarmAction.GET).build();
@@ -232,7 +232,7 @@ public final class EtcdAdmin {
 
   // Users and roles
 
-  /** Adds a user that is known by the common name of its certificate and has no password. */
+  /** Adds a user without a password, whose certificate has its name as the common name. */
   public void addUser(String name) throws InterruptedException {
     UnknownFieldSet noPassword =
         UnknownFieldSet.newBuilder()
@@ -308,7 +308,7 @@ public final class EtcdAdmin {
             .getRolesList());
   }
 
-  /** Lets a role use a part of the key space; repeating it changes nothing. */
+  /** Gives a role access to a part of the key space; a repeated call changes nothing. */
   public void grant(String role, EtcdPermission permission) throws InterruptedException {
     write(
         AuthGrpc.getRoleGrantPermissionMethod(),
@@ -317,9 +317,9 @@ public final class EtcdAdmin {
   }
 
   /**
-   * Returns which of some permissions a role has not: none of that range, or with other access.
+   * Returns the wanted permissions that a role lacks, also those with another access.
    *
-   * @param wanted what it should have
+   * @param wanted the permissions that it should have
    */
   public List<EtcdPermission> missing(String role, List<EtcdPermission> wanted)
       throws InterruptedException {
@@ -342,8 +342,7 @@ public final class EtcdAdmin {
   }
 
   /**
-   * Turns authentication on, so that users may only do what their roles allow. Needs a user root
-   * with the role root.
+   * Turns authentication on, so that roles limit the users. Needs a user root with the role root.
    */
   public void enableAuth() throws InterruptedException {
     write(AuthGrpc.getAuthEnableMethod(), AuthEnableRequest.getDefaultInstance(), "enable auth");

@@ -3,8 +3,8 @@ package dev.polis.etcd;
 /**
  * Describes an alarm that a member has raised.
  *
- * @param memberId who raised it
- * @param kind NOSPACE (its quota is used up: only reads and deletes are served) or CORRUPT
+ * @param memberId the member that raised it
+ * @param kind NOSPACE (its quota is used up: it serves only reads and deletes) or CORRUPT
  */
 public record EtcdAlarm(long memberId, Kind kind) {
 

@@ -30,7 +30,7 @@ final class EtcdChannels implements AutoCloseable {
   /**
    * Pairs a member with the channel to it.
    *
-   * @param leading the same channel, for calls that only make sense while the member has a leader
+   * @param leading the same channel, for calls that need a member with a leader
    */
   record Member(EtcdEndpoint endpoint, ManagedChannel channel, Channel leading) {
     static Member of(EtcdEndpoint endpoint, ManagedChannel channel) {
@@ -60,8 +60,9 @@ final class EtcdChannels implements AutoCloseable {
   private static final int CONNECT_TIMEOUT_MILLIS = 2000;
 
   /**
-   * ChaCha20 first, which etcd follows: a node's JVM compiles with C1 alone and has no instructions
-   * for AES and GHASH, so that a small record costs twice and a large one five times as much.
+   * The cipher suites, ChaCha20 first, which etcd follows. A node's JVM compiles with C1 alone,
+   * which has no instructions for AES and GHASH: with AES a small record costs twice as much, and a
+   * large one five times as much.
    */
   private static final List<String> CIPHERS =
       List.of("TLS_CHACHA20_POLY1305_SHA256", "TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384");

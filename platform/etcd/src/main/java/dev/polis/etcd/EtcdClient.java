@@ -10,9 +10,9 @@ import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * Gives one user access to one namespace of etcd. {@link #connect} opens a connection, which its
- * caller owns; {@link #sub} gives narrower views of it. Closing a client ends every watch, lease,
- * election and watcher that was opened through it; closing the connected one ends the connection
- * with all views. Thread-safe.
+ * caller owns; {@link #sub} gives narrower views of it. The close of a client ends its watches,
+ * leases, elections and watchers; the close of the connected client ends the connection with all
+ * views. Thread-safe.
  */
 public final class EtcdClient implements AutoCloseable {
 
@@ -35,7 +35,8 @@ public final class EtcdClient implements AutoCloseable {
   }
 
   /**
-   * Opens a connection. Returns at once: members are only talked to when something is asked.
+   * Opens a connection and returns at once; the first call contacts a member. Returns at once:
+   * members are only talked to when something is asked.
    *
    * @throws IllegalArgumentException if the key or certificate cannot be used
    */
@@ -73,7 +74,7 @@ public final class EtcdClient implements AutoCloseable {
     return namespace;
   }
 
-  /** Returns reads and writes. */
+  /** Returns the reads and writes of this namespace. */
   public KeyValues kv() {
     return kv;
   }
@@ -84,8 +85,8 @@ public final class EtcdClient implements AutoCloseable {
   }
 
   /**
-   * Opens a watch, which the caller closes. To begin "now" or with a snapshot means a linearizable
-   * read; only for "now" is it waited for.
+   * Opens a watch, which the caller closes. A begin "now" or with a snapshot needs a linearizable
+   * read; only "now" waits for it.
    */
   public EtcdWatch watch(KeyRange range, WatchOptions options) throws InterruptedException {
     requireOpen();
@@ -104,19 +105,20 @@ public final class EtcdClient implements AutoCloseable {
   }
 
   /**
-   * Returns a key as a value: watchers get its newest state and every later one that they are quick
-   * enough for; a missing key is waited for, a deleted one is decoded from nothing. {@link
-   * Watcher#poll} gives only what was there at the last get (for the first poll: at the first
-   * listing, which it waits for). {@link Value#peek} reads etcd once.
+   * Returns a key as a value. Its watchers get the newest state, and each later one if they are
+   * fast enough. They wait for a missing key, and decode a deleted one from an empty input. {@link
+   * Watcher#poll} returns only states that existed at the last get; the first poll waits for the
+   * first listing. {@link Watcher#poll} gives only what was there at the last get (for the first
+   * poll: at the first listing, which it waits for). {@link Value#peek} reads etcd once.
    */
   public <T> Value<T> value(String key, ValueDecoder<? extends T> decoder) {
     return new EtcdValue<>(this, KeyRange.single(key), decoder);
   }
 
   /**
-   * Returns a range as a value: each get returns the newest state of one key that has changed,
-   * oldest change first; at first, all existing keys are such. {@link Value#peek} gives the key
-   * changed last.
+   * Returns a range as a value. Each get returns the newest state of one changed key, oldest change
+   * first; at first, all existing keys count as changed. {@link Value#peek} gives the key changed
+   * last.
    */
   public <T> Value<T> range(KeyRange range, ValueDecoder<? extends T> decoder) {
     return new EtcdValue<>(this, range, decoder);
@@ -141,8 +143,7 @@ public final class EtcdClient implements AutoCloseable {
   /**
    * Returns the administration of the whole cluster: members, users, maintenance.
    *
-   * @throws IllegalStateException if this client is bound to a namespace: the cluster is no part of
-   *     any
+   * @throws IllegalStateException if this client is limited to a namespace
    */
   public EtcdAdmin admin() {
     requireOpen();
@@ -156,8 +157,8 @@ public final class EtcdClient implements AutoCloseable {
   }
 
   /**
-   * Replaces the members to talk to. Watches, leases and elections move over by themselves; calls
-   * under way on a dropped member may finish.
+   * Replaces the members that the connection uses. Watches, leases and elections move
+   * automatically; running calls on a removed member may finish.
    */
   public void moveTo(List<EtcdEndpoint> endpoints) {
     connection.moveTo(endpoints);

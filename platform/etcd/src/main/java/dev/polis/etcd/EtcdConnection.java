@@ -31,21 +31,21 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /**
- * Talks to the members of etcd for a client and all its namespaces: chooses among them, repeats
- * unary calls where that is safe, runs timers. Closed once, by the client that made it.
+ * Connects a client and all its namespaces with the members of etcd: it selects a member, repeats
+ * unary calls where this is safe, and runs timers. Closed once, by the client that made it.
  */
 final class EtcdConnection implements AutoCloseable {
 
-  /** Says whether a call may be sent again when its outcome is not known. */
+  /** Decides whether a call with an unknown outcome may be sent again. */
   enum Effect {
     REPEATABLE,
     ONCE
   }
 
-  /** Covers one etcd election with the default timeouts (about 2 s) and then some. */
+  /** The default deadline, longer than an etcd election with the default timeouts (about 2 s). */
   static final Duration DEFAULT_DEADLINE = Duration.ofSeconds(8);
 
-  // With another member to ask, no single one may use up the deadline by not answering.
+  // If there are other members, one silent member must not use up the deadline.
   private static final Duration ATTEMPT = Duration.ofMillis(2500);
   private static final Duration RETRY_FIRST = Duration.ofMillis(20);
   private static final Duration RETRY_MOST = Duration.ofMillis(500);
@@ -131,7 +131,7 @@ final class EtcdConnection implements AutoCloseable {
   EtcdChannels.Member member() {
     EtcdChannels.Member next = preferred;
     if (next.channel().getState(false) != ConnectivityState.READY) {
-      // Pauses between attempts are ours to make: grpc's own grow to two minutes.
+      // This class makes the pauses itself, since grpc's own grow to two minutes.
       next.channel().resetConnectBackoff();
     }
     return next;
@@ -141,7 +141,7 @@ final class EtcdConnection implements AutoCloseable {
     return members;
   }
 
-  /** Makes the next member the one to use, if {@code failed} is it now. */
+  /** Switches to the next member if {@code failed} is still in use. */
   void suspect(EtcdChannels.Member failed) {
     synchronized (this) {
       if (preferred != failed || closed) {
@@ -152,12 +152,12 @@ final class EtcdConnection implements AutoCloseable {
     }
   }
 
-  /** Registers a listener that is called with each member that must not be used any more. */
+  /** Registers a listener for members that must not be used any longer. */
   void onAbandon(Consumer<EtcdChannels.Member> listener) {
     abandonListeners.add(listener);
   }
 
-  /** Leaves a member that does not answer calls, with all streams. */
+  /** Leaves a silent member with all streams. */
   void abandon(EtcdChannels.Member silent) {
     suspect(silent);
     if (preferred != silent) {
@@ -165,7 +165,7 @@ final class EtcdConnection implements AutoCloseable {
     }
   }
 
-  /** Replaces the set of endpoints; calls under way on a dropped one may finish. */
+  /** Replaces the set of endpoints; running calls on a removed one may finish. */
   void moveTo(List<EtcdEndpoint> endpoints) {
     if (endpoints.isEmpty()) {
       throw new IllegalArgumentException("an etcd client needs at least one endpoint");
@@ -200,8 +200,8 @@ final class EtcdConnection implements AutoCloseable {
   /**
    * Makes a unary call with retries.
    *
-   * @param what says the action and its object, such as {@code "put /nodes/x"}; only asked after a
-   *     failure
+   * @param what names the action and its object, such as {@code "put /nodes/x"}; called only after
+   *     a failure
    */
   <Q, R> R call(
       MethodDescriptor<Q, R> method,
@@ -238,7 +238,7 @@ final class EtcdConnection implements AutoCloseable {
         if (status.getCode() != Status.Code.DEADLINE_EXCEEDED || lastFailure.isEmpty()) {
           lastFailure = Optional.of(failure);
         }
-        // The first pass goes through all members without a pause; then waiting is what helps.
+        // The first pass tries all members without a pause; later attempts wait.
         long pause = attempt < members.size() ? 0 : backoff.next().toNanos();
         if (deadline - System.nanoTime() <= pause) {
           String tried =
@@ -254,7 +254,8 @@ final class EtcdConnection implements AutoCloseable {
   }
 
   /**
-   * Leaves a member that was silent for longer than a call may take; shorter silence means nothing.
+   * Leaves a member that was silent for longer than a call may take; a shorter silence has no
+   * effect.
    */
   private void noteSilence(EtcdChannels.Member member, Status status, long patience) {
     if (status.getCode() == Status.Code.DEADLINE_EXCEEDED && patience >= ATTEMPT.toNanos()) {
@@ -292,7 +293,7 @@ final class EtcdConnection implements AutoCloseable {
     }
   }
 
-  /** Asks a member for anything, and returns whether it answered at all; a refusal is an answer. */
+  /** Sends a member a request, and returns whether it answered; a refusal counts as an answer. */
   boolean answers(EtcdChannels.Member member, Duration within) throws InterruptedException {
     try {
       once(
@@ -327,7 +328,7 @@ final class EtcdConnection implements AutoCloseable {
     channels.close();
   }
 
-  /** Records whether a request reached a transport: if not, it cannot have had an effect. */
+  /** Records whether a request reached a transport; if not, it had no effect. */
   static final class SentTracer extends ClientStreamTracer.Factory {
 
     private volatile boolean sent;

@@ -5,8 +5,8 @@ package dev.polis.etcd;
  *
  * @param host address or host name to connect to
  * @param port TCP port, 1..65535
- * @param serverName name that the server's certificate must carry, usually {@code host}; a member
- *     whose certificate carries its node id is reached as {@code of(address).named(nodeId)}
+ * @param serverName name that the server's certificate must carry, usually {@code host}; {@code
+ *     of(address).named(nodeId)} is the endpoint of a member whose certificate has its node id
  */
 public record EtcdEndpoint(String host, int port, String serverName) {
 
@@ -43,7 +43,7 @@ public record EtcdEndpoint(String host, int port, String serverName) {
     }
   }
 
-  /** Returns the same address, whose certificate must be for {@code name}. */
+  /** Returns the same address with another name for the certificate. */
   public EtcdEndpoint named(String name) {
     return new EtcdEndpoint(host, port, name);
   }

@@ -3,24 +3,24 @@ package dev.polis.etcd;
 import java.util.Arrays;
 
 /**
- * Names the errors of etcd that callers tell apart.
+ * Lists the errors of etcd that callers distinguish.
  *
  * <p>etcd sends its errors as texts: their codes are shared by many errors and change between
- * versions. This class is the only one that reads the texts; they are those of etcd's package
- * {@code api/v3rpc/rpctypes}.
+ * versions. Only this class reads the texts, which come from etcd's package {@code
+ * api/v3rpc/rpctypes}.
  */
 public enum EtcdError {
-  /** The member knows no leader, so that nothing is decided. */
+  /** The member knows no leader, so it can decide nothing. */
   NO_LEADER("etcdserver: no leader"),
-  /** The member has more requests under way than it takes. */
+  /** The member has too many running requests. */
   TOO_MANY_REQUESTS("etcdserver: too many requests"),
-  /** Users or roles changed while the request was on its way. */
+  /** Users or roles changed during the request. */
   OLD_AUTH_REVISION("etcdserver: revision of auth store is old"),
-  /** The member does not vote yet and answers only a few kinds of request. */
+  /** The member is a learner, which answers only a few kinds of request. */
   LEARNER("etcdserver: rpc not supported for learner"),
   /** The user may not do this. */
   PERMISSION_DENIED("etcdserver: permission denied"),
-  /** The revision that was asked for is compacted away. */
+  /** The requested revision is compacted. */
   COMPACTED("etcdserver: mvcc: required revision has been compacted"),
   /** The database has reached its quota. */
   NO_SPACE("etcdserver: mvcc: database space exceeded"),
@@ -28,7 +28,7 @@ public enum EtcdError {
   LEASE_NOT_FOUND("etcdserver: requested lease not found"),
   /** A lease of this id exists already. */
   LEASE_EXISTS("etcdserver: lease already exists"),
-  /** Any other error; its code and its text are in the message of the exception. */
+  /** Any other error; the message of the exception has its code and text. */
   OTHER("");
 
   private final String text;
@@ -43,10 +43,10 @@ public enum EtcdError {
   }
 
   /**
-   * Finds the error that a text of etcd means.
+   * Finds the error of a text.
    *
-   * @param text description of a gRPC status, or the reason of a cancelled watch, which has the
-   *     code before it
+   * @param text description of a gRPC status, or the reason of a cancelled watch, which begins with
+   *     the code
    */
   static EtcdError of(String text) {
     return Arrays.stream(values())

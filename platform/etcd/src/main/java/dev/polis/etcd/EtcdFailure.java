@@ -2,17 +2,17 @@ package dev.polis.etcd;
 
 import io.grpc.Status;
 
-/** Judges a failed call by its effect, and makes the exception that tells the caller. */
+/** Classifies a failed call by its effect, and makes the exception for the caller. */
 enum EtcdFailure {
-  /** Known to have had no effect; another attempt may succeed. */
+  /** The call had no effect; another attempt may succeed. */
   UNAVAILABLE,
-  /** It may have had its effect. */
+  /** The call may have had its effect. */
   UNKNOWN,
-  /** Refused for good, without effect. */
+  /** etcd refused the call for good, without effect. */
   REFUSED,
-  /** Refused for good, because of the caller's rights. */
+  /** etcd refused the call for good, because of the caller's rights. */
   DENIED,
-  /** Refused for good, because the revision is compacted away. */
+  /** etcd refused the call for good, because the revision is compacted. */
   COMPACTED;
 
   boolean isFinal() {
@@ -20,7 +20,7 @@ enum EtcdFailure {
   }
 
   /**
-   * Judges a failure.
+   * Classifies a failure.
    *
    * @param sent whether the request had reached a transport
    */

@@ -1,8 +1,8 @@
 package dev.polis.etcd;
 
 /**
- * Reports that a fence does not hold: its lock is gone or was made again. Nothing was read or
- * written; the caller is not the leader any more.
+ * Reports that a fence does not hold: its lock is gone or was made again. The transaction had no
+ * effect; the caller is no longer the leader.
  */
 public final class EtcdFencedException extends EtcdException {
 

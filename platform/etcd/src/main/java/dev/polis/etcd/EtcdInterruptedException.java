@@ -1,8 +1,8 @@
 package dev.polis.etcd;
 
 /**
- * Reports that the waiting thread was interrupted inside a method that cannot declare it. The
- * interrupt flag is set again.
+ * Reports that the waiting thread was interrupted inside a method that cannot declare it. It sets
+ * the interrupt flag again.
  */
 public final class EtcdInterruptedException extends EtcdException {
 

@@ -10,8 +10,8 @@ import javax.net.ssl.SSLEngine;
 import javax.net.ssl.X509ExtendedKeyManager;
 
 /**
- * Presents the one key and certificate of a client. A key store would do so too, but encrypts and
- * decrypts its content, with ten thousand rounds, at each start and for each client.
+ * Presents the one key and certificate of a client. A key store would encrypt and decrypt its
+ * content with ten thousand rounds, at each start and for each client.
  */
 final class EtcdKeyManager extends X509ExtendedKeyManager {
 
@@ -35,7 +35,7 @@ final class EtcdKeyManager extends X509ExtendedKeyManager {
 
   private String choose(String[] keyTypes) {
     String algorithm = tls.key().getAlgorithm();
-    // Java says EdDSA of a key where TLS says Ed25519, or EdDSA.
+    // Java names such a key EdDSA, while TLS asks for Ed25519 or EdDSA.
     List<String> mine =
         algorithm.equals("EdDSA") ? List.of("EdDSA", "Ed25519") : List.of(algorithm);
     return Arrays.stream(keyTypes).anyMatch(mine::contains) ? ALIAS : null;

@@ -1,6 +1,6 @@
 package dev.polis.etcd;
 
-/** Reports that the lease has expired, was revoked, or cannot be shown to be alive. */
+/** Reports that the lease has expired, was revoked, or is not certainly alive. */
 public final class EtcdLeaseLostException extends EtcdException {
 
   private static final long serialVersionUID = 1L;

@@ -7,8 +7,8 @@ import java.util.List;
  *
  * @param id id at etcd, an unsigned number
  * @param name its name, empty if it has never started
- * @param peerUrls where the other members reach it
- * @param clientUrls where clients reach it, empty if it has never started
+ * @param peerUrls its URLs for other members
+ * @param clientUrls its URLs for clients, empty if it has never started
  * @param learner true while it has no vote
  */
 public record EtcdMember(
@@ -19,7 +19,7 @@ public record EtcdMember(
     clientUrls = List.copyOf(clientUrls);
   }
 
-  /** Returns whether the member has ever joined. */
+  /** Returns whether the member has ever started. */
   public boolean hasStarted() {
     return !name.isEmpty();
   }

@@ -6,8 +6,8 @@ import java.util.List;
 /**
  * Names the part of the key space that a client sees. The root has no prefix; {@code
  * ROOT.sub("a").sub("b")} puts every key under {@code namespaced:a:b/}. A part may contain neither
- * {@code ':'}, which joins parts, nor {@code '/'}, which ends them: so no two namespaces can ever
- * overlap unless one contains the other by name.
+ * {@code ':'}, which joins parts, nor {@code '/'}, which ends them: so two namespaces overlap only
+ * if one contains the other by name.
  *
  * @param parts the parts from outermost to innermost
  */

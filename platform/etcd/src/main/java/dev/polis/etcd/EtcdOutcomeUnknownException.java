@@ -1,8 +1,8 @@
 package dev.polis.etcd;
 
 /**
- * Reports that a write was sent and not answered: it may or may not have been applied. It is never
- * retried here; read the key again to find out.
+ * Reports that a write was sent and not answered: etcd may have applied it. The client never
+ * retries it; read the key again to learn the outcome.
  */
 public final class EtcdOutcomeUnknownException extends EtcdException {
 

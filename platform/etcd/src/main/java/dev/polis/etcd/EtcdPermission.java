@@ -4,7 +4,7 @@ package dev.polis.etcd;
  * Lets a role use a part of the key space; keys are absolute.
  *
  * @param access kind of access
- * @param range keys it is about
+ * @param range its keys
  */
 public record EtcdPermission(Access access, KeyRange range) {
 

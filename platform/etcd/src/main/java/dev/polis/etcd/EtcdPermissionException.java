@@ -1,8 +1,8 @@
 package dev.polis.etcd;
 
 /**
- * Reports that etcd denies the key or the operation to this user, or does not accept the user of
- * the certificate.
+ * Reports that etcd denies the key or the operation to this user, or refuses the user of the
+ * certificate.
  */
 public final class EtcdPermissionException extends EtcdException {
 

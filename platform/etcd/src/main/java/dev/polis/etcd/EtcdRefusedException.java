@@ -2,7 +2,7 @@ package dev.polis.etcd;
 
 /**
  * Reports that etcd understood the request and refused it (bad argument, failed precondition, no
- * space). etcd has applied nothing; trying again unchanged does not help.
+ * space). etcd has applied nothing; an unchanged retry does not help.
  */
 public final class EtcdRefusedException extends EtcdException {
 
@@ -15,7 +15,6 @@ public final class EtcdRefusedException extends EtcdException {
     this.error = error;
   }
 
-  /** Returns which of the known errors it was. */
   public EtcdError error() {
     return error;
   }

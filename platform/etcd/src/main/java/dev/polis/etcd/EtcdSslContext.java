@@ -6,9 +6,9 @@ import javax.net.ssl.SSLEngine;
 import javax.net.ssl.SSLParameters;
 
 /**
- * Restricts key agreement to X25519. Java's TLS would make a key pair on P-256 for each connection
- * as well, in case the other side has no X25519, and tables for that curve before the first. Every
- * etcd has X25519, but one that Go runs in FIPS 140 mode, which refuses it.
+ * Restricts key agreement to X25519. Without this limit, Java's TLS would also make a P-256 key
+ * pair for each connection, in case the other side lacks X25519, and tables for P-256 before the
+ * first one. Each etcd has X25519, except in Go's FIPS 140 mode, which refuses it.
  */
 final class EtcdSslContext extends DelegatingSslContext {
   private static final String[] GROUPS = {"x25519"};

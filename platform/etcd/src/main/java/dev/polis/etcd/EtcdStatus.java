@@ -5,7 +5,7 @@ import java.util.List;
 /**
  * Holds the status that one member reports of itself.
  *
- * @param endpoint where it was asked
+ * @param endpoint the endpoint of the member
  * @param memberId its id
  * @param clusterId id of the cluster it belongs to
  * @param leaderId id of the leader it knows, 0 for none
@@ -15,7 +15,7 @@ import java.util.List;
  * @param raftIndex last index it knows
  * @param raftAppliedIndex last index it has applied
  * @param databaseBytes size of its database file
- * @param databaseBytesInUse part of it that is in use; the rest is won by defragmenting
+ * @param databaseBytesInUse part of it that is in use; defragmentation frees the rest
  * @param learner true while it has no vote
  * @param errors alarms and other complaints
  */

@@ -5,8 +5,8 @@ import java.security.cert.X509Certificate;
 import java.util.List;
 
 /**
- * Holds what a client presents and trusts on a mutual TLS 1.3 connection. Keys may be Ed25519; the
- * private key is never printed.
+ * Holds a client's key, certificate and trusted CAs for a mutual TLS 1.3 connection. Keys may be
+ * Ed25519; the private key is never printed.
  *
  * @param trusted CA certificates that may sign a member's certificate, at least one
  * @param key private key of the client

@@ -1,9 +1,6 @@
 package dev.polis.etcd;
 
-/**
- * Reports that no endpoint answered within the deadline. Nothing was applied: for writes, the
- * request is known not to have been carried out.
- */
+/** Reports that no endpoint answered within the deadline. No write was applied. */
 public final class EtcdUnavailableException extends EtcdException {
 
   private static final long serialVersionUID = 1L;

@@ -7,8 +7,8 @@ import java.util.Comparator;
 import java.util.Optional;
 
 /**
- * Offers a key or a range of keys as a value. Each watcher follows etcd by itself; without one,
- * nothing is running. Peek reads etcd once.
+ * Offers a key or a range of keys as a value. Each watcher follows etcd separately; without a
+ * watcher it has no running task. Peek reads etcd once.
  */
 final class EtcdValue<T> implements Value<T> {
 

@@ -16,11 +16,11 @@ import java.util.function.Consumer;
 import java.util.function.Predicate;
 
 /**
- * Follows a range of keys, keeping for each key only its newest state that was not read yet: a slow
- * reader costs as much memory as there are keys.
+ * Follows a range of keys and keeps only the newest unread state of each key, so a slow reader
+ * costs as much memory as there are keys.
  *
- * <p>What has arrived is kept apart from the backlog that {@link #poll} hands out. The backlog is
- * what there was at the last get, so a loop of polls ends, however fast the range changes.
+ * <p>It keeps new states apart from the backlog of {@link #poll}. The backlog has the states of the
+ * last get, so a loop of polls ends, however fast the range changes.
  */
 final class EtcdValueWatcher<T> implements Watcher<T> {
 
@@ -31,7 +31,7 @@ final class EtcdValueWatcher<T> implements Watcher<T> {
     }
   }
 
-  // The first poll has to wait for the first listing; longer than a call with its retries may take.
+  // The first poll waits for the first listing, which may take as long as a call with its retries.
   private static final Duration FIRST_LISTING = EtcdConnection.DEFAULT_DEADLINE;
   private static final long FOR_EVER = Long.MAX_VALUE;
 
@@ -44,10 +44,10 @@ final class EtcdValueWatcher<T> implements Watcher<T> {
   private final Map<String, State> arrived = new LinkedHashMap<>();
   private final Map<String, State> backlog = new LinkedHashMap<>();
 
-  /** Mod revision of each key that is known to exist. */
+  /** The mod revision of each existing key. */
   private final Map<String, Long> present = new HashMap<>();
 
-  private EtcdException failure; // null unless refused since the last news
+  private EtcdException failure; // null unless etcd refused since the last update
   private boolean listed;
   private boolean begun;
   private boolean reading;
@@ -107,7 +107,7 @@ final class EtcdValueWatcher<T> implements Watcher<T> {
     }
   }
 
-  /** Waits for a state; empty if the time is over. */
+  /** Waits for a state; returns empty if the time is over. */
   private Optional<State> await(long nanos) throws InterruptedException {
     lock.lockInterruptibly();
     try {
@@ -175,7 +175,7 @@ final class EtcdValueWatcher<T> implements Watcher<T> {
     }
   }
 
-  /** Moves what has arrived to the backlog; newer states replace older ones of the same key. */
+  /** Moves new states to the backlog, where they replace older ones of the same key. */
   private void admit() {
     if (!listed) {
       return;
@@ -305,7 +305,7 @@ final class EtcdValueWatcher<T> implements Watcher<T> {
       arrived.put(state.key(), state);
     }
 
-    /** Takes a listing for the changes that led to it: those who miss them see their result. */
+    /** Replaces missed changes by the listing, which shows their result. */
     private void replace(WatchUpdate.Snapshot snapshot) {
       Map<String, Long> before = new HashMap<>(present);
       snapshot.keys().stream()

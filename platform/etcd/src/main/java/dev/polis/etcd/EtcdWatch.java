@@ -9,9 +9,9 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 
 /**
- * Follows a range of keys, revision by revision: every change once, in order, all changes of one
- * revision together, across any failure of streams and members. Its reader should be one thread;
- * {@link #close()} may come from any.
+ * Follows a range of keys, revision by revision. It delivers each change once, in order, with all
+ * changes of one revision together, despite failures of streams and members. Its reader should be
+ * one thread; {@link #close()} may come from any.
  */
 public final class EtcdWatch implements AutoCloseable {
 
@@ -25,7 +25,7 @@ public final class EtcdWatch implements AutoCloseable {
   private boolean closed;
   private volatile long revision;
 
-  /** Holds an update, or a failure to be thrown in its place. */
+  /** Holds an update, or a failure that a call throws in its place. */
   private sealed interface Item {
     record Update(WatchUpdate update) implements Item {}
 
@@ -92,9 +92,7 @@ public final class EtcdWatch implements AutoCloseable {
     }
   }
 
-  /**
-   * Returns the revision up to which everything has been returned; a successor begins behind it.
-   */
+  /** Returns the revision up to which all changes were returned; a successor begins after it. */
   public long revision() {
     return revision;
   }
@@ -137,7 +135,7 @@ public final class EtcdWatch implements AutoCloseable {
           boolean wasAbove = changes > resumeAt;
           changes -= events.size();
           if (wasAbove && changes <= resumeAt) {
-            // Off the lock: the streams take theirs before ours.
+            // Outside this lock: the streams take theirs first.
             connection.later(0, this::resumeIfRoom);
           }
         }

@@ -3,9 +3,9 @@ package dev.polis.etcd;
 import com.google.protobuf.ByteString;
 
 /**
- * Proves a lock, which etcd checks inside every transaction of its holder: "this key still has this
- * create revision". Made by an election; holds an absolute key, so it may guard transactions in any
- * namespace that the etcd user can read the lock from.
+ * Proves a lock, which etcd checks inside each transaction of its holder: "this key still has this
+ * create revision". An election makes it. It has an absolute key, so it may guard transactions in
+ * each namespace from which the etcd user can read the lock.
  */
 public final class Fence {
 
@@ -22,7 +22,8 @@ public final class Fence {
   }
 
   /**
-   * Returns the revision at which the lock was made; it grows with each holder and so orders them.
+   * Returns the revision at which the lock was made; it grows with each holder, and so orders the
+   * holders.
    */
   public long createRevision() {
     return createRevision;

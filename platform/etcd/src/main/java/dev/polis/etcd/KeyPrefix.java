@@ -27,7 +27,7 @@ public record KeyPrefix(String text) {
     return new KeyPrefix(text);
   }
 
-  /** Returns the key of the record {@code id}, which is neither empty nor holds a slash. */
+  /** Returns the key of the record {@code id}; the id is neither empty nor contains a slash. */
   public String key(String id) {
     if (id.isEmpty() || id.indexOf('/') >= 0) {
       throw new IllegalArgumentException(
@@ -36,9 +36,9 @@ public record KeyPrefix(String text) {
     return text + id;
   }
 
-  /** Returns all keys under this prefix, children of children included. */
+  /** Returns all keys under this prefix, at each depth. */
   public KeyRange range() {
-    // The character after '/' is '0': the smallest text that sorts behind every key under us.
+    // '0' follows '/', so this is the smallest text after every key of this directory.
     return KeyRange.between(text, text.substring(0, text.length() - 1) + '0');
   }
 

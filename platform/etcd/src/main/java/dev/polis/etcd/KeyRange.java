@@ -3,13 +3,15 @@ package dev.polis.etcd;
 /** Selects the keys of a read, delete or watch. */
 public sealed interface KeyRange {
 
-  /** Exactly one key. */
+  /** Selects exactly one key. */
   record Single(String key) implements KeyRange {}
 
-  /** Every key that begins with {@code prefix}; the empty prefix means the whole namespace. */
+  /**
+   * Selects each key that begins with {@code prefix}; the empty prefix means the whole namespace.
+   */
   record Prefix(String prefix) implements KeyRange {}
 
-  /** Keys from {@code from} (included) up to {@code to} (excluded), in byte order. */
+  /** Selects the keys from {@code from} (included) up to {@code to} (excluded), in byte order. */
   record Between(String from, String to) implements KeyRange {}
 
   static KeyRange single(String key) {

@@ -8,10 +8,10 @@ import java.util.Arrays;
  *
  * @param key key within the client's namespace
  * @param value stored bytes; shared, not to be modified
- * @param createRevision revision at which the key came to be
+ * @param createRevision revision at which the key was created
  * @param modRevision revision of the last write to the key
  * @param version number of writes since creation, 1 for a new key
- * @param lease id of the lease the key hangs on, 0 for none
+ * @param lease id of the key's lease, 0 for none
  */
 public record KeyValue(
     String key, byte[] value, long createRevision, long modRevision, long version, long lease) {
@@ -37,7 +37,7 @@ public record KeyValue(
     return 31 * key.hashCode() + Long.hashCode(modRevision);
   }
 
-  /** Names the key and its revisions; never the value, which may be a secret. */
+  /** Names the key and its revisions, but not the value, which may be a secret. */
   @Override
   public String toString() {
     return "KeyValue[%s, %d bytes, created %d, modified %d, version %d, lease %x]"

@@ -17,9 +17,9 @@ import java.util.function.Supplier;
 /**
  * Reads and writes within one namespace. Every call blocks the calling thread until etcd answers or
  * the deadline passes, and may be interrupted. Reads are linearizable and repeated at other members
- * until the deadline; a write is repeated only when it is known not to have been carried out, else
- * it ends in {@link EtcdOutcomeUnknownException}. A write that is interrupted may have been carried
- * out, too. Immutable, for any number of threads.
+ * until the deadline; a write is repeated only if etcd certainly did not apply it, else it ends in
+ * {@link EtcdOutcomeUnknownException}. etcd may also have applied an interrupted write. It is
+ * immutable and safe for any number of threads.
  */
 public final class KeyValues {
 
@@ -35,14 +35,14 @@ public final class KeyValues {
     this.fences = List.copyOf(fences);
   }
 
-  /** Returns the same keys, with another limit on the time of each call (by default 8 s). */
+  /** Returns the same keys with another time limit for each call (8 s by default). */
   public KeyValues within(Duration limit) {
     return new KeyValues(connection, wire, limit, fences);
   }
 
   /**
-   * Returns the same keys, with each read and write in one transaction that also checks the given
-   * fences; if one does not hold, nothing is done and {@link EtcdFencedException} is thrown.
+   * Returns the same keys with fences: one transaction makes each read or write and checks the
+   * fences. If one does not hold, it has no effect and throws {@link EtcdFencedException}.
    */
   public KeyValues fenced(Fence... more) {
     List<Fence> all = new ArrayList<>(fences);
@@ -89,7 +89,7 @@ public final class KeyValues {
             TxnRequest.newBuilder().addAllCompare(guards()).addSuccess(read).build(),
             EtcdConnection.Effect.REPEATABLE,
             () -> "read " + range);
-    // The header of a step inside a transaction carries the revision of that step only.
+    // The header of a step inside a transaction has the revision of that step only.
     return response.getResponses(0).getResponseRange().toBuilder()
         .setHeader(response.getHeader())
         .build();
@@ -139,7 +139,7 @@ public final class KeyValues {
   /**
    * Deletes the keys of a range.
    *
-   * @return how many existed
+   * @return the number of deleted keys
    */
   public long delete(KeyRange range) throws InterruptedException {
     if (!fences.isEmpty()) {
@@ -180,7 +180,7 @@ public final class KeyValues {
       return result(send(inner, effect, what));
     }
     if (conditions.isEmpty()) {
-      // Not nested, which etcd would take for a write even if it only reads.
+      // Not nested: etcd would treat a nested transaction as a write, even if it only reads.
       return result(send(inner.toBuilder().addAllCompare(guards()).build(), effect, what));
     }
     // Nested, so that a lost fence can be distinguished from an unmet condition.
@@ -226,7 +226,7 @@ public final class KeyValues {
     return ops.stream().allMatch(op -> op instanceof Op.Get);
   }
 
-  /** Returns what is touched, without the values. */
+  /** Returns the keys of the operations, without the values. */
   private static List<String> keys(List<Op> ops) {
     return ops.stream()
         .map(

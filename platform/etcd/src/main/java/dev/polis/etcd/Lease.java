@@ -12,8 +12,8 @@ import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Keeps one lease of etcd alive. Its life is counted from the moment a request was <em>sent</em>
- * that etcd later answered, so it always ends here before it ends there. Thread-safe.
+ * Keeps one lease of etcd alive. Its life counts from the moment at which the last answered request
+ * was <em>sent</em>, so it always ends here before it ends at etcd. Thread-safe.
  */
 public final class Lease implements AutoCloseable {
 
@@ -25,7 +25,7 @@ public final class Lease implements AutoCloseable {
 
   private final LeaderLease leaderLease;
 
-  /** How often a renewal's time was seen to be over; a renewal sent before counts no more. */
+  /** The number of observed ends of a renewal's time; an earlier renewal no longer counts then. */
   private final AtomicInteger lapses = new AtomicInteger();
 
   // All below are written under the keeper's lock; the volatile ones are read without it.
@@ -36,9 +36,9 @@ public final class Lease implements AutoCloseable {
   Future<?> expiry = CompletableFuture.completedFuture(null);
 
   /**
-   * Holds when a renewal was sent.
+   * Holds the time at which a renewal was sent.
    *
-   * @param lapses how often the time of a renewal before it had been seen to be over
+   * @param lapses the number of observed ends before it was sent
    */
   record Request(LeaseClocks.Instant sent, int lapses) {
 
@@ -47,7 +47,7 @@ public final class Lease implements AutoCloseable {
     }
   }
 
-  /** Holds until when the lease lives, by the last renewal that etcd answered. */
+  /** Holds the end of the lease's life by the last answered renewal. */
   record Life(LeaseClocks.Instant deadline, int lapses) {}
 
   Lease(LeaseKeeper keeper, long id, Duration ttl, LeaseClocks.Instant sent) {
@@ -67,33 +67,35 @@ public final class Lease implements AutoCloseable {
     return new Request(now, lapses.get());
   }
 
-  /** Returns the id that etcd knows it by. */
+  /** Returns etcd's id of the lease. */
   public long id() {
     return id;
   }
 
-  /** Returns how long it lives without being renewed, as etcd granted it. */
+  /** Returns the granted lifetime of the lease without a renewal. */
   public Duration ttl() {
     return ttl;
   }
 
-  /** Returns its state as a value; {@link #isAlive()} gives the exact answer at this instant. */
+  /**
+   * Returns the lease's state as a value; {@link #isAlive()} gives the exact answer for this
+   * instant.
+   */
   public Value<LeaseState> state() {
     return state;
   }
 
   /**
-   * Returns whether the lease is certainly alive at this instant. The time for which the machine
-   * was suspended counts. Once it is not, it never is again.
+   * Returns whether the lease is certainly alive at this instant. A suspension of the machine
+   * counts. A lease that is not alive never is again.
    */
   public boolean isAlive() {
     return keeper.isAlive(this);
   }
 
   /**
-   * Returns whether it certainly lives for a margin more, by all clocks. Once it does not, only a
-   * renewal that is sent afterwards can make it certain again: no clock that is set back can. Takes
-   * no lock.
+   * Returns whether the lease certainly lives for a margin more, by all clocks. After that, only a
+   * later renewal restores the certainty, and no clock that is set back. It takes no lock.
    */
   boolean isCertain(Duration margin) {
     Life until = life;
@@ -101,17 +103,18 @@ public final class Lease implements AutoCloseable {
     if (!inTime) {
       lapses.accumulateAndGet(until.lapses + 1, Math::max);
     }
-    // After the clocks: the holder learns of the end before another candidate may rely on it.
+    // Checked after the clocks: the holder learns of the end before another candidate may rely on
+    // it.
     return inTime && until.lapses == lapses.get() && !ended;
   }
 
-  /** Returns the same certainty for the holder of a lock that hangs on this lease. */
+  /** Returns the same certainty for the holder of this lease's lock. */
   LeaderLease leaderLease() {
     return leaderLease;
   }
 
   /**
-   * Requires it to be alive.
+   * Requires a live lease.
    *
    * @throws EtcdLeaseLostException if it is not
    */
@@ -122,19 +125,22 @@ public final class Lease implements AutoCloseable {
     }
   }
 
-  /** Revokes it: etcd deletes its keys. Does nothing if it is gone already. */
+  /**
+   * Revokes the lease, so that etcd deletes its keys; does nothing if it is gone. Does nothing if
+   * it is gone already.
+   */
   public void revoke() throws InterruptedException {
     keeper.revoke(this);
   }
 
-  /** Stops keeping it alive without revoking it, so that another may adopt its id. */
+  /** Stops the renewals without a revocation, so that another holder may adopt the id. */
   public void release() {
     keeper.release(this);
   }
 
   /**
-   * Stops keeping it alive and asks etcd to revoke it, waiting for at most a second: if etcd is not
-   * there, the lease expires by itself.
+   * Stops the renewals and revokes the lease; waits at most a second, since an unreachable etcd
+   * lets it expire.
    */
   @Override
   public void close() {

@@ -8,18 +8,18 @@ import java.io.UncheckedIOException;
 import java.util.function.LongSupplier;
 
 /**
- * Reads the time since the machine was booted, with the time for which it was suspended: Linux's
- * CLOCK_BOOTTIME, in milliseconds, exact to 10 ms.
+ * Reads the time since the boot of the machine, suspensions included: Linux's CLOCK_BOOTTIME, in
+ * milliseconds, exact to 10 ms.
  *
- * <p>{@code /proc/uptime} shows that clock. Linking to the system call would cost 0.1 s of each
- * start of a node; a read of the file that stays open costs a few microseconds.
+ * <p>{@code /proc/uptime} shows that clock. A link to the system call would cost 0.1 s at each
+ * start of a node; a read of the open file costs a few microseconds.
  */
 final class LeaseClockOfBoot implements LongSupplier {
 
   private static final String FILE = "/proc/uptime";
 
   private final byte[] text = new byte[64];
-  private RandomAccessFile file; // null until the first question
+  private RandomAccessFile file; // null until the first read
 
   @Override
   public synchronized long getAsLong() {

@@ -4,14 +4,14 @@ import java.time.Duration;
 import java.util.function.LongSupplier;
 
 /**
- * Reads the three clocks by which leases are counted.
+ * Reads the three clocks for leases.
  *
  * <p>{@link System#nanoTime} does not count the time for which the machine was suspended. {@link
- * LeaseClockOfBoot} does, and no program can set it. The wall clock is all that tells of a virtual
- * machine which its host stopped, if the host then sets it.
+ * LeaseClockOfBoot} does, and no program can set it. Only the wall clock shows that the host has
+ * stopped this virtual machine for a while, if the host then sets it.
  *
  * @param nanos a monotonic clock, in nanoseconds
- * @param boot a monotonic clock that runs on while the machine is suspended, in milliseconds
+ * @param boot a monotonic clock that also runs while the machine is suspended, in milliseconds
  * @param wall the wall clock, in milliseconds
  */
 record LeaseClocks(LongSupplier nanos, LongSupplier boot, LongSupplier wall) {
@@ -19,7 +19,7 @@ record LeaseClocks(LongSupplier nanos, LongSupplier boot, LongSupplier wall) {
   static final LeaseClocks SYSTEM =
       new LeaseClocks(System::nanoTime, new LeaseClockOfBoot(), System::currentTimeMillis);
 
-  /** Holds what the clocks showed at one moment. */
+  /** Holds the readings of the clocks at one moment. */
   record Instant(long nanos, long boot, long wall) {
 
     Instant plus(Duration time) {

@@ -26,17 +26,17 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * Keeps leases alive over one stream, re-opened after any kind of end and moved to another member
- * when answers stay away. Lock order: this keeper's monitor, then nothing; states are published
- * outside of it.
+ * Keeps leases alive over one stream, which it reopens after each end and moves to another member
+ * when answers are missing. It takes no other lock inside its monitor, and publishes states outside
+ * of it.
  */
 final class LeaseKeeper implements AutoCloseable {
 
-  // Three chances in a lifetime: the second and third may go to other members.
+  // Three attempts in a lifetime: the second and third may go to other members.
   private static final int RENEWALS_PER_TTL = 3;
   private static final int CHECKS_PER_RENEWAL = 4;
   private static final Duration CALL = EtcdConnection.DEFAULT_DEADLINE;
-  // Several members must get their chance within the life of a short lease.
+  // Several members must get an attempt within the life of a short lease.
   private static final long ADOPT_MILLIS = 1000;
   private static final Duration REVOKE_AT_CLOSE = Duration.ofSeconds(1);
   private static final Duration REOPEN_FIRST = Duration.ofMillis(20);
@@ -44,7 +44,7 @@ final class LeaseKeeper implements AutoCloseable {
 
   private final EtcdConnection connection;
   private final Map<Long, Lease> leases = new HashMap<>();
-  // By member: the revision that it had when it last answered.
+  // The last known revision of each member.
   private final Map<Long, Long> revisions = new HashMap<>();
   private final Backoff backoff = new Backoff(REOPEN_FIRST, REOPEN_MOST);
   private Stream stream;
@@ -58,7 +58,7 @@ final class LeaseKeeper implements AutoCloseable {
 
   Lease grant(Duration ttl) throws InterruptedException {
     long seconds = Math.max(1, ttl.toSeconds());
-    // With an id of our own a repeated request is recognized instead of granting a second lease.
+    // With this id etcd recognizes a repeated request instead of granting a second lease.
     long id = ThreadLocalRandom.current().nextLong(1, Long.MAX_VALUE);
     LeaseClocks.Instant sent = now();
     long granted = seconds;
@@ -80,7 +80,7 @@ final class LeaseKeeper implements AutoCloseable {
     return keep(new Lease(this, id, life, sent));
   }
 
-  /** Renews a lease once, which shows that it exists, and keeps it alive from then on. */
+  /** Renews a lease once, which proves that it exists, and keeps it alive from then on. */
   Lease adopt(long id) throws InterruptedException {
     long deadline = System.nanoTime() + CALL.toNanos();
     Backoff pause = new Backoff(REOPEN_FIRST, REOPEN_MOST);
@@ -185,7 +185,7 @@ final class LeaseKeeper implements AutoCloseable {
     dropExpired(lease);
   }
 
-  /** Returns whether a lease is alive; one whose life is over is ended by the question. */
+  /** Returns whether a lease is alive; ends one whose life is over. */
   synchronized boolean isAlive(Lease lease) {
     if (!lease.ended && !isBeforeDeadline(lease)) {
       dropExpired(lease);
@@ -198,8 +198,8 @@ final class LeaseKeeper implements AutoCloseable {
   }
 
   /**
-   * Ends a lease whose life is over here. Etcd, which counts from a later moment and not while the
-   * machine is suspended, may still have it: the node gives it back, so that its lock delays no
+   * Ends a lease whose life is over here. etcd counts from a later moment and not during a
+   * suspension, so it may still have the lease: the node revokes it, so that its lock delays no
    * candidate.
    */
   private void dropExpired(Lease lease) {
@@ -270,7 +270,7 @@ final class LeaseKeeper implements AutoCloseable {
     stream = new Stream(connection.member());
     stream.open();
     if (stream == null) {
-      return; // ended before it began
+      return; // it ended before it began
     }
     LeaseClocks.Instant now = now();
     for (Lease lease : leases.values()) {
@@ -290,7 +290,7 @@ final class LeaseKeeper implements AutoCloseable {
       backoff.reset();
       Lease.Request request = lease.unanswered.poll();
       if (!isBeforeDeadline(lease)) {
-        // The answer comes too late, as after a suspension: another may lead already.
+        // The answer comes too late, as after a suspension: another candidate may lead already.
         dropExpired(lease);
         return;
       }
@@ -310,8 +310,8 @@ final class LeaseKeeper implements AutoCloseable {
   }
 
   /**
-   * Returns whether a member has lost revisions that it had, as after a restore from a snapshot. A
-   * lease and a lock that are in the snapshot, too, are not proof of what was written since.
+   * Returns whether a member has lost revisions, as after a restore from a snapshot. A lease and a
+   * lock in the snapshot do not prove the later writes.
    */
   private boolean wentBack(ResponseHeader header) {
     long before = revisions.merge(header.getMemberId(), header.getRevision(), Math::max);
@@ -325,7 +325,7 @@ final class LeaseKeeper implements AutoCloseable {
   private void ended(Stream which, boolean failed) {
     synchronized (this) {
       if (which != stream) {
-        return; // we left it ourselves
+        return; // the keeper itself left it
       }
       if (failed) {
         connection.suspect(which.member);
@@ -411,7 +411,7 @@ final class LeaseKeeper implements AutoCloseable {
     } catch (InterruptedException closing) {
       Thread.currentThread().interrupt();
     } catch (EtcdException unreachable) {
-      // No client renews it: etcd lets it expire by itself.
+      // No client renews it, so etcd lets it expire.
       return;
     }
   }

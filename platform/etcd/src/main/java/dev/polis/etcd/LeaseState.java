@@ -3,17 +3,20 @@ package dev.polis.etcd;
 /** Lists the states of a lease for its holder. */
 public sealed interface LeaseState {
 
-  /** etcd keeps the lease at least until this state changes or its time runs out here. */
+  /** Means that etcd keeps the lease until this state changes or its time runs out here. */
   record Alive() implements LeaseState {}
 
   /**
-   * The lease must be taken for gone, for good. Declared here, on this machine's monotonic clock,
-   * before etcd may let the lease expire.
+   * Means that the lease is lost for good. This machine's monotonic clock decides this before etcd
+   * may let the lease expire.
    *
-   * @param reason what happened, as text
+   * @param reason the cause, as text
    */
   record Lost(String reason) implements LeaseState {}
 
-  /** The holder stopped keeping it alive, without revoking it: another keeps it now. */
+  /**
+   * Means that the holder has stopped the renewals without a revocation: another holder renews the
+   * lease.
+   */
   record Released() implements LeaseState {}
 }

@@ -2,9 +2,7 @@ package dev.polis.etcd;
 
 import java.time.Duration;
 
-/**
- * Grants leases and takes over granted ones; all of a client's leases share one keep-alive stream.
- */
+/** Grants and adopts leases; all of a client's leases share one keep-alive stream. */
 public final class Leases {
 
   private final EtcdConnection connection;
@@ -27,7 +25,7 @@ public final class Leases {
   /**
    * Adopts a lease that another holder has released, and keeps it alive.
    *
-   * @throws EtcdLeaseLostException if etcd does not know it any more
+   * @throws EtcdLeaseLostException if etcd no longer knows it
    */
   public Lease adopt(long id) throws InterruptedException {
     return owner.own(connection.leases().adopt(id));

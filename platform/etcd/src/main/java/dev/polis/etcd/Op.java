@@ -3,7 +3,7 @@ package dev.polis.etcd;
 /** Describes one step of a transaction. */
 public sealed interface Op {
 
-  /** Stores {@code value}, hung on {@code lease} unless that is 0. */
+  /** Stores {@code value} with {@code lease}; 0 means no lease. */
   record Put(String key, byte[] value, long lease) implements Op {}
 
   record Delete(KeyRange range) implements Op {}

@@ -5,13 +5,13 @@ import java.util.List;
 /** Holds the answer of one step of a transaction. */
 public sealed interface OpResult {
 
-  /** A put was done. */
+  /** Means that the put was applied. */
   record Stored() implements OpResult {}
 
-  /** {@code count} keys were deleted. */
+  /** Means that {@code count} keys were deleted. */
   record Deleted(long count) implements OpResult {}
 
-  /** The keys that were read, in key order. */
+  /** Holds the read keys, in key order. */
   record Found(List<KeyValue> keys) implements OpResult {
     public Found {
       keys = List.copyOf(keys);

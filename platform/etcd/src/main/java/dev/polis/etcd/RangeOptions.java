@@ -5,11 +5,11 @@ package dev.polis.etcd;
  *
  * @param limit most keys to return, 0 for all
  * @param revision revision to read at, 0 for the newest
- * @param keysOnly leave the values out (they come back empty)
+ * @param keysOnly true to omit the values, which come back empty
  */
 public record RangeOptions(long limit, long revision, boolean keysOnly) {
 
-  /** Everything, newest, linearizable. */
+  /** The default options: all keys, newest revision, linearizable. */
   public static final RangeOptions DEFAULT = new RangeOptions(0, 0, false);
 
   public RangeOptions withLimit(long most) {

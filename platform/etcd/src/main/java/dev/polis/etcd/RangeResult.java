@@ -5,9 +5,9 @@ import java.util.List;
 /**
  * Holds the answer to a read of a range.
  *
- * @param keys what was found, in key order
- * @param revision revision of the store at which all of it was read; a watch from {@code revision +
- *     1} misses nothing
+ * @param keys the found keys, in key order
+ * @param revision the revision of the store at the read; a watch from {@code revision + 1} misses
+ *     no change
  * @param count number of keys in the range, also if a limit kept some out of {@code keys}
  */
 public record RangeResult(List<KeyValue> keys, long revision, long count) {
@@ -16,7 +16,7 @@ public record RangeResult(List<KeyValue> keys, long revision, long count) {
     keys = List.copyOf(keys);
   }
 
-  /** Returns whether a limit kept keys out. */
+  /** Returns whether a limit excluded keys. */
   public boolean more() {
     return count > keys.size();
   }

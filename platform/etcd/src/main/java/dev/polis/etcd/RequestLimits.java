@@ -5,24 +5,24 @@ import java.util.Collection;
 import java.util.function.Supplier;
 
 /**
- * Refuses requests that etcd would refuse for their size, before they are sent: what is refused
- * here cost etcd nothing, and the caller learns the size and the limit.
+ * Refuses requests that are too large for etcd before they are sent, so that they cost etcd nothing
+ * and the caller learns the size and the limit.
  */
 final class RequestLimits {
 
   /**
-   * etcd's default of {@code --max-request-bytes}, 1.5 MiB, less 4 KiB for the header that etcd
-   * adds before it compares.
+   * The largest request: etcd's default of {@code --max-request-bytes}, 1.5 MiB, less 4 KiB for
+   * etcd's own header.
    */
   static final int MOST_BYTES = (3 << 19) - (4 << 10);
 
-  /** etcd's default of {@code --max-txn-ops}. */
+  /** The most steps of a transaction: etcd's default of {@code --max-txn-ops}. */
   static final int MOST_STEPS = 128;
 
   private RequestLimits() {}
 
   /**
-   * Checks the size of a request that writes.
+   * Checks the size of a write request.
    *
    * @throws EtcdRefusedException if etcd would refuse it
    */
@@ -38,7 +38,7 @@ final class RequestLimits {
   }
 
   /**
-   * Checks how many conditions and steps a transaction has.
+   * Checks the number of conditions and steps of a transaction.
    *
    * @throws EtcdRefusedException if etcd would refuse it
    */

@@ -4,10 +4,10 @@ import java.util.function.Supplier;
 
 /**
  * Opens clients of one user that share a connection, with one handshake and one event loop. The
- * connection is opened for the first of them and ends with the last one. Thread-safe.
+ * first client opens the connection, and the last one closes it. Thread-safe.
  *
  * <p>When the access has changed, because the user has another certificate or etcd another address,
- * the next client gets a new connection; those that are open keep theirs.
+ * the next client gets a new connection; open clients keep theirs.
  */
 public final class SharedEtcdConnection {
 
@@ -28,7 +28,7 @@ public final class SharedEtcdConnection {
   private Shared latest; // null until the first client
 
   /**
-   * @param access gives the present access, for each client
+   * @param access returns the present access, for each client
    */
   public SharedEtcdConnection(Supplier<EtcdAccess> access) {
     this(access, LeaseClocks.SYSTEM);

@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Builds a transaction: if all conditions hold, one list of operations is carried out, else the
+ * Builds a transaction: if all conditions hold, etcd executes one list of operations, else the
  * other. Built by one thread, committed once.
  */
 public final class Txn {
@@ -37,11 +37,12 @@ public final class Txn {
   }
 
   /**
-   * Carries it out.
+   * Executes the transaction.
    *
-   * @return which branch ran and what it answered
+   * @return the executed branch and its answers
    * @throws EtcdOutcomeUnknownException if it contains a write, was sent, and no answer came
-   * @throws EtcdFencedException if a fence of the {@link KeyValues} did not hold; nothing was done
+   * @throws EtcdFencedException if a fence of the {@link KeyValues} did not hold; etcd changed
+   *     nothing
    */
   public TxnResult commit() throws InterruptedException {
     return kv.commit(conditions, then, otherwise);

@@ -7,7 +7,7 @@ import java.util.List;
  *
  * @param succeeded true if all conditions held and the {@code then} branch ran
  * @param revision revision of the store after the transaction
- * @param results answers of the branch that ran, one for each step
+ * @param results answers of the executed branch, one for each step
  */
 public record TxnResult(boolean succeeded, long revision, List<OpResult> results) {
 

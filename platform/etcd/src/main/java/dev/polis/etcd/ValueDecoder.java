@@ -3,9 +3,9 @@ package dev.polis.etcd;
 import java.util.Optional;
 
 /**
- * Makes a value of what is stored under a key.
+ * Decodes the bytes of a key.
  *
- * @param <T> what is decoded
+ * @param <T> the type of the result
  */
 @FunctionalInterface
 public interface ValueDecoder<T> {
@@ -16,7 +16,7 @@ public interface ValueDecoder<T> {
    * @param key key within the client's namespace
    * @param stored the stored bytes, empty if the key was deleted
    * @return the value, never null
-   * @throws Exception if the bytes make no sense; the reader gets it once, wrapped, and continues
+   * @throws Exception if the bytes are invalid; the reader gets it once, wrapped, and continues
    */
   T decode(String key, Optional<byte[]> stored) throws Exception;
 }

@@ -5,7 +5,7 @@ import java.util.Optional;
 /** Describes one change of one key. */
 public final class WatchEvent {
 
-  /** Says what happened to the key. */
+  /** Names the kind of change. */
   public enum Type {
     PUT,
     DELETE
@@ -18,7 +18,7 @@ public final class WatchEvent {
   /**
    * Describes a change.
    *
-   * @param previous null if the key did not exist, or if the watch did not ask for it
+   * @param previous null if the key did not exist, or the watch did not request it
    */
   public WatchEvent(Type type, KeyValue kv, KeyValue previous) {
     this.type = type;
@@ -30,15 +30,12 @@ public final class WatchEvent {
     return type;
   }
 
-  /**
-   * Returns the key after the change; of a deleted key only the name and the mod revision mean
-   * anything.
-   */
+  /** Returns the key after the change; a deleted key has only a valid name and mod revision. */
   public KeyValue kv() {
     return kv;
   }
 
-  /** Returns the key before the change, if the watch asked for it and it is not compacted yet. */
+  /** Returns the key before the change, if the watch requested it and it is not compacted. */
   public Optional<KeyValue> previous() {
     return Optional.ofNullable(previous);
   }
@@ -47,7 +44,7 @@ public final class WatchEvent {
     return kv.key();
   }
 
-  /** Returns the revision at which it happened. */
+  /** Returns the revision of the change. */
   public long revision() {
     return kv.modRevision();
   }

@@ -6,17 +6,17 @@ import java.util.Set;
 /**
  * Holds the options of a watch.
  *
- * @param start where to begin
- * @param previous deliver also the key before each change
+ * @param start the begin of the watch
+ * @param previous true to deliver also the key before each change
  * @param bookmarks deliver {@link WatchUpdate.Progress}
  * @param types kinds of change to deliver
- * @param buffer most changes held for a slow reader; beyond it the watch is suspended at etcd and
- *     continues, from where it was, once the reader has caught up
+ * @param buffer the most changes that wait for a slow reader; beyond it the client suspends the
+ *     watch at etcd, and continues it at the same place once the reader has caught up
  */
 public record WatchOptions(
     Start start, boolean previous, boolean bookmarks, Set<WatchEvent.Type> types, int buffer) {
 
-  /** Says where a watch begins. */
+  /** Selects the begin of a watch. */
   public sealed interface Start {}
 
   /** Begins at the newest revision when the watch is opened. */
@@ -35,7 +35,7 @@ public record WatchOptions(
     }
   }
 
-  // A few thousand small records: some hundred KiB for each reader that lags.
+  // A thousand small records: some hundred KiB for each slow reader.
   private static final int DEFAULT_BUFFER = 1024;
 
   public WatchOptions {

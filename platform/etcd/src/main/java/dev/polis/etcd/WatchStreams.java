@@ -28,19 +28,19 @@ import java.util.Set;
 /**
  * Carries all watches of a connection on one stream.
  *
- * <p>A watch is described by the next revision it needs, so any end of the stream (completion,
- * error, cancellation, a silent member) means only: open another, ask again from there. What the
- * old stream still delivers is ignored. A slow reader does not hold up the others: its watch alone
- * is cancelled at etcd and asked for again later. If what a watch needs was compacted, the range is
- * listed and the watch continues after the listing.
+ * <p>The next revision it needs describes a watch. So after each end of the stream (completion,
+ * error, cancellation, a silent member) this class opens another stream and requests the watches
+ * again from there. It ignores later answers of the old stream. A slow reader does not delay the
+ * others: only its own watch is cancelled at etcd and requested again later. If the needed revision
+ * was compacted, this class lists the range and continues the watch after the listing.
  */
 final class WatchStreams implements AutoCloseable {
 
   private static final Duration REOPEN_FIRST = Duration.ofMillis(10);
   private static final Duration REOPEN_MOST = Duration.ofSeconds(1);
-  // A watch that etcd refuses (a missing role, say) is tried again at this pace.
+  // The pause before a watch that etcd refuses, for example without a role, is tried again.
   private static final Duration RETRY_REFUSED = Duration.ofSeconds(1);
-  // Silence is normal; after this much the member is asked whether it lives.
+  // Silence is normal; after this time the member gets a request to show that it lives.
   private static final Duration SILENCE = Duration.ofSeconds(3);
   private static final Duration ANSWER = Duration.ofSeconds(2);
   private static final Duration SILENCE_POLL = Duration.ofSeconds(1);
@@ -92,7 +92,7 @@ final class WatchStreams implements AutoCloseable {
     }
   }
 
-  /** Asks etcd to report, on the stream, up to which revision everything has been delivered. */
+  /** Requests a report on the stream of the revision up to which everything was delivered. */
   synchronized void requestProgress() {
     if (stream != null) {
       stream.requestProgress();
@@ -150,7 +150,7 @@ final class WatchStreams implements AutoCloseable {
   private void ended(Stream which, boolean failed) {
     synchronized (this) {
       if (which != stream) {
-        return; // we left it ourselves
+        return; // the client itself left it
       }
       if (failed) {
         connection.suspect(which.member);
@@ -173,7 +173,7 @@ final class WatchStreams implements AutoCloseable {
     left.end();
   }
 
-  /** Asks the member for an answer if the stream has been silent for long. */
+  /** Sends the member a request if the stream has been silent for long. */
   private void pollSilence() {
     Stream suspect = null;
     synchronized (this) {
@@ -199,7 +199,7 @@ final class WatchStreams implements AutoCloseable {
     try {
       boolean alive = connection.answers(asked.member, ANSWER);
       synchronized (this) {
-        // A member that answers but never confirmed a watch has lost our request.
+        // A member that answers but never confirmed a watch has lost the request.
         if (alive && asked.creating.isEmpty()) {
           asked.heard = System.nanoTime();
           asked.probed = false;
@@ -291,10 +291,11 @@ final class WatchStreams implements AutoCloseable {
   private final class Stream implements ClientResponseObserver<WatchRequest, WatchResponse> {
 
     private final EtcdChannels.Member member;
-    // etcd confirms watches in the order in which they were asked for.
+    // etcd confirms watches in the order of their requests.
     private final Deque<WatchSubscription> creating = new ArrayDeque<>();
     private final Map<Long, WatchSubscription> active = new HashMap<>();
-    // For each progress request on its way: how many watches etcd had confirmed when it was sent.
+    // For each open progress request, the number of watches that etcd had confirmed when it was
+    // sent.
     private final Deque<Long> progressRequests = new ArrayDeque<>();
     private ClientCallStreamObserver<WatchRequest> requests;
     private long created;
@@ -428,7 +429,7 @@ final class WatchStreams implements AutoCloseable {
     }
 
     private void progressOfAll(long revision) {
-      // It may have been worked out before etcd knew the younger watches: those are not meant.
+      // etcd may have made the report before it knew the newer watches, so it excludes them.
       long known = progressRequests.isEmpty() ? 0 : progressRequests.remove();
       for (WatchSubscription subscription : List.copyOf(active.values())) {
         if (subscription.createdAs <= known) {
@@ -468,7 +469,7 @@ final class WatchStreams implements AutoCloseable {
       deliver(subscription, sameRevision);
     }
 
-    /** Delivers one revision; false if the reader is full and the watch was suspended instead. */
+    /** Delivers one revision; returns false if the reader is full and the watch was suspended. */
     private boolean deliver(WatchSubscription subscription, List<Event> events) {
       if (events.isEmpty()) {
         return true;

@@ -1,7 +1,7 @@
 package dev.polis.etcd;
 
 /**
- * Holds the state of one watch on the stream: what to ask for, how far it is, where updates go. The
+ * Holds the state of one watch on the stream: its range, its next revision and its receiver. The
  * fields are guarded by the lock of {@link WatchStreams}; the sink has a lock of its own.
  */
 final class WatchSubscription {
@@ -10,7 +10,7 @@ final class WatchSubscription {
   interface Sink {
     void deliver(WatchUpdate update);
 
-    /** Reports a refusal; the watch will be tried again. */
+    /** Reports a refusal; the stream will try the watch again. */
     void fail(EtcdException failure);
 
     /** Returns whether updates shall stop until {@link WatchStreams#resume} is called. */
@@ -18,13 +18,13 @@ final class WatchSubscription {
   }
 
   enum Phase {
-    /** Needs a listing of the range before it can watch. */
+    /** The watch needs a listing of the range first. */
     LISTING,
-    /** To be created on the next or present stream. */
+    /** The next or present stream has to create the watch. */
     READY,
     CREATING,
     ACTIVE,
-    /** Suspended until the reader has caught up. */
+    /** The watch is suspended until the reader has caught up. */
     PAUSED,
     CLOSED
   }
@@ -38,10 +38,10 @@ final class WatchSubscription {
   long nextRevision;
   long compacted;
 
-  /** Id at etcd while {@link Phase#ACTIVE}. */
+  /** etcd's id of the watch while {@link Phase#ACTIVE}. */
   long watchId;
 
-  /** Count of watches created on the stream before this one. */
+  /** The number of watches that the stream created before this one. */
   long createdAs;
 
   WatchSubscription(

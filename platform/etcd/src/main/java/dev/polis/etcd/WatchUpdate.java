@@ -2,15 +2,13 @@ package dev.polis.etcd;
 
 import java.util.List;
 
-/**
- * Holds what a watch delivers at once. Revisions never go back and no revision is delivered twice.
- */
+/** Holds one delivery of a watch. Revisions never decrease, and no revision comes twice. */
 public sealed interface WatchUpdate {
 
-  /** Returns the revision up to which, itself included, the watch is complete. */
+  /** Returns the revision up to and including which the watch is complete. */
   long revision();
 
-  /** All changes of one revision that concern the watch, never split. */
+  /** Holds all changes of one revision for the watch, never split. */
   record Changes(long revision, List<WatchEvent> events) implements WatchUpdate {
     public Changes {
       events = List.copyOf(events);
@@ -18,9 +16,9 @@ public sealed interface WatchUpdate {
   }
 
   /**
-   * The whole range as of a revision: the first update of a watch that began with a snapshot, and
-   * what any watch gets when the changes it had yet to see were compacted away. Keys that are not
-   * in it do not exist.
+   * Holds the whole range at a revision. It is the first update of a watch that begins with a
+   * snapshot, and replaces changes that were compacted before a watch got them. Other keys do not
+   * exist.
    *
    * @param compacted newest revision known to be compacted, 0 for the first snapshot of a watch;
    *     changes between the previous update and {@code revision} are only visible in their result
@@ -31,6 +29,6 @@ public sealed interface WatchUpdate {
     }
   }
 
-  /** A bookmark: nothing happened up to this revision that was not delivered. */
+  /** Is a bookmark: all changes up to this revision were delivered. */
   record Progress(long revision) implements WatchUpdate {}
 }

@@ -9,7 +9,10 @@ import io.etcd.jetcd.api.RequestOp;
 import io.etcd.jetcd.api.ResponseOp;
 import java.util.List;
 
-/** Translates between our types and etcd's messages, adding and removing a namespace's prefix. */
+/**
+ * Translates between the project's types and etcd's messages, and adds and removes a namespace's
+ * prefix.
+ */
 record Wire(ByteString prefix) {
 
   /** Holds a range in etcd's own terms. */
