@@ -18,31 +18,32 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Compares certificates of the node with the node's own clock. What TLS says of one that is not
- * valid, at either end, names neither the file nor the clock.
+ * Compares the node's certificates with the node's clock. TLS reports an invalid certificate
+ * without the file and without the clock.
  */
 public final class CertificateCheck implements SelfCheck.Look {
   private static final String INVALID = "certificate-invalid";
   private static final String ENDS_SOON = "certificate-ends-soon";
 
   /**
-   * What renews itself does so with a third of its life left; half of that later something is
-   * wrong. Ten years of an authority would make that months.
+   * The part of a life that is left when this check reports a certificate. A renewal comes when a
+   * third is left; half of that third later, something is wrong. For an authority's ten years this
+   * would be months.
    */
   private static final int LAST_PART = 6;
 
   private static final Duration SOON = Duration.ofDays(30);
 
   /**
-   * A certificate in a file.
+   * Names a certificate in a file.
    *
-   * @param name what people call it, such as {@code the node's certificate}
-   * @param file where it is, in PEM; a missing file is not checked
-   * @param remedy what to do when it ends, if the clock is right
+   * @param name its name for people, such as {@code the node's certificate}
+   * @param file its PEM file; a missing file is not checked
+   * @param remedy the remedy at its end, if the clock is right
    */
   public record Watched(String name, Path file, String remedy) {}
 
-  /** What is wrong with one certificate, and when it ends. */
+  /** Holds the fault of one certificate, and its end. */
   private record Finding(HealthCondition condition, Instant end) {}
 
   private static final Comparator<Finding> WORST_FIRST =
@@ -55,11 +56,11 @@ public final class CertificateCheck implements SelfCheck.Look {
   private final List<Watched> certificates;
 
   /**
-   * Makes a check.
+   * Creates a check.
    *
-   * @param organ whose certificates they are; it alone is to blame for them
-   * @param clock the node's
-   * @param certificates what to look at
+   * @param organ the owner of the certificates, the root of their faults
+   * @param clock the node's clock
+   * @param certificates the checked certificates
    */
   public CertificateCheck(String organ, InstantSource clock, List<Watched> certificates) {
     this.organ = organ;
@@ -84,7 +85,7 @@ public final class CertificateCheck implements SelfCheck.Look {
     } catch (NoSuchFileException notThere) {
       return Optional.empty();
     } catch (CertificateException broken) {
-      // The organ that works with it refuses it, and says what to do.
+      // The organ of this certificate refuses it, and names the remedy.
       return Optional.empty();
     }
   }

@@ -20,7 +20,8 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Explains how an organ, a role, a plugin, the node or an open wait stands, down to the root cause.
+ * Explains the state of an organ, a role, a plugin, the node or an open wait, down to the root
+ * cause.
  */
 public final class Explainer {
   private static final String NODE = "node";
@@ -44,10 +45,11 @@ public final class Explainer {
   }
 
   /**
-   * Explains one thing.
+   * Explains the state of one thing.
    *
    * @param name an organ, a role, the symbolic name of a plugin, {@code node}, the distinguished
-   *     name of a runnable, the code of a condition, or what an open wait is for; in any case
+   *     name of a runnable, the code of a condition, or the awaited event of an open wait; in upper
+   *     or lower case
    * @return empty if nothing has this name
    */
   public Optional<Explanation> explain(String name) {
@@ -66,9 +68,9 @@ public final class Explainer {
   }
 
   /**
-   * Returns what can be explained at this moment.
+   * Returns the names that can be explained now.
    *
-   * @return names, without those of runnables and conditions
+   * @return the names, without those of runnables and conditions
    */
   public List<String> names() {
     Stream<String> statuses = statuses().stream().map(HealthStatus::name);
@@ -113,7 +115,7 @@ public final class Explainer {
     for (PluginStatus plugin : providers) {
       facts.add("plugin %s: %s".formatted(plugin.symbolicName(), plugin.standing()));
       facts.addAll(facts(plugin.conditions()));
-      // What keeps its bundle from working is said by the organ's own status already.
+      // The organ's own status already has the obstacle of its bundle.
       reasons(plugin).stream()
           .filter(reason -> why.stream().noneMatch(each -> each.contains(reason)))
           .forEach(reason -> why.add(plugin.symbolicName() + ": " + reason));
@@ -181,7 +183,7 @@ public final class Explainer {
         plugin.since());
   }
 
-  /** Says of each organ and role of a plugin how it stands on this node. */
+  /** Describes the state of each organ and role of a plugin on this node. */
   private static List<String> provisions(PluginStatus plugin, List<HealthStatus> provided) {
     List<String> lines = new ArrayList<>();
     for (String organ : new TreeSet<>(plugin.provided().organs())) {
@@ -204,9 +206,7 @@ public final class Explainer {
                 : "which does not report its health");
   }
 
-  /**
-   * Explains a role that a plugin could run here, and that the cluster has not given to the node.
-   */
+  /** Explains a role that a plugin could run here but the cluster has not given to the node. */
   private Optional<Explanation> roleOfNobody(String name, List<PluginStatus> plugins) {
     for (PluginStatus plugin : plugins) {
       for (String role : plugin.provided().roles()) {
@@ -254,7 +254,7 @@ public final class Explainer {
         since(roots.isEmpty() ? statuses : roots));
   }
 
-  /** Returns when the last of some came to stand as it stands. */
+  /** Returns the latest time at which one of some statuses took its present state. */
   private Instant since(List<HealthStatus> statuses) {
     return statuses.stream()
         .map(HealthStatus::since)
@@ -391,7 +391,7 @@ public final class Explainer {
     };
   }
 
-  /** Returns the reasons of conditions that are UP, which are worth showing too. */
+  /** Returns the reasons of conditions that are UP, which are also worth showing. */
   private static List<String> facts(List<HealthCondition> conditions) {
     return conditions.stream()
         .filter(condition -> condition.level() == HealthLevel.UP)
@@ -406,7 +406,7 @@ public final class Explainer {
         .toList();
   }
 
-  /** Returns what a status is to blame for itself. */
+  /** Returns the reasons of a status for which it is itself the root. */
   private static Stream<String> own(HealthStatus status, HealthCauses causes) {
     return causes.own(status).stream().map(trouble -> reason(status, trouble));
   }
@@ -415,7 +415,10 @@ public final class Explainer {
     return status.name() + ": " + trouble.reason();
   }
 
-  /** Returns the roots in full, what lies between in one line each, the status itself in full. */
+  /**
+   * Returns the roots and the status itself in full, and the statuses between them in one line
+   * each.
+   */
   private static List<String> reasons(
       List<HealthStatus> chain, HealthStatus asked, HealthCauses causes) {
     List<String> reasons = new ArrayList<>();
@@ -433,7 +436,7 @@ public final class Explainer {
     return reasons.stream().distinct().toList();
   }
 
-  /** Says of each victim in one line which roots it suffers from. */
+  /** Describes each victim and its roots in one line. */
   private static List<String> consequences(List<HealthStatus> victims, HealthCauses causes) {
     return victims.stream()
         .map(
@@ -449,7 +452,7 @@ public final class Explainer {
         .toList();
   }
 
-  /** Returns what to do about the roots among some; what their victims would do is idle. */
+  /** Returns the remedies of the roots among some statuses, since their victims need none. */
   private static List<String> remedies(List<HealthStatus> statuses, HealthCauses causes) {
     return remedies(statuses.stream().flatMap(status -> causes.own(status).stream()));
   }

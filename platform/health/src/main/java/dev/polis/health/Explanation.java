@@ -4,17 +4,17 @@ import java.time.Instant;
 import java.util.List;
 
 /**
- * How one thing of this node stands, and why.
+ * Describes the state of one thing of this node and its causes.
  *
- * @param kind what it is
- * @param name what it is called
- * @param level how well it does its work
- * @param standing how it stands now, in one sentence
- * @param facts what else is worth knowing about it, one sentence each
- * @param causes why, one sentence each: the root cause first
- * @param remedies what to do, that against the root cause first
- * @param consequences what else does not do its work because of it, one sentence each
- * @param since since when it stands so
+ * @param kind its kind
+ * @param name its name
+ * @param level the quality of its work
+ * @param standing its present state, in one sentence
+ * @param facts further facts about it, one sentence each
+ * @param causes the causes, one sentence each, the root cause first
+ * @param remedies the remedies, that of the root cause first
+ * @param consequences the things that do not work because of it, one sentence each
+ * @param since the time since which it has this state
  */
 public record Explanation(
     Kind kind,
@@ -27,7 +27,7 @@ public record Explanation(
     List<String> consequences,
     Instant since) {
 
-  /** What can be explained. */
+  /** Lists the kinds of things with an explanation. */
   public enum Kind {
     /** A part of the node program, which is one bundle. */
     ORGAN,

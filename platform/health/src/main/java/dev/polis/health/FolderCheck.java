@@ -10,8 +10,8 @@ import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /**
- * Notices that a folder of an organ is gone while the organ works. A program that has its files
- * open works on without a fault, and what it writes is not where the next start looks for it.
+ * Notices that a folder of a working organ is missing. A program with open files continues without
+ * a fault, but the next start will not find its data.
  */
 public final class FolderCheck implements SelfCheck.Look {
   private static final String GONE = "folder-gone";
@@ -20,15 +20,15 @@ public final class FolderCheck implements SelfCheck.Look {
   private final Supplier<List<Path>> folders;
   private final String ifDeleted;
 
-  /** Those that were there at an earlier look. */
+  /** The folders that existed at an earlier look. */
   private final Set<Path> seen = new LinkedHashSet<>();
 
   /**
-   * Makes a check.
+   * Creates a check.
    *
-   * @param organ whose folders they are; it alone is to blame for them
-   * @param folders which are to be there now, once they were made
-   * @param ifDeleted what to do about one that was deleted, as an imperative clause
+   * @param organ the owner of the folders, the root of their faults
+   * @param folders returns the folders that must exist, once they were made
+   * @param ifDeleted the remedy for a deleted one, as an imperative clause
    */
   public FolderCheck(String organ, Supplier<List<Path>> folders, String ifDeleted) {
     this.organ = organ;

@@ -15,9 +15,9 @@ import java.util.function.Function;
 import java.util.regex.Pattern;
 
 /**
- * Tells roots from victims at one moment. A trouble, which is a condition worse than UP, is blamed
- * on what it says it is due to; if it says nothing and the work is not done, on the needed organs
- * that do not work either. A trouble that can be blamed on none makes its organ or role a root.
+ * Separates roots from victims at one moment. A trouble is a condition worse than UP. Its cause is
+ * the organ or role that it names; if it names none and the work is not done, the causes are the
+ * needed organs that do not work either. A trouble without a cause makes its organ or role a root.
  */
 public final class HealthCauses {
   /** The organ that runs the roles, which each role needs. */
@@ -29,7 +29,7 @@ public final class HealthCauses {
           .thenComparing(HealthStatus::since)
           .thenComparing(HealthStatus::name);
 
-  /** What the process or the disk runs out of, by the code of the condition that says so. */
+  /** The resources that may run out, by the code of the condition that reports it. */
   private static final Map<String, Pattern> USED_UP =
       Map.of(
           "descriptors-short", Pattern.compile("too many open files", Pattern.CASE_INSENSITIVE),
@@ -47,7 +47,7 @@ public final class HealthCauses {
    * Looks at one moment.
    *
    * @param statuses of all organs and roles
-   * @param needs tells which organs an organ or a role needs
+   * @param needs returns the organs that an organ or a role needs
    */
   public HealthCauses(Collection<HealthStatus> statuses, Function<String, Set<String>> needs) {
     statuses.forEach(status -> byName.putIfAbsent(status.name(), status));
@@ -61,21 +61,21 @@ public final class HealthCauses {
         .toList();
   }
 
-  /** Returns the troubles that a status is to blame for itself, the worst first. */
+  /** Returns the troubles for which a status is itself the root, the worst first. */
   List<HealthCondition> own(HealthStatus status) {
     List<HealthCondition> troubles = troubles(status);
     List<HealthCondition> own =
         troubles.stream().filter(trouble -> blamed(status, trouble).isEmpty()).toList();
-    // Those that only blame each other have no root but themselves.
+    // Organs that only blame each other have no root but themselves.
     return own.isEmpty() && rootsBelow(status).isEmpty() ? troubles : own;
   }
 
   /**
-   * Returns the roots that a trouble of a status is due to.
+   * Returns the roots of a trouble.
    *
-   * @param status one of those looked at
+   * @param status one of the statuses
    * @param trouble one of its conditions
-   * @return their names; empty if the status itself is to blame
+   * @return their names; empty if the status itself is the root
    */
   public SortedSet<String> roots(HealthStatus status, HealthCondition trouble) {
     SortedSet<String> names = new TreeSet<>();
@@ -89,17 +89,17 @@ public final class HealthCauses {
     return names;
   }
 
-  /** Returns whether a status has a trouble that it is to blame for itself. */
+  /** Returns whether a status is itself the root of a trouble. */
   boolean isRoot(HealthStatus status) {
     return !own(status).isEmpty();
   }
 
-  /** Returns the roots of the whole node, those that do not work first, of equals the oldest. */
+  /** Returns the roots of the whole node: those that do not work first, then by age. */
   List<HealthStatus> roots() {
     return byName.values().stream().filter(this::isRoot).sorted(WORST_FIRST).toList();
   }
 
-  /** Returns what suffers from others alone, the worst first. */
+  /** Returns the victims, which only suffer from others, the worst first. */
   List<HealthStatus> victims() {
     return byName.values().stream()
         .filter(status -> !troubles(status).isEmpty() && !isRoot(status))
@@ -107,7 +107,7 @@ public final class HealthCauses {
         .toList();
   }
 
-  /** Returns the roots of a status first, then what lies between, the status itself last. */
+  /** Returns the roots of a status first, then the statuses between, the status itself last. */
   List<HealthStatus> chain(HealthStatus status) {
     Set<HealthStatus> found = new LinkedHashSet<>();
     collect(status, status, found);
@@ -118,7 +118,7 @@ public final class HealthCauses {
     return chain;
   }
 
-  /** Collects what lies below; of one role another one is no cause. */
+  /** Collects the causes; a role is never the cause of another one. */
   private void collect(HealthStatus of, HealthStatus status, Set<HealthStatus> found) {
     boolean otherRole =
         of != status && of.kind() == HealthKind.ROLE && status.kind() == HealthKind.ROLE;
@@ -129,7 +129,7 @@ public final class HealthCauses {
     }
   }
 
-  /** Returns what lies below a status and has a trouble that can be blamed on none. */
+  /** Returns the roots among the causes of a status. */
   private Set<HealthStatus> rootsBelow(HealthStatus status) {
     Set<HealthStatus> found = new LinkedHashSet<>();
     collect(status, status, found);
@@ -139,7 +139,7 @@ public final class HealthCauses {
     return found;
   }
 
-  /** Returns what a trouble is blamed on, one step below. */
+  /** Returns the direct causes of a trouble. */
   private Set<HealthStatus> blamed(HealthStatus status, HealthCondition trouble) {
     Set<HealthStatus> blamed = usedUp(status, trouble);
     if (!blamed.isEmpty()) {
@@ -163,7 +163,7 @@ public final class HealthCauses {
     return blamed;
   }
 
-  /** Returns what says that something is used up which a trouble names as its reason. */
+  /** Returns the statuses that report the used-up resource which a trouble names as its reason. */
   private Set<HealthStatus> usedUp(HealthStatus status, HealthCondition trouble) {
     Set<HealthStatus> found = new LinkedHashSet<>();
     for (HealthStatus other : byName.values()) {
@@ -186,8 +186,8 @@ public final class HealthCauses {
   }
 
   /**
-   * Returns whether an organ does not work for those that need it: what it suffers from a role
-   * alone does no harm to another one.
+   * Returns whether an organ fails the organs that need it; a role that harms the organ harms no
+   * other one.
    */
   private boolean failsOthers(HealthStatus organ) {
     return organ.kind() == HealthKind.ORGAN

@@ -5,21 +5,21 @@ import java.util.Set;
 import java.util.regex.Pattern;
 
 /**
- * One fact about the health of an organ or a role.
+ * Describes one fact about the health of an organ or a role.
  *
- * @param level how bad the fact is; {@link HealthLevel#UP} for one that is merely worth showing
+ * @param level the severity; {@link HealthLevel#UP} for a fact that is only worth showing
  * @param code a stable name for programs, in kebab-case, such as {@code no-recovery-share}
  * @param reason the fact in one sentence for people; never blank
- * @param remedy what a person can do about it; empty if there is nothing to do, or if what to do
- *     follows from the reason alone: then the health table finds it
- * @param dueTo the organs and roles from whose state it follows; its own organ's name if none but
- *     itself is to blame; empty if that is to be found from what the organ needs
+ * @param remedy the remedy for a person; empty if there is none, or if it follows from the reason
+ *     alone: then the health table finds it
+ * @param dueTo the organs and roles that cause it; its own organ's name if it is itself the root;
+ *     empty if the needs of the organ decide
  */
 public record HealthCondition(
     HealthLevel level, String code, String reason, String remedy, Set<String> dueTo) {
   private static final Pattern KEBAB_CASE = Pattern.compile("[a-z0-9]+(-[a-z0-9]+)*");
 
-  /** Refuses a code that is not kebab-case and a reason that says nothing. */
+  /** Refuses a code that is not kebab-case, and a blank reason. */
   public HealthCondition {
     Objects.requireNonNull(level, "level");
     Objects.requireNonNull(remedy, "remedy");
@@ -36,16 +36,16 @@ public record HealthCondition(
     }
   }
 
-  /** Makes a condition whose blame is to be found from what the organ needs. */
+  /** Creates a condition whose causes follow from the needs of the organ. */
   public HealthCondition(HealthLevel level, String code, String reason, String remedy) {
     this(level, code, reason, remedy, Set.of());
   }
 
   /**
-   * Returns the same condition as the consequence of others.
+   * Returns the same condition with its causes.
    *
-   * @param names the organs and roles from whose state it follows; the name of its own organ says
-   *     that no other one is to blame
+   * @param names the organs and roles that cause it; the name of its own organ makes this one the
+   *     root
    * @return a copy
    */
   public HealthCondition dueTo(String... names) {
@@ -60,7 +60,7 @@ public record HealthCondition(
   /**
    * Returns the same condition with another remedy.
    *
-   * @param other what a person can do about it
+   * @param other the remedy for a person
    * @return a copy
    */
   HealthCondition withRemedy(String other) {
@@ -68,7 +68,7 @@ public record HealthCondition(
   }
 
   /**
-   * Makes a fact that is worth showing although all is well.
+   * Creates a fact that is worth showing although all is well.
    *
    * @param code a stable name, in kebab-case
    * @param reason the fact, for people
@@ -79,11 +79,11 @@ public record HealthCondition(
   }
 
   /**
-   * Makes a fact that should be repaired although the work is done.
+   * Creates a fact that needs a repair although the work is done.
    *
    * @param code a stable name, in kebab-case
    * @param reason the fact, for people
-   * @param remedy what to do about it; empty if there is nothing to do
+   * @param remedy the remedy; empty if there is none
    * @return a condition of level {@link HealthLevel#DEGRADED}
    */
   public static HealthCondition degraded(String code, String reason, String remedy) {
@@ -91,7 +91,7 @@ public record HealthCondition(
   }
 
   /**
-   * Makes a fact that says what the work waits for.
+   * Creates a fact about the event for which the work waits.
    *
    * @param code a stable name, in kebab-case
    * @param reason the fact, for people
@@ -102,11 +102,11 @@ public record HealthCondition(
   }
 
   /**
-   * Makes a fact that says why the work is not done.
+   * Creates a fact about the reason why the work is not done.
    *
    * @param code a stable name, in kebab-case
    * @param reason the fact, for people
-   * @param remedy what to do about it; empty if there is nothing to do
+   * @param remedy the remedy; empty if there is none
    * @return a condition of level {@link HealthLevel#DOWN}
    */
   public static HealthCondition down(String code, String reason, String remedy) {

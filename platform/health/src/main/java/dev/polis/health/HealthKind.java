@@ -1,6 +1,6 @@
 package dev.polis.health;
 
-/** What a status is about. */
+/** Lists the subjects of a status. */
 public enum HealthKind {
   /** A part of the node program, which is one bundle. */
   ORGAN,

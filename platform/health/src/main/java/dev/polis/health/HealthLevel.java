@@ -1,14 +1,14 @@
 package dev.polis.health;
 
-/** How well an organ or a role does its work. The order is that of severity: the worst is last. */
+/** Lists the levels of health of an organ or a role, the worst last. */
 public enum HealthLevel {
-  /** It does its work. */
+  /** The organ or role works. */
   UP,
-  /** It does its work, but something about it should be repaired. */
+  /** The organ or role works, but something about it needs a repair. */
   DEGRADED,
-  /** It does not do its work yet: it waits for something that is expected to come. */
+  /** The organ or role does not work yet, and waits for an expected event. */
   WAITING,
-  /** It does not do its work: something has failed, or it was stopped. */
+  /** The organ or role does not work: something has failed, or it was stopped. */
   DOWN;
 
   /**
@@ -22,7 +22,7 @@ public enum HealthLevel {
   }
 
   /**
-   * Returns whether the work is done, well or with something to repair.
+   * Returns whether the work is done, with or without a needed repair.
    *
    * @return true for {@link #UP} and {@link #DEGRADED}
    */

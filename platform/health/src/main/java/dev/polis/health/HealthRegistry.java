@@ -5,19 +5,19 @@ import java.util.List;
 import java.util.Set;
 import org.osgi.annotation.versioning.ProviderType;
 
-/** Keeps the health of all organs and roles of a node, as a service. Usable from any thread. */
+/** Keeps the health of all organs and roles of a node. Usable from any thread. */
 @ProviderType
 public interface HealthRegistry {
 
   /**
-   * Opens a scope: from now on the organ or role is there. Its status is derived from the
+   * Opens a scope: from now on the organ or role is present. Its status is derived from the
    * conditions it publishes and from the runnables in its supervision subtree. Two instances of an
-   * organ may be open for a moment, while one replaces the other; then the newest counts. Of a role
-   * all scopes count together: the role server opens one for its run, and its plugin may open one
-   * for what only the plugin knows.
+   * organ may be open for a moment, while one replaces the other; then the newest counts. All
+   * scopes of a role count together: the role server opens one for its run, and its plugin may open
+   * one for its own facts.
    *
    * @param kind organ or role
-   * @param name what people call it: {@code storage}, {@code ConsensusMember}
+   * @param name its name for people: {@code storage}, {@code ConsensusMember}
    * @param supervisionDn the distinguished name of its subtree; empty if it supervises nothing
    * @return the scope; its opener closes it
    */
@@ -26,7 +26,7 @@ public interface HealthRegistry {
   /**
    * Opens the scope of an organ.
    *
-   * @param name its name, as the manifest of its plugin says it
+   * @param name its name in the manifest of its plugin
    * @param supervisionDn the distinguished name of its subtree
    * @return the scope; its opener closes it
    */
@@ -38,8 +38,8 @@ public interface HealthRegistry {
    * Opens a scope of a role.
    *
    * @param name the role
-   * @param supervisionDn the distinguished name of the subtree it runs in; empty if nothing runs
-   *     it, and from its plugin, whose run the role server looks at
+   * @param supervisionDn the distinguished name of its subtree; empty if it does not run, and for
+   *     its plugin's scope, since the role server watches the run
    * @return the scope; its opener closes it
    */
   default HealthScope role(String name, String supervisionDn) {
@@ -47,26 +47,25 @@ public interface HealthRegistry {
   }
 
   /**
-   * Returns the status of all organs and roles, organs first, by name. Organs that are installed
-   * but not there are among them, with the reason. The list is computed for each get and peek.
+   * Returns the status of all organs and roles, organs first, by name. It includes installed organs
+   * that are absent, with the reason. Each get and peek computes the list.
    *
-   * @return follows all changes; never empty
+   * @return a value that follows all changes; never empty
    */
   Value<List<HealthStatus>> all();
 
   /**
-   * Finds the organs that an organ or a role cannot do without: those whose services its plugin
-   * needs, and of a role those of its plugin.
+   * Finds the organs that an organ or a role needs: the providers of its plugin's services.
    *
    * @param name an organ, a role, or any other name
-   * @return their names; empty if it needs none, or nothing has this name
+   * @return their names; empty if it needs none, or the name is unknown
    */
   Set<String> needs(String name);
 
   /**
-   * Finds the plugins of the node. The list is computed for each call.
+   * Finds the plugins of the node. Each call computes the list.
    *
-   * @return how each stands; empty where no plugin is known
+   * @return the status of each; empty if no plugin is known
    */
   List<PluginStatus> plugins();
 }

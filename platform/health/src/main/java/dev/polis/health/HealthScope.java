@@ -2,28 +2,26 @@ package dev.polis.health;
 
 import org.osgi.annotation.versioning.ProviderType;
 
-/**
- * The place where one instance of an organ or a role publishes its health. Usable from any thread.
- */
+/** Publishes the health of one instance of an organ or a role. Usable from any thread. */
 @ProviderType
 public interface HealthScope extends AutoCloseable {
 
   /**
-   * Publishes a condition. It stands until it is cleared, or replaced by another of the same code.
-   * Publishing an equal condition again changes nothing.
+   * Publishes a condition. It stays until the scope clears it or publishes another one with the
+   * same code. A second call with an equal condition changes nothing.
    *
-   * @param condition what is the case
+   * @param condition the condition
    */
   void set(HealthCondition condition);
 
   /**
-   * Takes a condition back. A code that is not published is no error.
+   * Removes a condition. An unpublished code is no error.
    *
-   * @param code the code it was published with
+   * @param code the code of the condition
    */
   void clear(String code);
 
-  /** Takes all conditions back and ends this instance. Later calls have no effect. */
+  /** Removes all conditions and ends this instance. Later calls have no effect. */
   @Override
   void close();
 }

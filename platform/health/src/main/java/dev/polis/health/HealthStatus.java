@@ -7,13 +7,14 @@ import java.util.Objects;
 /**
  * Holds the status of one organ or role at one moment.
  *
- * @param name what it is called: {@code consensus}, {@code ConsensusMember}
- * @param kind whether it is an organ or a role
+ * @param name its name: {@code consensus}, {@code ConsensusMember}
+ * @param kind organ or role
  * @param level the worst level of its conditions; {@link HealthLevel#UP} if there are none
  * @param code the code of the worst condition; {@code up} if there are none
  * @param reason the reason of the worst condition; empty if there are none
  * @param remedy the remedy of the worst condition; empty if there is nothing to do
- * @param since when the worst condition came about, or the organ was opened if there are none
+ * @param since the time at which the worst condition appeared, or the organ was opened if there is
+ *     none
  * @param conditions all conditions, the worst first, of equals the oldest
  */
 public record HealthStatus(
@@ -26,7 +27,7 @@ public record HealthStatus(
     Instant since,
     List<HealthCondition> conditions) {
 
-  /** The code of an organ or a role about which there is nothing to say. */
+  /** The code of an organ or a role without conditions. */
   public static final String CODE_UP = "up";
 
   /** Copies the conditions. */
@@ -36,11 +37,11 @@ public record HealthStatus(
   }
 
   /**
-   * Makes the status of an organ or a role that is well and about which there is nothing to say.
+   * Creates the status of an organ or a role without conditions.
    *
-   * @param name what it is called
-   * @param kind what it is
-   * @param since when it was opened
+   * @param name its name
+   * @param kind organ or role
+   * @param since the time at which it was opened
    * @return a status of level {@link HealthLevel#UP}
    */
   public static HealthStatus up(String name, HealthKind kind, Instant since) {
@@ -48,11 +49,11 @@ public record HealthStatus(
   }
 
   /**
-   * Makes a status from conditions.
+   * Creates a status from conditions.
    *
-   * @param name what it is called
-   * @param kind what it is
-   * @param since when the first of the conditions came about
+   * @param name its name
+   * @param kind organ or role
+   * @param since the time at which the first condition appeared
    * @param conditions at least one, the worst first
    * @return a status that repeats the first condition
    */

@@ -20,10 +20,7 @@ import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/**
- * A registry of its own: what the service is made of, and what tests and programs without a
- * framework open.
- */
+/** Implements the registry, for the service, for tests and for programs without a framework. */
 public final class HealthTable implements HealthRegistry, AutoCloseable {
   /** Identifies an organ or a role. */
   private record Key(HealthKind kind, String name) {}
@@ -34,13 +31,13 @@ public final class HealthTable implements HealthRegistry, AutoCloseable {
   private final Instant began;
   private final Supervisor.Registration registration;
 
-  /** Counts changes; a follower computes the list again. */
+  /** The number of changes; a follower computes the list again after each. */
   private final MutableValue<Long> changes = new MutableValue<>(0L);
 
-  /** Scopes that are open, the newest last. Guarded by this. */
+  /** The open scopes, the newest last. Guarded by this. */
   private final List<Scope> open = new ArrayList<>();
 
-  /** When the last scope of a name was closed. Guarded by this. */
+  /** The time at which the last scope of a name was closed. Guarded by this. */
   private final Map<String, Instant> left = new HashMap<>();
 
   private HealthTable(Supervisor supervisor, OrganDirectory organs, InstantSource clock) {
@@ -54,9 +51,9 @@ public final class HealthTable implements HealthRegistry, AutoCloseable {
   /**
    * Opens a registry.
    *
-   * @param supervisor whose runnables are looked at
+   * @param supervisor the tree of the observed runnables
    * @param organs knows the organs that should have a scope
-   * @param clock dates what happens
+   * @param clock gives the times of changes
    * @return the registry; its opener closes it
    */
   public static HealthTable open(
@@ -65,9 +62,9 @@ public final class HealthTable implements HealthRegistry, AutoCloseable {
   }
 
   /**
-   * Opens a registry in which no organ is expected.
+   * Opens a registry that expects no organ.
    *
-   * @param supervisor whose runnables are looked at
+   * @param supervisor the tree of the observed runnables
    * @return the registry; its opener closes it
    */
   public static HealthTable open(Supervisor supervisor) {
@@ -99,12 +96,12 @@ public final class HealthTable implements HealthRegistry, AutoCloseable {
     return organs.plugins();
   }
 
-  /** Says that something this table does not see by itself has changed, such as a bundle. */
+  /** Reports a change that this table cannot observe itself, such as one of a bundle. */
   public void changed() {
     changes.update(count -> count.orElse(0L) + 1);
   }
 
-  /** Stops following the supervision tree. */
+  /** Ends the watch of the supervision tree. */
   @Override
   public void close() {
     registration.close();
@@ -134,7 +131,7 @@ public final class HealthTable implements HealthRegistry, AutoCloseable {
         .toList();
   }
 
-  /** Returns the scopes that count: of an organ the newest, of a role all. */
+  /** Returns the scopes that count: an organ's newest one, all of a role. */
   private synchronized Map<Key, List<Scope>> scopes() {
     Map<Key, List<Scope>> scopes = new LinkedHashMap<>();
     for (Scope scope : open) {
@@ -156,7 +153,7 @@ public final class HealthTable implements HealthRegistry, AutoCloseable {
         scopes.getLast().opened);
   }
 
-  /** Returns to whom each subtree belongs. */
+  /** Returns the owner of each subtree. */
   private static Map<String, String> places(Map<Key, List<Scope>> scopes) {
     Map<String, String> places = new HashMap<>();
     scopes.forEach((key, same) -> same.forEach(scope -> places.put(scope.dn, key.name())));
@@ -171,7 +168,7 @@ public final class HealthTable implements HealthRegistry, AutoCloseable {
         left.getOrDefault(organ.name(), began),
         List.of(
             organ.condition().level() == HealthLevel.DOWN
-                // It is stopped or broken itself, whatever else is.
+                // The organ itself is stopped or broken, whatever the state of others.
                 ? organ.condition().dueTo(organ.name())
                 : organ.condition()));
   }
@@ -198,13 +195,13 @@ public final class HealthTable implements HealthRegistry, AutoCloseable {
     }
   }
 
-  /** One instance of an organ or a role. */
+  /** Is the scope of one instance of an organ or a role. */
   private final class Scope implements HealthScope {
     private final Key key;
     private final String dn;
     private final Instant opened;
 
-    /** By code. Guarded by itself. */
+    /** The conditions by code. Guarded by itself. */
     private final Map<String, Dated> conditions = new LinkedHashMap<>();
 
     Scope(Key key, String dn, Instant opened) {

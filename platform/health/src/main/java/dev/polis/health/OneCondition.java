@@ -2,18 +2,18 @@ package dev.polis.health;
 
 import java.util.Optional;
 
-/** Keeps the one condition published that a follower of a scope finds. Belongs to one thread. */
+/** Publishes at most one condition of a scope at a time. One thread uses it. */
 final class OneCondition {
   private final HealthScope scope;
 
-  /** The condition that is published at present; null if there is none. */
+  /** The published condition; null if there is none. */
   private HealthCondition published;
 
   OneCondition(HealthScope scope) {
     this.scope = scope;
   }
 
-  /** Publishes what is the case now in place of what was. */
+  /** Publishes a condition in place of the former one. */
   void publish(Optional<HealthCondition> next) {
     if (published != null && next.filter(each -> each.code().equals(published.code())).isEmpty()) {
       clear();
@@ -22,7 +22,7 @@ final class OneCondition {
     published = next.orElse(null);
   }
 
-  /** Takes back what is published. */
+  /** Removes the published condition. */
   void clear() {
     if (published != null) {
       scope.clear(published.code());

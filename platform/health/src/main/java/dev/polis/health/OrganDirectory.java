@@ -4,46 +4,45 @@ import java.util.List;
 import java.util.Set;
 import org.osgi.annotation.versioning.ConsumerType;
 
-/** Knows which organs a node should have, and which of them need each other. */
+/** Knows the organs that a node should have, and their needs. */
 @ConsumerType
 public interface OrganDirectory {
 
   /**
-   * An organ that is not there.
+   * Describes an absent organ.
    *
-   * @param name what it is called
-   * @param condition why it is not there
+   * @param name its name
+   * @param condition the reason of its absence
    */
   record Absent(String name, HealthCondition condition) {}
 
   /**
    * Finds the organs that are expected but absent.
    *
-   * @param present the names of the organs that are there
-   * @return the others
+   * @param present the names of the present organs
+   * @return the absent ones
    */
   List<Absent> absent(Set<String> present);
 
   /**
-   * Finds the organs that an organ or a role cannot do without: those whose services its plugin
-   * needs, and of a role those of its plugin.
+   * Finds the organs that an organ or a role needs: the providers of its plugin's services.
    *
    * @param name an organ, a role, or any other name
-   * @return their names; empty if it needs none, or nothing has this name
+   * @return their names; empty if it needs none, or the name is unknown
    */
   Set<String> needs(String name);
 
   /**
    * Finds the plugins of the node.
    *
-   * @return how each stands; empty where no plugin is known
+   * @return the status of each; empty if no plugin is known
    */
   default List<PluginStatus> plugins() {
     return List.of();
   }
 
   /**
-   * Returns a directory for programs without a framework, where no organ is expected.
+   * Returns a directory that expects no organ, for programs without a framework.
    *
    * @return an empty directory
    */

@@ -7,15 +7,15 @@ import java.util.regex.Pattern;
 
 /** Turns the texts of failures, which are for programmers, into texts for people. */
 final class PlainWords {
-  /** How the supervision tree joins a failure and its causes. */
+  /** The text with which the supervision tree joins a failure and its causes. */
   private static final String AND_CAUSE = "; caused by ";
 
-  /** The type of an exception, with or without its package, and the colon behind it. */
+  /** The type of an exception, with or without its package, and the colon after it. */
   private static final Pattern TYPE =
       Pattern.compile(
           "(?<![\\w.$])(?:[a-z]\\w*\\.)*[A-Z][\\w$]*(?:Exception|Error|Failure)(?::\\s*|$)");
 
-  /** What the system says by the type of an exception alone, whose message is a path or a name. */
+  /** The meanings of exception types whose message is only a path or a name. */
   private static final Map<Pattern, String> BY_TYPE =
       Map.of(
           alone("NotDirectoryException"), "$1 is no directory",
@@ -25,25 +25,27 @@ final class PlainWords {
           alone("DirectoryNotEmptyException"), "$1 is not empty",
           alone("UnknownHostException"), "no address is known for the name $1");
 
-  /** How the JDK says that a program is not there, error 2 being ENOENT. */
+  /** The JDK's message for a missing program; error 2 is ENOENT. */
   private static final Pattern NO_PROGRAM =
       Pattern.compile("Cannot run program \"([^\"]+)\"[^;]*?error(?:=|: )2\\b[^;]*");
 
-  /** The interface behind an IPv6 address, which is its own affair. */
+  /** The interface after an IPv6 address, which people do not need. */
   private static final Pattern SCOPE = Pattern.compile("(?<=[0-9a-f:])%[\\w.-]+");
 
-  /** How a library prints its own parts, such as {@code [id: 0x5, L:/127.0.0.1:5]}. */
+  /**
+   * The form in which a library prints its internals, such as {@code [id: 0x5, L:/127.0.0.1:5]}.
+   */
   private static final Pattern INSIDE =
       Pattern.compile(
           "\\s*(?:\\[id: 0x[^\\]]*\\]|\\b\\w+@[0-9a-f]{4,}\\b|\\b[A-Z]\\w*Context\\([^()]*\\))");
 
   private PlainWords() {}
 
-  /** What the JDK guesses at length of a program that could not be started. */
+  /** The JDK's long guesses about a program that could not be started. */
   private static final Pattern GUESSES =
       Pattern.compile("\\s*Possible reasons:.*?launchMechanism=FORK", Pattern.DOTALL);
 
-  /** Returns a text as one line, without what the JDK guesses. */
+  /** Returns a text as one line, without the JDK's guesses. */
   static String oneLine(String text) {
     return GUESSES
         .matcher(text)
@@ -58,8 +60,8 @@ final class PlainWords {
   }
 
   /**
-   * Returns a failure and its causes without the types of exceptions and the insides of libraries.
-   * A cause that repeats what was said is left out.
+   * Returns a failure and its causes without the types of exceptions and the internals of
+   * libraries. It omits a cause that repeats an earlier one.
    *
    * @param line one line, with {@code "; caused by "} before each cause
    * @return one line that is never blank

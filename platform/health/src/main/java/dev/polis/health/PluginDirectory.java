@@ -4,16 +4,17 @@ import java.util.Map;
 import org.osgi.annotation.versioning.ConsumerType;
 
 /**
- * Knows by the plugin manifests which installed bundles provide organs and roles. It is a service
+ * Reads from the plugin manifests which installed bundles provide organs and roles. It is a service
  * of the node, usable from any thread.
  */
 @ConsumerType
 public interface PluginDirectory {
 
   /**
-   * Returns what each installed plugin provides.
+   * Returns the organs and roles of each installed plugin.
    *
-   * @return by the number of its bundle in the framework; bundles that provide nothing are missing
+   * @return the organs and roles by the number of the bundle in the framework, without bundles that
+   *     provide none
    */
   Map<Long, PluginStatus.Provided> provided();
 }

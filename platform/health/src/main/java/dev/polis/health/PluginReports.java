@@ -4,16 +4,16 @@ import java.util.List;
 import org.osgi.annotation.versioning.ConsumerType;
 
 /**
- * Reports how the plugins of the node stand: what runs, who vouches for it, and what swaps have
- * done to it. It is a service of the node, usable from any thread.
+ * Reports the status of the node's plugins: their running parts, their signer, and the effects of
+ * swaps. It is a service of the node, usable from any thread.
  */
 @ConsumerType
 public interface PluginReports {
 
   /**
-   * Returns how plugins stand at this moment.
+   * Returns the present status of the plugins.
    *
-   * @return one status for each installed plugin, and for each one that a swap tried to bring in
+   * @return one status for each installed plugin, and for each one that a swap tried to install
    */
   List<PluginStatus> plugins();
 }

@@ -14,9 +14,9 @@ import java.util.Set;
  * @param symbolicName the name of its bundle
  * @param bundle the number of its bundle in the framework; empty if it is not installed
  * @param provided the organs and roles that it provides, by its manifest
- * @param standing what runs of it, in one sentence
- * @param conditions facts about it, in the order in which they should be read
- * @param since since when it stands so
+ * @param standing its running parts, in one sentence
+ * @param conditions facts about it, the most important first
+ * @param since the time since which it has this state
  */
 public record PluginStatus(
     String symbolicName,
@@ -27,20 +27,20 @@ public record PluginStatus(
     Instant since) {
 
   /**
-   * Names what a plugin provides.
+   * Names the organs and roles of a plugin.
    *
    * @param organs names of organs
    * @param roles names of roles
-   * @param platform whether it is no plugin at all, but a part of the platform
+   * @param platform true if it is no plugin, but a part of the platform
    */
   public record Provided(Set<String> organs, Set<String> roles, boolean platform) {
-    /** Provides neither an organ nor a role, as far as the node knows. */
+    /** The value for a bundle without organs and roles. */
     public static final Provided NOTHING = new Provided(Set.of(), Set.of());
 
-    /** Belongs to the platform. */
+    /** The value for a bundle of the platform. */
     public static final Provided PLATFORM = new Provided(Set.of(), Set.of(), true);
 
-    /** Names what a plugin provides. */
+    /** Creates the value of a plugin. */
     public Provided(Set<String> organs, Set<String> roles) {
       this(organs, roles, false);
     }
@@ -52,7 +52,7 @@ public record PluginStatus(
     }
 
     /**
-     * Returns whether an organ or a role of this name is among them.
+     * Returns whether the plugin provides an organ or a role of this name.
      *
      * @param kind organ or role
      * @param name its name
@@ -73,7 +73,7 @@ public record PluginStatus(
   }
 
   /**
-   * Returns this status with one more fact, which is to be read first.
+   * Returns this status with a further fact, which comes first.
    *
    * @param condition the fact
    * @return another status

@@ -7,11 +7,11 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Finds what to do in what is known of a reason: the system's texts say the same in every organ and
- * every child, so that an organ need not know them.
+ * Finds the remedy for a reason in a table, since the system's texts are the same in each organ and
+ * child. So an organ need not know them.
  */
 final class Remedies {
-  /** By what a reason contains, the most telling first. */
+  /** The remedies by a pattern of the reason, the most specific first. */
   private static final Map<Pattern, String> KNOWN = new LinkedHashMap<>();
 
   static {
@@ -63,7 +63,7 @@ final class Remedies {
         "bring back what is missing from a copy of this disk: ls -l shows what is there");
   }
 
-  /** A clause behind what is wrong that tells a person to do something. */
+  /** The clause of a reason that contains its own remedy. */
   private static final Pattern SAID =
       Pattern.compile(
           "[;:.] ((?:restore|bring|end|free|mount|move|give|remove|rename|set|raise|install|delete|make|unmount|name|choose|run|start) [^;]+)");
@@ -74,9 +74,7 @@ final class Remedies {
     KNOWN.put(Pattern.compile(words, Pattern.CASE_INSENSITIVE), remedy);
   }
 
-  /**
-   * Returns what to do about a reason: what the reason says itself, or else what is known of it.
-   */
+  /** Returns the remedy for a reason: the reason's own, or else the known one. */
   static Optional<String> of(String reason) {
     Matcher said = SAID.matcher(reason);
     return said.find() ? Optional.of(said.group(1).strip()) : known(reason);

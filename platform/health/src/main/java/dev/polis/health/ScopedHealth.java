@@ -11,14 +11,14 @@ import java.util.Optional;
 import java.util.function.Function;
 
 /**
- * Joins what an organ or a role has published and what its runnables say, so that each cause
- * appears once, and its remedy follows from it.
+ * Joins the published conditions of an organ or a role with those of its runnables, so that each
+ * cause appears once and has its remedy.
  *
- * @param name of the organ or role
- * @param kind which of the two
- * @param dns the subtrees that belong to it
- * @param published what it says itself
- * @param opened when it came to be there
+ * @param name the name of the organ or role
+ * @param kind organ or role
+ * @param dns its subtrees
+ * @param published its own conditions
+ * @param opened the time at which it was opened
  */
 record ScopedHealth(
     String name, HealthKind kind, List<String> dns, List<Dated> published, Instant opened) {
@@ -29,11 +29,11 @@ record ScopedHealth(
           .thenComparing(Dated::since);
 
   /**
-   * Returns how it stands.
+   * Returns the status.
    *
    * @param runnables all runnables of the node
-   * @param places to whom each subtree belongs, by the distinguished name of its top
-   * @param standing where the thread of a runnable is
+   * @param places the owner of each subtree, by the distinguished name of its top
+   * @param standing returns the position of a runnable's thread
    */
   HealthStatus status(
       List<RunnableStatus> runnables,
@@ -58,9 +58,7 @@ record ScopedHealth(
             all.stream().map(Dated::condition).distinct().map(this::remedied).toList()));
   }
 
-  /**
-   * Leaves out the advice to read the log, and to wait, where the organ's own words say what to do.
-   */
+  /** Omits the advice to read the log, or to wait, if the organ's own condition has a remedy. */
   private static List<HealthCondition> withoutVagueRemedies(List<HealthCondition> conditions) {
     boolean known =
         conditions.stream()
@@ -79,7 +77,7 @@ record ScopedHealth(
         || condition.level() == HealthLevel.DEGRADED && condition.remedy().startsWith("nothing: ");
   }
 
-  /** Returns to whom the smallest subtree belongs that a runnable is in. */
+  /** Returns the owner of the smallest subtree that contains a runnable. */
   private static Optional<String> owner(RunnableStatus runnable, Map<String, String> places) {
     return places.keySet().stream()
         .filter(dn -> SupervisedHealth.isBelow(dn, runnable))
@@ -104,15 +102,15 @@ record ScopedHealth(
     if (told.isEmpty()) {
       conditions.add(found);
     } else if (condition.level().worseThan(told.get().condition().level())) {
-      // What the organ says of a failure is clearer, and the failure is no milder for it.
+      // The organ's own text for the failure is clearer, and keeps the severity of the failure.
       conditions.remove(told.get());
       conditions.add(new Dated(told.get().condition().at(condition.level()), told.get().since()));
     }
   }
 
   /**
-   * Says what to do about a trouble. What is known of the cause itself goes before what can be said
-   * without knowing it, which is to read the log.
+   * Adds a remedy to a trouble. A known remedy of the cause precedes the general advice to read the
+   * log.
    */
   private HealthCondition remedied(HealthCondition condition) {
     boolean another = !condition.dueTo().isEmpty() && !condition.dueTo().contains(name);

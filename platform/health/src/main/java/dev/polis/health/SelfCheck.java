@@ -6,23 +6,25 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * Looks again and again at something of the node itself that announces no change, such as its
- * clock, and publishes what is wrong with it.
+ * Checks regularly a part of the node that announces no change, such as its clock, and publishes
+ * its faults.
  */
 public final class SelfCheck {
 
-  /** A person waits no longer for a screen, and a look reads a file or two. */
+  /**
+   * The interval of checks: a person waits no longer for a screen, and a check reads a file or two.
+   */
   private static final Duration LOOK_EVERY = Duration.ofSeconds(5);
 
-  /** Looks once. */
+  /** Is one check. */
   @FunctionalInterface
   public interface Look {
 
     /**
-     * Returns what is wrong now.
+     * Returns the present fault.
      *
      * @return empty if all is well
-     * @throws Exception if it cannot be found out; the runnable fails then
+     * @throws Exception if the check fails; the runnable fails then
      */
     Optional<HealthCondition> look() throws Exception;
   }
@@ -30,11 +32,11 @@ public final class SelfCheck {
   private SelfCheck() {}
 
   /**
-   * Makes a task that looks until it is cancelled.
+   * Makes a task that checks until it is cancelled.
    *
-   * @param scope where to publish
-   * @param look what to look at; called by one thread
-   * @return to be run in the organ's subtree
+   * @param scope publishes the faults
+   * @param look the check; called by one thread
+   * @return a task for the organ's subtree
    */
   public static Task task(HealthScope scope, Look look) {
     return context -> run(context, new OneCondition(scope), look);

@@ -4,21 +4,21 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * Says where the thread of a runnable is.
+ * Describes the position of a runnable's thread.
  *
- * @param stack innermost first; empty if that is not known
+ * @param stack innermost first; empty if unknown
  */
 record Standing(List<StackTraceElement> stack) {
 
   static final Standing UNKNOWN = new Standing(List.of());
 
-  /** With these few it is seen which part of an organ waits, and for whom. */
+  /** The number of shown calls: these few show which part of an organ waits, and for what. */
   private static final int TOLD = 3;
 
-  /** The body of each runnable's thread begins there. */
+  /** The class at which the body of each runnable's thread begins. */
   private static final String BODY = "dev.polis.supervision.Tree";
 
-  /** Says it as the end of a sentence; empty if nothing is known. */
+  /** Returns the position as the end of a sentence; empty if unknown. */
   String words() {
     List<StackTraceElement> own = stack.stream().filter(frame -> !isOfJdk(frame)).toList();
     if (own.isEmpty()) {
@@ -36,7 +36,7 @@ record Standing(List<StackTraceElement> stack) {
         : "; it is in %s, called by %s".formatted(method(stack.get(calls - 1)), places);
   }
 
-  /** Returns the whole stack, a line for each call. */
+  /** Returns the whole stack, one line for each call. */
   List<String> lines() {
     return stack.stream()
         .takeWhile(frame -> !frame.getClassName().equals(BODY))

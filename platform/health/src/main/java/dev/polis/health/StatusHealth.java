@@ -8,9 +8,9 @@ import java.util.Optional;
 import java.util.function.Function;
 
 /**
- * Publishes the status value of an organ as a health condition, for as long as its task runs.
+ * Publishes the status value of an organ as a health condition while its task runs.
  *
- * @param <T> what the status value holds
+ * @param <T> the type of the status
  */
 public final class StatusHealth<T> {
   private final Value<T> status;
@@ -25,13 +25,13 @@ public final class StatusHealth<T> {
   }
 
   /**
-   * Makes a task that follows a status and publishes what it means for the organ's health.
+   * Makes a task that follows a status and publishes its health condition.
    *
-   * @param status what to follow
-   * @param scope where to publish
-   * @param judge tells what a status means; empty if all is well
-   * @param <T> what the status value holds
-   * @return to be run in the organ's subtree
+   * @param status the followed status
+   * @param scope publishes the condition
+   * @param judge returns the condition of a status; empty if all is well
+   * @param <T> the type of the status
+   * @return a task for the organ's subtree
    */
   public static <T> Task task(
       Value<T> status, HealthScope scope, Function<? super T, Optional<HealthCondition>> judge) {

@@ -15,15 +15,15 @@ final class SupervisedHealth {
 
   private static final String READ_THE_LOG = "see its log: polisctl debug logs --dn ";
 
-  /** A runnable that starts for longer is late: its thread is looked at. */
+  /** The time after which a starting runnable is late, and this class examines its thread. */
   static final Duration LATE = Duration.ofSeconds(5);
 
-  /** A condition and when it came about. */
+  /** Holds a condition and the time at which it appeared. */
   record Dated(HealthCondition condition, Instant since) {}
 
   private SupervisedHealth() {}
 
-  /** Returns where the thread of a runnable is that is late; of any other it is not known. */
+  /** Returns the position of a late runnable's thread; unknown for other runnables. */
   static Standing standing(RunnableStatus runnable, Supervisor supervisor, Instant now) {
     boolean late = runnable.state() == RunState.NEW && !runnable.since().plus(LATE).isAfter(now);
     return late ? new Standing(supervisor.stack(runnable.dn())) : Standing.UNKNOWN;
@@ -35,9 +35,9 @@ final class SupervisedHealth {
   }
 
   /**
-   * Derives the condition of one runnable; empty if there is nothing to say.
+   * Derives the condition of one runnable; empty if there is none.
    *
-   * @param standing where its thread is, if it is late
+   * @param standing the position of its thread, if it is late
    */
   static Optional<Dated> condition(RunnableStatus runnable, Standing standing) {
     return found(runnable, standing).map(condition -> new Dated(condition, runnable.since()));
@@ -54,18 +54,22 @@ final class SupervisedHealth {
     return switch (runnable.state()) {
       case DEAD -> Optional.of(failed(runnable, "it will be started again"));
       case NEW -> Optional.of(starting(runnable, standing));
-      // A cancelled runnable fell with another one, which is DEAD and says why.
+      // A cancelled runnable fell with another one, which is DEAD and has the reason.
       case HEALTHY, DONE, CANCELED, STOPPING -> Optional.empty();
     };
   }
 
-  /** A run that follows a failure is not better than the failure until it is healthy. */
+  /**
+   * Returns the condition of a starting runnable; after a failure it is as bad as the failure until
+   * the run is healthy.
+   */
   private static HealthCondition starting(RunnableStatus runnable, Standing standing) {
     if (runnable.lastError().isEmpty()) {
       return HealthCondition.waiting(
           STARTING, runnable.dn() + " was started and does not work yet" + standing.words());
     }
-    // Where its thread is says less than the failure; "explain" of the runnable has it.
+    // The failure tells more than the position of the thread, which "explain" of the runnable
+    // shows.
     return failed(runnable, "it was started again and does not work yet");
   }
 
@@ -81,7 +85,7 @@ final class SupervisedHealth {
     return Remedies.of(error(runnable)).orElseGet(() -> readTheLog(runnable.dn()));
   }
 
-  /** Returns the advice where nothing is known of a failure. */
+  /** Returns the advice for an unknown failure. */
   static String readTheLog(String dn) {
     return READ_THE_LOG + dn;
   }
@@ -91,7 +95,7 @@ final class SupervisedHealth {
     return remedy.startsWith(READ_THE_LOG);
   }
 
-  /** Returns why a runnable failed, as people read it. */
+  /** Returns the reason of a runnable's failure as text for people. */
   static String error(RunnableStatus runnable) {
     return runnable.lastError().isEmpty()
         ? "it did not say why"

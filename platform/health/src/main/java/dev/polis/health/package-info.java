@@ -1,5 +1,5 @@
 /**
- * Health: one place that says how each organ and each role of this node stands, and why.
+ * Keeps the health of each organ and each role of this node, with the causes.
  *
  * <pre>
  *   organ ──open("consensus", dn)──▶ HealthScope ──set(condition)──┐

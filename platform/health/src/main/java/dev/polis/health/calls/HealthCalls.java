@@ -27,11 +27,11 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Answers the methods {@code GetHealth} and {@code Explain}, which two services have: one for
- * operators with a certificate, one for clients of the debug listener.
+ * Answers the methods {@code GetHealth} and {@code Explain} for two services: one for operators
+ * with a certificate, one for clients of the debug listener.
  */
 public final class HealthCalls {
-  /** Longer than any name of anything here; an answer does not repeat a longer one. */
+  /** The longest name in an answer; all real names are shorter. */
   private static final int LONGEST_NAME = 256;
 
   private final HealthRegistry health;
@@ -39,7 +39,7 @@ public final class HealthCalls {
   private final Explainer explainer;
 
   /**
-   * Answers from the node's health table.
+   * Creates the answers from the node's health table.
    *
    * @param health knows organs and roles
    * @param supervisor knows runnables
@@ -68,9 +68,9 @@ public final class HealthCalls {
   /**
    * Explains one thing.
    *
-   * @param request names it
+   * @param request has its name
    * @return the answer to {@code Explain}
-   * @throws RpcException INVALID_ARGUMENT if no name is given, NOT_FOUND if nothing has that name
+   * @throws RpcException INVALID_ARGUMENT without a name, NOT_FOUND for an unknown name
    */
   public ExplainResponse explain(ExplainRequest request) {
     String name = request.getName().strip();

@@ -8,7 +8,7 @@ import java.util.Set;
 import java.util.function.Function;
 import java.util.function.Predicate;
 
-/** Says what the state of a listener means for the health of the organ that serves on it. */
+/** Turns the state of a listener into the health of the organ that serves on it. */
 public final class ListenerHealth {
   private static final String CODE = "listener-closed";
   private static final String FLOOD = "connection-flood";
@@ -19,12 +19,12 @@ public final class ListenerHealth {
   private ListenerHealth() {}
 
   /**
-   * Makes a judge of a TLS listener, which opens when the node has credentials. It tells of floods
-   * at all other ports of the node as well.
+   * Makes a judge of a TLS listener, which opens when the node has credentials. It also reports
+   * floods at all other ports of the node.
    *
    * @param listener its name
    * @param plaintext listeners with judges of their own
-   * @return tells from the state of all listeners what is wrong with this one
+   * @return a function from the state of all listeners to the fault of this one
    */
   public static Function<List<RpcListenerStatus>, Optional<HealthCondition>> encrypted(
       String listener, String... plaintext) {
@@ -39,8 +39,8 @@ public final class ListenerHealth {
    * Makes a judge of a plain-text listener, which opens with its first service.
    *
    * @param listener its name
-   * @param remedy what to do while it is closed
-   * @return tells from the state of all listeners what is wrong with this one
+   * @param remedy the remedy while it is closed
+   * @return a function from the state of all listeners to the fault of this one
    */
   public static Function<List<RpcListenerStatus>, Optional<HealthCondition>> plaintext(
       String listener, String remedy) {

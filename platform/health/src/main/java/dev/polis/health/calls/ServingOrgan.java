@@ -17,8 +17,8 @@ import java.util.Optional;
 import java.util.function.Function;
 
 /**
- * Holds what an organ has that only answers calls: its subtree, its health, and the streams of its
- * calls. Its creator closes it, after its services were unregistered.
+ * Holds the subtree, the health and the streams of an organ that only answers calls. Its creator
+ * closes it, after its services were unregistered.
  */
 public final class ServingOrgan {
   private final Subtree subtree;
@@ -26,7 +26,7 @@ public final class ServingOrgan {
   private final CallStreams streams = new CallStreams();
 
   /**
-   * Opens the organ's subtree and begins to publish its health.
+   * Opens the organ's subtree and its health scope.
    *
    * @param name the organ's name
    */
@@ -35,12 +35,12 @@ public final class ServingOrgan {
     this.scope = health.organ(name, subtree.dn());
   }
 
-  /** Returns the name of the subtree, under which the organ logs. */
+  /** Returns the name of the subtree, which is also the name of the organ's log. */
   public String dn() {
     return subtree.dn();
   }
 
-  /** Returns the streams of the organ's calls, which end when it is closed. */
+  /** Returns the streams of the organ's calls, which end with the organ. */
   public CallStreams streams() {
     return streams;
   }
@@ -51,10 +51,10 @@ public final class ServingOrgan {
   }
 
   /**
-   * Publishes from now on whether the listener that the organ serves on is open.
+   * Publishes from now on whether the organ's listener is open.
    *
    * @param listeners the state of all listeners
-   * @param judge tells what is wrong with the one, such as {@link ListenerHealth#encrypted}
+   * @param judge returns the fault of this one, such as {@link ListenerHealth#encrypted}
    */
   public void follow(
       Value<List<RpcListenerStatus>> listeners,
@@ -63,26 +63,26 @@ public final class ServingOrgan {
   }
 
   /**
-   * Looks again and again at something of the node itself, and publishes what is wrong with it.
+   * Checks a part of the node regularly, and publishes its faults.
    *
-   * @param name of the runnable below the organ
-   * @param look what to look at
+   * @param name the name of the runnable below the organ
+   * @param look the check
    */
   public void look(String name, SelfCheck.Look look) {
     subtree.run(name, SelfCheck.task(scope, look));
   }
 
   /**
-   * Runs a task of the organ under supervision, until the organ is closed.
+   * Runs a task of the organ under supervision until the organ is closed.
    *
    * @param name its name below the organ
-   * @param task what it does
+   * @param task its work
    */
   public void run(String name, Task task) {
     subtree.run(name, task);
   }
 
-  /** Ends the streams that are still open, and the organ's runnables. */
+  /** Ends the open streams and the organ's runnables. */
   public void close(StopReason reason) {
     scope.close();
     streams.close();

@@ -6,8 +6,8 @@
  *   debug organ ───────┘ Explain   ──▶     │      ──▶ Explainer ──▶ Supervisor (runnables), BootReport (waits)
  * </pre>
  *
- * <p>It lies here because two organs serve these methods and organs do not share code. What else
- * the two have in common is {@link dev.polis.health.calls.ServingOrgan}.
+ * <p>This package is in the platform because two organs serve these methods and organs do not share
+ * code. It also has their other common part, {@link dev.polis.health.calls.ServingOrgan}.
  *
  * <p>Not promised: authorization. Each service that hands calls to this class says in its own
  * options who may call.

@@ -27,9 +27,9 @@ public final class HealthComponent implements HealthRegistry {
   /**
    * Opens the table and follows the framework.
    *
-   * @param context of this bundle
-   * @param supervisor whose runnables the table looks at
-   * @param components tells why components are not active
+   * @param context the context of this bundle
+   * @param supervisor the tree of the observed runnables
+   * @param components knows why components are not active
    */
   @Activate
   public HealthComponent(
@@ -61,7 +61,7 @@ public final class HealthComponent implements HealthRegistry {
     return table.plugins();
   }
 
-  /** Stops following; organs have closed their scopes before. */
+  /** Ends the watch; organs have closed their scopes before. */
   @Deactivate
   public void close() {
     bundles.close();

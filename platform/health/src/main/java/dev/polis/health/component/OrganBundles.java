@@ -26,20 +26,23 @@ import org.osgi.framework.ServiceListener;
 import org.osgi.framework.ServiceReference;
 
 /**
- * Finds the bundles that provide organs, and those organs that are not there. Which bundles these
- * are is said by the plugin manifests; a bundle's name says nothing.
+ * Finds the bundles that provide organs, and the absent organs. The plugin manifests name the
+ * organs; a bundle's name does not.
  */
 final class OrganBundles implements OrganDirectory, AutoCloseable {
   private final BundleContext context;
   private final OrganDiagnosis diagnosis;
 
-  /** Ids of bundles that were seen running, to tell a stopped one from one that never started. */
+  /**
+   * The ids of bundles that have run, which distinguish a stopped bundle from one that never
+   * started.
+   */
   private final Set<Long> started = ConcurrentHashMap.newKeySet();
 
-  /** Null until {@link #follow} and while nothing is followed. */
+  /** The listener of bundles; null before {@link #follow} and after the close. */
   private BundleListener bundles;
 
-  /** Null until {@link #follow} and while nothing is followed. */
+  /** The listener of services; null before {@link #follow} and after the close. */
   private ServiceListener services;
 
   OrganBundles(BundleContext context, OrganDiagnosis diagnosis) {
@@ -47,7 +50,7 @@ final class OrganBundles implements OrganDirectory, AutoCloseable {
     this.diagnosis = diagnosis;
   }
 
-  /** Calls back whenever bundles or services change. */
+  /** Calls back after each change of bundles or services. */
   void follow(Runnable changed) {
     bundles =
         event -> {
@@ -67,7 +70,7 @@ final class OrganBundles implements OrganDirectory, AutoCloseable {
     if (event.getType() == BundleEvent.STARTED) {
       started.add(bundle);
     } else if (event.getType() == BundleEvent.UNINSTALLED) {
-      // Its number never comes again, and each swap uninstalls a bundle.
+      // The framework never uses its number again, and each swap uninstalls a bundle.
       started.remove(bundle);
     }
   }
@@ -77,7 +80,7 @@ final class OrganBundles implements OrganDirectory, AutoCloseable {
     Map<String, Absent> absent = new TreeMap<>();
     for (Map.Entry<Bundle, Provided> plugin : provided().entrySet()) {
       for (String organ : plugin.getValue().organs()) {
-        // Of two versions beside each other the first one that was installed speaks for both.
+        // If two versions are installed, the older one stands for both.
         if (!present.contains(organ)) {
           absent.computeIfAbsent(organ, name -> new Absent(name, why(plugin.getKey())));
         }
@@ -94,7 +97,7 @@ final class OrganBundles implements OrganDirectory, AutoCloseable {
             plugin ->
                 plugin.getValue().organs().contains(name)
                     || plugin.getValue().roles().contains(name))
-        // What runs a role is an organ of the same plugin.
+        // An organ of the same plugin runs the role.
         .flatMap(
             plugin ->
                 Stream.concat(Stream.of(plugin.getKey()), diagnosis.providers(plugin.getKey())))
@@ -110,7 +113,7 @@ final class OrganBundles implements OrganDirectory, AutoCloseable {
         .toList();
   }
 
-  /** Reports of each plugin only that it is installed, while {@link PluginReports} is missing. */
+  /** Reports only that each plugin is installed, while {@link PluginReports} is missing. */
   private List<PluginStatus> unreported() {
     return provided().entrySet().stream()
         .map(
@@ -136,7 +139,7 @@ final class OrganBundles implements OrganDirectory, AutoCloseable {
     return trouble.map(plugin::with).orElse(plugin);
   }
 
-  /** Returns the installed plugins, in the order in which they were installed. */
+  /** Returns the installed plugins in the order of their installation. */
   private Map<Bundle, Provided> provided() {
     Map<Long, Provided> byNumber =
         ask(PluginDirectory.class, PluginDirectory::provided).orElse(Map.of());
@@ -151,7 +154,8 @@ final class OrganBundles implements OrganDirectory, AutoCloseable {
   }
 
   /**
-   * Asks a service of the platform, and lets it go: who provides it needs the health table itself.
+   * Calls a service of the platform and releases it, since its provider needs the health table
+   * itself.
    */
   private <S, T> Optional<T> ask(Class<S> type, Function<S, T> question) {
     ServiceReference<S> reference = context.getServiceReference(type);

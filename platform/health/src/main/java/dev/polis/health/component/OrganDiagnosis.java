@@ -26,7 +26,7 @@ import org.osgi.service.component.runtime.dto.ComponentDescriptionDTO;
 import org.osgi.service.component.runtime.dto.ReferenceDTO;
 import org.osgi.service.component.runtime.dto.UnsatisfiedReferenceDTO;
 
-/** Says why an organ is not there, down to the root cause. */
+/** Finds the reason why an organ is absent, down to the root cause. */
 final class OrganDiagnosis {
   static final String STOPPED = "stopped";
   static final String UNRESOLVED = "unresolved";
@@ -37,7 +37,9 @@ final class OrganDiagnosis {
 
   private static final String SERVICE_NAMESPACE = "osgi.service";
 
-  /** How the cardinality of a reference begins that is not optional: {@code 1..1}, {@code 1..n}. */
+  /**
+   * The first character in the cardinality of a mandatory reference: {@code 1..1}, {@code 1..n}.
+   */
   private static final String MANDATORY = "1";
 
   private final BundleContext context;
@@ -48,12 +50,12 @@ final class OrganDiagnosis {
     this.runtime = runtime;
   }
 
-  /** Returns whether a bundle runs or is on its way to. */
+  /** Returns whether a bundle runs or is starting. */
   static boolean runs(Bundle bundle) {
     return bundle.getState() == Bundle.ACTIVE || bundle.getState() == Bundle.STARTING;
   }
 
-  /** Says what keeps a bundle from its work; empty if it runs with all of its components. */
+  /** Describes the obstacle of a bundle; empty if it runs with all of its components. */
   Optional<HealthCondition> trouble(Bundle bundle) {
     boolean works =
         runs(bundle)
@@ -65,7 +67,7 @@ final class OrganDiagnosis {
     return works ? Optional.empty() : Optional.of(why(bundle));
   }
 
-  /** Says why the organ of a bundle that was started once is not there. */
+  /** Describes why the organ of a bundle that was started once is absent. */
   HealthCondition why(Bundle bundle) {
     String name = bundle.getSymbolicName();
     if (bundle.getState() == Bundle.INSTALLED) {
@@ -128,14 +130,14 @@ final class OrganDiagnosis {
         : "%s, which %s provides".formatted(type, names);
   }
 
-  /** Finds the bundles that declare to provide what the components of a bundle need. */
+  /** Finds the bundles that declare the services which the components of a bundle need. */
   Stream<Bundle> providers(Bundle bundle) {
     return runtime.getComponentDescriptionDTOs(bundle).stream()
         .flatMap(OrganDiagnosis::needs)
         .flatMap(type -> providers(type).stream());
   }
 
-  /** Returns the types of the services without which a component is not activated. */
+  /** Returns the types of the services that a component needs for its activation. */
   private static Stream<String> needs(ComponentDescriptionDTO component) {
     return Stream.of(component.references)
         .filter(reference -> reference.cardinality.startsWith(MANDATORY))
@@ -173,8 +175,8 @@ final class OrganDiagnosis {
   }
 
   /**
-   * Finds what bundles wait for, at one moment. It asks about each bundle once, and of bundles that
-   * wait for each other in a circle it takes the first one not to wait.
+   * Finds the services for which bundles wait, at one moment. It examines each bundle once, and
+   * breaks a circle of waiting bundles at the first one.
    */
   private final class Search {
     private final Map<Bundle, Set<String>> known = new HashMap<>();
@@ -200,13 +202,13 @@ final class OrganDiagnosis {
       if (configuration.state == ComponentConfigurationDTO.ACTIVE) {
         return absent;
       }
-      // Declarative Services keep the service of a component that could not be activated
-      // registered: who needs it is satisfied, and then fails itself for want of the object.
+      // Declarative Services keep the service of a failed component registered. So a user of it
+      // counts as satisfied, and then fails itself because it gets no object.
       return Stream.concat(absent, needs(configuration.description).filter(type -> !served(type)))
           .distinct();
     }
 
-    /** Names the fault of a bundle itself; empty if it waits for others, or is well. */
+    /** Returns the own fault of a bundle; empty if it waits for others, or is well. */
     private Optional<String> broken(Bundle bundle) {
       if (!runs(bundle)) {
         return Optional.of(bundle.getSymbolicName() + " is stopped");
@@ -223,7 +225,7 @@ final class OrganDiagnosis {
 
     private boolean served(String type) {
       List<Bundle> providers = providers(type);
-      // What no bundle declares, such as a service of the launcher, is there: it was found.
+      // A service that no bundle declares, such as the launcher's, was found, so it is there.
       return providers.isEmpty() || providers.stream().anyMatch(this::serves);
     }
 
@@ -231,7 +233,7 @@ final class OrganDiagnosis {
       return broken(provider).isEmpty() && missing(provider).isEmpty();
     }
 
-    /** Names the missing services with who provides them, then the root causes. */
+    /** Describes the missing services with their providers, then the root causes. */
     String describe(Bundle bundle, Set<String> services) {
       Set<String> roots = new LinkedHashSet<>();
       roots(bundle, roots, new HashSet<>());
@@ -242,7 +244,7 @@ final class OrganDiagnosis {
           + String.join("; ", roots);
     }
 
-    /** Collects why services are missing, from the bundles that wait for no other bundle. */
+    /** Collects the causes from the bundles that wait for no other bundle. */
     private void roots(Bundle bundle, Set<String> roots, Set<Bundle> seen) {
       if (!seen.add(bundle)) {
         return;

@@ -1,6 +1,5 @@
 /**
- * Offers the node's one health table as a service, and tells it which organs are missing: the part
- * that knows the framework.
+ * Offers the node's health table as a service, and finds the absent organs in the framework.
  *
  * <pre>
  *   Supervisor ──────────────▶ HealthComponent ──offers──▶ HealthRegistry ◀── organs: organ("storage", …), …
@@ -9,11 +8,10 @@
  *                                         (installed organs)   (why one is not there, down to the root)
  * </pre>
  *
- * <p>Which bundle provides which organ is said by its plugin manifest, which {@link
- * dev.polis.health.PluginDirectory} reads. An organ that has no open scope is absent. The reason is
- * looked for along the services: its component waits for a service, the bundle that declares to
- * provide it is stopped, failed, or waits itself, and so on, down to a bundle that waits for no
- * other.
+ * <p>The plugin manifest of a bundle, which {@link dev.polis.health.PluginDirectory} reads, names
+ * its organs. An organ without an open scope is absent. The diagnosis follows the services: the
+ * organ's component waits for a service; the bundle that declares the service is stopped, failed,
+ * or waits itself; and so on, down to a bundle that waits for no other.
  *
  * <p>Not promised: that an organ whose component is active is well; that is what its scope says.
  *
