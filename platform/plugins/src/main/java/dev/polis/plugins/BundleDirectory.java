@@ -9,7 +9,7 @@ import java.util.stream.Collectors;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleContext;
 
-/** Finds bundles by name and knows which of them may move. */
+/** Finds bundles by name, and decides which of them an operator may move. */
 final class BundleDirectory {
   private final BundleContext context;
 
@@ -22,7 +22,7 @@ final class BundleDirectory {
   }
 
   /**
-   * @param name a symbolic name, or {@code name:version} where several versions are installed
+   * @param name a symbolic name, or {@code name:version} if several versions are installed
    * @return the one bundle of that name
    * @throws StatusException INVALID_ARGUMENT or NOT_FOUND, with a message for people
    */
@@ -40,7 +40,7 @@ final class BundleDirectory {
     List<Bundle> present =
         found.stream().filter(bundle -> bundle.getState() != Bundle.STOPPING).toList();
     if (present.size() == 1) {
-      // The others were replaced, and hang while they are stopped.
+      // The other bundles were replaced, and hang while they stop.
       return present.getFirst();
     }
     if (found.isEmpty()) {
@@ -60,11 +60,11 @@ final class BundleDirectory {
   }
 
   /**
-   * Finds a bundle that may be moved.
+   * Finds a bundle that an operator may move.
    *
-   * @param name of the bundle to move
+   * @param name the name of the bundle
    * @return the bundle, which provides an organ or a role
-   * @throws StatusException also FAILED_PRECONDITION for what provides neither
+   * @throws StatusException also FAILED_PRECONDITION for a bundle that provides neither
    */
   Bundle organ(String name) throws StatusException {
     Bundle bundle = named(name);
@@ -82,9 +82,9 @@ final class BundleDirectory {
   }
 
   /**
-   * Refuses to remove what came with the distribution.
+   * Refuses to remove a bundle of the distribution.
    *
-   * @param name of the bundle to remove
+   * @param name the name of the bundle
    * @throws StatusException also FAILED_PRECONDITION for a bundle of the distribution
    */
   void requireOutsider(String name) throws StatusException {

@@ -13,7 +13,7 @@ import io.grpc.Status;
 import io.grpc.StatusException;
 import java.util.Optional;
 
-/** Answers which configurations organs have, and who decides about each key. */
+/** Answers calls about the configurations of organs and the source of each value. */
 final class ConfigurationCalls {
   private final SwapEngine engine;
 

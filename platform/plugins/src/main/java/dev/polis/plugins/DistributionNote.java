@@ -9,7 +9,7 @@ import dev.polis.plugins.swap.PluginsHealth;
 import java.util.List;
 
 /**
- * Shows in the node's health which plugins run in another version than the distribution has. Such a
+ * Shows in the node's health the plugins whose version differs from the distribution's. Such a
  * difference is no fault: an order for a swap caused it.
  */
 final class DistributionNote implements AutoCloseable {

@@ -14,17 +14,17 @@ import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** Gives a file of the node to another node, piece by piece, no faster than that one reads. */
+/** Sends a file of the node to another node, piece by piece, as fast as that node reads. */
 final class FetchCall {
-  /** Well below the 4 MiB that a message may have, and few messages for an organ. */
+  /** The bytes of a piece: well below the 4 MiB of a message, and few messages for an organ. */
   private static final int CHUNK_BYTES = 256 * 1024;
 
   private FetchCall() {}
 
   /**
-   * Sends a file from an offset on.
+   * Sends a file from an offset to its end.
    *
-   * @throws RpcException if the request is malformed, or the file is not here or cannot be read
+   * @throws RpcException if the request is malformed, or the file is missing or unreadable
    */
   static void answer(
       LocalPlugins local, FetchRequest request, CallStreams.Sink<FetchResponse> caller)
@@ -39,7 +39,7 @@ final class FetchCall {
                         "this node has no whole file with the digest "
                             + digest
                             + "; fetch it from another node"));
-    // A file that is collected meanwhile can be read to its end: it is open.
+    // The open file stays readable to its end, even if the store deletes it meanwhile.
     try (InputStream in = Files.newInputStream(file)) {
       FetchResponse first =
           FetchResponse.newBuilder()
@@ -54,7 +54,7 @@ final class FetchCall {
     }
   }
 
-  /** Reads the manifest that lies with a file, in the store or among the staged files. */
+  /** Reads the manifest beside a file of the store or of the staged files. */
   private static ByteString manifest(LocalPlugins local, Digest digest, Path file)
       throws IOException {
     Path beside = ManifestEnvelope.beside(file);

@@ -16,7 +16,7 @@ import org.osgi.framework.BundleContext;
 import org.osgi.framework.ServiceReference;
 import org.osgi.service.component.runtime.ServiceComponentRuntime;
 
-/** Answers how the plugins of the node are wired. */
+/** Answers calls about the wiring of the node's plugins. */
 final class GraphCall {
   private final BundleContext context;
   private final ServiceComponentRuntime runtime;
@@ -26,7 +26,7 @@ final class GraphCall {
     this.runtime = runtime;
   }
 
-  /** Returns what plugins use and are used for. */
+  /** Returns the uses between all plugins. */
   GraphResponse all() {
     return PluginGraph.read(context, runtime, contracts(), false);
   }
@@ -37,7 +37,7 @@ final class GraphCall {
     return name.isEmpty() ? all : around(name, all);
   }
 
-  /** Keeps what one plugin, organ or role has to do with. */
+  /** Keeps the part of the graph around one plugin, organ or role. */
   private static GraphResponse around(String name, GraphResponse all) throws StatusException {
     Set<Long> named =
         all.getBundlesList().stream()

@@ -16,9 +16,8 @@ import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 
 /**
- * Reads from the plugin manifests which installed bundles provide organs and roles. It reads each
- * manifest once in the life of a bundle, which includes each start of the process, and one that
- * cannot be read again and again.
+ * Reads from the plugin manifests which installed bundles provide organs and roles. It reads a
+ * readable manifest once for each installed bundle and process, and an unreadable one at each call.
  */
 @Component(immediate = true)
 public final class InstalledPlugins implements PluginDirectory {
@@ -26,9 +25,9 @@ public final class InstalledPlugins implements PluginDirectory {
   private final Map<Long, BundlePlugin> known = new ConcurrentHashMap<>();
 
   /**
-   * Reads nothing yet.
+   * Creates the directory without a read.
    *
-   * @param context of this bundle
+   * @param context the context of this bundle
    */
   @Activate
   public InstalledPlugins(BundleContext context) {
@@ -60,7 +59,7 @@ public final class InstalledPlugins implements PluginDirectory {
     return now;
   }
 
-  /** Sorts what a manifest names. */
+  /** Separates the organs and roles of a manifest. */
   static PluginStatus.Provided provided(PluginManifest manifest) {
     return new PluginStatus.Provided(
         names(manifest, Provided.Organ.class), names(manifest, Provided.Role.class));

@@ -35,8 +35,8 @@ import java.util.Set;
 import java.util.function.Supplier;
 
 /**
- * Implements {@link LocalPlugins} over the store and the engine. One thread of its own reads the
- * inventory again after each swap; closing ends it.
+ * Implements {@link LocalPlugins} over the store and the engine. Its own thread reads the inventory
+ * again after each swap, until the close.
  */
 final class NodeInventory implements LocalPlugins, AutoCloseable {
   private final PluginStore store;
@@ -47,7 +47,7 @@ final class NodeInventory implements LocalPlugins, AutoCloseable {
   private final MutableValue<LocalInventory> inventory = new MutableValue<>();
   private final Thread follower;
 
-  /** The files known to be organs or roles, since a file never changes. Guarded by this. */
+  /** The files that are known as organs or roles, since a file never changes. Guarded by this. */
   private final Map<Digest, StoredPlugin> organs = new HashMap<>();
 
   NodeInventory(PluginStore store, SwapEngine engine, Supplier<TrustRoots> trusted, Audit audit) {
@@ -158,10 +158,10 @@ final class NodeInventory implements LocalPlugins, AutoCloseable {
     return plugins.stream().filter(plugin -> organ(plugin.digest()).isPresent()).toList();
   }
 
-  /** Returns what a file of the store is; empty for a library. */
+  /** Returns the plugin of a file in the store; empty for a library. */
   private Optional<StoredPlugin> organ(Digest digest) {
     if (!organs.containsKey(digest)) {
-      // Only an organ is remembered: the manifest of another file may still arrive.
+      // Remembers only organs, since the manifest of another file may still arrive.
       store
           .file(digest)
           .flatMap(file -> described(digest, file, ManifestEnvelope.beside(file)))
@@ -178,7 +178,7 @@ final class NodeInventory implements LocalPlugins, AutoCloseable {
           .filter(PluginManifest::isOrganOrRole)
           .map(organ -> new StoredPlugin(organ.symbolicName(), organ.version().toString(), digest));
     } catch (PluginRefusedException | IOException e) {
-      // Without a manifest it is a library: nothing says otherwise.
+      // A file without a manifest counts as a library.
       return Optional.empty();
     }
   }

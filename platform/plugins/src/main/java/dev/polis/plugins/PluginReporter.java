@@ -37,8 +37,8 @@ import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleContext;
 
 /**
- * Reports how plugins stand, from the framework, their manifests, the plugin store and the swap
- * under way. Everything is read again for each question.
+ * Reports the status of plugins from the framework, their manifests, the plugin store and the
+ * running swap. Each call reads everything again.
  */
 final class PluginReporter implements PluginReports {
   private static final String SWAP_FAILED = "swap-failed";
@@ -62,8 +62,8 @@ final class PluginReporter implements PluginReports {
 
   /**
    * @param trusted the keys that the cluster trusts; empty while this node does not know them
-   * @param graph how bundles use each other
-   * @param contracts who is behind the proxies
+   * @param graph the uses between bundles
+   * @param contracts the providers behind the proxies
    */
   PluginReporter(
       BundleContext context,
@@ -83,10 +83,10 @@ final class PluginReporter implements PluginReports {
   }
 
   /**
-   * Holds what the store says.
+   * Holds the content of the store.
    *
-   * @param generationOrNull the generation that counts; null if it cannot be read
-   * @param troubleOrNull why the store cannot be read; null if it can
+   * @param generationOrNull the current generation; null if it cannot be read
+   * @param troubleOrNull the fault of an unreadable store, or null
    */
   private record Stored(
       Generation generationOrNull,
@@ -194,7 +194,7 @@ final class PluginReporter implements PluginReports {
     };
   }
 
-  /** Names the signer of a bundle, and adds a condition if no trusted signer is left. */
+  /** Names the signer of a bundle, and adds a condition if no signer is trusted any more. */
   private String signer(Bundle bundle, List<HealthCondition> conditions) {
     try {
       ManifestEnvelope envelope = InstalledManifests.read(bundle);
@@ -239,7 +239,7 @@ final class PluginReporter implements PluginReports {
                             .formatted(generation.number())));
   }
 
-  /** Says which calls to a plugin, or of it, wait. */
+  /** Describes the waiting calls to a plugin and from it. */
   private List<HealthCondition> held(Bundle bundle, List<ServiceUse> uses) {
     List<HealthCondition> held = new ArrayList<>();
     for (FollowedContract contract : contracts.get()) {
@@ -351,7 +351,7 @@ final class PluginReporter implements PluginReports {
         Instant.ofEpochMilli(bundle.getLastModified()));
   }
 
-  /** Reports on a plugin that is not installed although a swap was to bring it in. */
+  /** Reports a plugin that a swap tried to install and that is not installed. */
   private Optional<PluginStatus> absent(String name, Stored stored) {
     List<HealthCondition> swaps = swaps(name, stored);
     boolean wanted =

@@ -53,8 +53,8 @@ import org.osgi.service.component.runtime.ServiceComponentRuntime;
 import org.osgi.service.metatype.annotations.Designate;
 
 /**
- * Wires the swap engine, puts the Plugins service on the management listener, and offers the node's
- * plugins to organs.
+ * Wires the swap engine, registers the Plugins service for the management listener, and offers the
+ * node's plugins to organs.
  */
 @Component(
     service = {BindableService.class, LocalPlugins.class, PluginReports.class},
@@ -79,7 +79,7 @@ public final class PluginsComponent implements BindableService, LocalPlugins, Pl
   /**
    * Opens the store and makes the engine.
    *
-   * @param context the bundle's own
+   * @param context the context of this bundle
    * @throws IOException if the store cannot be opened
    */
   @Activate
@@ -134,13 +134,13 @@ public final class PluginsComponent implements BindableService, LocalPlugins, Pl
     subtree.run("store", SelfCheck.task(own, new StoreCheck(store)));
   }
 
-  /** Returns the keys that the cluster trusts; while no source knows them, those of the copy. */
+  /** Returns the keys that the cluster trusts, or those of the copy if no source knows them. */
   private TrustRoots roots() {
     trusted.stream().findFirst().map(TrustSource::roots).ifPresent(kept::update);
     return kept.roots();
   }
 
-  /** Returns the keys that the cluster trusts; empty while this node has never heard of any. */
+  /** Returns the keys that the cluster trusts; empty if this node has never received any. */
   private Optional<TrustRoots> knownRoots() {
     TrustRoots roots = roots();
     return Optional.of(roots).filter(known -> !trusted.isEmpty() || !known.keys().isEmpty());
@@ -158,30 +158,30 @@ public final class PluginsComponent implements BindableService, LocalPlugins, Pl
         .toList();
   }
 
-  /** Declarative Services calls this when a part of the platform wants to know of swaps. */
+  /** Adds a listener; Declarative Services call this when a part of the platform registers one. */
   @Reference(cardinality = ReferenceCardinality.MULTIPLE, policy = ReferencePolicy.DYNAMIC)
   void addListener(SwapListener listener) {
     listeners.add(listener);
   }
 
-  /** Declarative Services calls this when it goes. */
+  /** Removes a listener; Declarative Services call this when it goes. */
   void removeListener(SwapListener listener) {
     listeners.remove(listener);
   }
 
-  /** Declarative Services calls this when a source of the cluster's trusted keys comes. */
+  /** Adds a source of the cluster's trusted keys; Declarative Services call this when it comes. */
   @Reference(cardinality = ReferenceCardinality.MULTIPLE, policy = ReferencePolicy.DYNAMIC)
   void addTrust(TrustSource source) {
     trusted.add(source);
     inventory.refresh();
   }
 
-  /** Declarative Services calls this when the cluster trusts other keys. */
+  /** Reads the trusted keys again; Declarative Services call this when they change. */
   void updatedTrust(TrustSource source) {
     inventory.refresh();
   }
 
-  /** Declarative Services calls this when it goes. */
+  /** Removes a source of trusted keys; Declarative Services call this when it goes. */
   void removeTrust(TrustSource source) {
     trusted.remove(source);
   }
@@ -226,7 +226,7 @@ public final class PluginsComponent implements BindableService, LocalPlugins, Pl
     return service.bindService();
   }
 
-  /** Declarative Services calls this. */
+  /** Closes the engine; Declarative Services call this. */
   @Deactivate
   void close() {
     subtree.close(StopReason.PROCESS_RESTART);

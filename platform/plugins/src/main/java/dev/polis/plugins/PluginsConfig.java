@@ -3,7 +3,7 @@ package dev.polis.plugins;
 import org.osgi.service.metatype.annotations.AttributeDefinition;
 import org.osgi.service.metatype.annotations.ObjectClassDefinition;
 
-/** Declares what an operator may set of the swap engine. */
+/** Declares the configuration of the swap engine. */
 @ObjectClassDefinition(id = "dev.polis.plugins", name = "Plugins")
 public @interface PluginsConfig {
 
@@ -11,7 +11,7 @@ public @interface PluginsConfig {
   @AttributeDefinition(description = "Folder of the plugin store; the launcher sets it")
   String store();
 
-  /** For how long everything has to be well before a swap counts. */
+  /** Milliseconds for which the whole node has to be healthy before a swap counts. */
   @AttributeDefinition(
       description =
           "Milliseconds for which all organs and roles must be healthy before a swap counts",
@@ -19,28 +19,28 @@ public @interface PluginsConfig {
       max = "3600000")
   long healthy_ms() default 3_000;
 
-  /** Returns how long a gate waits for that. */
+  /** Milliseconds for which a gate waits until the whole node is healthy. */
   @AttributeDefinition(
       description = "How long a swap waits for everything to be well, in milliseconds",
       min = "100",
       max = "3600000")
   long deadline_ms() default 60_000;
 
-  /** Returns how long the activation of a bundle may take. */
+  /** Milliseconds that the activation of a bundle may take. */
   @AttributeDefinition(
       description = "How long the activation of a swapped bundle may take, in milliseconds",
       min = "100",
       max = "3600000")
   long start_ms() default 60_000;
 
-  /** Returns how long a bundle may take to stop. */
+  /** Milliseconds that a bundle may take to stop. */
   @AttributeDefinition(
       description = "How long a swapped bundle may take to stop, in milliseconds",
       min = "100",
       max = "3600000")
   long stop_ms() default 30_000;
 
-  /** Returns how much more heap a swap may take. */
+  /** Heap that a swap may take in addition. */
   @AttributeDefinition(
       description =
           "How much more may be alive on the heap than before a swap while its successors are judged, in MiB",
@@ -48,7 +48,7 @@ public @interface PluginsConfig {
       max = "1000000")
   int heap_growth_mib() default 32;
 
-  /** Returns how much more memory for classes a swap may take. */
+  /** Memory for classes that a swap may take in addition. */
   @AttributeDefinition(
       description =
           "How much more memory the classes may take than before a swap while its successors are judged, in MiB",
@@ -56,7 +56,7 @@ public @interface PluginsConfig {
       max = "1000000")
   int metaspace_growth_mib() default 32;
 
-  /** Returns how many threads a swap may add. */
+  /** Threads that a swap may add. */
   @AttributeDefinition(
       description =
           "How many more threads there may be than before a swap while its successors are judged",
@@ -69,7 +69,7 @@ public @interface PluginsConfig {
       description = "Organs that are judged only when their predecessors have ended")
   String[] alone() default {};
 
-  /** The digests of the plugin manifests that came with the platform. */
+  /** The digests of the distribution's plugin manifests. */
   @AttributeDefinition(
       description =
           "Digests of the plugin manifests that came with the platform; the launcher sets it")

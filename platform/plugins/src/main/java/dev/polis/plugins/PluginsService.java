@@ -63,8 +63,7 @@ final class PluginsService extends PluginsGrpc.PluginsImplBase {
   }
 
   /**
-   * Ends the streams that give files to other nodes. The receivers continue at another node, or
-   * later.
+   * Ends the streams of files to other nodes. Their receivers continue at another node, or later.
    */
   void close() {
     streams.close();

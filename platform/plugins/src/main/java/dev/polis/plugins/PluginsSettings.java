@@ -11,30 +11,37 @@ import java.util.HashSet;
 import java.util.Set;
 
 /**
- * The checked configuration of the swap engine.
+ * Holds the checked configuration of the swap engine.
  *
- * @param store folder of the plugin store
- * @param swap how long a swap waits for what
- * @param distribution digests of the plugin manifests that came with the platform
- * @param commandLine what the process was started with
+ * @param store the folder of the plugin store
+ * @param swap the limits of a swap
+ * @param distribution the digests of the distribution's plugin manifests
+ * @param commandLine the configurations of the command line
  */
 record PluginsSettings(
     Path store, SwapSettings swap, Set<Digest> distribution, ConfigurationSet commandLine) {
   private static final String PID = "dev.polis.plugins";
 
-  /** Long enough for the slowest organ on a slow machine, short enough for a person who waits. */
+  /**
+   * The longest configurable time: enough for the slowest organ on a slow machine, and short enough
+   * for a waiting person.
+   */
   private static final Duration LONGEST = Duration.ofHours(1);
 
-  /** Shorter than this a busy machine would not make it with a healthy organ. */
+  /** The shortest configurable time: a busy machine needs this much even for a healthy organ. */
   private static final Duration SHORTEST = Duration.ofMillis(100);
 
   /**
-   * Long, since nothing waits for the memory. Most nodes collect their whole heap by themselves
-   * within this time; the others do it once for a swap.
+   * The time after which the engine looks for classes of a removed version that are still in
+   * memory. Most nodes collect their whole heap within this time anyway; the others do it once for
+   * a swap.
    */
   private static final Duration UNLOADED = Duration.ofMinutes(10);
 
-  /** More than any node has of anything, so that a limit can be taken away. */
+  /**
+   * The largest configurable limit, which no node reaches, so that an operator can switch a limit
+   * off.
+   */
   private static final int MOST = 1_000_000;
 
   static PluginsSettings of(PluginsConfig config) {
@@ -77,7 +84,9 @@ record PluginsSettings(
     return digests;
   }
 
-  /** Reads {@code PID key=value}: a space ends the PID, since both it and the key may hold dots. */
+  /**
+   * Reads {@code PID key=value}: a space ends the PID, since the PID and the key may contain dots.
+   */
   private static ConfigurationSet commandLine(SettingCheck check, String[] lines) {
     ConfigurationSet set = ConfigurationSet.none();
     for (String line : lines) {

@@ -9,7 +9,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.function.Supplier;
 
-/** Lets in what is signed by a key that the cluster trusts at this moment. */
+/** Accepts plugins with a signature that the cluster trusts at this moment. */
 final class SignatureCheck implements PluginCheck {
   private final PluginVerifier verifier;
   private final Supplier<TrustRoots> trusted;

@@ -15,14 +15,14 @@ final class StageCall implements StreamObserver<StageRequest> {
   private final Runnable arrived;
   private final StreamObserver<StageResponse> caller;
 
-  /** Null until it has come. */
+  /** The header; null until it has come. */
   private StageHeader header;
 
   private long position;
   private boolean refused;
 
   /**
-   * @param arrived called when the file is there whole
+   * @param arrived called when the file is complete
    */
   StageCall(StagedFiles files, Runnable arrived, StreamObserver<StageResponse> caller) {
     this.files = files;
@@ -84,7 +84,7 @@ final class StageCall implements StreamObserver<StageRequest> {
 
   @Override
   public void onError(Throwable broken) {
-    // The received bytes stay; the sender asks how many they are and continues there.
+    // The received bytes stay; the sender asks for their number and continues there.
     refused = true;
   }
 

@@ -9,8 +9,8 @@ import java.io.IOException;
 import java.util.List;
 
 /**
- * Says in the node's health that the process left a generation when it started, because it did not
- * come up with it or was not allowed to run it. A start after another swap no longer says so.
+ * Shows in the node's health that a start of the process left a generation that did not work or was
+ * not trusted. A start after another swap no longer shows this.
  */
 final class StartReport {
   private static final String FELL_BACK = "generation-fell-back";
@@ -19,7 +19,7 @@ final class StartReport {
   private StartReport() {}
 
   /**
-   * Reads how the last swap ended, and shows it if it was by a start.
+   * Reads the end of the last swap, and shows it if a start ended it.
    *
    * @throws IOException if the history cannot be read
    */
@@ -40,7 +40,7 @@ final class StartReport {
                   history.getLast().reason(),
                   "sign the plugin with a key that the cluster trusts (polisctl plugin trust list) and swap it in again, or accept what runs with any other swap"));
       default -> {
-        // The swap was ordered, so its caller knows how it ended.
+        // The caller of an ordered swap knows its end.
       }
     }
   }

@@ -6,18 +6,18 @@ import io.grpc.Status;
 import io.grpc.StatusException;
 import java.io.IOException;
 
-/** Turns failures of the plugin store into what a caller gets. */
+/** Turns failures of the plugin store into the status for the caller. */
 final class StoreCalls {
   private StoreCalls() {}
 
-  /** A question to the store. */
+  /** Is a read of the store. */
   @FunctionalInterface
   interface Question<T> {
     T ask() throws IOException, PluginStoreException;
   }
 
   /**
-   * Asks.
+   * Runs a read of the store.
    *
    * @throws StatusException if the store is damaged or cannot be read
    */

@@ -25,16 +25,16 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * Notices that a file of the plugin store is missing or damaged while the node runs, which has the
- * files of its bundles open. It reads a file again only if its length, its time or its inode have
- * changed since. Belongs to one thread.
+ * Notices that a file of the plugin store is missing or damaged while the node runs with its
+ * bundles open. It reads a file again only if its length, time or inode has changed. One thread
+ * uses it.
  */
 final class StoreCheck implements SelfCheck.Look {
   private static final String DAMAGED = "plugin-store-damaged";
 
   private final PluginStore store;
 
-  /** How each file was when it was last read. */
+  /** The state of each file at its last read. */
   private final Map<Path, Seen> seen = new HashMap<>();
 
   private record Seen(Stamp stamp, List<String> faults) {}
@@ -105,7 +105,7 @@ final class StoreCheck implements SelfCheck.Look {
     return String.join("; then ", steps);
   }
 
-  /** Returns what is wrong with the files of a plugin; empty if they are whole. */
+  /** Returns the fault of a plugin's files; empty if they are whole. */
   private Optional<String> fault(StoredPlugin plugin) {
     try {
       Optional<Path> file = store.file(plugin.digest());
@@ -143,7 +143,7 @@ final class StoreCheck implements SelfCheck.Look {
     }
   }
 
-  /** Returns what is wrong with a manifest. One that was never there is not missed. */
+  /** Returns the fault of a manifest; a manifest that never existed is no fault. */
   private Optional<String> manifestFault(StoredPlugin plugin, Path bundle) throws IOException {
     Path manifest = ManifestEnvelope.beside(bundle);
     String subject =

@@ -36,7 +36,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
-/** Answers the calls that order, watch and end swaps. */
+/** Answers the calls that order, watch and cancel swaps. */
 final class SwapCalls {
   private final SwapEngine engine;
   private final StagedFiles staged;

@@ -1,12 +1,12 @@
 /**
- * Sees and moves the bundles of a running node.
+ * Shows and moves the bundles of a running node.
  *
  * <pre>
  *   operator ──Plugins.List/Stop/Start──▶ management listener ──▶ PluginsService ──▶ BundleDirectory ──▶ framework
  * </pre>
  *
- * <p>Organs may be stopped and started. Which bundles are organs or roles is said by the plugin
- * manifests beside their files, never guessed from a name; one from outside is an equal. All other
+ * <p>Organs may be stopped and started. The plugin manifests beside the files name the organs and
+ * roles, and the names of bundles play no role; a foreign plugin has the same rights. All other
  * bundles belong to the platform; stopping one would stop half of the node, and is refused with the
  * reason.
  *
@@ -14,8 +14,8 @@
  * command line use them where there is none: {@link dev.polis.plugins.store}, {@link
  * dev.polis.plugins.plan} and {@link dev.polis.plugins.manifest}.
  *
- * <p>Not promised: a stop or start made here is not remembered, after a restart of the node the
- * current generation of the store counts again.
+ * <p>Not promised: the node does not remember a stop or start: after a restart the current
+ * generation of the store counts again.
  *
  * <p>Why not the framework's own console? It knows no identity, no authorization and no audit.
  */

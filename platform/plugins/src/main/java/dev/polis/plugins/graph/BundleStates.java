@@ -3,7 +3,7 @@ package dev.polis.plugins.graph;
 import dev.polis.wire.plugins.Plugin;
 import org.osgi.framework.Bundle;
 
-/** Translates the states of bundles for the wire. */
+/** Translates the states of bundles into the wire format. */
 public final class BundleStates {
 
   private BundleStates() {}
@@ -11,7 +11,7 @@ public final class BundleStates {
   /**
    * Translates a state.
    *
-   * @param state as {@link Bundle#getState} returns it
+   * @param state a state from {@link Bundle#getState}
    */
   public static Plugin.State wire(int state) {
     return switch (state) {

@@ -5,15 +5,14 @@ import java.util.Objects;
 import java.util.OptionalLong;
 
 /**
- * Names the provider of a contract whose users have a proxy.
+ * Describes a contract whose users have a proxy, and its provider.
  *
  * @param contract the name of the contract's interface
- * @param provider the number of the bundle that provides it, or did until it was held; empty if no
- *     bundle does
- * @param held whether calls are made to wait, because the provider is being replaced
- * @param standing how it stands, in a few words
- * @param since since when it stands so
- * @param waitingCalls how many calls wait for a provider
+ * @param provider the number of the present or last providing bundle; empty if there is none
+ * @param held true if calls wait because the provider is being replaced
+ * @param standing the state in a few words
+ * @param since the time since which it has this state
+ * @param waitingCalls the number of calls that wait for a provider
  */
 public record FollowedContract(
     String contract,
@@ -23,7 +22,6 @@ public record FollowedContract(
     Instant since,
     int waitingCalls) {
 
-  /** Refuses what is missing. */
   public FollowedContract {
     Objects.requireNonNull(contract, "contract");
     Objects.requireNonNull(provider, "provider");

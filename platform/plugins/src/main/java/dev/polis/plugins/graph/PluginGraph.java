@@ -35,13 +35,13 @@ import org.osgi.service.component.runtime.dto.ReferenceDTO;
 import org.osgi.service.component.runtime.dto.SatisfiedReferenceDTO;
 import org.osgi.service.component.runtime.dto.UnsatisfiedReferenceDTO;
 
-/** Reads at one moment how the bundles of a node use each other. */
+/** Reads the uses between the bundles of a node at one moment. */
 public final class PluginGraph {
   private static final String LISTENER = "polis.rpc.listener";
   private static final String DYNAMIC = "dynamic";
   private static final String MANDATORY = "1";
 
-  /** Services that Declarative Services and the framework keep for themselves. */
+  /** The services that Declarative Services and the framework keep for themselves. */
   private static final Predicate<String> FRAMEWORK = type -> type.startsWith("org.osgi.");
 
   private final BundleContext context;
@@ -64,11 +64,11 @@ public final class PluginGraph {
   /**
    * Reads the graph.
    *
-   * @param context of any bundle
+   * @param context the context of any bundle
    * @param runtime knows the components
    * @param contracts the contracts whose users have a proxy
-   * @param platform whether services are wanted too that the platform provides
-   * @return bundles, services and packages, in the order in which they are read best
+   * @param platform true to include services of the platform
+   * @return bundles, services and packages in reading order
    */
   public static GraphResponse read(
       BundleContext context,
@@ -105,7 +105,10 @@ public final class PluginGraph {
         .build();
   }
 
-  /** Returns whether a use matters to who replaces plugins: the platform's services stand still. */
+  /**
+   * Returns whether a use matters for the replacement of plugins: the platform's services never
+   * change.
+   */
   private boolean isReplaceable(ServiceUse use) {
     return use.hasProvider()
         ? !isPlatform(use.getProvider())
@@ -243,7 +246,7 @@ public final class PluginGraph {
     Bundle[] users = reference.getUsingBundles();
     List<Bundle> tracking =
         Stream.of(users == null ? new Bundle[0] : users)
-            // The follower of a contract uses its provider for the users of the proxy.
+            // The follower of a contract uses its provider on behalf of the proxy's users.
             .filter(user -> user != provider && !followed.containsKey(type))
             .toList();
     if (tracking.isEmpty()) {
@@ -271,7 +274,7 @@ public final class PluginGraph {
         && use.getDetail().equals(service.getDetail());
   }
 
-  /** Names an RPC service with its listener; other services need no more than their type. */
+  /** Adds the listener to the name of an RPC service; the type of other services is enough. */
   private String detail(long bundle, long service) {
     Bundle provider = context.getBundle(bundle);
     ServiceReference<?>[] registered = provider == null ? null : provider.getRegisteredServices();

@@ -8,14 +8,13 @@
  *   FollowedContractSource: who is behind a proxy, how many calls wait ─┘
  * </pre>
  *
- * <p>The graph is read again for each question and not kept: what changes while it is read may be
- * in it or not.
+ * <p>Each call reads the graph again; it may contain a change that happens during the read, or not.
  *
- * <p>Not promised: an edge for code that looks a service up by itself and lets it go between two
- * calls. The framework knows users only as long as they hold a service.
+ * <p>Not promised: an edge for code that looks a service up and releases it between two calls. The
+ * framework knows users only as long as they hold a service.
  *
- * <p>Why not the graph of the boot plan? It is made from what bundles declare, before any of them
- * runs. This one is what is bound.
+ * <p>Why not the graph of the boot plan? It comes from the declarations of bundles, before any of
+ * them runs. This graph has the actual bindings.
  */
 @Export
 @Version("1.0.0")

@@ -42,10 +42,10 @@ public record LocalInventory(
   }
 
   /**
-   * Finds a plugin that runs.
+   * Finds a running plugin.
    *
    * @param symbolicName its name
-   * @return empty if none of that name runs
+   * @return empty if no plugin of that name runs
    */
   public Optional<StoredPlugin> running(String symbolicName) {
     return find(running, symbolicName);
@@ -55,17 +55,17 @@ public record LocalInventory(
    * Finds a plugin of the distribution.
    *
    * @param symbolicName its name
-   * @return empty if none of that name came with it
+   * @return empty if it has no plugin of that name
    */
   public Optional<StoredPlugin> distribution(String symbolicName) {
     return find(distribution, symbolicName);
   }
 
   /**
-   * Returns how a plugin came to run, or to be taken away.
+   * Returns the reason why a plugin runs or was removed.
    *
    * @param symbolicName its name
-   * @return empty if it does not run, unless it was removed against the cluster's will
+   * @return empty if it does not run, except after a removal against the cluster's wish
    */
   public Optional<PluginOrigin> origin(String symbolicName) {
     return Optional.ofNullable(origins.get(symbolicName));

@@ -13,13 +13,13 @@ import java.nio.file.Path;
 import java.util.Optional;
 import org.osgi.annotation.versioning.ProviderType;
 
-/** Shows and replaces the plugins of the running node, as a service. Usable from any thread. */
+/** Shows and replaces the plugins of the running node. Usable from any thread. */
 @ProviderType
 public interface LocalPlugins {
 
   /**
-   * Returns what the node runs and has. It changes when a swap has ended, a file has come, the
-   * cluster wants something else, or trusts other keys.
+   * Returns the node's inventory of plugins. It changes when a swap has ended, a file has arrived,
+   * or the cluster's wishes or trusted keys have changed.
    *
    * @return empty while the plugin store cannot be read
    */
@@ -28,23 +28,23 @@ public interface LocalPlugins {
   /**
    * Returns the newest swap of this node, whichever caller ordered it.
    *
-   * @return empty until there was one
+   * @return empty before the first swap
    */
   Value<SwapStatus> newest();
 
   /**
-   * Keeps what the cluster wants, so that swaps by hand and the collection of files heed it, now
-   * and after the next start.
+   * Stores the cluster's wishes, which manual swaps and the collection of files heed, now and after
+   * the next start.
    *
-   * @param wants what it wants, in place of what it wanted before
-   * @throws IOException if it cannot be written; what was kept before counts
+   * @param wants the new wishes, in place of the former
+   * @throws IOException if the write fails; then the former wishes count
    */
   void want(ClusterWants wants) throws IOException;
 
   /**
-   * Returns the files that come piece by piece.
+   * Returns the store of files that arrive piece by piece.
    *
-   * @return the same ones that operators send theirs to
+   * @return the store that also receives the operators' files
    */
   StagedFiles staged();
 
@@ -52,20 +52,20 @@ public interface LocalPlugins {
   void refresh();
 
   /**
-   * Finds a file that is here whole.
+   * Finds a complete file.
    *
-   * @param digest of the file
-   * @return where it is; empty if it is not here
+   * @param digest the digest of the file
+   * @return its path; empty if this node lacks it
    */
   Optional<Path> file(Digest digest);
 
   /**
    * Begins a swap. It continues whether or not its status is watched.
    *
-   * @param order what is wanted
-   * @param options how
+   * @param order the order
+   * @param options its options
    * @return its status, which ends with an outcome
-   * @throws SwapRefusedException if another one is under way, or the node stops
+   * @throws SwapRefusedException if another swap is running, or the node stops
    */
   Value<SwapStatus> begin(SwapOrder order, SwapOptions options) throws SwapRefusedException;
 }

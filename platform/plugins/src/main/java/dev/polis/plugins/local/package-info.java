@@ -12,10 +12,11 @@
  * <p>The service stands on the platform, so it stays while an organ that uses it is replaced by its
  * own order. An order continues without the caller that gave it.
  *
- * <p>Not promised: that the inventory is that of this instant; it is read after each change, and a
- * swap may begin meanwhile. The engine decides by the store, and not by the inventory.
+ * <p>Not promised: that the inventory is current; a change triggers a read of it, and a swap may
+ * begin meanwhile. The engine decides by the store, and not by the inventory.
  *
- * <p>Why not the RPC service {@code Plugins}? It is for operators, and answers with words for them.
+ * <p>Why not the RPC service {@code Plugins}? It serves operators, and answers with texts for
+ * people.
  */
 @Export
 @Version("1.0.0")

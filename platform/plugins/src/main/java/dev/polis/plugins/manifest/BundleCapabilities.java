@@ -12,15 +12,15 @@ import java.util.regex.Pattern;
 import org.osgi.framework.Version;
 
 /**
- * Holds what a bundle says of itself by capabilities, which the framework's resolver reads too:
+ * Holds a bundle's own capabilities, which the framework's resolver also reads:
  *
  * <pre>
  *   Provide-Capability: polis.organ;polis.organ=metrics, polis.role;polis.role=NightlyBackup
  *   Require-Capability: polis.platform;filter:="(version&gt;=0.2.0)"
  * </pre>
  *
- * @param provides organs and roles; empty if it says nothing of them
- * @param platform the lowest version of the platform; 0.0.0 if it says nothing of it
+ * @param provides the organs and roles; empty if the bundle names none
+ * @param platform the lowest version of the platform; 0.0.0 if the bundle names none
  */
 public record BundleCapabilities(List<Provided> provides, Version platform) {
   /** The name space of organs, and the name of its attribute. */
@@ -58,7 +58,7 @@ public record BundleCapabilities(List<Provided> provides, Version platform) {
     return new BundleCapabilities(provides, platform);
   }
 
-  /** Returns the lowest version of the platform; empty if the bundle says nothing of it. */
+  /** Returns the lowest version of the platform; empty if the bundle names none. */
   Optional<Version> lowestPlatform() {
     return Optional.of(platform).filter(each -> !each.equals(Version.emptyVersion));
   }

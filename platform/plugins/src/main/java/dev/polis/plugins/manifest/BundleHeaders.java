@@ -10,7 +10,7 @@ import java.util.jar.Manifest;
 import org.osgi.framework.Version;
 
 /**
- * Holds what a bundle's own MANIFEST.MF says about its identity.
+ * Holds a bundle's identity from its MANIFEST.MF.
  *
  * @param symbolicName its symbolic name, which may be malformed
  * @param version its version
@@ -19,12 +19,12 @@ import org.osgi.framework.Version;
 record BundleHeaders(String symbolicName, Version version, Attributes main) {
 
   /**
-   * Reads them without loading any class.
+   * Reads the headers without loading a class.
    *
-   * @throws IOException if the file is no archive, or no bundle
+   * @throws IOException if the file is no bundle
    */
   static BundleHeaders read(Path bundle) throws IOException {
-    // Without "false" every entry would be compared with signatures that are not ours.
+    // "false" skips the comparison of each entry with jar signatures, which the node does not use.
     try (JarFile jar = new JarFile(bundle.toFile(), false)) {
       Manifest manifest = jar.getManifest();
       if (manifest == null) {

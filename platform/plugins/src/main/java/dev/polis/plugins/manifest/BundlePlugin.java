@@ -5,28 +5,28 @@ import org.osgi.framework.Bundle;
 import org.osgi.framework.Constants;
 
 /**
- * Says what an installed bundle is, by the plugin manifest beside its file. A bundle's name says
- * nothing.
+ * Classifies an installed bundle by the plugin manifest beside its file. The bundle's name plays no
+ * role.
  */
 public sealed interface BundlePlugin {
   /**
-   * It provides organs or roles.
+   * Means that the bundle provides organs or roles.
    *
-   * @param manifest which
+   * @param manifest its manifest
    */
   record Organ(PluginManifest manifest) implements BundlePlugin {}
 
-  /** It provides neither: it belongs to the platform. */
+  /** Means that the bundle provides neither and belongs to the platform. */
   record Library() implements BundlePlugin {}
 
   /**
-   * It has no manifest that can be read, or that of another bundle.
+   * Means that the bundle has no readable manifest, or that of another bundle.
    *
-   * @param why a text for people
+   * @param why the fault, as a text for people
    */
   record Undescribed(String why) implements BundlePlugin {}
 
-  /** Reads the manifest of a bundle. It was verified before the bundle was installed. */
+  /** Reads the manifest of a bundle. The node verified it before it installed the bundle. */
   static BundlePlugin of(Bundle bundle) {
     if (bundle.getBundleId() == Constants.SYSTEM_BUNDLE_ID) {
       return new Library();
@@ -43,7 +43,7 @@ public sealed interface BundlePlugin {
     }
   }
 
-  /** Returns whether a bundle came with the distribution, and so without a signature. */
+  /** Returns whether a bundle belongs to the distribution, and so has no signature. */
   static boolean isOfDistribution(Bundle bundle) {
     if (bundle.getBundleId() == Constants.SYSTEM_BUNDLE_ID) {
       return true;

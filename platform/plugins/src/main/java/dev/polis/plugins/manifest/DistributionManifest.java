@@ -6,23 +6,22 @@ import dev.polis.wire.manifest.ManifestEnvelope.Kind;
 import java.util.Objects;
 
 /**
- * Holds a manifest that the platform's distribution vouches for, by naming the digest of its file.
+ * Holds a manifest whose digest the platform's distribution lists.
  *
- * @param manifest serialized
+ * @param manifest the serialized manifest
  */
 public record DistributionManifest(ByteString manifest) implements ManifestEnvelope {
 
-  /** Checks for null. */
   public DistributionManifest {
     Objects.requireNonNull(manifest, "manifest");
   }
 
-  /** Puts a manifest into its envelope. */
+  /** Wraps a manifest in its envelope. */
   public static DistributionManifest of(PluginManifest manifest) {
     return new DistributionManifest(manifest.encode());
   }
 
-  /** Returns the digest of its file, which the distribution lists. */
+  /** Returns the digest of the envelope's file, which the distribution lists. */
   public Digest digest() {
     return Digest.of(encode().toByteArray());
   }

@@ -10,11 +10,11 @@ import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleContext;
 
 /**
- * Reads the manifests of installed bundles, which lie beside their files. They were verified before
- * the bundles were installed.
+ * Reads the manifests of installed bundles, which lie beside their files. The node verified them
+ * before it installed the bundles.
  */
 public final class InstalledManifests {
-  /** How the launcher installs a file without copying it. */
+  /** The prefix with which the launcher installs a file without a copy. */
   private static final String REFERENCE = "reference:";
 
   private InstalledManifests() {}
@@ -22,9 +22,9 @@ public final class InstalledManifests {
   /**
    * Reads the manifest of an installed bundle.
    *
-   * @param bundle any bundle but the framework itself
+   * @param bundle any bundle except the framework itself
    * @return its envelope
-   * @throws PluginRefusedException if it has none, or none that can be read
+   * @throws PluginRefusedException if it has no readable one
    * @throws IOException if the file cannot be read
    */
   public static ManifestEnvelope read(Bundle bundle) throws PluginRefusedException, IOException {
@@ -33,10 +33,10 @@ public final class InstalledManifests {
   }
 
   /**
-   * Finds the running plugins that a key has signed.
+   * Finds the running plugins with a key's signature.
    *
-   * @param context of any bundle
-   * @param key whose signature
+   * @param context the context of any bundle
+   * @param key the signer's key
    * @return their names and versions
    */
   public static List<String> signedBy(BundleContext context, KeyId key) {
@@ -50,7 +50,7 @@ public final class InstalledManifests {
     try {
       return read(bundle) instanceof SignedManifest signed && signed.keyId().equals(key);
     } catch (PluginRefusedException | IOException e) {
-      // Its signature cannot be read, so it is not this key's.
+      // An unreadable signature is not this key's.
       return false;
     }
   }

@@ -6,8 +6,8 @@ import java.security.PublicKey;
 import java.util.regex.Pattern;
 
 /**
- * Identifies a public key: the first half of the SHA-256 of its raw bytes. 128 bits are enough,
- * since no attacker can make a second key with the same identifier.
+ * Identifies a public key: the first half of the SHA-256 of its raw bytes. With 128 bits, no
+ * attacker can make a second key with the same identifier.
  *
  * @param hex 32 hexadecimal digits in lower case
  */

@@ -10,17 +10,17 @@ import java.util.List;
 
 /** Holds a serialized manifest and its signer. */
 public sealed interface ManifestEnvelope permits SignedManifest, DistributionManifest {
-  /** The end of the name of a manifest's file; before it stands the name of the bundle's file. */
+  /** The suffix of a manifest's file name, after the name of the bundle's file. */
   String SUFFIX = PluginStore.MANIFEST_SUFFIX;
 
-  /** A manifest with 2,000 packages has about 150 KiB. */
+  /** The largest manifest in bytes; one with 2,000 packages has about 150 KiB. */
   int LARGEST = 256 * 1024;
 
   /** Returns the serialized manifest. */
   ByteString manifest();
 
   /**
-   * Reads the manifest without verifying who vouches for it.
+   * Reads the manifest without a check of its signer.
    *
    * @throws PluginRefusedException as of {@link PluginManifest#decode}
    */
@@ -31,7 +31,7 @@ public sealed interface ManifestEnvelope permits SignedManifest, DistributionMan
   /** Returns the bytes of the file. */
   ByteString encode();
 
-  /** Returns where the manifest of a bundle's file lies. */
+  /** Returns the path of the manifest of a bundle's file. */
   static Path beside(Path bundle) {
     return bundle.resolveSibling(bundle.getFileName() + SUFFIX);
   }
@@ -39,8 +39,8 @@ public sealed interface ManifestEnvelope permits SignedManifest, DistributionMan
   /**
    * Reads the file beside a bundle of the plugin store.
    *
-   * @return its content, cut off after the largest manifest
-   * @throws PluginRefusedException UNSIGNED if it is missing, with what brings it back
+   * @return its content, at most one byte longer than the largest manifest
+   * @throws PluginRefusedException UNSIGNED if it is missing, with the remedy
    * @throws IOException if it cannot be read
    */
   static byte[] stored(Path bundle) throws PluginRefusedException, IOException {
@@ -52,10 +52,10 @@ public sealed interface ManifestEnvelope permits SignedManifest, DistributionMan
   }
 
   /**
-   * Reads the envelope beside a bundle of the plugin store, and nothing of the manifest in it. It
-   * was verified when it entered the store.
+   * Reads the envelope beside a bundle of the plugin store, without the manifest in it. The store
+   * verified it at its arrival.
    *
-   * @throws PluginRefusedException if it is missing or damaged, with what brings it back
+   * @throws PluginRefusedException if it is missing or damaged, with the remedy
    * @throws IOException if it cannot be read
    */
   static ManifestEnvelope read(Path bundle) throws PluginRefusedException, IOException {
@@ -76,7 +76,7 @@ public sealed interface ManifestEnvelope permits SignedManifest, DistributionMan
   }
 
   /**
-   * Reads an envelope, and nothing of the manifest in it.
+   * Reads an envelope, without the manifest in it.
    *
    * @throws PluginRefusedException OVERSIZE, UNREADABLE_MANIFEST, UNKNOWN_FIELDS, UNSIGNED or
    *     MALFORMED

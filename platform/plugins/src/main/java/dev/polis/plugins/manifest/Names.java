@@ -2,13 +2,13 @@ package dev.polis.plugins.manifest;
 
 import java.util.regex.Pattern;
 
-/** Checks the names in a manifest, so that they can be printed, compared and put in paths. */
+/** Checks the names in a manifest, so that they are safe in messages, comparisons and paths. */
 enum Names {
   /** The symbolic name of a bundle. */
   BUNDLE(
       "symbolic name",
       "[A-Za-z0-9_-]+(\\.[A-Za-z0-9_-]+)*",
-      // Fits into the name of a file with room for a version.
+      // Fits into a file name together with a version.
       200,
       "letters, digits, '_' and '-' between dots"),
   /** The name of an organ. */
@@ -17,7 +17,7 @@ enum Names {
       "[a-z][a-z0-9]*([.-][a-z0-9]+)*",
       63,
       "lower-case letters, digits, '.' and '-', beginning with a letter, as in metrics"),
-  /** The name of a role, as in the records of the cluster. */
+  /** The name of a role, as in the cluster's records. */
   ROLE(
       "role name",
       "[A-Z][A-Za-z0-9]*",
@@ -32,7 +32,9 @@ enum Names {
       63,
       "lower-case letters, digits, '.', '_' and '-', as in release-2026");
 
-  /** A name in an error message is cut here, so that a hostile one does not flood the log. */
+  /**
+   * The length at which an error message cuts a name, so that a hostile one does not flood the log.
+   */
   private static final int SHOWN = 80;
 
   private final String what;
@@ -53,7 +55,7 @@ enum Names {
    * @throws IllegalArgumentException with the name and the grammar if it is not
    */
   String require(String name) {
-    // The length comes first: the pattern of a very long name costs a deep stack.
+    // The length comes first: the pattern needs a deep stack for a very long name.
     if (name.isEmpty() || name.length() > longest || !form.matcher(name).matches()) {
       throw new IllegalArgumentException(
           "\"%s\" is no %s: use 1 to %d characters, %s"
@@ -62,7 +64,7 @@ enum Names {
     return name;
   }
 
-  /** Returns a text from outside as it may be printed: short, without control characters. */
+  /** Returns a printable form of a foreign text: short, without control characters. */
   static String shown(String text) {
     String cut = text.length() > SHOWN ? text.substring(0, SHOWN) + "…" : text;
     return cut.replaceAll("\\p{Cntrl}", "?");

@@ -6,26 +6,26 @@ import java.util.List;
 import org.osgi.framework.Version;
 
 /**
- * Says about a plugin what its bundle does not say itself. It is for bundles that were built
- * without capabilities; one that contradicts its bundle is refused.
+ * Adds the facts about a plugin that its bundle lacks. It serves bundles without capabilities; the
+ * packer refuses options that contradict their bundle.
  *
- * @param provides organs and roles; empty for those that the bundle names
+ * @param provides the organs and roles; empty if the bundle names them
  * @param platform the lowest version of the platform
  */
 public record PackOptions(List<Provided> provides, LowestPlatform platform) {
-  /** Takes everything from the bundle. */
+  /** The options that take everything from the bundle. */
   public static final PackOptions NONE = providing(List.of());
 
-  /** Says what the lowest version of the platform is. */
+  /** Selects the lowest version of the platform. */
   public sealed interface LowestPlatform {
 
-    /** The one that the bundle names, or else that of this platform. */
+    /** Selects the version in the bundle, or else that of this platform. */
     record OfBundle() implements LowestPlatform {}
 
     /**
-     * A certain one.
+     * Selects a given version.
      *
-     * @param version it
+     * @param version the version
      */
     record At(Version version) implements LowestPlatform {}
   }
@@ -35,18 +35,18 @@ public record PackOptions(List<Provided> provides, LowestPlatform platform) {
     provides = List.copyOf(provides);
   }
 
-  /** Says what the bundle provides, and takes everything else from it. */
+  /** Returns options with organs and roles, which take everything else from the bundle. */
   public static PackOptions providing(List<Provided> provides) {
     return new PackOptions(provides, new LowestPlatform.OfBundle());
   }
 
   /**
-   * Reads options as a person types them.
+   * Reads options from a person's input.
    *
-   * @param organs names of organs
-   * @param roles names of roles
+   * @param organs the names of organs
+   * @param roles the names of roles
    * @param minimumPlatform a version, or an empty text
-   * @throws PackException if one of them is malformed
+   * @throws PackException if an option is malformed
    */
   public static PackOptions of(
       Collection<String> organs, Collection<String> roles, String minimumPlatform)

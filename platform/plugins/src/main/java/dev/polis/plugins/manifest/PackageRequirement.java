@@ -4,11 +4,11 @@ import java.util.Objects;
 import org.osgi.framework.VersionRange;
 
 /**
- * Holds a package that a plugin imports.
+ * Holds an imported package of a plugin.
  *
- * @param name of the package
- * @param range the versions it works with
- * @param optional whether it works without the package too
+ * @param name the name of the package
+ * @param range the versions with which the plugin works
+ * @param optional true if the plugin also works without the package
  */
 public record PackageRequirement(String name, VersionRange range, boolean optional) {
 

@@ -12,7 +12,7 @@ public final class PlatformVersion {
 
   private PlatformVersion() {}
 
-  /** Returns the version of the platform that this class came with. */
+  /** Returns the version of the platform of this class. */
   public static Version current() {
     Properties properties = new Properties();
     try (InputStream in = PlatformVersion.class.getResourceAsStream(RESOURCE)) {
@@ -31,18 +31,18 @@ public final class PlatformVersion {
   }
 
   /**
-   * Says that a plugin needs another platform, and what helps.
+   * Returns the message that a plugin needs another platform, with the remedy.
    *
    * @param plugin its name
    * @param needed such as {@code in version 2.0.0 or newer}
-   * @param running the version of the platform that runs
+   * @param running the version of the running platform
    */
   public static String tooOld(String plugin, String needed, String running) {
     return "%s needs the platform %s, and this process runs %s; this needs a new process: install a newer distribution, then \"polisctl node restart --runtime\""
         .formatted(plugin, needed, running);
   }
 
-  /** Reads a version as Maven writes it: {@code 0.2.0-SNAPSHOT} is 0.2.0 with a qualifier. */
+  /** Reads a version in Maven's form: {@code 0.2.0-SNAPSHOT} is 0.2.0 with a qualifier. */
   static Version parse(String maven) {
     return PluginManifest.version("version of the platform", maven.replaceFirst("-", "."));
   }

@@ -14,15 +14,15 @@ import org.osgi.framework.Version;
 import org.osgi.framework.VersionRange;
 
 /**
- * Says what a plugin is, what it provides and what it needs.
+ * Describes the identity, the services and the needs of a plugin.
  *
  * @param symbolicName the bundle's symbolic name
  * @param version the bundle's version
- * @param digest of the bundle's file
- * @param size of the bundle's file in bytes
- * @param provides organs and roles; empty for a library
- * @param packages the bundle imports
- * @param minimumPlatform the lowest version of the platform it runs on
+ * @param digest the digest of the bundle's file
+ * @param size the bytes of the bundle's file
+ * @param provides the organs and roles; empty for a library
+ * @param packages the imported packages
+ * @param minimumPlatform the lowest version of the platform
  */
 public record PluginManifest(
     String symbolicName,
@@ -33,21 +33,24 @@ public record PluginManifest(
     List<PackageRequirement> packages,
     Version minimumPlatform) {
 
-  /** Larger than any bundle of ours by ten times, small enough to be copied to every node. */
+  /**
+   * The largest bundle: ten times the largest of the project, and small enough to be copied to each
+   * node.
+   */
   public static final long LARGEST_BUNDLE = 256L * 1024 * 1024;
 
-  /** A plugin provides one thing, rarely two; a role or organ more is a mistake long before. */
+  /** The most organs and roles of a plugin, which normally has one or two. */
   private static final int MOST_PROVIDED = 64;
 
-  /** The largest bundle of the distribution imports about 200 packages. */
+  /** The most imported packages; the largest bundle of the distribution has about 200. */
   private static final int MOST_PACKAGES = 2000;
 
-  /** Longer versions are no versions; OSGi sets no limit. */
+  /** The longest version; OSGi sets no limit. */
   private static final int LONGEST_VERSION = 100;
 
   /**
    * @throws IllegalArgumentException if a name is malformed, a number out of bounds, or an organ,
-   *     role or package is named twice
+   *     role or package occurs twice
    */
   public PluginManifest {
     Names.BUNDLE.require(symbolicName);
@@ -62,12 +65,12 @@ public record PluginManifest(
     requireDistinctNames(packages);
   }
 
-  /** Returns the plugin's name and version, as people write them. */
+  /** Returns the plugin's name and version for people. */
   public String label() {
     return symbolicName + ":" + version;
   }
 
-  /** Returns whether it provides an organ or a role, and is not only a library. */
+  /** Returns whether the plugin provides an organ or a role. */
   public boolean isOrganOrRole() {
     return !provides.isEmpty();
   }
@@ -165,7 +168,7 @@ public record PluginManifest(
         message.getName(), range(message.getRange()), message.getOptional());
   }
 
-  /** Returns the version; OSGi would take an empty text for 0.0.0. */
+  /** Parses a version; OSGi would take an empty text for 0.0.0. */
   static Version version(String what, String text) {
     if (text.isBlank() || text.length() > LONGEST_VERSION) {
       throw new IllegalArgumentException(

@@ -15,17 +15,17 @@ import org.osgi.framework.Version;
 import org.osgi.framework.VersionRange;
 
 /**
- * Makes the manifest of a plugin from its bundle. What the bundle provides and needs is said by its
- * capabilities ({@link BundleCapabilities}).
+ * Makes the manifest of a plugin from its bundle. The bundle's capabilities ({@link
+ * BundleCapabilities}) name its organs, roles and needs.
  */
 public final class PluginPacker {
-  /** The header that named organs before there were capabilities. */
+  /** The old header for organs, which capabilities have replaced. */
   public static final String ORGANS = "Polis-Organ";
 
-  /** The header that named roles before there were capabilities. */
+  /** The old header for roles, which capabilities have replaced. */
   public static final String ROLES = "Polis-Role";
 
-  /** The header that named the lowest version of the platform before there were capabilities. */
+  /** The old header for the lowest version of the platform, which a capability has replaced. */
   public static final String PLATFORM = "Polis-Minimum-Platform";
 
   private PluginPacker() {}
@@ -34,9 +34,9 @@ public final class PluginPacker {
    * Describes a bundle, which may be a library.
    *
    * @param bundle its file
-   * @param options what the bundle does not say itself
+   * @param options the facts that the bundle lacks
    * @return its manifest
-   * @throws PackException if the file is no bundle, or what it says is malformed
+   * @throws PackException if the file is no bundle, or its capabilities are malformed
    * @throws IOException if it cannot be read
    */
   public static PluginManifest describe(Path bundle, PackOptions options)
@@ -69,11 +69,11 @@ public final class PluginPacker {
    * Writes the signed manifest of a plugin beside its bundle.
    *
    * @param bundle its file
-   * @param options what the bundle does not say itself
+   * @param options the facts that the bundle lacks
    * @param key an Ed25519 key
    * @return the manifest
-   * @throws PackException if the file is no bundle, what it says is malformed, or it provides
-   *     nothing
+   * @throws PackException if the file is no bundle, its capabilities are malformed, or it provides
+   *     no organ or role
    * @throws IOException if it cannot be read, or the manifest cannot be written
    */
   public static PluginManifest pack(Path bundle, PackOptions options, PrivateKey key)
@@ -120,7 +120,7 @@ public final class PluginPacker {
     }
   }
 
-  /** What a header says would be lost, since no reader asks for it. */
+  /** Refuses the old headers, whose content would be lost. */
   private static void requireNoHeaders(Attributes headers) {
     requireNo(
         headers, ORGANS, "Provide-Capability: %1$s;%1$s=".formatted(BundleCapabilities.ORGAN));

@@ -19,7 +19,7 @@ public final class PluginVerifier {
 
   /**
    * @param platform the version of this platform
-   * @param distribution the digests of the manifests that came with the platform
+   * @param distribution the digests of the distribution's manifests
    */
   public PluginVerifier(Version platform, Set<Digest> distribution) {
     this.platform = platform;
@@ -27,13 +27,13 @@ public final class PluginVerifier {
   }
 
   /**
-   * Verifies a bundle and the manifest in a file.
+   * Verifies a bundle and its manifest, which is in a file.
    *
    * @param bundle the bundle's file
    * @param manifest the manifest's file
    * @param roots the keys that the cluster trusts
    * @return the plugin
-   * @throws PluginRefusedException if it may not run; nothing of it was loaded
+   * @throws PluginRefusedException if it may not run; none of its classes was loaded
    * @throws IOException if a file cannot be read
    */
   public VerifiedPlugin verify(Path bundle, Path manifest, TrustRoots roots)
@@ -48,7 +48,7 @@ public final class PluginVerifier {
    * @param manifest the content of the manifest's file
    * @param roots the keys that the cluster trusts
    * @return the plugin
-   * @throws PluginRefusedException if it may not run; nothing of it was loaded
+   * @throws PluginRefusedException if it may not run; none of its classes was loaded
    * @throws IOException if the bundle cannot be read
    */
   public VerifiedPlugin verify(Path bundle, byte[] manifest, TrustRoots roots)
@@ -57,18 +57,18 @@ public final class PluginVerifier {
     requireContent(bundle, verified.manifest());
     BundleCapabilities said = requireIdentity(bundle, verified.manifest());
     if (said.lowestPlatform().isEmpty()) {
-      // Otherwise the bundle says it to the framework's resolver, which decides.
+      // Otherwise the bundle has a capability, and the framework's resolver decides.
       requirePlatform(verified.manifest());
     }
     return new VerifiedPlugin(bundle, verified.manifest(), verified.signer());
   }
 
   /**
-   * Verifies a manifest whose bundle is not here yet.
+   * Verifies a manifest without its bundle.
    *
    * @param manifest the content of the manifest's file
    * @param roots the keys that the cluster trusts
-   * @return the manifest, and who vouches for it
+   * @return the manifest and its signer
    * @throws PluginRefusedException if a plugin with it may not run
    */
   public VerifiedManifest verifyManifest(byte[] manifest, TrustRoots roots)
@@ -90,11 +90,11 @@ public final class PluginVerifier {
   }
 
   /**
-   * Compares a bundle with a manifest, without verifying who vouches for it.
+   * Compares a bundle with a manifest, without a check of the signer.
    *
    * @param bundle the bundle's file
-   * @param manifest what it should be
-   * @throws PluginRefusedException if it is another one; nothing of it was loaded
+   * @param manifest the expected manifest
+   * @throws PluginRefusedException if they differ; none of its classes was loaded
    * @throws IOException if the bundle cannot be read
    */
   public static void requireBundle(Path bundle, PluginManifest manifest)
@@ -106,15 +106,15 @@ public final class PluginVerifier {
   /**
    * Reads the file of a manifest.
    *
-   * @param bundle the bundle it should belong to
+   * @param bundle the bundle of the manifest
    * @param manifest the manifest's file
-   * @return its content, cut off after the largest manifest
+   * @return its content, at most one byte longer than the largest manifest
    * @throws PluginRefusedException UNSIGNED if it is missing
    * @throws IOException if it cannot be read
    */
   public static byte[] read(Path bundle, Path manifest) throws PluginRefusedException, IOException {
     try (InputStream in = Files.newInputStream(manifest)) {
-      // One byte more than may be there, so that an oversize file is seen and not read whole.
+      // One byte more than allowed shows an oversize file without a read of all of it.
       return in.readNBytes(ManifestEnvelope.LARGEST + 1);
     } catch (NoSuchFileException e) {
       throw new PluginRefusedException(
@@ -191,7 +191,7 @@ public final class PluginVerifier {
     }
   }
 
-  /** Compares what a bundle says of itself with its manifest, and returns it. */
+  /** Compares a bundle's capabilities with its manifest, and returns them. */
   private static BundleCapabilities requireIdentity(Path bundle, PluginManifest manifest)
       throws PluginRefusedException {
     BundleHeaders headers;
@@ -216,7 +216,7 @@ public final class PluginVerifier {
                   headers.version(),
                   manifest.label()));
     }
-    // A plugin of an earlier release says nothing by capabilities; its manifest was signed.
+    // A plugin of an earlier release has no capabilities, but its manifest was signed.
     boolean others =
         !said.provides().isEmpty()
             && !Set.copyOf(said.provides()).equals(Set.copyOf(manifest.provides()));

@@ -1,9 +1,9 @@
 package dev.polis.plugins.manifest;
 
-/** Names what a plugin provides to a node. */
+/** Names an organ or a role of a plugin. */
 public sealed interface Provided {
 
-  /** Returns its name. */
+  /** Returns the name of the organ or role. */
   String name();
 
   /**

@@ -1,29 +1,29 @@
 package dev.polis.plugins.manifest;
 
-/** Names why a plugin is refused. */
+/** Lists the reasons for the refusal of a plugin. */
 public enum RefusalReason {
-  /** There is no manifest, or no signer vouches for it. */
+  /** There is no manifest, or it has no signature. */
   UNSIGNED,
   /** The manifest's bytes are no manifest. */
   UNREADABLE_MANIFEST,
-  /** The manifest says something that this platform does not understand. */
+  /** The manifest has content that this platform does not understand. */
   UNKNOWN_FIELDS,
   /** The cluster does not trust the key that signed it. */
   UNKNOWN_KEY,
-  /** The signature is not that of the key it names. */
+  /** The signature does not belong to the named key. */
   BAD_SIGNATURE,
-  /** A name, version, range or number in it is malformed. */
+  /** A name, version, range or number in the manifest is malformed. */
   MALFORMED,
-  /** It, or its bundle, is larger than a plugin may be. */
+  /** The manifest or its bundle is too large. */
   OVERSIZE,
-  /** It needs a newer platform. */
+  /** The plugin needs a newer platform. */
   PLATFORM_TOO_OLD,
-  /** The bundle has another length than the manifest says. */
+  /** The length of the bundle differs from the manifest. */
   WRONG_SIZE,
-  /** The bundle has another digest than the manifest says. */
+  /** The digest of the bundle differs from the manifest. */
   WRONG_DIGEST,
-  /** The file is no bundle, or cannot be read as one. */
+  /** The file is no readable bundle. */
   UNREADABLE_BUNDLE,
-  /** The bundle calls itself by another name or version than the manifest does. */
+  /** The name or version of the bundle differs from the manifest. */
   OTHER_BUNDLE
 }

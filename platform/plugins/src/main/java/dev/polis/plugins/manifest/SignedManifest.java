@@ -8,19 +8,21 @@ import java.security.PrivateKey;
 import java.util.Objects;
 
 /**
- * Holds a manifest that a key vouches for.
+ * Holds a manifest with its signature.
  *
- * @param manifest serialized
- * @param keyId of the key that signed it
+ * @param manifest the serialized manifest
+ * @param keyId the id of the signing key
  * @param signature 64 bytes
  */
 public record SignedManifest(ByteString manifest, KeyId keyId, ByteString signature)
     implements ManifestEnvelope {
-  /** A signature made for another purpose is none of a manifest. */
+  /**
+   * The prefix of the signed bytes, so that a signature for another purpose is no signature of a
+   * manifest.
+   */
   private static final ByteString PURPOSE =
       ByteString.copyFrom("polis plugin manifest 1\n", StandardCharsets.US_ASCII);
 
-  /** Checks for null. */
   public SignedManifest {
     Objects.requireNonNull(manifest, "manifest");
     Objects.requireNonNull(keyId, "keyId");
@@ -32,7 +34,7 @@ public record SignedManifest(ByteString manifest, KeyId keyId, ByteString signat
     return sign(manifest.encode(), key);
   }
 
-  /** Signs any bytes as if they were a manifest. */
+  /** Signs any bytes as a manifest. */
   static SignedManifest sign(ByteString manifest, PrivateKey key) {
     byte[] signature = Ed25519.sign(key, PURPOSE.concat(manifest).toByteArray());
     return new SignedManifest(
@@ -53,7 +55,7 @@ public record SignedManifest(ByteString manifest, KeyId keyId, ByteString signat
     }
   }
 
-  /** Returns whether the key signed the manifest. */
+  /** Returns whether this key signed the manifest. */
   boolean isSignedBy(TrustedKey key) {
     return Ed25519.verify(
         key.key(), PURPOSE.concat(manifest).toByteArray(), signature.toByteArray());

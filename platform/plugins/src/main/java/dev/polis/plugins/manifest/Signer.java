@@ -1,12 +1,12 @@
 package dev.polis.plugins.manifest;
 
-/** Names who vouches for a plugin. */
+/** Names the guarantor of a plugin. */
 public sealed interface Signer {
 
   /**
-   * A key that the cluster trusts.
+   * Is a key that the cluster trusts.
    *
-   * @param key it
+   * @param key the key
    */
   record ClusterKey(TrustedKey key) implements Signer {
     @Override
@@ -15,7 +15,7 @@ public sealed interface Signer {
     }
   }
 
-  /** The distribution that the platform came with. */
+  /** Is the platform's distribution. */
   record Distribution() implements Signer {
     @Override
     public String toString() {

@@ -9,14 +9,14 @@ import java.util.stream.Collectors;
 /**
  * Holds the keys whose signatures a cluster trusts.
  *
- * @param keys no two of them with the same name or the same key
+ * @param keys the keys, all with different names and values
  */
 public record TrustRoots(List<TrustedKey> keys) {
-  /** Trusts no key: only what came with the platform is accepted. */
+  /** Trusts no key, and so accepts only the distribution's plugins. */
   public static final TrustRoots NONE = new TrustRoots(List.of());
 
   /**
-   * @throws IllegalArgumentException if two have the same name or the same key
+   * @throws IllegalArgumentException if two keys have the same name or value
    */
   public TrustRoots {
     keys = List.copyOf(keys);

@@ -2,10 +2,10 @@ package dev.polis.plugins.manifest;
 
 import org.osgi.annotation.versioning.ConsumerType;
 
-/** Gives the keys that the cluster trusts at the moment. Usable from any thread. */
+/** Supplies the keys that the cluster trusts now. Usable from any thread. */
 @ConsumerType
 public interface TrustSource {
 
-  /** Returns the keys that the cluster trusted when this node last heard of them. */
+  /** Returns the last keys that this node received from the cluster. */
   TrustRoots roots();
 }

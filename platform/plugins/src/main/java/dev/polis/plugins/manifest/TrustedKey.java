@@ -7,7 +7,7 @@ import java.security.PublicKey;
 /**
  * Holds a public key whose signatures the cluster trusts.
  *
- * @param name what people call it, such as {@code release-2026}
+ * @param name its name for people, such as {@code release-2026}
  * @param key an Ed25519 key
  */
 public record TrustedKey(String name, PublicKey key) {
@@ -36,7 +36,7 @@ public record TrustedKey(String name, PublicKey key) {
     }
   }
 
-  /** Returns its identifier. */
+  /** Returns the key's identifier. */
   public KeyId id() {
     return KeyId.of(key);
   }

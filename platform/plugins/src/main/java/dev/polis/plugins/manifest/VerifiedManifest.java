@@ -1,8 +1,7 @@
 package dev.polis.plugins.manifest;
 
 /**
- * Holds a manifest that a trusted signer vouches for and that this platform can run; its bundle was
- * not checked.
+ * Holds a manifest with a trusted signer that this platform can run, without a check of its bundle.
  *
  * @param manifest its content
  * @param signer the key or the list that proves it

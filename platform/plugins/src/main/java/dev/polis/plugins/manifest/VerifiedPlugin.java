@@ -3,9 +3,9 @@ package dev.polis.plugins.manifest;
 import java.nio.file.Path;
 
 /**
- * Holds a plugin whose bundle is the one that its verified manifest names.
+ * Holds a plugin whose bundle matches its verified manifest.
  *
- * @param bundle its file when it was verified
+ * @param bundle its file at the time of the check
  * @param manifest its content
  * @param signer the key or the list that proves it
  */

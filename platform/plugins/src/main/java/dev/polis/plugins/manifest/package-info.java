@@ -1,5 +1,5 @@
 /**
- * Says what a plugin is, signs it, and verifies it before any of its classes is loaded.
+ * Describes a plugin, signs it, and verifies it before any of its classes is loaded.
  *
  * <pre>
  *   metrics.jar            metrics.jar.plugin                     cluster

@@ -5,15 +5,15 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Describes one key of an organ's configuration, as its metatype declares it.
+ * Describes one key of an organ's configuration from its metatype file.
  *
  * @param id the key
  * @param type Boolean, Integer, Long, String, …
- * @param many whether it takes a list
+ * @param many true if the key takes a list
  * @param min the smallest number it takes
  * @param max the largest number it takes
- * @param fallback the value it has when it is not set, as a text; may be empty
- * @param description for people; may be empty
+ * @param fallback the default value, as a text; may be empty
+ * @param description the description for people; may be empty
  */
 public record ConfigurationKey(
     String id, String type, boolean many, long min, long max, String fallback, String description) {
@@ -21,9 +21,9 @@ public record ConfigurationKey(
   /**
    * Converts a value from text.
    *
-   * @param text from the command line; lists are separated by commas
+   * @param text the text from the command line; commas separate the elements of a list
    * @return the value with the key's type, for the configuration dictionary
-   * @throws IllegalArgumentException if it is none; the message says why
+   * @throws IllegalArgumentException if the text does not fit; the message names the reason
    */
   public Object value(String text) {
     if (!many) {

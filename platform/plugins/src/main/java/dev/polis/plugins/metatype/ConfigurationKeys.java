@@ -19,7 +19,7 @@ import javax.xml.stream.XMLStreamConstants;
 import javax.xml.stream.XMLStreamException;
 import javax.xml.stream.XMLStreamReader;
 
-/** Knows every key of every PID that bundles declare in their metatype files. Immutable. */
+/** Knows each key of each PID in the metatype files of bundles. Immutable. */
 public final class ConfigurationKeys {
   private static final String FOLDER = "OSGI-INF/metatype/";
 
@@ -30,9 +30,9 @@ public final class ConfigurationKeys {
   /**
    * Reads the metatype files of bundles.
    *
-   * @param jars bundles
+   * @param jars the bundles
    * @return their keys, by PID
-   * @throws IOException if one can not be read or its metatype file is none
+   * @throws IOException if a bundle or its metatype file is unreadable
    */
   public static ConfigurationKeys read(Collection<Path> jars) throws IOException {
     ConfigurationKeys keys = new ConfigurationKeys();
@@ -52,9 +52,9 @@ public final class ConfigurationKeys {
   }
 
   /**
-   * Returns the PIDs there are, in order.
+   * Returns all PIDs, in order.
    *
-   * @return never null
+   * @return the PIDs
    */
   public Collection<String> pids() {
     return Collections.unmodifiableCollection(byPid.keySet());
@@ -63,8 +63,8 @@ public final class ConfigurationKeys {
   /**
    * Returns the keys of a PID, in order.
    *
-   * @param pid whose
-   * @return none if there is no such PID
+   * @param pid the PID
+   * @return its keys; empty for an unknown PID
    */
   public Collection<ConfigurationKey> of(String pid) {
     return byPid.getOrDefault(pid, Collections.emptySortedMap()).values();
@@ -73,11 +73,11 @@ public final class ConfigurationKeys {
   /**
    * Converts a value from text.
    *
-   * @param pid whose configuration
-   * @param key what of it
-   * @param text the value as a person types it
+   * @param pid the PID
+   * @param key the key
+   * @param text the value from a person's input
    * @return the value in the key's type
-   * @throws UnfitSettingException if there is no such PID or key, with what may have been meant, or
+   * @throws UnfitSettingException if there is no such PID or key, with the closest known one, or if
    *     the value does not fit
    */
   public Object value(String pid, String key, String text) throws UnfitSettingException {
@@ -99,8 +99,8 @@ public final class ConfigurationKeys {
   }
 
   /**
-   * Finds where the PID ends in a name, since both it and the key may hold dots: the PIDs that
-   * exist decide, and where none fits the last dot.
+   * Finds the end of the PID in a name, since the PID and the key may contain dots: an existing PID
+   * decides, or else the last dot.
    *
    * @param name {@code PID.key}, with at least one dot
    * @return its two parts
@@ -121,10 +121,10 @@ public final class ConfigurationKeys {
   }
 
   /**
-   * A name of a key in its two parts.
+   * Is the name of a key in its two parts.
    *
-   * @param pid whose configuration
-   * @param key what of it
+   * @param pid the PID
+   * @param key the key
    */
   public record Split(String pid, String key) {}
 
@@ -164,7 +164,7 @@ public final class ConfigurationKeys {
                     classes.getOrDefault(
                         reader.getAttributeValue(null, "ocdref"), new TreeMap<>()));
         default -> {
-          // Icons and options say nothing about keys.
+          // Icons and options do not concern keys.
         }
       }
     }

@@ -1,8 +1,8 @@
 package dev.polis.plugins.metatype;
 
 /**
- * Reports that a configuration has no such key, or that a value does not fit the key; the message
- * names both, and what may have been meant.
+ * Reports an unknown key of a configuration, or a value that does not fit; the message names both,
+ * and the closest known key.
  */
 public final class UnfitSettingException extends Exception {
   private static final long serialVersionUID = 1;

@@ -1,6 +1,6 @@
 /**
- * Reads from bundles which keys their configurations have, and converts what a person types into
- * values of the right type.
+ * Reads the keys of configurations from bundles, and converts a person's input into values of the
+ * right type.
  *
  * <pre>
  *   bundle.jar!/OSGI-INF/metatype/*.xml ──▶ ConfigurationKeys ──▶ ConfigurationKey (type, limits, default)
@@ -11,8 +11,8 @@
  * <p>The launcher checks the command line with it before a bundle is installed, and the swap engine
  * each change of a configuration on the running node.
  *
- * <p>Not promised: that an organ accepts a value of the right type; it refuses what it cannot use
- * when it is activated.
+ * <p>Not promised: that an organ accepts a value of the right type; its activation refuses an
+ * unusable value.
  *
  * <p>Why not the metatype service of OSGi? It reads bundles that are installed, and the command
  * line is checked before the framework starts.

@@ -12,7 +12,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 
-/** Holds the order in which bundles start; they stop in the reverse order. Immutable. */
+/** Holds the order in which bundles start; the reverse is the order of their stop. Immutable. */
 public final class BootPlan {
   private final List<List<BundleManifest>> levels;
   private final Map<BundleManifest, Map<BundleManifest, Set<String>>> providers;
@@ -27,10 +27,10 @@ public final class BootPlan {
   /**
    * Derives the order of start.
    *
-   * @param bundles all bundles of the node; fragments are left out of the plan
-   * @param given what is there before the first bundle starts
+   * @param bundles all bundles of the node; the plan omits fragments
+   * @param given the services that exist before the first bundle starts
    * @return the plan
-   * @throws BootPlanException if nothing meets a mandatory need, or bundles wait for each other
+   * @throws BootPlanException if a mandatory need has no offer, or bundles wait for each other
    */
   public static BootPlan of(Collection<BundleManifest> bundles, Collection<Offer> given)
       throws BootPlanException {
@@ -67,8 +67,8 @@ public final class BootPlan {
   }
 
   /**
-   * @return the plan for people: a paragraph per level, below each bundle what it waits for and
-   *     from whom
+   * @return the plan for people: a paragraph for each level, and below each bundle its needs with
+   *     their providers
    */
   public String text() {
     StringBuilder text = new StringBuilder();
@@ -97,8 +97,8 @@ public final class BootPlan {
   }
 
   /**
-   * Draws the plan in the language of Graphviz: an arrow leads from each bundle to those it needs,
-   * labelled with the services.
+   * Draws the plan in the language of Graphviz, with an arrow from each bundle to each of its
+   * providers, labelled with the services.
    *
    * @return a graph that {@code dot -Tsvg} takes
    */
@@ -134,7 +134,7 @@ public final class BootPlan {
             Comparator.comparing(BundleManifest::symbolicName)
                 .thenComparing(BundleManifest::version));
     for (Need need : bundle.needs()) {
-      // Also of an optional one: who is bound to the provider itself does not follow.
+      // Also for an optional need: a user that is bound to the provider itself gets no proxy.
       all.stream()
           .filter(other -> other != bundle && other.offers().stream().anyMatch(Offer::follows))
           .filter(other -> followed(need, all, given))
@@ -212,10 +212,7 @@ public final class BootPlan {
     return List.copyOf(levels);
   }
 
-  /**
-   * Each of the bundles that are left waits for another of them: following any thread ends in a
-   * circle.
-   */
+  /** Finds a circle: each remaining bundle waits for another one, so each path ends in a circle. */
   private static String circle(
       Set<BundleManifest> left, Map<BundleManifest, Map<BundleManifest, Set<String>>> providers) {
     Map<BundleManifest, Integer> position = new HashMap<>();

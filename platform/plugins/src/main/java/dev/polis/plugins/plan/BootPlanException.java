@@ -3,8 +3,9 @@ package dev.polis.plugins.plan;
 import java.util.List;
 
 /**
- * Reports that a set of bundles can not make a node. The message lists everything that is wrong,
- * each with who would have to change.
+ * Reports that a set of bundles cannot form a node; the message lists each fault with the bundle
+ * that has to change. The message lists everything that is wrong, each with who would have to
+ * change.
  */
 public final class BootPlanException extends Exception {
   private static final long serialVersionUID = 1;
@@ -17,7 +18,7 @@ public final class BootPlanException extends Exception {
   }
 
   /**
-   * @return what is wrong, one sentence or two each
+   * @return the faults, one or two sentences each
    */
   public List<String> problems() {
     return problems;

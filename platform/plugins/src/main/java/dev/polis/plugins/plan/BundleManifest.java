@@ -8,15 +8,15 @@ import java.util.jar.JarFile;
 import java.util.jar.Manifest;
 
 /**
- * Holds what the manifest of a bundle declares.
+ * Holds the declarations of a bundle's manifest.
  *
  * @param symbolicName its symbolic name
  * @param version its version
  * @param fragment whether it is a fragment, which is never started
- * @param exports the packages it exports
- * @param imports the packages it imports, optionally or not
- * @param offers what it provides
- * @param needs what it asks for
+ * @param exports the exported packages
+ * @param imports the imported packages, optional ones included
+ * @param offers the provided services
+ * @param needs the needed services
  */
 public record BundleManifest(
     String symbolicName,
@@ -53,7 +53,7 @@ public record BundleManifest(
 
   /**
    * @param manifest the manifest of a bundle, with a symbolic name
-   * @return what this package understands of it
+   * @return the parts that this package understands
    */
   public static BundleManifest of(Manifest manifest) {
     Attributes headers = manifest.getMainAttributes();

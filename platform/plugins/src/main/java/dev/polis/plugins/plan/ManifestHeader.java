@@ -7,17 +7,17 @@ import java.util.Map;
 import org.osgi.framework.Version;
 
 /**
- * Takes a manifest header of the framework's grammar apart: clauses by comma, parameters by
- * semicolon, quotes around values.
+ * Splits a manifest header by the framework's grammar: clauses by comma, parameters by semicolon,
+ * quotes around values.
  */
 public final class ManifestHeader {
 
   /**
-   * One clause.
+   * Is one clause of a header.
    *
    * @param name the first path of the clause, {@code osgi.service}
-   * @param attributes by name; a {@code String}, or what the attribute's type asks for: {@code
-   *     Version}, {@code Long}, a list of strings
+   * @param attributes by name; a {@code String}, or the attribute's own type: {@code Version},
+   *     {@code Long}, a list of strings
    * @param directives by name; values without quotes
    */
   public record Clause(
@@ -42,7 +42,7 @@ public final class ManifestHeader {
   }
 
   /**
-   * Takes a header apart and leaves its clauses as they are written.
+   * Splits a header and leaves its clauses unchanged.
    *
    * @param header the value of a header, or null if the manifest has none
    */
@@ -50,7 +50,7 @@ public final class ManifestHeader {
     return header == null ? List.of() : split(header, ',').stream().map(String::strip).toList();
   }
 
-  /** Splits outside of quotes; a backslash takes the meaning from the character after it. */
+  /** Splits outside of quotes; a backslash escapes the next character. */
   private static List<String> split(String text, char separator) {
     List<String> parts = new ArrayList<>();
     StringBuilder part = new StringBuilder();

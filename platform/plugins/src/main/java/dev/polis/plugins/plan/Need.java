@@ -12,25 +12,23 @@ import org.osgi.framework.FrameworkUtil;
 import org.osgi.framework.InvalidSyntaxException;
 
 /**
- * Describes a service or extender without which a bundle does not start.
+ * Describes a service or extender that a bundle needs for its start.
  *
  * @param namespace {@code osgi.service} or {@code osgi.extender}
- * @param filter what the offer has to match, in the framework's filter language
- * @param optional whether the bundle works, with less, when no offer matches
+ * @param filter the condition for the offer, in the framework's filter language
+ * @param optional true if the bundle works without an offer, with fewer features
  */
 public record Need(String namespace, String filter, boolean optional) {
   private static final Pattern TYPE =
       Pattern.compile("\\((?:objectClass|osgi\\.extender)=([^)]*)\\)");
 
-  /** Checks for null. */
   public Need {
     Objects.requireNonNull(namespace, "namespace");
     Objects.requireNonNull(filter, "filter");
   }
 
   /**
-   * @return what is needed in a word a person knows: the interface of the service, or the name of
-   *     the extender
+   * @return the need for people: the interface of the service, or the name of the extender
    */
   public String what() {
     Matcher type = TYPE.matcher(filter);
@@ -51,7 +49,7 @@ public record Need(String namespace, String filter, boolean optional) {
     return offer.namespace().equals(namespace) && matches(offer);
   }
 
-  /** Returns whether an offer says that the contract that is needed is followed. */
+  /** Returns whether an offer declares that the needed contract is followed. */
   boolean followedBy(Offer offer) {
     return namespace.equals(Offer.SERVICE)
         && offer.namespace().equals(Offer.FOLLOWED)

@@ -6,24 +6,24 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Describes what a bundle provides: a service, the work of an extender, or a contract that is
- * followed.
+ * Describes one offer of a bundle: a service, an extender, or a followed contract.
  *
  * @param namespace {@code osgi.service}, {@code osgi.extender} or {@code polis.followed}
- * @param attributes what a filter can ask for; the value is a string, a list of strings, a version
+ * @param attributes the attributes for filters; a value is a string, a list of strings, a version
  *     or a number
  */
 public record Offer(String namespace, Map<String, Object> attributes) {
   static final String SERVICE = "osgi.service";
 
-  /** The name space of extenders. */
+  /** The namespace of extenders. */
   public static final String EXTENDER = "osgi.extender";
 
-  /** The name space in which a bundle says which contracts of its own are followed. */
+  /** The namespace in which a bundle declares its followed contracts. */
   public static final String FOLLOWED = "polis.followed";
 
   /**
-   * The extender that gives the users of a followed contract a proxy, whichever bundle provides it.
+   * The extender that gives a proxy to the users of a followed contract, whichever bundle provides
+   * it.
    */
   public static final String FOLLOWER = "polis.following";
 
@@ -37,19 +37,19 @@ public record Offer(String namespace, Map<String, Object> attributes) {
 
   /**
    * @param type the name of a service's interface
-   * @return the offer of such a service, for what the launcher itself brings along
+   * @return the offer of such a service, for the launcher's own services
    */
   public static Offer service(String type) {
     return new Offer(SERVICE, Map.of(OBJECT_CLASS, List.of(type)));
   }
 
-  /** Returns whether it is the work of the extender that follows contracts. */
+  /** Returns whether this is the extender that follows contracts. */
   boolean follows() {
     return namespace.equals(EXTENDER) && FOLLOWER.equals(attributes.get(EXTENDER));
   }
 
   /**
-   * Reads what a bundle provides.
+   * Reads the offers of a bundle.
    *
    * @param header the value of Provide-Capability, or null if the manifest has none
    */

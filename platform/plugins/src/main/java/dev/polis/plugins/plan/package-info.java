@@ -8,15 +8,15 @@
  *   └──────────┘                         └───────────┘        level 2   curator
  * </pre>
  *
- * <p>No list of dependencies is written by hand: the annotations of Declarative Services make the
- * build write what a component provides and what it can not do without into the manifest. A bundle
- * comes after all bundles that offer something it must have, in the name spaces {@code
- * osgi.service} and {@code osgi.extender}. Optional needs do not order anything. The users of a
- * contract that is followed, also optional ones, come after the extender {@code polis.following},
- * which gives them its proxy; that it is followed is said in the name space {@code polis.followed}
- * by the bundle that has the contract. The plan is refused before any bundle starts if a needed
- * service has no provider, or if bundles wait for each other in a circle. The refusal names the
- * bundles, the service, and which bundle would have to change.
+ * <p>No list of dependencies is written by hand: from the annotations of Declarative Services, the
+ * build writes the services and the needs of each component into the manifest. A bundle comes after
+ * all bundles that offer one of its mandatory needs in the namespaces {@code osgi.service} and
+ * {@code osgi.extender}. Optional needs do not order anything. The users of a contract that is
+ * followed, also optional ones, come after the extender {@code polis.following}, which gives them
+ * its proxy; that it is followed is said in the name space {@code polis.followed} by the bundle
+ * that has the contract. The plan is refused before any bundle starts if a needed service has no
+ * provider, or if bundles wait for each other in a circle. The refusal names the bundles, the
+ * service, and which bundle would have to change.
  *
  * <p>Not promised: packages. Whether classes find each other is the framework's to resolve, and the
  * build has resolved it before. Nor is an order a readiness: that a bundle has started does not

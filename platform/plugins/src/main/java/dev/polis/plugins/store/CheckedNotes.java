@@ -12,12 +12,12 @@ import java.util.function.Predicate;
 import java.util.zip.CRC32C;
 
 /**
- * Remembers of each file whose digest was compared once its length and CRC-32C, so that damage is
- * found at each start without the digest: the processor computes a CRC a hundred times faster than
- * a JVM without its optimizing compiler computes SHA-256.
+ * Remembers the length and the CRC-32C of each file whose digest was compared once. So each start
+ * finds damage without the digest: the processor computes a CRC a hundred times faster than a JVM
+ * without its optimizing compiler computes SHA-256.
  *
- * <p>A note is never trusted against the file: one that is missing, torn or does not fit only means
- * that the digest is computed again.
+ * <p>A note never overrules the file: after a missing, torn or different note, the node computes
+ * the digest again.
  */
 public final class CheckedNotes {
   private static final int BUFFER_BYTES = 64 * 1024;
@@ -25,14 +25,14 @@ public final class CheckedNotes {
   private final Path folder;
 
   /**
-   * @param folder where the notes lie, or will; nothing else may lie there
+   * @param folder the folder of the notes, which holds no other files
    */
   public CheckedNotes(Path folder) {
     this.folder = folder;
   }
 
   /**
-   * Says whether the file is still as it was when its digest was compared.
+   * Returns whether the file is unchanged since the comparison of its digest.
    *
    * @throws IOException if it can not be read
    */
@@ -42,21 +42,21 @@ public final class CheckedNotes {
   }
 
   /**
-   * Notes how a file is whose digest was just compared.
+   * Stores the checksum of a file whose digest was just compared.
    *
    * @throws IOException if it can not be read, or the note not written
    */
   public void note(Digest digest, Path file) throws IOException {
     Files.createDirectories(folder);
-    // Neither forced nor renamed: a torn note does not fit the file.
+    // Neither forced nor renamed, since a torn note does not match the file.
     Files.writeString(place(digest), sum(file), StandardCharsets.ISO_8859_1);
   }
 
   /**
-   * Drops the notes of all files but some.
+   * Drops the notes of unwanted files.
    *
-   * @param wanted says of a digest, as hexadecimal digits, whether its note stays
-   * @throws IOException if a note can not be deleted
+   * @param wanted returns whether the note of a digest, in hexadecimal digits, stays
+   * @throws IOException if a note cannot be deleted
    */
   public void keep(Predicate<String> wanted) throws IOException {
     if (!Files.exists(folder)) {

@@ -18,14 +18,15 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Holds which plugins the cluster wants, as this node last heard of it. It is kept beside the
- * store, so that swaps by hand and the collection of files heed it while the cluster is away.
+ * Holds the plugins that the cluster wants, by the last news that this node received. A file beside
+ * the store keeps it, so that manual swaps and the collection of files heed it while the cluster is
+ * away.
  *
- * @param here what it wants of this node, no two of the same symbolic name
- * @param anywhere the digests of what it wants of any node
+ * @param here the wanted plugins of this node, with different symbolic names
+ * @param anywhere the digests of the wanted plugins of all nodes
  */
 public record ClusterWants(List<Wanted> here, Set<Digest> anywhere) {
-  /** Wants nothing. */
+  /** The value of a cluster without wishes. */
   public static final ClusterWants NONE = new ClusterWants(List.of(), Set.of());
 
   private static final String FILE = "wanted";
@@ -33,13 +34,12 @@ public record ClusterWants(List<Wanted> here, Set<Digest> anywhere) {
   private static final String ANYWHERE = "anywhere";
 
   /**
-   * A plugin that the cluster wants of this node.
+   * Is a plugin that the cluster wants on this node.
    *
-   * @param plugin which
-   * @param scope where it wants it, such as {@code on each node}
+   * @param plugin the plugin
+   * @param scope the wish's scope, such as {@code on each node}
    */
   public record Wanted(StoredPlugin plugin, String scope) {
-    /** Refuses what is missing. */
     public Wanted {
       Objects.requireNonNull(plugin, "plugin");
       Objects.requireNonNull(scope, "scope");
@@ -53,10 +53,10 @@ public record ClusterWants(List<Wanted> here, Set<Digest> anywhere) {
   }
 
   /**
-   * Finds what the cluster wants of this node under a symbolic name.
+   * Finds the wanted plugin of this node with a symbolic name.
    *
-   * @param symbolicName of a plugin
-   * @return empty if it wants nothing under that name
+   * @param symbolicName the symbolic name of a plugin
+   * @return empty if the cluster wants no plugin of that name
    */
   public Optional<Wanted> find(String symbolicName) {
     return here.stream()
@@ -65,11 +65,11 @@ public record ClusterWants(List<Wanted> here, Set<Digest> anywhere) {
   }
 
   /**
-   * Reads what was kept beside a store. A garbled line is left out: the curator sends the whole set
+   * Reads the wishes beside a store. It omits a garbled line, since the curator sends the whole set
    * with each connection.
    *
-   * @param store beside which it lies
-   * @return {@link #NONE} if nothing was kept
+   * @param store the store
+   * @return {@link #NONE} if there is no file
    * @throws IOException if it cannot be read
    */
   public static ClusterWants read(PluginStore store) throws IOException {
@@ -106,10 +106,10 @@ public record ClusterWants(List<Wanted> here, Set<Digest> anywhere) {
   }
 
   /**
-   * Keeps this beside a store, in place of what was kept before.
+   * Writes the wishes beside a store, in place of the former ones.
    *
-   * @param store beside which it lies
-   * @throws IOException if it cannot be written; what was kept before stays
+   * @param store the store
+   * @throws IOException if the write fails; the former wishes stay
    */
   public void write(PluginStore store) throws IOException {
     StringBuilder text = new StringBuilder();

@@ -14,22 +14,22 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 
 /**
- * Holds the configurations of organs that belong to a generation: for each PID its keys with their
- * values as texts, as a person types them.
+ * Holds the configurations of a generation: for each PID its keys with their values as texts from a
+ * person.
  *
- * <p>They are texts because the bundle that declares their types belongs to the generation too: the
- * one that runs decides what a text means.
+ * <p>The values are texts because the bundle that declares their types belongs to the generation
+ * too: the running bundle decides the meaning of a text.
  *
- * @param byPid keys and values by PID; a PID without keys is left out
+ * @param byPid the keys and values by PID, without PIDs that have no key
  */
 public record ConfigurationSet(SortedMap<String, SortedMap<String, String>> byPid) {
   private static final ConfigurationSet NONE = new ConfigurationSet(new TreeMap<>());
 
   /**
-   * One key of one PID.
+   * Is one key of one PID.
    *
-   * @param pid whose configuration
-   * @param key what of it
+   * @param pid the PID
+   * @param key the key
    */
   public record Key(String pid, String key) implements Comparable<Key> {
     @Override
@@ -57,7 +57,7 @@ public record ConfigurationSet(SortedMap<String, SortedMap<String, String>> byPi
   }
 
   /**
-   * Returns a set without a single key.
+   * Returns an empty set.
    *
    * @return the empty set
    */
@@ -66,11 +66,11 @@ public record ConfigurationSet(SortedMap<String, SortedMap<String, String>> byPi
   }
 
   /**
-   * Returns this set with one key changed.
+   * Returns this set with one changed key.
    *
-   * @param pid whose configuration
-   * @param key what of it
-   * @param value as a person types it
+   * @param pid the PID
+   * @param key the key
+   * @param value the value from a person's input
    * @return another set
    */
   public ConfigurationSet with(String pid, String key, String value) {
@@ -80,10 +80,11 @@ public record ConfigurationSet(SortedMap<String, SortedMap<String, String>> byPi
   }
 
   /**
-   * Returns this set without one key; the organ then has the value it had without a generation.
+   * Returns this set without one key; the organ then has the key's value from outside the
+   * generation.
    *
-   * @param pid whose configuration
-   * @param key what of it
+   * @param pid the PID
+   * @param key the key
    * @return another set
    */
   public ConfigurationSet without(String pid, String key) {
@@ -95,18 +96,13 @@ public record ConfigurationSet(SortedMap<String, SortedMap<String, String>> byPi
   /**
    * Returns the value of a key.
    *
-   * @param key which
-   * @return empty if this set does not say
+   * @param key the key
+   * @return empty if this set lacks it
    */
   public Optional<String> value(Key key) {
     return Optional.ofNullable(byPid.getOrDefault(key.pid(), new TreeMap<>()).get(key.key()));
   }
 
-  /**
-   * Returns the keys in order.
-   *
-   * @return all keys of all PIDs
-   */
   public SortedSet<Key> keys() {
     SortedSet<Key> keys = new TreeSet<>();
     byPid.forEach((pid, values) -> values.keySet().forEach(key -> keys.add(new Key(pid, key))));
@@ -114,10 +110,10 @@ public record ConfigurationSet(SortedMap<String, SortedMap<String, String>> byPi
   }
 
   /**
-   * Finds the keys in which two sets differ.
+   * Finds the keys that differ between two sets.
    *
    * @param other another set
-   * @return keys that one has and the other has not, or with other values
+   * @return the keys that only one set has, or that have different values
    */
   public SortedSet<Key> difference(ConfigurationSet other) {
     SortedSet<Key> all = keys();
@@ -126,12 +122,12 @@ public record ConfigurationSet(SortedMap<String, SortedMap<String, String>> byPi
     return all;
   }
 
-  /** Returns the lines of a generation's file that hold this set. */
+  /** Returns this set as lines of a generation's file. */
   List<String> encode() {
     List<String> lines = new ArrayList<>();
     for (Key key : keys()) {
       String value = URLEncoder.encode(value(key).orElseThrow(), StandardCharsets.UTF_8);
-      // A mark before the value keeps an empty one from being no word at all.
+      // The mark before the value makes an empty value a word.
       lines.add(SETTING + " " + key.pid() + " " + key.key() + " =" + value);
     }
     return lines;
@@ -141,7 +137,7 @@ public record ConfigurationSet(SortedMap<String, SortedMap<String, String>> byPi
   static final String SETTING = "set";
 
   /**
-   * Reads a line back.
+   * Reads a line and returns this set with its key.
    *
    * @throws IllegalArgumentException if {@link #encode} did not write it
    */

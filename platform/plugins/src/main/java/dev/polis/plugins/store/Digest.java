@@ -19,8 +19,8 @@ public record Digest(String hex) {
   private static final Pattern FORM = Pattern.compile("[0-9a-f]{64}");
 
   /**
-   * Large enough that the disk and not the call is the cost, small enough to stay in the cache of a
-   * core.
+   * The bytes of a read: large enough that the disk dominates the cost, and small enough for the
+   * cache of a core.
    */
   private static final int BUFFER_BYTES = 64 * 1024;
 

@@ -10,13 +10,14 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Holds one complete set of plugins and the configurations that go with them.
+ * Holds one complete set of plugins with their configurations.
  *
- * @param number counts up from 1; once it was the current one it is never changed
- * @param origin the digest of the distribution this line of generations was seeded from; swaps of
+ * @param number the number, which counts up from 1; a generation never changes once it was the
+ *     current one
+ * @param origin the digest of the distribution from which this line of generations began; swaps of
  *     single plugins keep it
- * @param plugins sorted by symbolic name, then version; no two alike in both
- * @param configuration what was configured on the running node; it goes before the command line
+ * @param plugins the plugins, sorted by symbolic name, then version, all different
+ * @param configuration the configurations set on the running node; they overrule the command line
  */
 public record Generation(
     long number, Digest origin, List<StoredPlugin> plugins, ConfigurationSet configuration) {
@@ -25,19 +26,19 @@ public record Generation(
       Comparator.comparing(StoredPlugin::symbolicName).thenComparing(StoredPlugin::version);
 
   /**
-   * Makes a generation without configurations.
+   * Creates a generation without configurations.
    *
-   * @param number counts up from 1
+   * @param number the number, which counts up from 1
    * @param origin the digest of the distribution
-   * @param plugins no two alike in name and version
+   * @param plugins the plugins, all different in name or version
    */
   public Generation(long number, Digest origin, List<StoredPlugin> plugins) {
     this(number, origin, plugins, ConfigurationSet.none());
   }
 
   /**
-   * @throws IllegalArgumentException if the number is not positive, the set is empty or holds one
-   *     plugin twice
+   * @throws IllegalArgumentException if the number is not positive, or the set is empty or contains
+   *     a plugin twice
    */
   public Generation {
     Objects.requireNonNull(origin, "origin");
@@ -65,10 +66,10 @@ public record Generation(
   }
 
   /**
-   * Finds the plugin of a symbolic name. Of several versions it is the last one.
+   * Finds the plugin of a symbolic name, the last one of several versions.
    *
-   * @param symbolicName of a plugin
-   * @return empty if it has none of that name
+   * @param symbolicName the symbolic name of a plugin
+   * @return empty if the generation has no plugin of that name
    */
   public Optional<StoredPlugin> find(String symbolicName) {
     return plugins.stream()
@@ -95,10 +96,10 @@ public record Generation(
   }
 
   /**
-   * Returns a digest of what runs with this generation: two generations with the same plugins and
-   * configurations on the same distribution have the same, whatever their numbers.
+   * Returns a digest of the content: it is equal for generations with the same plugins and
+   * configurations on the same distribution, whatever their numbers.
    *
-   * @return for comparisons only
+   * @return the digest, for comparisons only
    */
   public Digest fingerprint() {
     return Digest.of(
@@ -108,9 +109,9 @@ public record Generation(
   }
 
   /**
-   * @param text what {@link #encode} wrote
+   * @param text a text from {@link #encode}
    * @return the generation
-   * @throws IllegalArgumentException if it is anything else, with the line that is wrong
+   * @throws IllegalArgumentException for any other text, with the wrong line
    */
   static Generation decode(String text) {
     List<String> lines = text.lines().toList();

@@ -5,23 +5,26 @@ import java.util.Objects;
 /** Names the reason why a plugin runs on a node. */
 public sealed interface PluginOrigin {
 
-  /** It came with the node's distribution. */
+  /** Means that the plugin belongs to the node's distribution. */
   record FromDistribution() implements PluginOrigin {}
 
-  /** The node brought it because the cluster wanted it. */
+  /** Means that the node installed the plugin because the cluster wanted it. */
   record FromCluster() implements PluginOrigin {}
 
-  /** An operator swapped it in on this node, and the cluster wanted nothing under its name. */
+  /**
+   * Means that an operator swapped the plugin in on this node, and the cluster had no wish for its
+   * name.
+   */
   record ByHand() implements PluginOrigin {}
 
   /**
-   * An operator swapped it in on this node although the cluster wanted another.
+   * Means that an operator swapped the plugin in on this node although the cluster wanted another
+   * one.
    *
-   * @param wanted the digest of what the cluster wanted then; it is left alone until the cluster
-   *     wants something else
+   * @param wanted the digest of the plugin that the cluster wanted then; the node keeps the
+   *     operator's choice until the cluster's wish changes
    */
   record Overruling(Digest wanted) implements PluginOrigin {
-    /** Refuses a missing digest. */
     public Overruling {
       Objects.requireNonNull(wanted, "wanted");
     }

@@ -16,15 +16,15 @@ import java.util.Optional;
 import java.util.TreeMap;
 
 /**
- * Keeps beside the store how the plugins that a swap brought came to run. A note is written before
- * the swap is committed, so that it is there whenever the process dies; one about a plugin that
- * does not run says nothing.
+ * Records beside the store the reason why each plugin runs. A swap writes its note before its
+ * commit, so that no death of the process loses it; a note about a plugin that does not run has no
+ * effect.
  */
 public final class PluginOrigins {
-  /** Far more than any node has plugins; the oldest is forgotten first. */
+  /** The most notes, far more than a node has plugins; the oldest is dropped first. */
   private static final int KEPT = 500;
 
-  /** Stands for the digest where a plugin was taken away. */
+  /** The sign in place of the digest of a removed plugin. */
   private static final String ABSENT = "-";
 
   private static final String CLUSTER = "cluster";
@@ -40,7 +40,7 @@ public final class PluginOrigins {
   /**
    * Opens the notes of a store.
    *
-   * @param store beside which they lie
+   * @param store the store
    * @return the notes
    */
   public static PluginOrigins of(PluginStore store) {
@@ -48,13 +48,14 @@ public final class PluginOrigins {
   }
 
   /**
-   * Notes how the plugins come to run in which two generations differ.
+   * Records why the plugins run in which two generations differ.
    *
-   * @param current what runs
-   * @param target what is to run
-   * @param byCluster whether the node does what the cluster wants; otherwise an operator ordered it
-   * @param wants what the cluster wants of this node
-   * @throws IOException if it cannot be written
+   * @param current the running generation
+   * @param target the next generation
+   * @param byCluster true if the node fulfils a wish of the cluster; otherwise an operator ordered
+   *     it
+   * @param wants the cluster's wishes
+   * @throws IOException if the write fails
    */
   public synchronized void note(
       Generation current, Generation target, boolean byCluster, ClusterWants wants)
@@ -78,11 +79,11 @@ public final class PluginOrigins {
   }
 
   /**
-   * Notes that the cluster wants what runs, however it came to run: when it wants it no more, the
-   * node goes back as it does after a plugin that the cluster brought.
+   * Records that the cluster wants running plugins, so that the node removes them later as it
+   * removes the cluster's own.
    *
-   * @param running the generation that runs
-   * @param wants what the cluster wants of this node
+   * @param running the running generation
+   * @param wants the cluster's wishes
    * @throws IOException if it cannot be written
    */
   public synchronized void claim(Generation running, ClusterWants wants) throws IOException {
@@ -114,11 +115,11 @@ public final class PluginOrigins {
   }
 
   /**
-   * Returns how each of the plugins that run came to run, by symbolic name.
+   * Returns the origin of each running plugin, by symbolic name.
    *
-   * @param running the generation that runs
-   * @param distribution what came with the node's distribution
-   * @return also the names of plugins that an operator removed although the cluster wants them
+   * @param running the running generation
+   * @param distribution the plugins of the node's distribution
+   * @return the origins, also of plugins that an operator removed although the cluster wants them
    * @throws IOException if it cannot be read
    */
   public synchronized Map<String, PluginOrigin> of(
@@ -162,7 +163,7 @@ public final class PluginOrigins {
     }
   }
 
-  /** Reads the notes in their order; a garbled line is left out, since none decides about data. */
+  /** Reads the notes in their order, without garbled lines, since no note decides about data. */
   private Map<String, String> read() throws IOException {
     Map<String, String> lines = new LinkedHashMap<>();
     try {

@@ -20,17 +20,17 @@ import java.util.Set;
 import java.util.function.Consumer;
 
 /**
- * Stores plugins by digest in a folder, and which set of them is current. See the package for its
- * shape and its promises.
+ * Stores plugins by digest in a folder, and the current set of them. The package describes its
+ * format and its promises.
  *
  * <p>Usable from several threads; writing calls run one after the other. Only one process may
  * write.
  */
 public final class PluginStore {
-  /** The end of the name of a plugin manifest; before it stands the name of the bundle's file. */
+  /** The suffix of a plugin manifest's file name, after the name of the bundle's file. */
   public static final String MANIFEST_SUFFIX = ".plugin";
 
-  /** What brings a file back that is missing or damaged. */
+  /** The remedy for a missing or damaged file. */
   public static final String RESTORE =
       "a start restores what came with the distribution (polisctl node restart --runtime); push again what came from elsewhere, or bring the file back from a copy";
 
@@ -57,22 +57,21 @@ public final class PluginStore {
   }
 
   /**
-   * Opens the store, creates it if it is not there, and removes what an interrupted installation
-   * left under temporary names.
+   * Opens or creates the store, and removes the temporary files of interrupted installations.
    *
    * @param root its folder
    * @return the store
-   * @throws IOException if the folder can not be written
+   * @throws IOException if the folder cannot be written
    */
   public static PluginStore open(Path root) throws IOException {
     return open(root, step -> {});
   }
 
   /**
-   * Opens the store for a test that is notified of every step.
+   * Opens the store for a test that observes each step.
    *
    * @param root its folder
-   * @param steps called after each step, by the thread that works
+   * @param steps called after each step, on the working thread
    * @return the store
    * @throws IOException if the folder can not be written
    */
@@ -89,7 +88,7 @@ public final class PluginStore {
   }
 
   /**
-   * @return the generation that counts, or empty if none was ever committed
+   * @return the current generation; empty before the first commit
    * @throws PluginStoreException if the pointer or the generation is damaged
    * @throws IOException if they can not be read
    */
@@ -120,10 +119,10 @@ public final class PluginStore {
   }
 
   /**
-   * Takes a file in. A file that is there already is not written again.
+   * Adds a file; does not write an existing file again.
    *
-   * @param plugin what the file should be
-   * @param source where it is now
+   * @param plugin the plugin of the file
+   * @param source its present path
    * @throws PluginStoreException if its content has another digest
    * @throws IOException if it can not be read or written
    */
@@ -157,9 +156,9 @@ public final class PluginStore {
   }
 
   /**
-   * Keeps the plugin manifest of a file beside it, for as long as the file is kept.
+   * Stores the plugin manifest beside its file, as long as the store keeps the file.
    *
-   * @param plugin whose
+   * @param plugin the plugin
    * @param manifest the content of the manifest's file
    * @throws IOException if it can not be written
    */
@@ -176,9 +175,9 @@ public final class PluginStore {
   }
 
   /**
-   * Makes a set of plugins the one that counts. Their files have to be in the store.
+   * Makes a set of plugins the current generation. The store must have their files.
    *
-   * @param origin the distribution it descends from
+   * @param origin the distribution of its origin
    * @param plugins the whole set
    * @return the new generation
    * @throws PluginStoreException if a file is missing or damaged, or the store is
@@ -190,16 +189,16 @@ public final class PluginStore {
   }
 
   /**
-   * Makes a set of plugins with configurations the one that counts. Their files have to be in the
-   * store.
+   * Makes a set of plugins with configurations the current generation. The store must have their
+   * files.
    *
-   * @param origin the distribution it descends from
+   * @param origin the distribution of its origin
    * @param plugins the whole set
-   * @param configuration all configurations that belong to it
+   * @param configuration all its configurations
    * @return the new generation
    * @throws PluginStoreException if a file is missing or damaged, or the store is
-   * @throws IOException if the store can not be written; the former generation counts then, unless
-   *     it can not be written back either, which the message says
+   * @throws IOException if the store cannot be written; then the former generation counts, unless
+   *     the message reports that the store could not restore it
    */
   public synchronized Generation commit(
       Digest origin, List<StoredPlugin> plugins, ConfigurationSet configuration)
@@ -208,13 +207,13 @@ public final class PluginStore {
   }
 
   /**
-   * Makes a set of plugins the one that counts, and another one the generation before it, in one
-   * step: whatever ends it, both are there or neither is. Their files have to be in the store.
+   * Makes a set of plugins the current generation, and another set the generation before it, in one
+   * step. After any crash, either both exist or neither. The store must have their files.
    *
-   * @param origin the distribution both descend from
-   * @param before the whole set to go back to, which has no configurations
+   * @param origin the distribution of both
+   * @param before the whole earlier set, without configurations
    * @param plugins the whole set
-   * @param configuration all configurations that belong to it
+   * @param configuration all its configurations
    * @return the generation that counts
    * @throws PluginStoreException if a file is missing or damaged, or the store is
    * @throws IOException as {@link #commit(Digest, List, ConfigurationSet)}
@@ -232,7 +231,10 @@ public final class PluginStore {
             new Generation(next + 1, origin, plugins, configuration)));
   }
 
-  /** Returns the next number. A generation that has it was never switched to: it is overwritten. */
+  /**
+   * Returns the next number; an existing generation with it was never current, so it is
+   * overwritten.
+   */
   private long next() throws PluginStoreException, IOException {
     return current().map(Generation::number).orElse(0L) + 1;
   }
@@ -284,7 +286,7 @@ public final class PluginStore {
     return Files.exists(pointer) ? Optional.of(Files.readAllBytes(pointer)) : Optional.empty();
   }
 
-  /** Undoes the switch of the pointer, which the caller takes for not done. */
+  /** Restores the former pointer after a switch that the caller considers failed. */
   private void pointBack(Optional<byte[]> former, UnforcedException failure)
       throws UnforcedException {
     try {
@@ -301,8 +303,8 @@ public final class PluginStore {
 
   /**
    * @param plugin a plugin of a generation of this store
-   * @return its file, whose content was just compared with the digest, or with the checksum it had
-   *     when it last was
+   * @return its file, after a comparison with the digest, or with the checksum from the last
+   *     comparison
    * @throws PluginStoreException if it is missing or has another digest
    * @throws IOException if it can not be read
    */
@@ -337,7 +339,7 @@ public final class PluginStore {
   }
 
   /**
-   * Returns the generation before the current one: the way back.
+   * Returns the generation before the current one, for a rollback.
    *
    * @return empty if there is none
    * @throws PluginStoreException if it is damaged
@@ -349,10 +351,11 @@ public final class PluginStore {
   }
 
   /**
-   * Keeps which plugins came with the node's distribution, and their files until another one comes.
+   * Stores the list of the distribution's plugins, and keeps their files until the next
+   * distribution.
    *
    * @param origin the digest of the distribution
-   * @param plugins the whole set, whose files are in the store
+   * @param plugins the whole set; the store has their files
    * @throws IOException if it can not be written
    */
   public synchronized void putDistribution(Digest origin, List<StoredPlugin> plugins)
@@ -365,10 +368,9 @@ public final class PluginStore {
   }
 
   /**
-   * Returns which plugins came with the node's distribution. The number of the generation says
-   * nothing.
+   * Returns the distribution's plugins; the number of the generation has no meaning.
    *
-   * @return empty if that was never kept, or is garbled; the launcher writes it again at each start
+   * @return empty if the list is missing or garbled; the launcher writes it again at each start
    * @throws IOException if it can not be read
    */
   public synchronized Optional<Generation> distribution() throws IOException {
@@ -383,10 +385,10 @@ public final class PluginStore {
   }
 
   /**
-   * Returns where a file of the store is.
+   * Returns the path of a file in the store.
    *
-   * @param digest of the file
-   * @return empty if the store does not have it
+   * @param digest the digest of the file
+   * @return empty if the store lacks it
    */
   public Optional<Path> file(Digest digest) {
     return Optional.of(files.resolve(fileName(digest.hex()))).filter(Files::exists);
@@ -395,7 +397,7 @@ public final class PluginStore {
   /**
    * Returns the digests of all files of the store.
    *
-   * @return by the names of the files; their contents are not read
+   * @return the digests in the file names, without a read of the contents
    * @throws IOException if the folder can not be read
    */
   public Set<Digest> files() throws IOException {
@@ -410,20 +412,20 @@ public final class PluginStore {
   }
 
   /**
-   * Returns the folder of this store, for what is kept beside it.
+   * Returns the folder of this store, for files beside it.
    *
-   * @return where it lies
+   * @return the folder
    */
   public Path folder() {
     return root;
   }
 
   /**
-   * Deletes all generations but the current one and the one before it, and all files that neither
-   * these two nor the distribution name and that the cluster does not want.
+   * Deletes all generations except the current one and its predecessor, and all files that these,
+   * the distribution and the cluster do not need.
    *
-   * @return how many files were deleted
-   * @throws PluginStoreException if one of the two is damaged; then nothing is deleted
+   * @return the number of deleted files
+   * @throws PluginStoreException if one of the two is damaged; then it deletes no file
    * @throws IOException if the store can not be written
    */
   public synchronized int collect() throws PluginStoreException, IOException {
@@ -446,7 +448,7 @@ public final class PluginStore {
         steps.accept(StoreStep.GENERATION_DELETED);
       }
     }
-    // A file may only go when no generation names it any more, on disk too.
+    // A file may disappear only after the last generation with it has left the disk.
     AtomicFile.force(generations);
     int deleted = 0;
     for (Path file : list(files)) {
@@ -525,7 +527,7 @@ public final class PluginStore {
     return names;
   }
 
-  /** Returns the file's name, or for a plugin manifest that of the file it belongs to. */
+  /** Returns the name of the bundle file, also for the name of its plugin manifest. */
   private static String jarOf(String name) {
     return name.endsWith(MANIFEST_SUFFIX)
         ? name.substring(0, name.length() - MANIFEST_SUFFIX.length())

@@ -3,8 +3,8 @@ package dev.polis.plugins.store;
 import java.nio.file.Path;
 
 /**
- * Reports that the store, or a file that should enter it, is damaged or missing. The message names
- * the file, what is wrong with it, and what to do next.
+ * Reports that the store, or a file for it, is damaged or missing; the message names the file, the
+ * fault and the remedy. The message names the file, what is wrong with it, and what to do next.
  */
 public final class PluginStoreException extends Exception {
   private static final long serialVersionUID = 1;
@@ -23,14 +23,14 @@ public final class PluginStoreException extends Exception {
   }
 
   /**
-   * @return the file that is wrong
+   * @return the faulty file
    */
   public Path file() {
     return file;
   }
 
   /**
-   * @return the file and what is wrong with it, without what to do next
+   * @return the file and its fault, without the remedy
    */
   public String fault() {
     return fault;

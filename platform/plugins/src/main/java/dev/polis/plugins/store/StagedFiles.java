@@ -17,17 +17,16 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Keeps files that are sent to the node piece by piece, until they are swapped in. What has come
- * stays when the sender or the process goes away, and a file that is there whole outlives a loss of
+ * Keeps the files that senders transfer to the node piece by piece, until a swap uses them.
+ * Received pieces stay when the sender or the process ends, and a complete file survives a loss of
  * power. Usable from any thread.
  */
 public final class StagedFiles {
-  /** Many times the largest organ; a sender cannot fill the disk with one file. */
+  /** The largest file: many times the largest organ, but too small to fill the disk. */
   public static final long LARGEST = 256L * 1024 * 1024;
 
   /**
-   * As many as a person tries in a row; the oldest is deleted first. What the cluster wants is not
-   * counted.
+   * The number of kept files, apart from the cluster's wanted ones; the oldest is deleted first.
    */
   private static final int KEPT = 8;
 
@@ -43,7 +42,7 @@ public final class StagedFiles {
     this.folder = folder(store);
   }
 
-  /** Returns where they are; the store makes the folder. */
+  /** Returns the folder of the files, which the store makes. */
   static Path folder(Path store) {
     return store.resolve("staged");
   }
@@ -51,7 +50,7 @@ public final class StagedFiles {
   /**
    * Opens the staged files of a store.
    *
-   * @param store beside which they lie
+   * @param store the store
    * @return the files
    */
   public static StagedFiles of(PluginStore store) {
@@ -59,10 +58,10 @@ public final class StagedFiles {
   }
 
   /**
-   * Returns how much of a file is there.
+   * Returns the number of received bytes of a file.
    *
-   * @param digest of the whole file
-   * @return so many bytes from its begin
+   * @param digest the digest of the whole file
+   * @return the number of bytes from its begin
    * @throws IOException if it cannot be read
    */
   public synchronized long size(Digest digest) throws IOException {
@@ -72,19 +71,19 @@ public final class StagedFiles {
   }
 
   /**
-   * Returns whether a file is there whole.
+   * Returns whether a file is complete.
    *
-   * @param digest of the whole file
-   * @return true if it may be swapped in
+   * @param digest the digest of the whole file
+   * @return true if a swap may use it
    */
   public synchronized boolean isWhole(Digest digest) {
     return Files.exists(file(digest)) && Files.exists(manifest(digest));
   }
 
   /**
-   * Returns the digests of the files that are there whole.
+   * Returns the digests of the complete files.
    *
-   * @return in no order
+   * @return the digests, in no order
    * @throws IOException if the folder cannot be read
    */
   public synchronized Set<Digest> whole() throws IOException {
@@ -101,12 +100,12 @@ public final class StagedFiles {
   }
 
   /**
-   * Writes a piece of a file where it belongs.
+   * Writes a piece of a file at its offset.
    *
-   * @param digest of the whole file
-   * @param offset not more than is there
+   * @param digest the digest of the whole file
+   * @param offset at most the number of received bytes
    * @param data the piece
-   * @throws IOException if it cannot be written, or would make the file larger than any may be
+   * @throws IOException if the write fails, or the file would be too large
    */
   public synchronized void write(Digest digest, long offset, ByteBuffer data) throws IOException {
     if (Files.exists(file(digest))) {
@@ -121,7 +120,7 @@ public final class StagedFiles {
       throw new IOException("a plugin has at most " + LARGEST + " bytes");
     }
     if (!Files.exists(part(digest))) {
-      // Not only when one is whole: a sender may begin any number of files.
+      // Also for incomplete files, since a sender may begin any number.
       prune(digest);
     }
     try (FileChannel channel =
@@ -134,12 +133,12 @@ public final class StagedFiles {
   }
 
   /**
-   * Says that all pieces have come. A file that has another digest is deleted.
+   * Completes a file after its last piece, and deletes a file with another digest.
    *
-   * @param digest of the whole file
-   * @param manifest what was sent with it
+   * @param digest the digest of the whole file
+   * @param manifest its manifest from the sender
    * @throws PluginStoreException if it has another digest
-   * @throws IOException if it cannot be written
+   * @throws IOException if the write fails
    */
   public synchronized void finish(Digest digest, byte[] manifest)
       throws PluginStoreException, IOException {
@@ -155,26 +154,26 @@ public final class StagedFiles {
       AtomicFile.force(part);
       Files.move(part, whole, StandardCopyOption.ATOMIC_MOVE);
     }
-    // Forces the folder, too, and so the name that the file has got.
+    // Forces also the folder, and so the new name of the file.
     AtomicFile.replace(manifest(digest), manifest, Mode.SECRET, Durability.POWER_LOSS);
     prune(digest);
   }
 
   /**
-   * Returns where a file is that is there whole.
+   * Returns the path of a complete file.
    *
-   * @param digest of the whole file
-   * @return its place
+   * @param digest the digest of the whole file
+   * @return its path
    */
   public Path file(Digest digest) {
     return folder.resolve(digest.hex() + WHOLE);
   }
 
   /**
-   * Returns where the manifest of a file is that is there whole.
+   * Returns the path of a complete file's manifest.
    *
-   * @param digest of the whole file
-   * @return its place
+   * @param digest the digest of the whole file
+   * @return its path
    */
   public Path manifest(Digest digest) {
     return folder.resolve(digest.hex() + MANIFEST);
@@ -184,7 +183,9 @@ public final class StagedFiles {
     return folder.resolve(digest.hex() + PART);
   }
 
-  /** Deletes the oldest files, but not the newest one, whose time may be before the others'. */
+  /**
+   * Deletes the oldest files, but never the newest one, whose time may be earlier than the others'.
+   */
   private void prune(Digest newest) throws IOException {
     Set<Digest> wanted = ClusterWants.read(store).anywhere();
     List<Path> files;

@@ -4,14 +4,14 @@ import dev.polis.files.DiskTrouble;
 import dev.polis.files.FileException.Problem;
 import java.io.IOException;
 
-/** Says why the store cannot be used, and what to do about a disk that is full or read-only. */
+/** Describes why the store is unusable, and the remedy for a full or read-only disk. */
 public final class StoreFailure {
   private StoreFailure() {}
 
   /**
    * Describes a failure.
    *
-   * @param failure of a file of the store
+   * @param failure the failure of a file of the store
    * @return a text for people, without a full stop
    */
   public static String words(IOException failure) {

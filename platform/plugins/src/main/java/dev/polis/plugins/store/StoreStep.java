@@ -1,36 +1,33 @@
 package dev.polis.plugins.store;
 
-/**
- * Lists the steps of an installation between which a machine may die. In the order in which they
- * are passed.
- */
+/** Lists the steps of an installation at which a machine may die, in their order. */
 enum StoreStep {
-  /** A plugin's file is written under its temporary name. */
+  /** The plugin's file has its content, under its temporary name. */
   FILE_WRITTEN,
-  /** It is forced to disk. */
+  /** The plugin's file is forced to the disk. */
   FILE_FORCED,
-  /** It bears its digest as its name. */
+  /** The plugin's file has its digest as its name. */
   FILE_RENAMED,
-  /** The folder of files is forced to disk. */
+  /** The folder of files is forced to the disk. */
   FILES_FORCED,
-  /** The generation is written under its temporary name. */
+  /** The generation's file has its content, under its temporary name. */
   GENERATION_WRITTEN,
-  /** It is forced to disk. */
+  /** The generation's file is forced to the disk. */
   GENERATION_FORCED,
-  /** It bears its number as its name. */
+  /** The generation's file has its number as its name. */
   GENERATION_RENAMED,
-  /** The folder of generations is forced to disk. */
+  /** The folder of generations is forced to the disk. */
   GENERATIONS_FORCED,
-  /** The pointer is written under its temporary name. */
+  /** The pointer has its content, under its temporary name. */
   POINTER_WRITTEN,
-  /** It is forced to disk. */
+  /** The pointer is forced to the disk. */
   POINTER_FORCED,
-  /** It took the place of the old one: from here on the new generation counts. */
+  /** The pointer has replaced the old one: from here on the new generation counts. */
   POINTER_RENAMED,
-  /** The store's folder is forced to disk. */
+  /** The store's folder is forced to the disk. */
   POINTER_SETTLED,
-  /** A generation that is no longer needed is deleted. */
+  /** An unneeded generation is deleted. */
   GENERATION_DELETED,
-  /** A file that is no longer needed is deleted. */
+  /** An unneeded file is deleted. */
   FILE_DELETED
 }

@@ -12,7 +12,7 @@ import java.util.Objects;
 public record StoredPlugin(String symbolicName, String version, Digest digest) {
 
   /**
-   * @throws IllegalArgumentException if a name is empty or holds white space
+   * @throws IllegalArgumentException if a name is empty or contains white space
    */
   public StoredPlugin {
     requireWord("symbolic name", symbolicName);

@@ -14,18 +14,19 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Keeps beside the store what must outlive the process about swaps: the one under way, how the
- * earlier ones ended, which generations failed, and how often the process was started without
- * coming up.
+ * Records swaps beside the store: the running one, the ends of earlier ones, failed generations,
+ * and unsuccessful starts of the process.
  *
- * <p>The launcher and the running node use it one after the other or for different files; each file
- * is replaced whole.
+ * <p>The launcher and the running node use it one after the other or for different files; each
+ * write replaces a whole file.
  */
 public final class SwapNotes {
-  /** Many more than a person reads, few enough to be written whole each time. */
+  /** The most records of the history: more than a person reads, and few enough for one write. */
   private static final int HISTORY = 200;
 
-  /** As many as a person tries in a row; the oldest is forgotten first. */
+  /**
+   * The most failed generations: as many as a person tries in a row; the oldest is dropped first.
+   */
   private static final int FAILED = 50;
 
   private final Path journal;
@@ -45,7 +46,7 @@ public final class SwapNotes {
   /**
    * Opens the notes of a store.
    *
-   * @param store beside which they lie
+   * @param store the store
    * @return the notes
    */
   public static SwapNotes of(PluginStore store) {
@@ -53,58 +54,62 @@ public final class SwapNotes {
   }
 
   /**
-   * Removes what interrupted writes have left. Only for the launcher, before the node runs.
+   * Removes the temporary files of interrupted writes. Only the launcher calls it, before the node
+   * runs.
    *
-   * @throws IOException if the folder can not be written
+   * @throws IOException if the folder cannot be written
    */
   public void sweep() throws IOException {
     AtomicFile.sweep(journal.getParent(), Duration.ZERO);
   }
 
   /**
-   * Writes down that a swap is under way, also for a start after a loss of power.
+   * Records a running swap so that it survives a loss of power.
    *
    * @param swap with the stage as its outcome
-   * @throws IOException if it can not be written
+   * @throws IOException if the write fails
    */
   public synchronized void underWay(SwapRecord swap) throws IOException {
     write(journal, List.of(swap.encode()), Durability.POWER_LOSS);
   }
 
   /**
-   * Writes down how far the swap under way has come. After a loss of power a former stage may be
-   * noted, which changes nothing about what is done then: each forced write makes the database of
-   * the cluster, which is on the same disk, wait.
+   * Records the progress of the running swap. The write is not forced, since a forced write delays
+   * the cluster's database on the same disk. After a loss of power the note may have an earlier
+   * stage, which leads to the same recovery.
    *
    * @param swap with the stage as its outcome
-   * @throws IOException if it can not be written
+   * @throws IOException if the write fails
    */
   public synchronized void furtherOn(SwapRecord swap) throws IOException {
     write(journal, List.of(swap.encode()), Durability.PROCESS);
   }
 
   /**
-   * Returns the swap that is under way, or was when the process ended.
+   * Returns the running swap, or the one that was running when the process ended.
    *
    * @return empty if there is none
-   * @throws IOException if it can not be read
+   * @throws IOException if the read fails
    */
   public synchronized Optional<SwapRecord> underWay() throws IOException {
     Optional<SwapRecord> noted = records(journal).stream().findFirst();
     return noted.isPresent() && hasEnded(noted.get()) ? Optional.empty() : noted;
   }
 
-  /** After a loss of power the journal may still be there of a swap whose end was written. */
+  /**
+   * Returns whether the history has the end of this swap, whose journal may remain after a loss of
+   * power.
+   */
   private boolean hasEnded(SwapRecord swap) throws IOException {
     return records(history).stream()
         .anyMatch(each -> each.began().equals(swap.began()) && each.what().equals(swap.what()));
   }
 
   /**
-   * Writes down how a swap ended; none is under way then.
+   * Records the end of the running swap.
    *
    * @param swap with its outcome
-   * @throws IOException if it can not be written
+   * @throws IOException if the write fails
    */
   public synchronized void ended(SwapRecord swap) throws IOException {
     List<SwapRecord> all = new ArrayList<>(records(history));
@@ -112,26 +117,26 @@ public final class SwapNotes {
     try {
       write(history, lines(all, HISTORY));
     } finally {
-      // Without a history, too, the swap has ended: the next start has nothing to undo.
+      // The swap has ended even without a history: the next start must undo nothing.
       delete(journal);
     }
   }
 
   /**
-   * Returns how swaps ended.
+   * Returns the ends of swaps.
    *
-   * @return the oldest first
-   * @throws IOException if it can not be read
+   * @return the records, the oldest first
+   * @throws IOException if the read fails
    */
   public synchronized List<SwapRecord> history() throws IOException {
     return records(history);
   }
 
   /**
-   * Remembers that the node was not well with a generation.
+   * Records that the node did not work with a generation.
    *
-   * @param swap that wanted it, with the reason
-   * @throws IOException if it can not be written
+   * @param swap the swap to it, with the reason
+   * @throws IOException if the write fails
    */
   public synchronized void failed(SwapRecord swap) throws IOException {
     List<SwapRecord> all = new ArrayList<>(records(failed));
@@ -141,22 +146,22 @@ public final class SwapNotes {
   }
 
   /**
-   * Finds out whether a generation has failed before.
+   * Returns whether a generation has failed before.
    *
-   * @param fingerprint of the generation
-   * @return the swap that wanted it and why it failed; empty if it never did
-   * @throws IOException if it can not be read
+   * @param fingerprint the fingerprint of the generation
+   * @return the swap to it, with the reason of the failure; empty if it never failed
+   * @throws IOException if the read fails
    */
   public synchronized Optional<SwapRecord> failed(Digest fingerprint) throws IOException {
     return records(failed).stream().filter(each -> each.target().equals(fingerprint)).findFirst();
   }
 
   /**
-   * Remembers that the process ended during a swap, without being asked to.
+   * Records that the process ended unexpectedly during a swap.
    *
-   * @param swap that was under way
-   * @return how often that has happened to swaps that want the same generation
-   * @throws IOException if it can not be written
+   * @param swap the running swap
+   * @return the number of such ends for the same generation
+   * @throws IOException if the write fails
    */
   public synchronized long cutOff(SwapRecord swap) throws IOException {
     List<SwapRecord> all = new ArrayList<>(records(cutOff));
@@ -166,20 +171,20 @@ public final class SwapNotes {
   }
 
   /**
-   * Returns the generations with which the node was not well, and which are not tried again.
+   * Returns the failed generations, which are not tried again.
    *
-   * @return the swaps that wanted them, the oldest first
-   * @throws IOException if they can not be read
+   * @return the swaps to them, the oldest first
+   * @throws IOException if the read fails
    */
   public synchronized List<SwapRecord> failed() throws IOException {
     return records(failed);
   }
 
   /**
-   * Forgets that a generation failed, and that swaps to it were cut off.
+   * Removes the record that a generation failed, or that swaps to it were cut off.
    *
-   * @param fingerprint of the generation
-   * @throws IOException if it can not be written
+   * @param fingerprint the fingerprint of the generation
+   * @throws IOException if the write fails
    */
   public synchronized void forgive(Digest fingerprint) throws IOException {
     for (Path file : List.of(failed, cutOff)) {
@@ -193,9 +198,9 @@ public final class SwapNotes {
   /**
    * Counts a start of the process, until {@link #cameUp}.
    *
-   * @param generation it is started with
-   * @return how many starts with it there were before without coming up
-   * @throws IOException if it can not be written
+   * @param generation the generation of the start
+   * @return the number of earlier starts with it that were unsuccessful
+   * @throws IOException if the write fails
    */
   public synchronized int start(long generation) throws IOException {
     String[] words = lines(starts).stream().findFirst().orElse("").split(" ", -1);
@@ -206,9 +211,9 @@ public final class SwapNotes {
   }
 
   /**
-   * Notes that the process came up, or was stopped on request.
+   * Records that the start was successful, or that the process was stopped on request.
    *
-   * @throws IOException if it can not be written
+   * @throws IOException if the write fails
    */
   public synchronized void cameUp() throws IOException {
     delete(starts);
@@ -226,7 +231,7 @@ public final class SwapNotes {
         .toList();
   }
 
-  /** Reads records; a line that is garbled is left out, since these files decide about no data. */
+  /** Reads records, without garbled lines, since these files decide about no data. */
   private static List<SwapRecord> records(Path file) throws IOException {
     List<SwapRecord> records = new ArrayList<>();
     for (String line : lines(file)) {
@@ -239,7 +244,7 @@ public final class SwapNotes {
     return records;
   }
 
-  /** Reads lines; a byte that is no text garbles its line alone. */
+  /** Reads lines; an invalid byte garbles only its own line. */
   private static List<String> lines(Path file) throws IOException {
     try {
       return new String(Files.readAllBytes(file), StandardCharsets.UTF_8).lines().toList();

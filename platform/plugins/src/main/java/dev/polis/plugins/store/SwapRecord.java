@@ -12,16 +12,16 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Says how one swap ended, or how far one has come that is under way.
+ * Describes the end of one swap, or the progress of a running one.
  *
- * @param began when it began
+ * @param began the time of its begin
  * @param who the caller
  * @param what the order, as a text for people
- * @param from the generation it began with
- * @param target the fingerprint of the generation it wants; 64 zeros if it never got that far
- * @param outcome in one word, such as {@code applied}; the stage of one that is under way
- * @param reason why it ended so, as a text for people; may be empty
- * @param plugins the symbolic names of the plugins it is about, as far as they are known
+ * @param from the generation at its begin
+ * @param target the fingerprint of the wanted generation; 64 zeros if unknown
+ * @param outcome the outcome in one word, such as {@code applied}; the stage of a running swap
+ * @param reason the reason of the outcome, as a text for people; may be empty
+ * @param plugins the symbolic names of the affected plugins, as far as known
  */
 public record SwapRecord(
     Instant began,
@@ -36,37 +36,41 @@ public record SwapRecord(
   private static final String PLUGIN_SEPARATOR = " ";
   private static final int FIELDS = 8;
 
-  /** A line that an earlier version of the platform wrote. */
+  /** The number of fields in a line of an earlier version of the platform. */
   private static final int FIELDS_WITHOUT_PLUGINS = 7;
 
-  /** The outcome of a swap whose order the node runs. */
+  /** The outcome of a swap whose order is fulfilled. */
   public static final String APPLIED = "applied";
 
   /** The outcome of an order that changes nothing. */
   public static final String NOTHING_TO_DO = "nothing to do";
 
-  /** The outcome of a generation that a start of the process left, because it did not come up. */
+  /**
+   * The outcome of a swap whose generation a start of the process left, because the start was
+   * unsuccessful.
+   */
   public static final String FELL_BACK = "fell back";
 
-  /** The outcome of a generation that a start of the process left, since a key was removed. */
+  /**
+   * The outcome of a swap whose generation a start of the process left, because a key was removed.
+   */
   public static final String NOT_TRUSTED = "not trusted";
 
-  /** The outcome of a swap that was cut off by the end of the process. */
+  /** The outcome of a swap that the end of the process cut off. */
   public static final String CUT_OFF = "reverted";
 
-  /** The fingerprint of nothing. */
+  /** The fingerprint of an unknown target. */
   public static final Digest NO_TARGET = new Digest("0".repeat(64));
 
-  /** Refuses what is missing. */
   public SwapRecord {
     Stream.of(began, who, what, target, outcome, reason).forEach(Objects::requireNonNull);
     plugins = Set.copyOf(plugins);
   }
 
   /**
-   * Makes the record of a start of the process that left a generation.
+   * Creates the record of a start that left a generation.
    *
-   * @param left the generation that does not run
+   * @param left the left generation
    */
   public static SwapRecord ofStart(
       Instant began, Generation left, String outcome, String reason, Set<String> plugins) {
@@ -81,15 +85,15 @@ public record SwapRecord(
         plugins);
   }
 
-  /** Returns whether it ended, and the node does not run what was ordered. */
+  /** Returns whether the swap ended without fulfilling its order. */
   public boolean isFailure() {
     return !outcome.equals(APPLIED) && !outcome.equals(NOTHING_TO_DO);
   }
 
   /**
-   * Returns this record with more plugins that it is about.
+   * Returns this record with more affected plugins.
    *
-   * @param more symbolic names
+   * @param more their symbolic names
    * @return another record
    */
   public SwapRecord about(Set<String> more) {
@@ -99,10 +103,10 @@ public record SwapRecord(
   }
 
   /**
-   * Returns this record with another ending.
+   * Returns this record with another outcome.
    *
    * @param word the outcome, or the stage
-   * @param why a text for people
+   * @param why the reason, as a text for people
    * @return another record
    */
   public SwapRecord as(String word, String why) {
@@ -112,14 +116,14 @@ public record SwapRecord(
   /**
    * Returns this record with a target.
    *
-   * @param fingerprint of the generation that is wanted
+   * @param fingerprint the fingerprint of the wanted generation
    * @return another record
    */
   public SwapRecord towards(Digest fingerprint) {
     return new SwapRecord(began, who, what, from, fingerprint, outcome, reason, plugins);
   }
 
-  /** Returns one line. */
+  /** Returns the record as one line. */
   String encode() {
     return Stream.of(
             began.toString(),
@@ -135,7 +139,7 @@ public record SwapRecord(
   }
 
   /**
-   * Reads a line back.
+   * Reads a record from its line.
    *
    * @throws IllegalArgumentException if {@link #encode} did not write it
    */

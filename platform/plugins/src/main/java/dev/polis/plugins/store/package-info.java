@@ -1,5 +1,5 @@
 /**
- * Stores the bundles a node runs: files named by their digest, sets of them called generations, and
+ * Stores the bundles of a node: files named by their digest, sets of them called generations, and
  * one pointer.
  *
  * <pre>

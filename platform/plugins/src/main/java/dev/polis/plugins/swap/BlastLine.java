@@ -3,21 +3,21 @@ package dev.polis.plugins.swap;
 import java.util.Objects;
 
 /**
- * Holds one effect of a swap on the running node, or one unaffected thing.
+ * Describes one effect of a swap on the running node, or one unaffected part.
  *
- * @param effect what happens
- * @param subject to what: a bundle, a component, a service, a process
- * @param reason why
+ * @param effect the effect
+ * @param subject the affected bundle, component, service or process
+ * @param reason the reason
  */
 public record BlastLine(Effect effect, String subject, String reason) {
 
-  /** What a swap does to something. */
+  /** Lists the effects of a swap. */
   public enum Effect {
     /** A bundle is installed and started. */
     STARTS,
     /** A bundle is stopped and uninstalled. */
     STOPS,
-    /** A bundle is wired again because it uses packages of one that goes. */
+    /** The framework wires a bundle again because it uses packages of a removed one. */
     REFRESHES,
     /** A service goes away. */
     SERVICE_GOES,
@@ -25,15 +25,14 @@ public record BlastLine(Effect effect, String subject, String reason) {
     DEACTIVATES,
     /** A component changes from one service to the other while it runs. */
     REBINDS,
-    /** Calls from outside wait until the successor serves them. */
+    /** Outside calls wait until the successor serves them. */
     HOLDS_CALLS,
     /** A configuration changes. */
     CONFIGURES,
-    /** Something runs on that one might worry about. */
+    /** A part that an operator might worry about continues to run. */
     UNTOUCHED
   }
 
-  /** Refuses what is missing. */
   public BlastLine {
     Objects.requireNonNull(effect, "effect");
     Objects.requireNonNull(subject, "subject");

@@ -18,7 +18,7 @@ import org.osgi.service.component.runtime.dto.ComponentConfigurationDTO;
 import org.osgi.service.component.runtime.dto.ReferenceDTO;
 import org.osgi.service.component.runtime.dto.SatisfiedReferenceDTO;
 
-/** Finds out what a swap does to the running node, without doing it. */
+/** Determines the effects of a swap on the running node, without making the swap. */
 final class BlastRadius {
   private static final String LISTENER = "polis.rpc.listener";
   private static final String STATIC = "static";
@@ -32,11 +32,11 @@ final class BlastRadius {
   }
 
   /**
-   * Looks at the node.
+   * Determines the effects on the node.
    *
-   * @param change what is to be done
-   * @param bundles of the framework
-   * @param components all of the node
+   * @param change the changes of the swap
+   * @param bundles the bundles of the framework
+   * @param components all components of the node
    * @param children descriptions of the node's child processes
    */
   static List<BlastLine> of(
@@ -141,7 +141,7 @@ final class BlastRadius {
     }
   }
 
-  /** Follows static references: who is deactivated takes its own services with it. */
+  /** Follows static references: a deactivated component also removes its own services. */
   private void consumers(long service, String type) {
     record Gone(long id, String type) {}
     Deque<Gone> gone = new ArrayDeque<>(List.of(new Gone(service, type)));
@@ -183,7 +183,7 @@ final class BlastRadius {
     return Optional.empty();
   }
 
-  /** Names bundles that hold a service without a component. */
+  /** Names bundles that use a service without a component. */
   private void others(ServiceReference<?> reference, String type) {
     Bundle[] using = reference.getUsingBundles();
     Set<String> composed =

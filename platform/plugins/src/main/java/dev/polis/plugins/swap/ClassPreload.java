@@ -9,24 +9,27 @@ import org.osgi.framework.wiring.BundleWiring;
  * Loads the classes of a successor while its predecessor still answers calls, so that the first
  * calls of the successor do not wait for the class loader. No code of the bundle runs.
  *
- * <p>Only classes in the packages below the bundle's symbolic name are loaded: its own, as opposed
- * to libraries inside it, of which it uses a part.
+ * <p>It loads only classes in the packages below the bundle's symbolic name: the bundle's own, and
+ * not the libraries inside it, which the bundle uses only in part.
  */
 final class ClassPreload {
   /**
-   * How long classes are loaded before calls get the processor. Two milliseconds are less than a
-   * call takes.
+   * The time for which it loads classes before calls get the processor: two milliseconds, less than
+   * a call takes. Two milliseconds are less than a call takes.
    */
   private static final long WORK_NANOS = Duration.ofMillis(2).toNanos();
 
   private static final Duration PAUSE = Duration.ofMillis(2);
 
-  /** Many times what an organ needs; the activation loads the rest of a larger bundle. */
+  /**
+   * The longest time in all, many times what an organ needs; the activation loads the rest of a
+   * larger bundle.
+   */
   private static final long LIMIT_NANOS = Duration.ofSeconds(2).toNanos();
 
   private ClassPreload() {}
 
-  /** Loads the classes of a bundle that is resolved; returns how many it loaded. */
+  /** Loads the classes of a resolved bundle; returns their number. */
   static int load(Bundle bundle) throws InterruptedException {
     BundleWiring wiring = bundle.adapt(BundleWiring.class);
     if (wiring == null) {
@@ -55,16 +58,16 @@ final class ClassPreload {
     return loaded;
   }
 
-  /** Loads and verifies one class; returns whether that worked. */
+  /** Loads and verifies one class; returns whether this was successful. */
   private static boolean link(Bundle bundle, String file) {
     try {
       Class<?> type =
           bundle.loadClass(file.substring(0, file.length() - ".class".length()).replace('/', '.'));
-      // The constructors are of no interest: the JVM verifies a class before it lists them.
+      // Asks for the constructors because the JVM verifies a class before it lists them.
       return type.getDeclaredConstructors().length >= 0;
     } catch (ClassNotFoundException | LinkageError unusable) {
-      // A component that needs this class fails in its activation, which says so. No other
-      // code uses it.
+      // A component that needs this class fails in its activation and reports it; no other code
+      // uses the class.
       return false;
     }
   }

@@ -8,9 +8,9 @@ import dev.polis.plugins.store.StoredPlugin;
 import java.io.IOException;
 import java.util.Optional;
 
-/** Holds orders by hand against what the cluster wants of this node. */
+/** Checks manual orders against the cluster's wishes for this node. */
 final class ClusterDecisions {
-  /** Enough to tell digests apart on a screen. */
+  /** The shown digits of a digest, which distinguish digests on a screen. */
   private static final int SHORT_DIGEST = 12;
 
   private final PluginStore store;
@@ -20,8 +20,8 @@ final class ClusterDecisions {
   }
 
   /**
-   * Refuses an order by hand that replaces a plugin by another than the cluster wants, unless it is
-   * forced.
+   * Refuses a manual order that replaces a plugin by one that the cluster does not want, unless it
+   * is forced.
    */
   void require(SwapOptions options, Generation current, Generation target)
       throws SwapRefusedException, IOException {
@@ -56,7 +56,7 @@ final class ClusterDecisions {
             plugin.digest().hex().substring(0, SHORT_DIGEST));
   }
 
-  /** Notes who wanted the plugins that the swap brings, before it is committed. */
+  /** Records the origin of the swap's plugins before the commit. */
   void note(SwapOptions options, Generation current, Generation target) throws IOException {
     PluginOrigins.of(store).note(current, target, options.byCluster(), ClusterWants.read(store));
   }

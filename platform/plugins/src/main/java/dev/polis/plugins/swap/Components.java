@@ -18,15 +18,15 @@ import org.osgi.service.component.runtime.dto.ComponentDescriptionDTO;
 import org.osgi.service.component.runtime.dto.ReferenceDTO;
 import org.osgi.service.component.runtime.dto.UnsatisfiedReferenceDTO;
 
-/** Asks Declarative Services how the components of bundles stand. */
+/** Reads the states of components from Declarative Services. */
 final class Components {
 
   /**
-   * A component that is not active.
+   * Describes a component that is not active.
    *
-   * @param name of the component, which both versions of a bundle share
+   * @param name the name of the component, which both versions of a bundle share
    * @param reason a text for people
-   * @param failed whether its activation threw an exception, so that waiting does not help
+   * @param failed true if its activation threw an exception, so that a wait does not help
    */
   record Idle(String name, String reason, boolean failed) {}
 
@@ -36,7 +36,7 @@ final class Components {
     this.runtime = runtime;
   }
 
-  /** Returns the components of some bundles that are not active. */
+  /** Returns the inactive components of some bundles. */
   List<Idle> idle(Collection<Bundle> bundles) {
     return bundles.stream()
         .flatMap(
@@ -61,7 +61,7 @@ final class Components {
         .toList();
   }
 
-  /** Returns the names of the bundles that run and read one of some configurations. */
+  /** Returns the names of the running bundles that read at least one of some configurations. */
   Set<String> readers(Set<String> pids) {
     return runtime.getComponentDescriptionDTOs().stream()
         .filter(each -> Stream.of(each.configurationPid).anyMatch(pids::contains))
@@ -102,8 +102,8 @@ final class Components {
   }
 
   /**
-   * Returns why the class of a component cannot be loaded; empty if it can. Declarative Services
-   * only log that, and call the component satisfied.
+   * Returns the reason why the class of a component cannot be loaded; empty if it can. Declarative
+   * Services only log it, and report the component as satisfied.
    */
   private static Optional<String> missingClass(Bundle bundle, ComponentDescriptionDTO component) {
     try {

@@ -28,20 +28,22 @@ import org.osgi.framework.wiring.BundleRequirement;
 import org.osgi.framework.wiring.BundleRevision;
 import org.osgi.framework.wiring.FrameworkWiring;
 
-/** Installs, wires, starts, stops and uninstalls bundles, each within a limit of time. */
+/** Installs, wires, starts, stops and uninstalls bundles, each within a time limit. */
 final class FrameworkBundles {
   private static final String COMPONENT = "component.name";
 
-  /** What changes the packages of the platform, which stands still while the process lives. */
+  /**
+   * The remedy for missing packages of the platform, which does not change while the process lives.
+   */
   static final String NEW_PROCESS =
       "a newer platform that has it needs a new process: install its distribution, then \"polisctl node restart --runtime\"";
 
-  /** How the framework writes a range of versions as a filter. */
+  /** The framework's form of a lower limit of versions in a filter. */
   private static final Pattern LEAST = Pattern.compile("\\((?:bundle-)?version>=([^)]*)\\)");
 
   private static final Pattern BELOW = Pattern.compile("\\(!\\((?:bundle-)?version>=([^)]*)\\)\\)");
 
-  /** The wiring of packages takes milliseconds; this is for a machine that does other things. */
+  /** The time for the wiring of packages, which takes milliseconds, on a busy machine. */
   private static final Duration REFRESH = Duration.ofSeconds(30);
 
   private final BundleContext context;
@@ -59,19 +61,19 @@ final class FrameworkBundles {
   }
 
   /**
-   * Installs a bundle where it lies; nothing of it is loaded. A file that is installed already is
-   * installed once more: a bundle may take its own place.
+   * Installs a bundle at its present path, without loading a class. It installs an installed file
+   * once more, since a bundle may replace itself.
    */
   Bundle install(Path file) throws BundleException {
     String location = "reference:" + file.toUri();
     while (context.getBundle(location) != null) {
-      // A location names one bundle, and this is the same file by another name.
+      // A location names one bundle, so the same file needs another path.
       location = location.replaceFirst("/([^/]*)$", "/./$1");
     }
     return context.installBundle(location);
   }
 
-  /** Wires installed bundles; returns a text for each thing that they lack. */
+  /** Wires installed bundles; returns a text for each missing requirement. */
   List<String> resolve(Collection<Bundle> bundles) {
     if (wiring.resolveBundles(bundles)) {
       return List.of();
@@ -159,7 +161,7 @@ final class FrameworkBundles {
         .collect(Collectors.joining(", "));
   }
 
-  /** Lists what there is in a name space, for people. */
+  /** Lists the offers in a namespace for people. */
   private String offered(String namespace, String attribute) {
     String there =
         declared(namespace)
@@ -178,7 +180,7 @@ final class FrameworkBundles {
         .map(BundleCapability::getAttributes);
   }
 
-  /** Returns the bundles that have to be wired again when these go, without these. */
+  /** Returns the bundles that have to be wired again when these are removed, without these. */
   List<Bundle> refreshedWith(Collection<Bundle> bundles) {
     return wiring.getDependencyClosure(bundles).stream()
         .filter(each -> !bundles.contains(each))
@@ -186,9 +188,9 @@ final class FrameworkBundles {
   }
 
   /**
-   * Starts a bundle and activates its components, those too that wait for a first caller.
+   * Starts a bundle and activates its components, also lazy ones.
    *
-   * @param excess says what the process uses too much of
+   * @param excess describes an excessive use of the process
    * @throws SwapFailedException if it throws, takes too long or uses too much
    */
   Bundle start(Bundle bundle, Duration limit, Supplier<Optional<String>> excess)
@@ -273,9 +275,9 @@ final class FrameworkBundles {
   }
 
   /**
-   * Wires again what used bundles, as far as they were uninstalled, and waits for the end of it.
+   * Wires the users of uninstalled bundles again, and waits for the end.
    *
-   * @return how many were uninstalled
+   * @return the number of uninstalled bundles
    */
   int refresh(Collection<Bundle> bundles) throws InterruptedException {
     List<Bundle> uninstalled =

@@ -20,8 +20,8 @@ import java.nio.file.Path;
  * Keeps a copy of the keys that the cluster trusts beside the store, so that plugins are verified
  * while the cluster is away. Thread-safe.
  *
- * <p>A key that the cluster no longer trusts counts on this node until the node hears of it. A
- * process that can write the copy can write the store too, so the copy adds no way in.
+ * <p>A key that the cluster no longer trusts counts on this node until the node learns it. A
+ * process that can write the copy can also write the store, so the copy adds no risk.
  */
 public final class KeptTrust {
   private final Path file;
@@ -29,7 +29,7 @@ public final class KeptTrust {
   // Guarded by this.
   private TrustRoots roots;
 
-  /** Whether the copy has these keys; one that could not be read or written may have others. */
+  /** True if the copy has these keys; an unreadable or unwritten copy may have others. */
   private boolean written = true;
 
   private KeptTrust(Path file, Audit audit) {
@@ -39,9 +39,9 @@ public final class KeptTrust {
   }
 
   /**
-   * Reads the copy of a store. One that cannot be read trusts no key, and the log says so.
+   * Reads the copy beside a store; an unreadable copy trusts no key and is logged.
    *
-   * @param store beside which it lies
+   * @param store the store
    * @param audit receives a line when the copy cannot be read or written
    * @return the copy
    */
@@ -70,20 +70,20 @@ public final class KeptTrust {
   }
 
   /**
-   * Returns the keys that the cluster trusted when this node last heard of them.
+   * Returns the last keys that this node received from the cluster.
    *
-   * @return none if it never has
+   * @return none before the first news
    */
   public synchronized TrustRoots roots() {
     return roots;
   }
 
   /**
-   * Takes the keys that the cluster trusts now. What could not be written is written by a later
-   * call, also with the same keys.
+   * Takes the present keys of the cluster. A later call, even with the same keys, repeats a failed
+   * write.
    *
-   * @param now all of them
-   * @return whether they are others than before
+   * @param now all keys
+   * @return whether they differ from the former ones
    */
   public synchronized boolean update(TrustRoots now) {
     boolean others = !now.equals(roots);

@@ -10,23 +10,27 @@ import org.osgi.framework.Bundle;
 
 /**
  * Remembers the bundles that swaps could not remove, shows them in the node's health, and removes
- * them when they have ended: at once, or before the next swap. Thread-safe.
+ * them once they have ended. It removes them at once, or before the next swap. Thread-safe.
+ * Thread-safe.
  */
 final class Leftovers implements AutoCloseable {
   private static final String STUCK = "old-version-stuck";
 
-  /** What ends at all ends at once by now; each swap waits as long for each that does not. */
+  /**
+   * The time for another attempt to stop a bundle; each swap waits this long for each remaining
+   * one.
+   */
   private static final Duration AGAIN = Duration.ofSeconds(2);
 
-  /** How often a bundle is looked at that does not end: nothing waits for it but its memory. */
+  /** The interval between looks at a remaining bundle; only its memory depends on it. */
   private static final Duration LOOK = Duration.ofSeconds(1);
 
   private final FrameworkBundles framework;
   private final PluginsHealth health;
 
   // Guarded by this.
-  private final Map<Bundle, String> bundles = new LinkedHashMap<>(); // with what is wrong
-  private Thread lookerOrNull; // null while nothing is left
+  private final Map<Bundle, String> bundles = new LinkedHashMap<>(); // with their faults
+  private Thread lookerOrNull; // null while no bundle is left
   private boolean closed;
 
   Leftovers(FrameworkBundles framework, PluginsHealth health) {
@@ -35,7 +39,7 @@ final class Leftovers implements AutoCloseable {
   }
 
   /**
-   * Remembers those of some bundles that are still installed.
+   * Remembers the bundles that are still installed.
    *
    * @param why the reason for each bundle, as a text for people
    */
@@ -49,20 +53,17 @@ final class Leftovers implements AutoCloseable {
     }
   }
 
-  /**
-   * Returns whether an earlier swap has left a bundle, which belongs to no generation that counts.
-   */
+  /** Returns whether a bundle is the rest of an earlier swap, outside the current generation. */
   synchronized boolean contains(Bundle bundle) {
     return bundles.containsKey(bundle);
   }
 
   /**
-   * Tries once more to remove the bundles that are left, except one that is still being stopped or
-   * started.
+   * Tries again to remove the remaining bundles, except those that are still stopping or starting.
    */
   synchronized void remove() throws InterruptedException {
     for (Bundle each : Set.copyOf(bundles.keySet())) {
-      // Another try would only be one more thread that waits for the one that hangs.
+      // Another attempt would only add a thread that waits for the hanging one.
       if (each.getState() != Bundle.STOPPING && each.getState() != Bundle.STARTING) {
         framework.stop(each, AGAIN);
         framework.uninstall(each, AGAIN);
@@ -87,7 +88,7 @@ final class Leftovers implements AutoCloseable {
     }
   }
 
-  /** Removes what has ended by itself; returns whether nothing is left. */
+  /** Removes the bundles that have ended meanwhile; returns whether none is left. */
   private synchronized boolean removeEnded() throws InterruptedException {
     for (Bundle each : Set.copyOf(bundles.keySet())) {
       if (each.getState() == Bundle.RESOLVED || each.getState() == Bundle.INSTALLED) {
@@ -118,7 +119,7 @@ final class Leftovers implements AutoCloseable {
     return bundle.getState() != Bundle.UNINSTALLED;
   }
 
-  /** Stops looking; the end of the process ends what is left. */
+  /** Ends the looks; the end of the process ends the remaining bundles. */
   @Override
   public synchronized void close() {
     closed = true;

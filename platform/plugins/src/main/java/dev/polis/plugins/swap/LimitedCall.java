@@ -9,25 +9,23 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Supplier;
 
-/**
- * Calls code that is not ours, which may throw, hang, loop or take minutes, on a thread of its own.
- */
+/** Calls foreign code, which may throw, hang, loop or take minutes, on a separate thread. */
 final class LimitedCall {
-  /** How long interrupted code may take to end: long for code that listens, short for a person. */
+  /**
+   * The time for interrupted code to end: long for code that handles interrupts, short for a
+   * person.
+   */
   private static final Duration GRACE = Duration.ofSeconds(2);
 
-  /** How the names of its threads begin. */
+  /** The prefix of its threads' names. */
   static final String PREFIX = "swap-";
 
-  /**
-   * How often the use of memory is measured: a plugin that fills a heap of some ten megabytes takes
-   * longer for it, and a measurement takes microseconds.
-   */
+  /** The interval between measurements of memory; a measurement takes microseconds. */
   private static final Duration MEASURE = Duration.ofMillis(20);
 
   private LimitedCall() {}
 
-  /** Reports that a call was still under way when its time was over. */
+  /** Reports that a call was still running at its limit. */
   static final class OverdueException extends Exception {
     private static final long serialVersionUID = 1;
 
@@ -37,12 +35,13 @@ final class LimitedCall {
   }
 
   /**
-   * Calls and waits.
+   * Calls the code and waits for its end.
    *
-   * @param name what it is about, which ends the thread's name
-   * @param limit after which the call is interrupted
-   * @return what the call returns
-   * @throws OverdueException if it did not end within the limit; says whether its thread runs on
+   * @param name the suffix of the thread's name
+   * @param limit the time after which the call is interrupted
+   * @return the result of the call
+   * @throws OverdueException if it did not end within the limit; the message states whether its
+   *     thread still runs
    * @throws ExecutionException if it throws, with the cause
    * @throws InterruptedException if this thread is interrupted; the call is interrupted too
    */
@@ -52,14 +51,14 @@ final class LimitedCall {
   }
 
   /**
-   * Calls and waits, and ends the call when it uses too much.
+   * Calls the code and waits for its end, and ends the call at an excessive use.
    *
-   * @param name what it is about, which ends the thread's name
-   * @param limit after which the call is interrupted
-   * @param excess says what there is too much of
-   * @return what the call returns
-   * @throws OverdueException if it did not end within the limit or used too much; says whether its
-   *     thread runs on
+   * @param name the suffix of the thread's name
+   * @param limit the time after which the call is interrupted
+   * @param excess describes an excessive use
+   * @return the result of the call
+   * @throws OverdueException if it did not end within the limit or used too much; the message
+   *     states whether its thread still runs
    * @throws ExecutionException if it throws, with the cause
    * @throws InterruptedException if this thread is interrupted; the call is interrupted too
    */
@@ -67,7 +66,7 @@ final class LimitedCall {
       String name, Duration limit, Supplier<Optional<String>> excess, Callable<T> call)
       throws OverdueException, ExecutionException, InterruptedException {
     FutureTask<T> task = new FutureTask<>(call);
-    // Not a virtual thread: a loop would keep one of the few carriers for ever.
+    // Not a virtual thread, since a loop would keep one of the few carriers for ever.
     Thread thread = Thread.ofPlatform().name(PREFIX + name).daemon().start(task);
     long deadline = System.nanoTime() + limit.toNanos();
     try {
@@ -98,7 +97,7 @@ final class LimitedCall {
     }
   }
 
-  /** Interrupts a thread and says what came of it. */
+  /** Interrupts a thread and describes the result. */
   private static String end(Thread thread) throws InterruptedException {
     StackTraceElement[] stack = thread.getStackTrace();
     thread.interrupt();

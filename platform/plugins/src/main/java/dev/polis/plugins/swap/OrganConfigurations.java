@@ -20,15 +20,15 @@ import org.osgi.service.cm.Configuration;
 import org.osgi.service.cm.ConfigurationAdmin;
 
 /**
- * Changes configurations of the running node. What a generation says goes before the command line,
- * and what neither says has the default of its organ.
+ * Changes configurations of the running node. A generation's value overrules the command line's;
+ * without either, the organ's default counts.
  */
 final class OrganConfigurations {
   private final ConfigurationAdmin admin;
   private final ConfigurationSet commandLine;
 
   /**
-   * @param commandLine what the process was started with
+   * @param commandLine the configurations of the command line
    */
   OrganConfigurations(ConfigurationAdmin admin, ConfigurationSet commandLine) {
     this.admin = admin;
@@ -42,7 +42,7 @@ final class OrganConfigurations {
   /**
    * Checks all keys of a generation.
    *
-   * @throws SwapRefusedException naming the first that its bundles do not have, or whose value does
+   * @throws SwapRefusedException naming the first key that its bundles lack, or whose value does
    *     not fit
    */
   static void check(ConfigurationSet wanted, ConfigurationKeys keys) throws SwapRefusedException {
@@ -61,10 +61,10 @@ final class OrganConfigurations {
   /**
    * Checks that the next start of the process can read its command line.
    *
-   * @param now the keys of the bundles that run
-   * @param then the keys of the bundles that are wanted
-   * @throws SwapRefusedException naming the first key of the command line that only those that run
-   *     can read
+   * @param now the keys of the running bundles
+   * @param then the keys of the wanted bundles
+   * @throws SwapRefusedException naming the first key of the command line that only the running
+   *     ones can read
    */
   void requireCommandLine(ConfigurationKeys now, ConfigurationKeys then)
       throws SwapRefusedException {
@@ -90,8 +90,8 @@ final class OrganConfigurations {
   }
 
   /**
-   * Gives a successor the values of a generation before it starts, while its predecessor keeps its
-   * own: by a PID for that bundle alone, which goes before the one that both know.
+   * Gives a successor the values of a generation before its start, while its predecessor keeps its
+   * own. It uses a PID for that bundle alone, which overrules the common one.
    */
   void prepare(
       Bundle successor,
@@ -105,7 +105,7 @@ final class OrganConfigurations {
     }
   }
 
-  /** Forgets what was prepared for bundles that have gone. */
+  /** Removes the prepared values of removed bundles. */
   void forget(Collection<Bundle> gone) throws IOException {
     Set<String> suffixes =
         gone.stream().map(each -> targeted("", each)).collect(Collectors.toSet());
@@ -136,9 +136,9 @@ final class OrganConfigurations {
   }
 
   /**
-   * Makes keys have the values of a generation.
+   * Gives keys the values of a generation.
    *
-   * @return the values that components will read; keys without a value have the organ's default
+   * @return the values that components will read, without keys that have the organ's default
    */
   Map<ConfigurationSet.Key, Object> apply(
       Collection<ConfigurationSet.Key> changed, ConfigurationSet wanted, ConfigurationKeys keys)
@@ -152,7 +152,7 @@ final class OrganConfigurations {
     return all;
   }
 
-  /** Returns the values that changed keys of a PID have in a generation. */
+  /** Returns a generation's values for the changed keys of a PID. */
   private Map<ConfigurationSet.Key, Object> values(
       String pid,
       Collection<ConfigurationSet.Key> changed,
@@ -169,7 +169,7 @@ final class OrganConfigurations {
     return values;
   }
 
-  /** Returns all properties of a PID, with other values for the keys that change. */
+  /** Returns all properties of a PID, with new values for the changed keys. */
   private Dictionary<String, Object> changed(
       String pid,
       Collection<ConfigurationSet.Key> changed,
@@ -179,7 +179,7 @@ final class OrganConfigurations {
     Dictionary<String, Object> next = new Hashtable<>();
     if (former != null) {
       former.keys().asIterator().forEachRemaining(key -> next.put(key, former.get(key)));
-      // Whose it is, is said by the configuration that gets the properties.
+      // The configuration that gets the properties has its own PID.
       next.remove(Constants.SERVICE_PID);
     }
     changed.stream().filter(key -> key.pid().equals(pid)).forEach(key -> next.remove(key.key()));

@@ -12,7 +12,7 @@ public interface PluginCheck {
    *
    * @param bundle its file
    * @param manifest its manifest with the signature
-   * @return who vouches for it, as a text for people
+   * @return its signer, as a text for people
    * @throws SwapRefusedException if it may not run
    * @throws IOException if the file cannot be read
    */

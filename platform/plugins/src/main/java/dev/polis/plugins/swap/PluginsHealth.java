@@ -8,19 +8,20 @@ import java.util.HashSet;
 import java.util.Set;
 
 /**
- * Publishes facts about the plugins of a node, beside its organs, while there are any. One instance
- * serves all who know such facts: of several only the newest would be shown. Thread-safe.
+ * Publishes facts about the node's plugins in the health table, as long as there are any. One
+ * instance serves all sources of such facts, since the table would show only the newest of several.
+ * Thread-safe.
  */
 public final class PluginsHealth implements HealthScope {
   private final HealthRegistry health;
 
   // Guarded by this.
   private final Set<String> codes = new HashSet<>();
-  private HealthScope scopeOrNull; // null while there is nothing to say
+  private HealthScope scopeOrNull; // null without facts
   private boolean closed;
 
   /**
-   * Publishes nothing yet.
+   * Creates it without facts.
    *
    * @param health the node's health table
    */
@@ -52,7 +53,7 @@ public final class PluginsHealth implements HealthScope {
     }
   }
 
-  /** Takes all facts back; later ones are not published. */
+  /** Removes all facts, and ignores later ones. */
   @Override
   public synchronized void close() {
     closed = true;

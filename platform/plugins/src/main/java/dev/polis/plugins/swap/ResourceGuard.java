@@ -14,18 +14,18 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /**
- * Finds out whether the process uses much more memory or many more threads than before a swap. Used
- * by the thread that swaps.
+ * Measures whether the process uses much more memory or many more threads than before a swap. The
+ * swapping thread uses it.
  */
 final class ResourceGuard {
   private static final long MIB = 1024 * 1024;
 
-  /** The name of the pool of classes, which every HotSpot JVM has. */
+  /** The name of the memory pool of classes in each HotSpot JVM. */
   private static final String METASPACE = "Metaspace";
 
   /**
-   * Of the heap that is free before a swap, a successor may take three quarters: a JVM whose heap
-   * is full ends, and then nothing is reverted but by the next start.
+   * The part of the free heap that a successor may take: a JVM with a full heap ends, and then only
+   * the next start can revert the swap.
    */
   private static final double ROOM = 0.75;
 
@@ -34,10 +34,10 @@ final class ResourceGuard {
   private Usage before = new Usage(0, 0, Set.of());
 
   /**
-   * What the process uses.
+   * Holds the use of the process.
    *
-   * @param heap bytes that survived the last collection, and what old objects there are
-   * @param metaspace bytes of classes
+   * @param heap the bytes that survived the last collection, and all old objects
+   * @param metaspace the bytes of classes
    * @param threads platform threads
    */
   private record Usage(long heap, long metaspace, Set<Thread> threads) {}
@@ -46,12 +46,12 @@ final class ResourceGuard {
     this.limits = limits;
   }
 
-  /** Measures what is used before the swap. */
+  /** Measures the use before the swap. */
   void begin() {
     before = new Usage(heap(), metaspace(), threads());
   }
 
-  /** Returns a text that names an exceeded limit; empty while all limits are kept. */
+  /** Returns a text about an exceeded limit; empty if the process keeps all limits. */
   Optional<String> excess() {
     return threadsExcess().or(this::metaspaceExcess).or(this::heapExcess);
   }
@@ -67,7 +67,7 @@ final class ResourceGuard {
             .formatted(now.size(), growth, limits.threads(), commonest(came())));
   }
 
-  /** Returns the commonest name, with # for numbers. */
+  /** Returns the most frequent name, with # for numbers. */
   private static String commonest(Set<Thread> threads) {
     Map<String, Long> names =
         threads.stream()
@@ -95,8 +95,8 @@ final class ResourceGuard {
     if (heap() - before.heap() <= allowed) {
       return Optional.empty();
     }
-    // Unreachable old objects count until the JVM collects them, so it collects them first. The
-    // collection pauses the node, so it is done only on a suspicion.
+    // Unreachable old objects count until the JVM collects them, so this collects first. The
+    // collection pauses the node, so it comes only after a suspicion.
     System.gc();
     long now = heap();
     if (now - before.heap() <= allowed) {
@@ -108,8 +108,9 @@ final class ResourceGuard {
   }
 
   /**
-   * Returns what survived the last collection. Pools that every collection empties say that
-   * themselves; of the pool for old objects, which only a full one empties, all counts.
+   * Returns the bytes that survived the last collection. A pool that each collection empties
+   * reports them itself; in the pool of old objects, which only a full collection empties, all
+   * bytes count.
    */
   private static long heap() {
     long sum = 0;
@@ -117,7 +118,7 @@ final class ResourceGuard {
       if (pool.getType() == MemoryType.HEAP) {
         MemoryUsage usage =
             pool.getMemoryManagerNames().length > 1 ? pool.getCollectionUsage() : pool.getUsage();
-        // A pool that was never collected has no usage yet.
+        // A pool without a collection has no usage yet.
         sum += usage == null ? 0 : usage.getUsed();
       }
     }
@@ -136,20 +137,20 @@ final class ResourceGuard {
     return before.threads();
   }
 
-  /** Returns the platform threads that did not live before the swap. */
+  /** Returns the platform threads that have started since the swap began. */
   Set<Thread> came() {
     Set<Thread> came = threads();
     came.removeAll(before.threads());
     return came;
   }
 
-  /** Lists platform threads without stopping them, as a dump of their stacks would. */
+  /** Lists platform threads without stopping them, unlike a dump of their stacks. */
   private static Set<Thread> threads() {
     ThreadGroup root = Thread.currentThread().getThreadGroup();
     while (root.getParent() != null) {
       root = root.getParent();
     }
-    // Threads may start meanwhile: an array that was filled to its end may lack some.
+    // Threads may start meanwhile: a full array may lack some.
     Thread[] found = new Thread[2 * root.activeCount() + 1];
     int count = root.enumerate(found);
     while (count == found.length) {

@@ -11,7 +11,7 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * Notices versions whose classes stay in memory after they were uninstalled: something still holds
+ * Notices versions whose classes stay in memory after their removal because an object still holds
  * their class loader. Thread-safe; its thread lives while a version is followed.
  */
 final class RetiredVersions implements AutoCloseable {
@@ -23,28 +23,30 @@ final class RetiredVersions implements AutoCloseable {
 
   // Guarded by this.
   private final Set<Retired> followed = new HashSet<>();
-  private Thread followerOrNull; // null while nothing is followed
+  private Thread followerOrNull; // null while no version is followed
   private boolean closed;
 
   /**
-   * @param patience how long a version may stay before it is looked for, at the cost of a
-   *     collection of the whole heap
+   * @param patience the time after which this class collects the whole heap to look for a version
    */
   RetiredVersions(PluginsHealth health, Duration patience) {
     this.health = health;
     this.patience = patience;
   }
 
-  /** A version that was uninstalled. */
+  /** Is an uninstalled version. */
   private static final class Retired extends PhantomReference<ClassLoader> {
     final String name;
 
-    /** Weakly: a thread that has ended would be held, and with it what it ran. */
+    /**
+     * The version's threads, weakly held: otherwise an ended thread and its task would stay in
+     * memory.
+     */
     final List<WeakReference<Thread>> threads;
 
     final long began = System.nanoTime();
 
-    /** Whether it was there after a collection that would have removed it. */
+    /** True if the version was in memory after a collection that should have removed it. */
     boolean held;
 
     Retired(
@@ -70,11 +72,11 @@ final class RetiredVersions implements AutoCloseable {
   }
 
   /**
-   * Follows a version that was uninstalled.
+   * Follows an uninstalled version.
    *
-   * @param name of the bundle, and its version
-   * @param loader of its classes, which is not held
-   * @param threads that it started and that have not ended
+   * @param name the name of the bundle, and its version
+   * @param loader the loader of its classes, which is not held
+   * @param threads its threads that have not ended
    */
   synchronized void follow(String name, ClassLoader loader, List<Thread> threads) {
     if (closed) {
@@ -89,7 +91,7 @@ final class RetiredVersions implements AutoCloseable {
   private void follow() {
     try {
       while (look()) {
-        // A tenth of the patience: no caller waits for it, and each look is a few instructions.
+        // A tenth of the patience: no caller waits for it, and each look takes a few instructions.
         Thread.sleep(patience.dividedBy(10));
       }
     } catch (InterruptedException end) {
@@ -109,7 +111,7 @@ final class RetiredVersions implements AutoCloseable {
             .toList();
     if (!overdue.isEmpty()) {
       System.gc();
-      // The queue has them by the next look if this has removed them.
+      // The queue has them at the next look if this collection has removed them.
       overdue.forEach(each -> each.held = true);
     } else {
       show();
@@ -134,7 +136,7 @@ final class RetiredVersions implements AutoCloseable {
             "make the plugin release all its resources at its deactivation; \"polisctl node restart --runtime\" frees the memory"));
   }
 
-  /** Follows nothing any more. */
+  /** Ends the observation of all versions. */
   @Override
   public synchronized void close() {
     closed = true;

@@ -4,17 +4,17 @@ import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.Set;
 
-/** Finds in one line why something failed. */
+/** Describes the root cause of a failure in one line. */
 final class RootCauses {
   private RootCauses() {}
 
-  /** Returns the message of the innermost cause that has one that says something. */
+  /** Returns the innermost cause: its message if that is a sentence, else with its type. */
   static String of(Throwable failure) {
     Set<Throwable> seen = Collections.newSetFromMap(new IdentityHashMap<>());
     String text = failure.toString();
     for (Throwable at = failure; at != null && seen.add(at); at = at.getCause()) {
       String message = at.getMessage();
-      // A message without a space, such as a file's name alone, says nothing without its type.
+      // A message without a space, such as a file name, needs its type.
       text = message != null && message.contains(" ") ? message : at.toString();
     }
     return text.strip().replaceAll("\\s*\\R\\s*", " ");

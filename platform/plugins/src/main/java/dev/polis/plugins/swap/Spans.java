@@ -3,7 +3,7 @@ package dev.polis.plugins.swap;
 import java.time.Duration;
 import java.util.Locale;
 
-/** Writes spans of time for people. */
+/** Formats time spans for people. */
 final class Spans {
   private static final long MILLIS_OF_SECOND = 1000;
 

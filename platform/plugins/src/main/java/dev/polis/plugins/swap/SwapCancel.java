@@ -3,28 +3,28 @@ package dev.polis.plugins.swap;
 import java.util.Optional;
 
 /**
- * Lets others end a swap. The swap's thread is interrupted only while it waits: the framework and
- * the disk are left alone, since an interrupt would leave half a change in them.
+ * Lets other threads cancel a swap. It interrupts the swap's thread only while the thread waits:
+ * during work in the framework or on the disk an interrupt would leave half a change.
  */
 final class SwapCancel {
   private final Thread swap;
   private boolean possible = true;
   private boolean waiting;
 
-  /** Who cancelled; null while the swap is not cancelled. */
+  /** The canceller; null before a cancellation. */
   private String who;
 
   SwapCancel(Thread swap) {
     this.swap = swap;
   }
 
-  /** A part of a swap that waits. */
+  /** Is a waiting part of a swap. */
   @FunctionalInterface
   interface Part<T> {
     T run() throws SwapFailedException, InterruptedException;
   }
 
-  /** Ends the swap; returns false if it cannot be ended any more. */
+  /** Cancels the swap; returns false if it is too late. */
   synchronized boolean cancel(String by) {
     if (!possible) {
       return false;
@@ -38,9 +38,9 @@ final class SwapCancel {
   }
 
   /**
-   * Runs a part that waits. Called by the swap's thread.
+   * Runs a waiting part; the swap's thread calls it.
    *
-   * @throws InterruptedException if the swap was cancelled before it or meanwhile
+   * @throws InterruptedException if the swap was cancelled before or meanwhile
    */
   <T> T during(Part<T> part) throws SwapFailedException, InterruptedException {
     synchronized (this) {
@@ -58,7 +58,7 @@ final class SwapCancel {
   }
 
   /**
-   * Ends the swap here if it was cancelled. Called by the swap's thread.
+   * Ends a cancelled swap here; the swap's thread calls it.
    *
    * @throws InterruptedException if it was cancelled
    */
@@ -70,7 +70,7 @@ final class SwapCancel {
   }
 
   /**
-   * Makes the swap impossible to cancel from now on. Called by the swap's thread.
+   * Prevents a cancellation from now on; the swap's thread calls it.
    *
    * @throws InterruptedException if it was cancelled already
    */
@@ -80,15 +80,14 @@ final class SwapCancel {
   }
 
   /**
-   * Makes the swap impossible to cancel, and forgets an interrupt. Called by the swap's thread
-   * before it reverts.
+   * Prevents a cancellation and clears the interrupt; the swap's thread calls it before it reverts.
    */
   synchronized void settle() {
     possible = false;
     Thread.interrupted();
   }
 
-  /** Returns who cancelled. */
+  /** Returns the canceller. */
   synchronized Optional<String> who() {
     return Optional.ofNullable(who);
   }

@@ -12,10 +12,10 @@ import java.util.stream.Stream;
 import org.osgi.framework.Bundle;
 
 /**
- * What differs between the generation that runs and the one that is wanted.
+ * Holds the differences between the running and the wanted generation.
  *
  * @param coming the plugins to install
- * @param going the bundles to stop; one that reads a configuration that changes goes and comes
+ * @param going the bundles to stop; a bundle that reads a changed configuration is in both
  * @param configured the keys of configurations to change
  */
 record SwapChange(
@@ -27,7 +27,7 @@ record SwapChange(
 
   /**
    * @param running finds the bundles of a symbolic name that run in the first generation
-   * @param readers names the bundles that read one of some PIDs
+   * @param readers names the readers of some PIDs
    */
   static SwapChange between(
       Generation from,
@@ -53,15 +53,15 @@ record SwapChange(
     return new SwapChange(coming, going, configured);
   }
 
-  /** Returns whether a bundle of this name goes and another one comes. */
+  /** Returns whether a bundle of this name has a successor. */
   boolean isReplaced(String symbolicName) {
     return coming.stream().anyMatch(plugin -> plugin.symbolicName().equals(symbolicName))
         && going.stream().anyMatch(bundle -> symbolicName.equals(bundle.getSymbolicName()));
   }
 
   /**
-   * Returns the symbolic names of what changes. The PID of an organ's configuration is its bundle's
-   * name.
+   * Returns the symbolic names of the changed bundles; the PID of an organ's configuration is its
+   * bundle's name.
    */
   Set<String> names() {
     return Stream.of(

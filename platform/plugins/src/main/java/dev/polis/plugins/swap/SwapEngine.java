@@ -22,11 +22,11 @@ import java.util.function.Consumer;
 import org.osgi.framework.Bundle;
 
 /**
- * Carries out the swaps of one node, and the stops and starts of single bundles, one at a time.
- * Usable from any thread.
+ * Executes the swaps of one node, and the stops and starts of single bundles, one at a time. Usable
+ * from any thread.
  */
 public final class SwapEngine implements AutoCloseable {
-  /** How long the end of the node waits for a swap to let go. */
+  /** The time that the end of the node waits for a running swap. */
   private static final Duration CLOSE = Duration.ofSeconds(5);
 
   private final SwapParts parts;
@@ -35,10 +35,10 @@ public final class SwapEngine implements AutoCloseable {
   private final ThreadFactory threads;
   private final InstantSource clock = InstantSource.system();
 
-  /** The newest swap; holds nothing until there was one. */
+  /** The newest swap; empty before the first one. */
   private final MutableValue<SwapStatus> newest = new MutableValue<>();
 
-  /** What earlier swaps could not remove. */
+  /** The bundles that earlier swaps could not remove. */
   private final Leftovers left;
 
   private final RetiredVersions retired;
@@ -46,13 +46,14 @@ public final class SwapEngine implements AutoCloseable {
   private long number;
   private boolean closed;
 
-  /** What is under way; null if nothing is. */
+  /** The running operation; null if there is none. */
   private Running running;
 
   /**
-   * What is done at the moment, and what ends it.
+   * Holds the running operation and the means to end it.
    *
-   * @param swap whether it is a swap, which can be cancelled, and no stop or start of one bundle
+   * @param swap true for a swap, which can be cancelled, and false for the stop or start of one
+   *     bundle
    */
   private record Running(
       Thread thread, SwapCancel cancel, MutableValue<SwapStatus> status, boolean swap) {}
@@ -60,20 +61,20 @@ public final class SwapEngine implements AutoCloseable {
   /**
    * Creates an engine.
    *
-   * @param parts what it works with
-   * @param settings how long it waits for what
+   * @param parts the parts of the node that it uses
+   * @param settings the limits of a swap
    */
   public SwapEngine(SwapParts parts, SwapSettings settings) {
-    // Not virtual threads: digests, manifests and classes keep the processor busy, and the few
+    // No virtual threads: digests, manifests and classes keep the processor busy, and the few
     // carriers of virtual threads carry all calls.
     this(parts, settings, Thread.ofPlatform().name("swap-", 1).daemon().factory(), stage -> {});
   }
 
   /**
-   * Creates an engine for a test that is notified of every stage.
+   * Creates an engine for a test that observes each stage.
    *
    * @param threads makes a thread for each swap
-   * @param steps called after each stage, by the thread that swaps
+   * @param steps called after each stage, on the swapping thread
    */
   SwapEngine(
       SwapParts parts, SwapSettings settings, ThreadFactory threads, Consumer<SwapStage> steps) {
@@ -88,10 +89,10 @@ public final class SwapEngine implements AutoCloseable {
   /**
    * Begins a swap. It continues whether or not its status is watched.
    *
-   * @param order what is wanted
-   * @param options how
+   * @param order the order
+   * @param options its options
    * @return its status, which ends with an outcome
-   * @throws SwapRefusedException if another one is under way
+   * @throws SwapRefusedException if another swap is running
    */
   public synchronized Value<SwapStatus> begin(SwapOrder order, SwapOptions options)
       throws SwapRefusedException {
@@ -127,13 +128,13 @@ public final class SwapEngine implements AutoCloseable {
   }
 
   /**
-   * Stops a bundle, once what is under way has ended.
+   * Stops a bundle after the running operation.
    *
-   * @param bundle an organ's or a role's
-   * @param who who wants it
-   * @return why it failed, as a text for people; empty if the bundle has stopped
+   * @param bundle the bundle of an organ or a role
+   * @param who the caller
+   * @return the reason of a failure, as a text for people; empty if the bundle has stopped
    * @throws SwapRefusedException if the node stops
-   * @throws InterruptedException if interrupted; a stop under way is interrupted too
+   * @throws InterruptedException if interrupted; a running stop is interrupted too
    */
   public Optional<String> stop(Bundle bundle, String who)
       throws SwapRefusedException, InterruptedException {
@@ -145,13 +146,13 @@ public final class SwapEngine implements AutoCloseable {
   }
 
   /**
-   * Starts a bundle, once what is under way has ended.
+   * Starts a bundle after the running operation.
    *
-   * @param bundle an organ's or a role's
-   * @param who who wants it
-   * @return why it failed, as a text for people; empty if the bundle has started
+   * @param bundle the bundle of an organ or a role
+   * @param who the caller
+   * @return the reason of a failure, as a text for people; empty if the bundle has started
    * @throws SwapRefusedException if it may not run, or the node stops
-   * @throws InterruptedException if interrupted; a start under way is interrupted too
+   * @throws InterruptedException if interrupted; a running start is interrupted too
    */
   public Optional<String> start(Bundle bundle, String who)
       throws SwapRefusedException, InterruptedException {
@@ -244,7 +245,7 @@ public final class SwapEngine implements AutoCloseable {
     } catch (RuntimeException | Error e) {
       outcome = new SwapOutcome.CouldNotRevert("the swap failed: " + RootCauses.of(e));
     } finally {
-      // After any failure the next swap may begin, and callers that wait for this one get its end.
+      // After any failure the next swap may begin, and waiting callers get the end of this one.
       end(status, outcome);
     }
     parts.audit().note(ordered + ": " + outcome.name() + ": " + outcome.reason());
@@ -269,7 +270,7 @@ public final class SwapEngine implements AutoCloseable {
     return options.dryRun() ? outcome : noted(outcome, run.record());
   }
 
-  /** Deletes the files that an order has brought and that nothing needs after it. */
+  /** Deletes the files of an order that are not needed afterwards. */
   private void collect() {
     try {
       parts.store().collect();
@@ -298,7 +299,7 @@ public final class SwapEngine implements AutoCloseable {
   }
 
   private void end(MutableValue<SwapStatus> status, SwapOutcome outcome) {
-    // A watcher that sees the end may order the next one at once.
+    // A watcher of the end may order the next swap at once.
     over();
     newest.set(status.update(now -> now.orElseThrow().ended(outcome)));
   }
@@ -321,11 +322,11 @@ public final class SwapEngine implements AutoCloseable {
   }
 
   /**
-   * Ends the swap that is under way; it ends where it was.
+   * Cancels the running swap, which ends at its present stage.
    *
-   * @param who who wants it
-   * @return what was cancelled
-   * @throws SwapRefusedException if none is under way, or it cannot be taken back any more
+   * @param who the caller
+   * @return the cancelled order
+   * @throws SwapRefusedException if no swap is running, or it is too late
    */
   public String cancel(String who) throws SwapRefusedException {
     Running now = running();
@@ -344,16 +345,16 @@ public final class SwapEngine implements AutoCloseable {
   /**
    * Returns the newest swap.
    *
-   * @return holds nothing until there was one
+   * @return empty before the first swap
    */
   public Value<SwapStatus> newest() {
     return newest;
   }
 
   /**
-   * Returns how swaps ended.
+   * Returns the ends of swaps.
    *
-   * @return the oldest first
+   * @return the records, the oldest first
    * @throws IOException if it cannot be read
    */
   public List<SwapRecord> history() throws IOException {
@@ -361,9 +362,9 @@ public final class SwapEngine implements AutoCloseable {
   }
 
   /**
-   * Returns the generation that counts.
+   * Returns the current generation.
    *
-   * @return empty if there is none, which no node that runs has
+   * @return empty if there is none; a running node always has one
    * @throws IOException if it cannot be read
    * @throws PluginStoreException if it is damaged
    */
@@ -372,7 +373,7 @@ public final class SwapEngine implements AutoCloseable {
   }
 
   /**
-   * Returns which configurations the bundles of the current generation have.
+   * Returns the configuration keys of the current generation's bundles.
    *
    * @return all keys
    * @throws IOException if a bundle cannot be read
@@ -384,18 +385,15 @@ public final class SwapEngine implements AutoCloseable {
   }
 
   /**
-   * Returns what the process was started with.
+   * Returns the configurations of the command line.
    *
-   * @return the configurations of its command line
+   * @return the configurations
    */
   public ConfigurationSet commandLine() {
     return parts.commandLine();
   }
 
-  /**
-   * Ends the engine with the node. A swap that is under way is left to the next start, which undoes
-   * it.
-   */
+  /** Ends the engine with the node; the next start undoes a running swap. */
   @Override
   public void close() {
     Running now;

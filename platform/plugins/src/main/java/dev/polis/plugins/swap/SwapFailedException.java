@@ -4,7 +4,7 @@ package dev.polis.plugins.swap;
 final class SwapFailedException extends Exception {
   private static final long serialVersionUID = 1;
 
-  /** Whether the fault is the generation's, so that another try would end the same way. */
+  /** True if the generation itself has the fault, so that another attempt would fail too. */
   private final boolean generationAtFault;
 
   private SwapFailedException(String message, Throwable cause, boolean generationAtFault) {
@@ -12,17 +12,17 @@ final class SwapFailedException extends Exception {
     this.generationAtFault = generationAtFault;
   }
 
-  /** The node is not well with what was ordered. */
+  /** Reports that the node does not work with the ordered generation, with a cause. */
   static SwapFailedException notWell(String message, Throwable cause) {
     return new SwapFailedException(message, cause, true);
   }
 
-  /** The node is not well with what was ordered. */
+  /** Reports that the node does not work with the ordered generation. */
   static SwapFailedException notWell(String message) {
     return new SwapFailedException(message, null, true);
   }
 
-  /** Something else failed, such as the disk. */
+  /** Reports another failure, such as one of the disk. */
   static SwapFailedException elsewhere(String message, Throwable cause) {
     return new SwapFailedException(message, cause, false);
   }

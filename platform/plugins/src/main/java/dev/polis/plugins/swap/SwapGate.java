@@ -22,27 +22,27 @@ import java.util.stream.Stream;
 import org.osgi.framework.Bundle;
 
 /**
- * Decides whether the node is well with what a swap has brought: everything has to be well without
- * a break for a while, before a deadline. What was broken before the swap is not counted.
+ * Decides whether the node works after a swap: the whole node has to be healthy for a while without
+ * a break, before a deadline. A fault from before the swap does not count.
  */
 final class SwapGate {
   /**
-   * The pause between two looks at the components, whose states no event announces. Short compared
-   * with the time for which everything has to be well.
+   * The pause between two looks at the components, whose states cause no event. It is short
+   * compared with the time for which the node has to be healthy.
    */
   private static final Duration POLL = Duration.ofMillis(50);
 
-  /** What was not well before the swap, which is not its fault. */
+  /** Holds the faults from before the swap, which do not count. */
   record Baseline(Set<String> unhealthy, Set<String> idle) {
-    /** Before anything was looked at. */
+    /** The baseline before the first look. */
     static final Baseline NOTHING = new Baseline(Set.of(), Set.of());
   }
 
   /**
-   * A thing that is not well.
+   * Describes one fault.
    *
    * @param reason a text for people
-   * @param hopeless whether waiting does not help
+   * @param hopeless true if a wait does not help
    */
   private record Trouble(String reason, boolean hopeless) {}
 
@@ -59,7 +59,7 @@ final class SwapGate {
     this.settings = settings;
   }
 
-  /** Looks at the node before the swap. */
+  /** Examines the node before the swap. */
   Baseline baseline(Collection<Bundle> predecessors) {
     Set<String> idle = new HashSet<>();
     components.idle(predecessors).forEach(each -> idle.add(each.name()));
@@ -73,10 +73,10 @@ final class SwapGate {
   }
 
   /**
-   * Waits until successors are well beside their predecessors.
+   * Waits until the successors work beside their predecessors.
    *
    * @return the findings, as a text for people
-   * @throws SwapFailedException if they are not; its message says why
+   * @throws SwapFailedException if they do not; its message names the reason
    */
   String beside(Collection<Bundle> successors, Baseline before)
       throws SwapFailedException, InterruptedException {
@@ -106,11 +106,11 @@ final class SwapGate {
   }
 
   /**
-   * Waits until the whole node is well without the predecessors, and has read new configurations.
+   * Waits until the whole node works without the predecessors, and has read the new configurations.
    *
-   * @param values what components have to have read
+   * @param values the values that components must have read
    * @return the findings, as a text for people
-   * @throws SwapFailedException if it is not; its message says why
+   * @throws SwapFailedException if it does not; its message names the reason
    */
   String whole(
       Collection<Bundle> successors, Map<ConfigurationSet.Key, Object> values, Baseline before)
@@ -129,10 +129,10 @@ final class SwapGate {
   }
 
   /**
-   * Waits until what ran before a swap is active again and has read its former configuration.
+   * Waits until the former components are active again and have read their former configuration.
    *
-   * @param successors which still run, with the configuration that they came with
-   * @throws SwapFailedException if that does not happen; its message says why
+   * @param successors the successors that still run, with their own configuration
+   * @throws SwapFailedException if this does not happen; its message names the reason
    */
   void back(
       Collection<Bundle> predecessors,
@@ -147,7 +147,8 @@ final class SwapGate {
                     troubles(components.failed(), before),
                     components.unread(values, successors).map(each -> new Trouble(each, false)))
                 .flatMap(each -> each)
-                // A component that failed with the new configuration is activated once more.
+                // Declarative Services activate a component again that failed with the new
+                // configuration.
                 .map(each -> new Trouble(each.reason(), false)),
         Duration.ZERO,
         "active again");
@@ -221,7 +222,7 @@ final class SwapGate {
     return "the " + status.kind().name().toLowerCase(Locale.ROOT) + " " + status.name();
   }
 
-  /** Names the organs that a bundle provides, by its manifest. */
+  /** Names the organs of a bundle by its manifest. */
   private static Stream<String> organs(Bundle bundle) {
     return BundlePlugin.of(bundle) instanceof BundlePlugin.Organ(PluginManifest manifest)
         ? manifest.provides().stream().filter(Provided.Organ.class::isInstance).map(Provided::name)

@@ -14,33 +14,33 @@ import org.osgi.annotation.versioning.ConsumerType;
  *                                                                       start, the successors stop ──▶ ends(not applied)
  * </pre>
  *
- * <p>The methods are called one after the other, by a thread of the swap, which waits for them: an
- * implementation returns at once. What it throws is logged and ends nothing. One that does not
- * return within the time that a bundle has to stop is interrupted, and the swap continues.
+ * <p>A thread of the swap calls the methods one after the other and waits for them, so an
+ * implementation returns at once. The engine logs an exception and continues. It interrupts a
+ * method that takes longer than a bundle may take to stop, and continues.
  */
 @ConsumerType
 public interface SwapListener {
 
   /**
-   * Announces a swap: the successors are installed, and none of them has been started.
+   * Announces a swap: the successors are installed, and none of them has started.
    *
-   * @param replacements what takes the place of what
+   * @param replacements the replacements
    */
   default void begins(List<Replacement> replacements) {}
 
   /**
-   * Announces that the predecessors are stopped next, while their successors run.
+   * Announces that the predecessors stop next, while their successors run.
    *
-   * @param replacements what takes the place of what; a swap that is reverted calls this again,
-   *     with each replacement reversed
+   * @param replacements the replacements; a swap that is reverted calls this again, with each
+   *     replacement reversed
    */
   default void switches(List<Replacement> replacements) {}
 
   /**
-   * Says that a swap is over: nothing that belongs to it will be started or stopped any more.
+   * Announces the end of a swap, after which none of its bundles starts or stops.
    *
-   * @param replacements as they were announced with {@link #begins}; a swap that could be reverted
-   *     in part alone calls this once for what was, and once for the rest
+   * @param replacements the replacements of {@link #begins}; a swap that was reverted only in part
+   *     calls this once for the reverted part, and once for the rest
    * @param applied true if the successors stay, false if the predecessors do
    */
   default void ends(List<Replacement> replacements, boolean applied) {}

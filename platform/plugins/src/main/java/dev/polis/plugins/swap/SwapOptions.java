@@ -6,34 +6,35 @@ import java.util.Objects;
  * Holds the options of an order.
  *
  * @param who the caller, for the history
- * @param dryRun stop when the blast radius is known; nothing is changed
- * @param force try a generation again that failed before; by hand also overrule the cluster
- * @param older accept a version that is older than the one that runs
- * @param byCluster the node does what the cluster wants; otherwise an operator ordered it by hand
+ * @param dryRun true to stop when the blast radius is known, without a change
+ * @param force true to try a failed generation again; in a manual order also to overrule the
+ *     cluster
+ * @param older true to accept an older version than the running one
+ * @param byCluster true if the node fulfils the cluster's wish; otherwise an operator gave the
+ *     order
  */
 public record SwapOptions(
     String who, boolean dryRun, boolean force, boolean older, boolean byCluster) {
-  /** Refuses a missing name. */
   public SwapOptions {
     Objects.requireNonNull(who, "who");
   }
 
   /**
-   * Makes the options of an order by hand.
+   * Creates the options of a manual order.
    *
    * @param who the caller
-   * @param dryRun stop when the blast radius is known
-   * @param force try a generation again that failed before, and overrule what the cluster wants
-   * @param older accept a version that is older than the one that runs
+   * @param dryRun true to stop when the blast radius is known
+   * @param force true to try a failed generation again, and to overrule the cluster
+   * @param older true to accept an older version than the running one
    */
   public SwapOptions(String who, boolean dryRun, boolean force, boolean older) {
     this(who, dryRun, force, older, false);
   }
 
   /**
-   * Makes the options of an order that the node gives itself because the cluster wants it.
+   * Creates the options of an order that fulfils the cluster's wish.
    *
-   * @param older accept a version that is older than the one that runs
+   * @param older true to accept an older version than the running one
    * @return the options
    */
   public static SwapOptions byCluster(boolean older) {
@@ -41,7 +42,7 @@ public record SwapOptions(
   }
 
   /**
-   * Makes options without exceptions.
+   * Creates options without exceptions.
    *
    * @param who the caller
    * @return the options
@@ -60,7 +61,7 @@ public record SwapOptions(
   }
 
   /**
-   * Returns these options, with a generation that failed before tried again.
+   * Returns these options with the retry of a failed generation.
    *
    * @return other options
    */

@@ -10,7 +10,7 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
 
-/** Names the plugins that the node should run. */
+/** Describes a change of the plugins that the node runs. */
 public sealed interface SwapOrder {
 
   /**
@@ -21,22 +21,21 @@ public sealed interface SwapOrder {
   String words();
 
   /**
-   * Returns the plugins that the order names.
+   * Returns the plugins in the order.
    *
-   * @return symbolic names; empty if only the node knows them
+   * @return their symbolic names; empty if only the node knows them
    */
   default Set<String> plugins() {
     return Set.of();
   }
 
   /**
-   * Runs another version of a bundle, or one more bundle.
+   * Orders another version of a bundle, or an additional bundle.
    *
    * @param file the bundle
    * @param manifest its manifest with the signature
    */
   record Replace(Path file, byte[] manifest) implements SwapOrder {
-    /** Copies the manifest. */
     public Replace {
       manifest = manifest.clone();
     }
@@ -67,9 +66,9 @@ public sealed interface SwapOrder {
   }
 
   /**
-   * Runs one bundle less.
+   * Orders the removal of a bundle.
    *
-   * @param symbolicName of the bundle
+   * @param symbolicName the symbolic name of the bundle
    */
   record Remove(String symbolicName) implements SwapOrder {
     @Override
@@ -84,12 +83,11 @@ public sealed interface SwapOrder {
   }
 
   /**
-   * Changes keys of configurations.
+   * Orders new values for keys of configurations.
    *
-   * @param values {@code PID.key} with the value as a person types it; empty takes the key back
+   * @param values {@code PID.key} with the value from a person's input; an empty one resets the key
    */
   record Configure(Map<String, Optional<String>> values) implements SwapOrder {
-    /** Copies the values. */
     public Configure {
       values = Map.copyOf(values);
     }
@@ -108,12 +106,12 @@ public sealed interface SwapOrder {
   }
 
   /**
-   * Runs plugins in the versions that came with the node's distribution.
+   * Orders the distribution's versions of plugins.
    *
-   * @param symbolicNames of the plugins; empty for all that the distribution has in another version
+   * @param symbolicNames the symbolic names of the plugins; empty for all whose version differs
+   *     from the distribution's
    */
   record Adopt(Set<String> symbolicNames) implements SwapOrder {
-    /** Copies the names. */
     public Adopt {
       symbolicNames = Set.copyOf(symbolicNames);
     }
@@ -132,7 +130,7 @@ public sealed interface SwapOrder {
     }
   }
 
-  /** Runs the generation before the current one. */
+  /** Orders the generation before the current one. */
   record Rollback() implements SwapOrder {
     @Override
     public String words() {

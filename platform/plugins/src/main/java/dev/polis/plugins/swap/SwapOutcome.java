@@ -6,22 +6,22 @@ public sealed interface SwapOutcome {
   /**
    * Returns the name of the outcome for people and programs.
    *
-   * @return such as {@code could not revert}
+   * @return a name such as {@code could not revert}
    */
   String name();
 
   /**
-   * Returns why it ended so.
+   * Returns the reason of the outcome.
    *
    * @return a text for people; may be empty
    */
   String reason();
 
   /**
-   * The node runs what was ordered.
+   * Means that the order is fulfilled.
    *
    * @param generation the number of the new generation
-   * @param reason what a person should know nevertheless; empty if there is nothing
+   * @param reason a remark for people; may be empty
    */
   record Applied(long generation, String reason) implements SwapOutcome {
     @Override
@@ -31,9 +31,9 @@ public sealed interface SwapOutcome {
   }
 
   /**
-   * The node runs what was ordered already, or nothing was to be changed.
+   * Means that the order was already fulfilled, or changes nothing.
    *
-   * @param reason which of the two
+   * @param reason the one that applies
    */
   record NothingToDo(String reason) implements SwapOutcome {
     @Override
@@ -43,9 +43,9 @@ public sealed interface SwapOutcome {
   }
 
   /**
-   * The order was not carried out; nothing on the node has changed.
+   * Means that the order was refused and the node is unchanged.
    *
-   * @param reason why, and what would help
+   * @param reason the reason and the remedy
    */
   record Refused(String reason) implements SwapOutcome {
     @Override
@@ -55,9 +55,9 @@ public sealed interface SwapOutcome {
   }
 
   /**
-   * The order was carried out and taken back; the node runs what it ran before.
+   * Means that the order was executed and reverted; the node runs its former plugins.
    *
-   * @param reason why it was taken back
+   * @param reason the reason of the revert
    */
   record Reverted(String reason) implements SwapOutcome {
     @Override
@@ -67,11 +67,11 @@ public sealed interface SwapOutcome {
   }
 
   /**
-   * The order failed and could not be taken back wholly; the generation before it counts, and a
-   * restart of the process brings it back. Until then a successor whose predecessor did not come
-   * back runs on.
+   * Means that the order failed and was reverted only in part. The former generation counts, and a
+   * restart of the process restores it. Until then, a successor without a working predecessor
+   * continues.
    *
-   * @param reason what failed, and what is left
+   * @param reason the failure, and the rest
    */
   record CouldNotRevert(String reason) implements SwapOutcome {
     @Override

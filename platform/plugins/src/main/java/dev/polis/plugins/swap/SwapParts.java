@@ -11,16 +11,16 @@ import org.osgi.service.cm.ConfigurationAdmin;
 import org.osgi.service.component.runtime.ServiceComponentRuntime;
 
 /**
- * What the swap engine works with.
+ * Holds the parts of the node that the swap engine uses.
  *
- * @param context of a bundle that stays
+ * @param context the context of a permanent bundle
  * @param store the node's plugins and generations
- * @param check verifies bundles that come
+ * @param check verifies new bundles
  * @param health the node's health table
- * @param own the place in it of the plugins as a whole
+ * @param own publishes the facts about plugins there
  * @param components the state of components
  * @param configurations the configurations of organs
- * @param commandLine the configurations the process was started with
+ * @param commandLine the configurations of the command line
  * @param listeners supplies the listeners of swaps, for each announcement
  * @param children supplies descriptions of the node's child processes
  * @param audit receives a line for each swap that begins or ends
@@ -38,7 +38,7 @@ public record SwapParts(
     Supplier<List<String>> children,
     Audit audit) {
 
-  /** Receives what happened, for the log. */
+  /** Receives lines about swaps, for the log. */
   @FunctionalInterface
   public interface Audit {
     /**
@@ -49,7 +49,6 @@ public record SwapParts(
     void note(String line);
   }
 
-  /** Refuses what is missing. */
   public SwapParts {
     Objects.requireNonNull(context, "context");
     Objects.requireNonNull(store, "store");

@@ -7,17 +7,17 @@ public final class SwapRefusedException extends Exception {
   /**
    * Refuses an order.
    *
-   * @param message why, and what would help
+   * @param message the reason and the remedy
    */
   public SwapRefusedException(String message) {
     super(message);
   }
 
   /**
-   * Refuses an order because something failed.
+   * Refuses an order because of a failure.
    *
-   * @param message why, and what would help
-   * @param cause what failed
+   * @param message the reason and the remedy
+   * @param cause the failure
    */
   public SwapRefusedException(String message, Throwable cause) {
     super(message, cause);

@@ -24,7 +24,7 @@ import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleException;
 import org.osgi.framework.wiring.BundleWiring;
 
-/** Carries out one order, from one thread, and takes it back if the node is not well with it. */
+/** Executes one order on one thread, and reverts it if the node does not work afterwards. */
 final class SwapRun {
   private final SwapParts parts;
   private final SwapSettings settings;
@@ -44,17 +44,17 @@ final class SwapRun {
 
   private SwapRecord record;
 
-  /** What has been changed so far; a revert undoes just that. */
+  /** The changes so far, which a revert undoes. */
   private final List<Bundle> installed = new ArrayList<>();
 
   private final List<Bundle> stopped = new ArrayList<>();
 
-  /** Bundles that did not stop or leave, with what is wrong. */
+  /** The bundles that could not be stopped or removed, with their faults. */
   private final Map<Bundle, String> stuck = new LinkedHashMap<>();
 
   private List<Replacement> replacements = List.of();
 
-  /** Those whose predecessor a revert did not bring back. */
+  /** The replacements whose predecessor did not return in a revert. */
   private final List<Replacement> kept = new ArrayList<>();
 
   private Baseline before = Baseline.NOTHING;
@@ -62,10 +62,10 @@ final class SwapRun {
   private boolean announced;
   private boolean switched;
 
-  /** What the swap has configured; null while it has configured nothing. */
+  /** The configuration changes of the swap; null if there is none. */
   private Configured configuredOrNull;
 
-  /** Configurations that were changed: the former ones, and how their texts are read. */
+  /** Holds the former configurations and the keys that interpret their texts. */
   private record Configured(
       TreeSet<ConfigurationSet.Key> keys, ConfigurationSet former, ConfigurationKeys types) {}
 
@@ -99,7 +99,7 @@ final class SwapRun {
     return record;
   }
 
-  /** Carries out an order; whatever happens, the outcome says so. */
+  /** Executes an order and returns its outcome, also after each failure. */
   SwapOutcome run(SwapOrder order, SwapOptions options) throws InterruptedException {
     try {
       return prepared(order, options);
@@ -127,8 +127,8 @@ final class SwapRun {
   }
 
   /**
-   * Removes what was installed only to see whether it can be wired. Whatever failed because the
-   * swap was cancelled, such as a read that was interrupted, counts as cancelled.
+   * Removes the bundles that were installed only for a check of their wiring. A failure because of
+   * the cancellation, such as an interrupted read, counts as cancelled.
    */
   private SwapOutcome abandoned(SwapOutcome outcome) throws InterruptedException {
     cancel.settle();
@@ -166,7 +166,7 @@ final class SwapRun {
     stages.accept(new SwapStage.Fetched(SwapTargets.names(change.coming())));
     stages.accept(new SwapStage.Verified(target.verified()));
     if (!(order instanceof SwapOrder.Replace)) {
-      // What replaces is verified as it comes.
+      // Replace verifies its plugin itself.
       targets.requireTrusted(change.coming());
     }
     cancel.check();
@@ -218,7 +218,7 @@ final class SwapRun {
                 : "the platform has all packages and services that it needs"));
   }
 
-  /** Returns the bundles of a name that run in the generation that counts. */
+  /** Returns the bundles of a name in the current generation. */
   private List<Bundle> running(String symbolicName) {
     return bundles.named(symbolicName).stream().filter(each -> !left.contains(each)).toList();
   }
@@ -227,7 +227,7 @@ final class SwapRun {
       throws IOException, InterruptedException {
     before = gate.baseline(change.going());
     guard.begin();
-    // From here on the disk says that a swap is under way, and a start undoes it.
+    // From here on the disk has the record of a running swap, and a start undoes it.
     begin();
     Generation committed;
     try {
@@ -252,7 +252,7 @@ final class SwapRun {
     return retired(change, committed);
   }
 
-  /** Writes down that a swap begins, so that a start of the process undoes it. */
+  /** Records the begin of the swap, so that a start of the process undoes it. */
   private void begin() throws IOException {
     record = record.as("installed", "");
     notes.underWay(record);
@@ -283,7 +283,7 @@ final class SwapRun {
     return found;
   }
 
-  /** Lets successors start with the configuration that they will have. */
+  /** Gives successors their configuration before their start. */
   private void prepare(SwapChange change, Generation target) throws SwapFailedException {
     if (change.configured().isEmpty()) {
       return;
@@ -338,7 +338,7 @@ final class SwapRun {
         continue;
       }
       stopped.add(each);
-      // One that hangs or throws costs nothing: the calls have gone to its successor already.
+      // A predecessor that hangs or throws does no harm: its successor already serves the calls.
       cancel
           .during(() -> bundles.stop(each, settings.stop()))
           .ifPresent(trouble -> stuck.put(each, trouble));
@@ -382,13 +382,13 @@ final class SwapRun {
     }
   }
 
-  /** A step at the end of a swap. */
+  /** Is a step at the end of a swap. */
   @FunctionalInterface
   private interface Step {
     void take() throws InterruptedException;
   }
 
-  /** Takes a step; what it throws keeps no other step from being taken. */
+  /** Runs a step; its exception does not prevent the other steps. */
   private static void attempt(List<String> trouble, Step step) throws InterruptedException {
     try {
       step.take();
@@ -397,7 +397,7 @@ final class SwapRun {
     }
   }
 
-  /** Removes the predecessors; what goes wrong here changes nothing about the new generation. */
+  /** Removes the predecessors; a failure here does not affect the new generation. */
   private SwapOutcome retired(SwapChange change, Generation committed) throws InterruptedException {
     List<String> trouble = new ArrayList<>(stuck.values());
     try {
@@ -424,9 +424,9 @@ final class SwapRun {
   }
 
   /**
-   * Uninstalls a bundle that was stopped, and follows its classes.
+   * Uninstalls a stopped bundle, and follows its classes.
    *
-   * @param suspects threads among which it has started some
+   * @param suspects the threads that may belong to it
    */
   private void uninstall(Bundle bundle, Set<Thread> suspects, List<String> trouble)
       throws InterruptedException {
@@ -502,13 +502,14 @@ final class SwapRun {
     } finally {
       keep(trouble);
     }
-    // Before anything is waited for: the predecessors have their state again.
+    // Before any wait: the predecessors have their state again.
     announcements.switchOver(undone().stream().map(Replacement::reversed).toList());
     awaitBack(successors, values, trouble);
   }
 
   /**
-   * Keeps the successors of what does not run again: an organ in another version goes before none.
+   * Keeps the successors of predecessors that do not run again, since an organ in another version
+   * is better than none.
    */
   private void keep(List<String> trouble) {
     List<Bundle> lost = new ArrayList<>();

@@ -5,16 +5,16 @@ import java.util.Objects;
 import java.util.Set;
 
 /**
- * How long a swap waits for what.
+ * Holds the limits of a swap.
  *
- * @param healthy for how long everything has to be well without a break
- * @param deadline how long a gate waits for that
- * @param start how long the activation of the successors may take
- * @param stop how long a bundle may take to stop
- * @param unloaded how long the classes of a version that is gone may stay in memory
- * @param limits how much more than before the process may use meanwhile
- * @param alone organs that work only when their predecessors have ended; they are not judged beside
- *     them
+ * @param healthy the time for which the node has to be healthy without a break
+ * @param deadline the longest wait of a gate for that
+ * @param start the longest activation of the successors
+ * @param stop the longest stop of a bundle
+ * @param unloaded the longest time for which the classes of a removed version may stay in memory
+ * @param limits the additional use of the process meanwhile
+ * @param alone the organs that work only after the end of their predecessors; a gate does not judge
+ *     them beside these
  */
 public record SwapSettings(
     Duration healthy,

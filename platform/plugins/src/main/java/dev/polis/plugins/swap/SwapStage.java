@@ -4,11 +4,11 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 
-/** One thing that a swap has done, in the order in which it does them. */
+/** Describes one finished stage of a swap; the stages are in the order of a swap. */
 public sealed interface SwapStage {
 
   /**
-   * Returns what was done, as a text for people.
+   * Returns the stage as a text for people.
    *
    * @return one line
    */
@@ -26,28 +26,28 @@ public sealed interface SwapStage {
   /**
    * The files are in the node's store.
    *
-   * @param words which
+   * @param words the files
    */
   record Fetched(String words) implements SwapStage {}
 
   /**
-   * The files are what their manifests say, and a trusted signer vouches for them.
+   * The files match their manifests, and a trusted signer guarantees for them.
    *
-   * @param words who does
+   * @param words the signer
    */
   record Verified(String words) implements SwapStage {}
 
   /**
-   * The framework can wire the successors, and every service that a bundle needs has a provider.
+   * The framework can wire the successors, and each service that a bundle needs has a provider.
    *
-   * @param words what was wired
+   * @param words the wired bundles
    */
   record Resolved(String words) implements SwapStage {}
 
   /**
-   * It is known what the swap does to the node.
+   * The effects of the swap on the node are known.
    *
-   * @param lines one for each effect
+   * @param lines one line for each effect
    */
   record Radius(List<BlastLine> lines) implements SwapStage {
     /** Copies the lines. */
@@ -68,14 +68,14 @@ public sealed interface SwapStage {
   /**
    * The successors are installed beside their predecessors.
    *
-   * @param words which
+   * @param words the successors
    */
   record Installed(String words) implements SwapStage {}
 
   /**
-   * The successors run, and so do their predecessors.
+   * The successors run beside their predecessors.
    *
-   * @param took how long their activation took
+   * @param took the time of their activation
    */
   record Started(Duration took) implements SwapStage {
     @Override
@@ -85,16 +85,16 @@ public sealed interface SwapStage {
   }
 
   /**
-   * The successors are well beside their predecessors.
+   * The successors work beside their predecessors.
    *
-   * @param words what was looked at
+   * @param words the checks
    */
   record Proved(String words) implements SwapStage {}
 
   /**
-   * The predecessors are stopped, and the new configurations hold.
+   * The predecessors have stopped, and the new configurations are in force.
    *
-   * @param took how long that took
+   * @param took the time of the switch
    */
   record Switched(Duration took) implements SwapStage {
     @Override
@@ -104,14 +104,14 @@ public sealed interface SwapStage {
   }
 
   /**
-   * The whole node was well for long enough.
+   * The whole node was healthy for long enough.
    *
-   * @param words what was looked at
+   * @param words the checks
    */
   record Gated(String words) implements SwapStage {}
 
   /**
-   * The new generation counts; the next start of the process runs it.
+   * The new generation is the current one, and the next start of the process runs it.
    *
    * @param generation its number
    */
@@ -125,14 +125,14 @@ public sealed interface SwapStage {
   /**
    * The predecessors are uninstalled, and their class loaders are gone.
    *
-   * @param words which
+   * @param words the predecessors
    */
   record Retired(String words) implements SwapStage {}
 
   /**
-   * The swap is being taken back.
+   * The swap is being reverted.
    *
-   * @param words why
+   * @param words the reason
    */
   record Reverting(String words) implements SwapStage {}
 }

@@ -7,7 +7,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 
-/** Says how far one swap has come. Immutable. */
+/** Describes the progress of one swap. Immutable. */
 public final class SwapStatus {
   private final long number;
   private final String what;
@@ -16,7 +16,7 @@ public final class SwapStatus {
   private final Instant began;
   private final List<SwapStage> stages;
 
-  /** Null while the swap is under way. */
+  /** The outcome; null while the swap is running. */
   private final SwapOutcome outcomeOrNull;
 
   private SwapStatus(
@@ -37,13 +37,13 @@ public final class SwapStatus {
   }
 
   /**
-   * Returns the status of a swap that begins.
+   * Returns the status of a beginning swap.
    *
-   * @param number counts the swaps of this process up from 1
+   * @param number the number of the swap in this process, from 1
    * @param what the order, as a text for people
-   * @param plugins symbolic names of the plugins that the order names
+   * @param plugins the symbolic names of the plugins in the order
    * @param who the caller
-   * @param began when
+   * @param began the time of the begin
    * @return a status without stages
    */
   public static SwapStatus begun(
@@ -67,7 +67,7 @@ public final class SwapStatus {
   /**
    * Returns this status at the end of the swap.
    *
-   * @param how it ended
+   * @param how its outcome
    * @return another status
    */
   public SwapStatus ended(SwapOutcome how) {
@@ -75,7 +75,7 @@ public final class SwapStatus {
         number, what, plugins, who, began, stages, Objects.requireNonNull(how, "how"));
   }
 
-  /** Returns which swap of this process it is, from 1. */
+  /** Returns the number of the swap in this process, from 1. */
   public long number() {
     return number;
   }
@@ -85,27 +85,27 @@ public final class SwapStatus {
     return what;
   }
 
-  /** Returns the symbolic names of the plugins that the order names. */
+  /** Returns the symbolic names of the plugins in the order. */
   public Set<String> plugins() {
     return plugins;
   }
 
-  /** Returns who ordered it. */
+  /** Returns the caller. */
   public String who() {
     return who;
   }
 
-  /** Returns when it began. */
+  /** Returns the time of the begin. */
   public Instant began() {
     return began;
   }
 
-  /** Returns what was done so far, in order. */
+  /** Returns the finished stages, in order. */
   public List<SwapStage> stages() {
     return stages;
   }
 
-  /** Returns how it ended; empty while it is under way. */
+  /** Returns the outcome; empty while the swap is running. */
   public Optional<SwapOutcome> outcome() {
     return Optional.ofNullable(outcomeOrNull);
   }

@@ -25,9 +25,9 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 import org.osgi.framework.Version;
 
-/** Works out of an order which generation it wants, and refuses what cannot be. */
+/** Determines the generation that an order wants, and refuses impossible orders. */
 final class SwapTargets {
-  /** What the launcher itself brings along. */
+  /** The services of the launcher itself. */
   private static final List<Offer> GIVEN = List.of(Offer.service("dev.polis.base.boot.BootReport"));
 
   private final PluginStore store;
@@ -39,10 +39,10 @@ final class SwapTargets {
   }
 
   /**
-   * A generation that is wanted.
+   * Is a wanted generation.
    *
-   * @param generation with the number of the present one
-   * @param verified who vouches for its bundles, as a text for people
+   * @param generation the generation, with the number of the present one
+   * @param verified the signers of its bundles, as a text for people
    */
   record Target(Generation generation, String verified) {}
 
@@ -61,8 +61,8 @@ final class SwapTargets {
   }
 
   /**
-   * Verifies what a generation brings that was in the store before: a key that vouched for it then
-   * may have been removed since. What came with the distribution needs no key.
+   * Verifies the plugins of a generation that were in the store before, since their signer's key
+   * may have been removed meanwhile. The distribution's plugins need no key.
    */
   void requireTrusted(List<StoredPlugin> coming)
       throws SwapRefusedException, PluginStoreException, IOException {
@@ -202,7 +202,7 @@ final class SwapTargets {
     return with(current, current.plugins(), configuration);
   }
 
-  /** Refuses a configuration of the platform, on which the swap itself stands. */
+  /** Refuses a configuration of the platform, which the swap itself needs. */
   private void requireOrgan(String pid, ConfigurationKeys all, Generation current)
       throws SwapRefusedException, PluginStoreException, IOException {
     List<Path> organs = new ArrayList<>();
@@ -242,7 +242,7 @@ final class SwapTargets {
     return new Generation(current.number(), current.origin(), plugins, configuration);
   }
 
-  /** Reads which configurations the bundles of a generation have. */
+  /** Reads the configuration keys of a generation's bundles. */
   ConfigurationKeys keys(Generation generation) throws PluginStoreException, IOException {
     return ConfigurationKeys.read(files(generation).values());
   }

@@ -13,12 +13,12 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.osgi.framework.Bundle;
 
-/** Finds the platform threads that bundles have started and that run on after them. */
+/** Finds the platform threads of stopped bundles that still run. */
 final class ThreadsLeft {
-  /** How long a thread that was asked to end may take: as long as interrupted code may. */
+  /** The time for a thread to end, the same as for interrupted code. */
   private static final Duration GRACE = Duration.ofSeconds(2);
 
-  /** As many names as a person reads; the number of threads says the rest. */
+  /** The number of shown names, which a person can read; the number of threads covers the rest. */
   private static final int NAMED = 5;
 
   private static final String CLASS = ".class";
@@ -27,9 +27,9 @@ final class ThreadsLeft {
   private final Set<String> classes;
 
   /**
-   * Remembers what to look for, while the bundles are still installed.
+   * Remembers the threads to look for, while the bundles are still installed.
    *
-   * @param suspects the threads that came with the bundles, among others
+   * @param suspects threads that include those of the bundles
    */
   ThreadsLeft(Set<Thread> suspects, Collection<Bundle> bundles) {
     this.suspects = suspects;
@@ -46,12 +46,14 @@ final class ThreadsLeft {
     return names.stream();
   }
 
-  /** Waits a moment for them to end, and says which did not; empty if all have ended. */
+  /**
+   * Waits a moment for the threads to end, and names the remaining ones; empty if all have ended.
+   */
   Optional<String> words() throws InterruptedException {
     long deadline = System.nanoTime() + GRACE.toNanos();
     List<String> left = new ArrayList<>();
     for (Thread each : suspects) {
-      // What was called on a thread of the engine's own says so itself when it does not end.
+      // LimitedCall itself reports a call on the engine's own threads that does not end.
       if (each.getName().startsWith(LimitedCall.PREFIX) || !isInside(each)) {
         continue;
       }
@@ -73,7 +75,7 @@ final class ThreadsLeft {
                 left.size() > NAMED ? ", …" : ""));
   }
 
-  /** Returns those that run at this moment. */
+  /** Returns the threads that run at this moment. */
   List<Thread> running() {
     return suspects.stream().filter(Thread::isAlive).filter(this::isInside).toList();
   }

@@ -1,6 +1,6 @@
 /**
- * Replaces bundles and configurations of the running node by others, and takes that back when the
- * node is not well with them.
+ * Replaces bundles and configurations of the running node, and reverts this if the node does not
+ * work with the new ones.
  *
  * <pre>
  *   order ─▶ fetch ─▶ verify ─▶ resolve ─▶ blast radius ─▶ install ─▶ start ─▶ gate ─▶ switch ─▶ gate ─▶ commit ─▶ retire
@@ -9,9 +9,9 @@
  *                                      (nothing has changed)      (old ones run)                                 and refresh
  * </pre>
  *
- * <p>A swap has a target: the bundles and the configurations that the node shall run, which is a
- * generation of the plugin store. What differs from the present one is replaced, all of it in one
- * swap: so a new version, a changed configuration and a way back are one and the same procedure.
+ * <p>A swap has a target: a generation of the plugin store, which has the wanted bundles and
+ * configurations. One swap replaces all differences from the present one: so a new version, a
+ * changed configuration and a rollback are the same procedure.
  *
  * <p>Successors are installed beside their predecessors, which continue to serve. Predecessors are
  * stopped when the successors are active and healthy, and stay installed until the node as a whole
