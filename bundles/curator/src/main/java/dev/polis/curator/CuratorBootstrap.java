@@ -35,7 +35,7 @@ final class CuratorBootstrap {
     this.pki = pki;
   }
 
-  /** Writes the records, or checks that those in etcd are of the same node and owner. */
+  /** Writes the records, or checks that existing ones belong to the same node and owner. */
   BootstrapOutcome run(BootstrapRequest request) throws InterruptedException {
     ConfigurationRules.check(request.configuration());
     X509Certificate ca = pki.authority().certificate();
@@ -49,7 +49,7 @@ final class CuratorBootstrap {
     return new BootstrapOutcome(ca, pki.ensureNode(request.id(), request.nodeKey()));
   }
 
-  /** Returns whether the records were written; they are not if there is any of them. */
+  /** Writes the records if none exists; returns whether it did. */
   private boolean write(ClusterConfiguration configuration, InitialOwner owner, Node node)
       throws InterruptedException {
     return kv.txn()

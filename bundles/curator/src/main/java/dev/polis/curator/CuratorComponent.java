@@ -31,7 +31,7 @@ public final class CuratorComponent implements Curator {
   private final HandOvers.Membership<CuratorService> membership;
   private final CuratorService service;
 
-  /** Declarative Services calls this. */
+  /** Starts the curator; Declarative Services call this. */
   @Activate
   public CuratorComponent(
       BundleContext bundle,

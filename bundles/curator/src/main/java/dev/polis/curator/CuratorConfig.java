@@ -3,7 +3,7 @@ package dev.polis.curator;
 import org.osgi.service.metatype.annotations.AttributeDefinition;
 import org.osgi.service.metatype.annotations.ObjectClassDefinition;
 
-/** Declares what an operator may configure of the curator organ. */
+/** Declares the configuration of the curator organ. */
 @ObjectClassDefinition(
     id = "dev.polis.curator",
     name = "Curator",

@@ -67,8 +67,8 @@ import java.util.function.Supplier;
  * Writes the first records of a cluster, and campaigns for leadership once it has the node's
  * credentials. Thread-safe.
  *
- * <p>Another instance continues in its place without an election: first that instance takes the
- * calls, which wait at its gate; then this one ends its calls and gives away its place in the
+ * <p>Another instance continues in its place without an election: first that instance gets the
+ * calls, which wait at its gate; then this one ends its calls and passes on its place in the
  * election.
  */
 final class CuratorService implements Curator, OrganInstance {
@@ -100,12 +100,12 @@ final class CuratorService implements Curator, OrganInstance {
       SignedPlugins signed,
       Trust trust) {}
 
-  /** Makes gRPC services known to the RPC host. */
+  /** Registers gRPC services with the RPC host. */
   interface Endpoints {
-    /** Serves these; from now on they get the new calls. */
+    /** Serves these services, which get the new calls from now on. */
     void register(List<BindableService> services);
 
-    /** Withdraws them; returns when their calls have ended. */
+    /** Withdraws the services; returns when their calls have ended. */
     void withdraw();
 
     /** Withdraws them, and serves no others. */
@@ -118,7 +118,7 @@ final class CuratorService implements Curator, OrganInstance {
     void close();
   }
 
-  // The names of the values that one instance gives to the next, besides those of its election.
+  // The names of the values that one instance passes to the next, besides those of its election.
   private static final String CREDENTIALS = "credentials";
 
   private final CuratorSettings settings;
@@ -131,8 +131,8 @@ final class CuratorService implements Curator, OrganInstance {
   private final CallStreams streams = new CallStreams();
   private final LeaderFeeds leaders = new LeaderFeeds(status, streams);
   private final LeaderGate gate;
-  private NodeCredentials serving; // null until asked to serve; guarded by this
-  private CuratorElection election; // null until asked to serve; guarded by this
+  private NodeCredentials serving; // null before serve(); guarded by this
+  private CuratorElection election; // null before serve(); guarded by this
   private boolean gave; // guarded by this
 
   /** Creates an idle curator, which waits for {@link #serve}. */
@@ -140,7 +140,7 @@ final class CuratorService implements Curator, OrganInstance {
     this(settings, parts, new CuratorStatus.Idle());
   }
 
-  /** Starts a curator, which continues from the instance before it if there is one. */
+  /** Starts a curator, which continues the work of a previous instance if there is one. */
   static CuratorService start(
       CuratorSettings settings, Parts parts, HandOvers.Predecessor predecessor) {
     if (!predecessor.exists()) {
@@ -200,7 +200,7 @@ final class CuratorService implements Curator, OrganInstance {
   }
 
   /**
-   * Starts the parts that serve no calls: the watches, and the election, which does not take part
+   * Starts the parts that serve no calls: the watches, and the election, which does not campaign
    * yet.
    */
   private synchronized void startTasks(NodeCredentials credentials) {
@@ -228,7 +228,7 @@ final class CuratorService implements Curator, OrganInstance {
     return Optional.ofNullable(election);
   }
 
-  /** Refuses credentials of another node or cluster; a renewed certificate makes no difference. */
+  /** Refuses credentials of another node or cluster, but accepts a renewed certificate. */
   private static void requireSame(NodeCredentials present, NodeCredentials other) {
     if (!present.id().equals(other.id())) {
       throw new CuratorException(
@@ -289,7 +289,7 @@ final class CuratorService implements Curator, OrganInstance {
     }
   }
 
-  /** Returns the records that are known here; empty while this node does not lead. */
+  /** Returns the records in memory; empty while this node does not lead. */
   Optional<RecordSnapshot> known() {
     return election().flatMap(CuratorElection::term).map(LeaderTerm::known);
   }
@@ -313,12 +313,11 @@ final class CuratorService implements Curator, OrganInstance {
     return status;
   }
 
-  // ---- one instance after the other
+  // ---- hand-over between instances
 
   private void takeOver(HandOvers.Predecessor predecessor) {
-    // Before the other one gives its place: its endpoints, so that no call finds that one gone.
-    // Calls
-    // wait from then on, so whatever else takes time comes before.
+    // The endpoints come before the other instance gives its place, so that no call finds it gone.
+    // Calls wait from then on, so slow steps come earlier.
     predecessor.facts().find(CREDENTIALS, NodeCredentials.class).ifPresent(this::connectAndServe);
     OrganState state = predecessor.take();
     Optional<NodeCredentials> credentials = state.find(CREDENTIALS, NodeCredentials.class);
@@ -346,7 +345,7 @@ final class CuratorService implements Curator, OrganInstance {
     parts.endpoints().register(services);
   }
 
-  /** Waits until this curator stands where the other one stood. */
+  /** Waits until this curator has the other one's place. */
   private void awaitTakenUp(boolean leading) {
     Optional<CuratorStatus> now = Optional.empty();
     try (Watcher<CuratorStatus> watcher = status.watch()) {

@@ -6,8 +6,9 @@ import java.time.Duration;
 /**
  * Holds the checked configuration of the curator organ.
  *
- * @param leaderTtl after which the lock of a dead leader expires
- * @param port of the curator listener; the node sends clients that ask for the leader to it
+ * @param leaderTtl the time after which the lock of a dead leader expires
+ * @param port the port of the curator listener, to which the node sends clients that ask for the
+ *     leader
  */
 record CuratorSettings(Duration leaderTtl, int port) {
 
@@ -16,7 +17,7 @@ record CuratorSettings(Duration leaderTtl, int port) {
   // Below two seconds, one slow disk write of etcd costs a healthy leader its lock.
   private static final Duration SHORTEST_TTL = Duration.ofSeconds(2);
 
-  // After a leader has died, no node leads for so long.
+  // After the death of a leader, no node leads for this long.
   private static final Duration LONGEST_TTL = Duration.ofMinutes(1);
 
   /**

@@ -11,7 +11,7 @@ import org.osgi.framework.ServiceRegistration;
 
 /**
  * Registers gRPC services in the OSGi registry, from where the RPC host serves them on the curator
- * listener. Thread-safe. Closing it unregisters them; later registrations are ignored.
+ * listener. Thread-safe. Its close unregisters them, and it ignores later registrations.
  */
 final class EndpointRegistrations implements CuratorService.Endpoints {
 

@@ -16,10 +16,10 @@ final class RecordHealth {
   private RecordHealth() {}
 
   /**
-   * Checks the records that a leader knows; returns empty if it has listed none yet, or all are
+   * Checks the records in a leader's memory; returns empty if it has listed none yet, or all are
    * good.
    *
-   * @param self the id of its node, without whose record it can neither report nor have roles
+   * @param self the id of the leader's own node, which needs its record to report and to have roles
    */
   static Optional<HealthCondition> of(RecordSnapshot records, String self) {
     if (records.version() == RecordSnapshot.EMPTY.version()) {
@@ -60,7 +60,7 @@ final class RecordHealth {
             .formatted(stored(key)));
   }
 
-  /** Returns a key as etcdctl has it. */
+  /** Returns a key in the form of etcdctl. */
   private static String stored(String key) {
     return EtcdNamespace.of(CuratorService.USER).prefix() + key;
   }

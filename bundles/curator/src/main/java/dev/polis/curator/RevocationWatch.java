@@ -10,8 +10,8 @@ import java.time.InstantSource;
 import java.util.function.Supplier;
 
 /**
- * Watches the cluster's revocation list in etcd and gives each new one to this node's RPC host. A
- * supervised runnable of each curator, leader or not.
+ * Watches the cluster's revocation list in etcd and gives each new one to this node's RPC host. It
+ * runs in each curator, leader or not.
  */
 final class RevocationWatch {
 
@@ -23,7 +23,7 @@ final class RevocationWatch {
     this.rpc = rpc;
   }
 
-  /** Watches until cancelled. */
+  /** Watches until it is cancelled. */
   void run(Context context) throws InterruptedException {
     try (EtcdClient etcd = connect.get();
         Watcher<Crl> lists =

@@ -9,13 +9,13 @@ import org.osgi.framework.BundleContext;
 import org.osgi.framework.ServiceRegistration;
 
 /**
- * Offers the trusted keys to this node as a service, as soon as they are known. Thread-safe.
- * Closing it unregisters the service; later keys are ignored.
+ * Registers the trusted keys as a service of this node as soon as they are known. Thread-safe. Its
+ * close unregisters the service, and it ignores later keys.
  */
 final class TrustRegistration implements CuratorService.Trust, TrustSource {
 
   private final BundleContext bundle;
-  // Any thread that gets a notification of the service reads this without the lock.
+  // The framework's threads read this without the lock.
   private volatile TrustRoots roots = TrustRoots.NONE;
   // Guarded by this.
   private ServiceRegistration<TrustSource> registration; // null until the first keys
@@ -32,7 +32,7 @@ final class TrustRegistration implements CuratorService.Trust, TrustSource {
     if (registration == null && !closed) {
       registration = bundle.registerService(TrustSource.class, this, properties);
     } else if (registration != null) {
-      // Notifies the users of the service of the new keys.
+      // Notifies the users of the service about the new keys.
       registration.setProperties(properties);
     }
   }

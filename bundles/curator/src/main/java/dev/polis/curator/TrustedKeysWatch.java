@@ -17,8 +17,8 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /**
- * Watches the keys whose signatures on plugins the cluster trusts, and gives them to this node at
- * each change. A supervised runnable of each curator, leader or not.
+ * Watches the keys whose signatures on plugins the cluster trusts, and passes each change to this
+ * node. It runs in each curator, leader or not.
  */
 final class TrustedKeysWatch {
 
@@ -30,7 +30,7 @@ final class TrustedKeysWatch {
     this.trust = trust;
   }
 
-  /** Watches until cancelled. */
+  /** Watches until it is cancelled. */
   void run(Context context) throws InterruptedException {
     try (EtcdClient etcd = connect.get();
         EtcdWatch watch =
@@ -44,7 +44,9 @@ final class TrustedKeysWatch {
     }
   }
 
-  /** Gives the present keys to this node; it keeps the former ones while the record is damaged. */
+  /**
+   * Passes the present keys to this node, which keeps the former ones while the record is damaged.
+   */
   private void follow(EtcdClient etcd, Log log) throws InterruptedException {
     TrustRoots roots;
     try {

@@ -83,8 +83,8 @@ import java.util.function.LongSupplier;
 import org.junit.jupiter.api.function.Executable;
 
 /**
- * Runs a curator that serves over TLS on loopback, on a real etcd. Consensus and network are fakes
- * that only give the address of that etcd and of the node.
+ * Runs a curator that serves over TLS on loopback, on a real etcd. Its consensus and network are
+ * fakes, which only supply the addresses of that etcd and of the node.
  */
 public final class CuratorFixture implements AutoCloseable {
 
@@ -94,11 +94,11 @@ public final class CuratorFixture implements AutoCloseable {
   private static final int PORT = 7835;
   private static final int NODE_MANAGEMENT_PORT = 7839;
 
-  /** A short term: a leader that is cut off loses its lock soon. */
+  /** The short time after which a dead leader loses its lock. */
   private static final Duration LEADER_TTL =
       MachineSpeed.measure().stretched(Duration.ofSeconds(2));
 
-  /** Long enough for several leases to end one after the other. */
+  /** The longest wait: long enough for several leases to end one after the other. */
   public static final Duration SOON = LEADER_TTL.multipliedBy(8);
 
   private static final AtomicInteger FIXTURES = new AtomicInteger();

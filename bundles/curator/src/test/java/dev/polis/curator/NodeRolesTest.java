@@ -31,7 +31,7 @@ class NodeRolesTest {
   private static CuratorFixture fixture;
   private static ManagementBlockingV2Stub owner;
 
-  /** The change of one role that a request makes. */
+  /** Is the change of one role in a request. */
   private enum Wish {
     ON,
     OFF,

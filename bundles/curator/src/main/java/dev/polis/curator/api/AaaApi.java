@@ -21,7 +21,7 @@ import java.util.Optional;
 /** Serves the AAA API: issues user certificates to callers that prove to hold the user's key. */
 public final class AaaApi extends AAAGrpc.AAAImplBase {
 
-  /** The only user: the holder of the key that the bootstrap of the cluster named. */
+  /** The only user: the owner of the key from the cluster's bootstrap. */
   public static final String OWNER = "owner";
 
   private final LeaderGate gate;

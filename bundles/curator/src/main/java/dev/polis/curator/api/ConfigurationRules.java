@@ -82,7 +82,7 @@ public final class ConfigurationRules {
    *
    * @param existing the stored configuration
    * @param base the configuration that the operator read before; ignored unless {@code hasBase}
-   * @param hasBase whether the operator sent it
+   * @param hasBase true if the operator sent it
    * @param wanted the new values
    * @param mask the fields to take from {@code wanted}
    * @return the new configuration; {@code existing} itself when the mask is empty

@@ -48,13 +48,13 @@ public final class ManagementApi extends ManagementGrpc.ManagementImplBase
     implements NonBlockingMethods {
 
   /**
-   * The number that lets a client find the cluster after most nodes have moved; existing clients
-   * expect no more.
+   * The number of nodes in a cluster directory, enough to find the cluster after most nodes have
+   * moved; existing clients expect no more.
    */
   private static final int DIRECTORY_NODES = 15;
 
   /**
-   * Listing this many records, of which some are nodes, takes some tens of microseconds; a separate
+   * The number of records that the reading thread lists in some tens of microseconds; a separate
    * thread lists more.
    */
   private static final int FEW_RECORDS = 64;
@@ -106,7 +106,7 @@ public final class ManagementApi extends ManagementGrpc.ManagementImplBase
         });
   }
 
-  /** Lists the nodes at which a curator can be found: UP, with an address, and running one. */
+  /** Lists the nodes with a reachable curator: UP, with an address, and with the role. */
   private static ClusterDirectory directory(List<Node> nodes) {
     var directory = ClusterDirectory.newBuilder();
     nodes.stream()
@@ -145,7 +145,7 @@ public final class ManagementApi extends ManagementGrpc.ManagementImplBase
     streams.serve("curator nodes", caller, sink -> sendNodes(request, sink));
   }
 
-  /** Returns all nodes if memory has them, and so few that no client waits for the list. */
+  /** Returns all nodes if memory has them and they are few enough for an answer without a wait. */
   private static Optional<List<dev.polis.wire.api.Node>> fewNodes(LeaderTerm term) {
     return term.records()
         .readAtOnce()

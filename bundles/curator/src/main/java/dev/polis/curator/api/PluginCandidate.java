@@ -30,15 +30,15 @@ import java.util.stream.Stream;
 /**
  * Holds a plugin that a caller wants in a scope, and checks it against the cluster's records.
  *
- * @param scope the nodes that should run it
+ * @param scope the nodes that should run the plugin
  * @param file the content of its manifest's file
  * @param manifest the parsed manifest
- * @param older whether it may replace a newer version
+ * @param older true if the plugin may replace a newer version
  */
 record PluginCandidate(PluginScope scope, ByteString file, PluginManifest manifest, boolean older) {
 
   /**
-   * Reads and verifies the manifest. Each node verifies it once more, and the bundle too.
+   * Reads and verifies the manifest. Each node verifies the manifest again, and also the bundle.
    *
    * @throws dev.polis.rpc.RpcException FAILED_PRECONDITION if nodes may not run a plugin with this
    *     manifest
@@ -63,8 +63,8 @@ record PluginCandidate(PluginScope scope, ByteString file, PluginManifest manife
   }
 
   /**
-   * Returns the manifest as listed if a node reports that its distribution has the bundle. Such a
-   * bundle has no signature, but the cluster may want a node's own bundle.
+   * Returns the manifest in the form for the verifier if a node reports that its distribution has
+   * the bundle. Such a bundle has no signature, but the cluster may want a node's own bundle.
    */
   private static Set<Digest> reported(DistributionManifest given, PluginRecords records)
       throws PluginRefusedException {
@@ -115,8 +115,8 @@ record PluginCandidate(PluginScope scope, ByteString file, PluginManifest manife
       return roles(
           ManifestEnvelope.decode(wanted.getManifest().toByteArray()).content().provides());
     } catch (PluginRefusedException e) {
-      // A newer curator accepted a manifest that this one does not understand; it then names no
-      // role for this one.
+      // A newer curator accepted a manifest that this one does not understand, so this one reads no
+      // role from it.
       return List.of();
     }
   }
@@ -132,7 +132,7 @@ record PluginCandidate(PluginScope scope, ByteString file, PluginManifest manife
     }
   }
 
-  /** Refuses if the node would run this plugin and runs a newer version now. */
+  /** Refuses the plugin if the reporting node would run it and now runs a newer version. */
   private void requireNewer(PluginReport report, PluginRecords records) {
     String node = report.getNodeId();
     if (!decidesFor(node, records)) {
@@ -156,7 +156,7 @@ record PluginCandidate(PluginScope scope, ByteString file, PluginManifest manife
         .findFirst();
   }
 
-  /** Returns whether this scope would decide the version that the node runs. */
+  /** Returns whether this scope would determine the version on a node. */
   private boolean decidesFor(String node, PluginRecords records) {
     return switch (scope.getKindCase()) {
       case NODE_ID -> scope.getNodeId().equals(node);

@@ -7,7 +7,7 @@ import dev.polis.wire.cluster.PluginScope;
 import dev.polis.wire.cluster.WantedPlugin;
 import java.util.Comparator;
 
-/** Checks, orders and words the scopes in which plugins are wanted. */
+/** Checks, orders and describes the scopes of wanted plugins. */
 public final class PluginScopes {
 
   /** Orders by symbolic name, then by scope: everywhere, roles, nodes. */

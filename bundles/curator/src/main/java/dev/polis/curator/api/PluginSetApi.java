@@ -28,7 +28,7 @@ import java.time.InstantSource;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
 
-/** Serves the PluginSet API, for operators and nodes: which plugins the nodes should run. */
+/** Serves the PluginSet API, for operators and nodes: the plugins that nodes should run. */
 public final class PluginSetApi extends PluginSetGrpc.PluginSetImplBase {
 
   private final LeaderGate gate;

@@ -11,8 +11,8 @@ import java.net.NetworkInterface;
  * node by the reported address, and the curator certifies its kubelet for it, so a compromised node
  * must not name the address of another server.
  *
- * <p>A report from this machine may name any address of it: the kernel chooses the source of a
- * connection within a machine, which is 127.0.0.1 for all of 127.0.0.0/8.
+ * <p>A report from this machine may name any of the machine's addresses: within a machine the
+ * kernel chooses the source of a connection, such as 127.0.0.1 for all of 127.0.0.0/8.
  */
 final class ReportedAddress {
 
@@ -23,7 +23,7 @@ final class ReportedAddress {
    *
    * @param text the reported address
    * @param from the source address of the report
-   * @throws dev.polis.rpc.RpcException if it is not an address, or not the reporting node's
+   * @throws dev.polis.rpc.RpcException if the text is no address, or not the reporting node's
    */
   static InetAddress read(String text, InetAddress from) {
     InetAddress reported;

@@ -16,14 +16,14 @@ import java.util.TreeMap;
  * Applies a request to change roles to a node's record.
  *
  * @param request the request of the operator
- * @param others whether each role without a field of its own is wanted, by its name
+ * @param others the roles without a field of their own, each with its wanted state
  */
 public record RoleChanges(UpdateNodeRolesRequest request, SortedMap<RoleName, Boolean> others) {
 
-  /** Bounds the size of a node's record; far more than any node runs. */
+  /** The most such roles of a node, which bounds the size of its record; no node runs so many. */
   public static final int MOST_OTHERS = 64;
 
-  /** Checks the names in a request; refuses it with the name that is wrong. */
+  /** Checks the names in a request, and names the wrong one in the refusal. */
   static RoleChanges of(UpdateNodeRolesRequest request) {
     SortedMap<RoleName, Boolean> others = new TreeMap<>();
     for (RoleChange change : request.getOthersList()) {
@@ -47,7 +47,7 @@ public record RoleChanges(UpdateNodeRolesRequest request, SortedMap<RoleName, Bo
     return name;
   }
 
-  /** Returns the record with the changes, or refuses those that are impossible. */
+  /** Returns the changed record, or refuses impossible changes. */
   Node apply(Node node) {
     if (!NodeRecords.isUp(node)) {
       throw Refusal.precondition(

@@ -7,6 +7,6 @@ import java.util.List;
 @FunctionalInterface
 public interface SignedPlugins {
 
-  /** Returns their names and versions. */
+  /** Returns the names and versions of the plugins. */
   List<String> by(KeyId key);
 }

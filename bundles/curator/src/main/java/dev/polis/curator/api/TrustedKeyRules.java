@@ -11,10 +11,10 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 
-/** Decides which changes of the trusted keys are allowed. */
+/** Decides about changes of the trusted keys. */
 public final class TrustedKeyRules {
 
-  /** Enough keys for each team that builds plugins, and for keys under replacement. */
+  /** The most keys: enough for each team that builds plugins, and for keys under replacement. */
   private static final int MOST = 64;
 
   private TrustedKeyRules() {}
@@ -33,7 +33,7 @@ public final class TrustedKeyRules {
     return TrustedKey.of(message.getName(), message.getPublicKey().toByteArray());
   }
 
-  /** Returns the record with one key more. */
+  /** Returns the record with an additional key. */
   static TrustedKeys with(TrustedKeys record, dev.polis.wire.cluster.TrustedKey added) {
     if (record.getKeysList().contains(added)) {
       return record;

@@ -10,10 +10,13 @@ import java.util.List;
 import java.util.Optional;
 import org.osgi.framework.Version;
 
-/** Decides which changes of the wanted plugins are allowed. */
+/** Decides about changes of the wanted plugins. */
 final class WantedPluginRules {
 
-  /** A distribution has about twenty organs and roles; this is room for many pins of each. */
+  /**
+   * The most wanted plugins: a distribution has about twenty organs and roles, and each may have
+   * many pins.
+   */
   private static final int MOST = 512;
 
   /**
@@ -37,7 +40,7 @@ final class WantedPluginRules {
    * Returns the record with a plugin in place of the wanted one, or the same record if the cluster
    * already wants this plugin there.
    *
-   * @param again whether to put it in even then
+   * @param again true to write it even then
    */
   static WantedPlugins with(WantedPlugins record, WantedPlugin added, boolean again) {
     Optional<WantedPlugin> before =
@@ -57,7 +60,7 @@ final class WantedPluginRules {
     return changed;
   }
 
-  /** Returns whether the cluster already wants a plugin as this request does. */
+  /** Returns whether a wanted plugin already fulfils a request. */
   private static boolean isSame(WantedPlugin there, WantedPlugin asked) {
     return there.getDigest().equals(asked.getDigest())
         && there.getManifest().equals(asked.getManifest())
@@ -100,7 +103,7 @@ final class WantedPluginRules {
     }
   }
 
-  /** Returns the wanted plugin of a scope, or fails and names the wanted one. */
+  /** Returns the wanted plugin of a scope, or fails with the name of the wanted one. */
   static WantedPlugin require(WantedPlugins record, PluginScope scope, String symbolicName) {
     return find(record.getWantedList(), scope, symbolicName)
         .orElseThrow(() -> notWanted(record, scope, symbolicName));
@@ -129,7 +132,7 @@ final class WantedPluginRules {
                 .toList()));
   }
 
-  /** Returns the record without one plugin. */
+  /** Returns the record without a plugin. */
   static WantedPlugins without(WantedPlugins record, WantedPlugin removed) {
     return WantedPlugins.newBuilder()
         .addAllWanted(

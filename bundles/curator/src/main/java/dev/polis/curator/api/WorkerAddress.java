@@ -13,11 +13,10 @@ import java.util.Set;
  * Selects the addresses for which the curator may certify a node's kubelet: the node's own, and,
  * for a node at a loopback address, that of its sandbox, which the node names.
  *
- * <p>A node may not name any other address: it could then answer for another node's kubelet, or for
+ * <p>A node may not name another address: it could then answer for another node's kubelet, or for
  * the API server. Its own address is the reported one, which {@link ReportedAddress} has compared
- * with the source of the report. The range of sandboxes is configured at the nodes and is 2^17
- * addresses wide at least; within it each sandbox has the place of {@link LoopbackLink}, which are
- * its last 17 bits.
+ * with the source of the report. The nodes' configuration has the range of sandboxes, with at least
+ * 2^17 addresses; the last 17 bits of a sandbox's address are its place by {@link LoopbackLink}.
  */
 final class WorkerAddress {
 
@@ -28,8 +27,8 @@ final class WorkerAddress {
   /**
    * Returns the addresses.
    *
-   * @param named the sandbox's, as the node names it; empty if it has none
-   * @throws dev.polis.rpc.RpcException if the node has not reported its own, or may not have the
+   * @param named the sandbox's address in the node's request; empty without a sandbox
+   * @throws dev.polis.rpc.RpcException if the node has not reported an address, or may not have the
    *     named one
    */
   static Set<InetAddress> all(Node node, String named) {

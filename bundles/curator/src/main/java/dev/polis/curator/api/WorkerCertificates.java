@@ -49,7 +49,7 @@ public final class WorkerCertificates {
     this.clock = clock;
   }
 
-  /** Certifies the keys of a node that has the role KubernetesWorker. */
+  /** Certifies the keys of a node with the role KubernetesWorker. */
   IssueCertificateResponse issue(Node node, IssueCertificateRequest.KubernetesWorker keys)
       throws InterruptedException {
     if (!node.getRoles().hasKubernetesWorker()) {
@@ -134,7 +134,7 @@ public final class WorkerCertificates {
     return KubernetesNames.nodeUser(NodeId.parse(id));
   }
 
-  /** Returns the template of a program whose rights are those of its group. */
+  /** Returns the template of a program that has its group's rights. */
   private static CertificateTemplate member(String group, String id) {
     return CertificateTemplate.client(group + ":" + id).withOrganizations(List.of(group));
   }

@@ -1,6 +1,5 @@
 /**
- * Implements the gRPC services of the cluster's records: what each call may do, and what it
- * changes.
+ * Implements the gRPC services for the cluster's records, with the rules of each call.
  *
  * <pre>
  *   call ──▶ AaaApi         ownership                 ┐

@@ -12,27 +12,30 @@ import java.util.Optional;
 /**
  * Ends the evaluation of a filter that takes too long. CEL reports the value of each part to it,
  * and only an exception from here ends an evaluation: CEL ignores interrupts, and its own limit
- * counts turns of comprehensions, of which each may double a text.
+ * counts rounds of comprehensions, and each round may double a text.
  *
  * <p>Only the evaluating thread may use it.
  */
 final class FilterBudget implements CelEvaluationListener {
-  /** Steps at one node; a filter of ten comparisons takes some fifty. 100,000 take 0.1 to 0.5 s. */
+  /**
+   * The most steps at one node; a filter of ten comparisons takes some fifty. 100,000 take 0.1 to
+   * 0.5 s.
+   */
   static final int STEPS = 100_000;
 
   /**
-   * Letters of a text, or elements of a list with those of its elements: the size of the largest
-   * filter. Two such values are compared in a millisecond, and searched in each other in 0.1 s.
+   * The largest value: letters of a text, or elements of a list with all their elements. A
+   * comparison of two such values takes a millisecond, and a search of one in the other 0.1 s.
    */
   static final int LARGEST = 16 << 10;
 
   /** The number of elements that cost a step, because the evaluation only reads them. */
   private static final int ELEMENTS = 64;
 
-  /** The time for all nodes of a list. */
+  /** The longest time for all nodes of a list. */
   static final Duration TIME = Duration.ofSeconds(2);
 
-  /** Ends an evaluation; it is thrown many times, as CEL continues with other parts. */
+  /** Ends an evaluation; the budget throws it many times, as CEL continues with other parts. */
   private static final class Spent extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
@@ -42,7 +45,7 @@ final class FilterBudget implements CelEvaluationListener {
   }
 
   private final long end = System.nanoTime() + TIME.toNanos();
-  private String problem = ""; // empty until there is one
+  private String problem = ""; // empty until a limit is exceeded
   private boolean interrupted;
   private int steps;
 

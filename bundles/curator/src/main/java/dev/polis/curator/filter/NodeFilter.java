@@ -126,7 +126,7 @@ public final class NodeFilter {
   }
 
   /**
-   * Returns the nodes that the expression is true for, in their order.
+   * Returns the nodes for which the expression is true, in their order.
    *
    * @throws dev.polis.rpc.RpcException with INVALID_ARGUMENT if the expression has no boolean value
    *     for a node, or takes too long
@@ -159,8 +159,8 @@ public final class NodeFilter {
   }
 
   /**
-   * CEL takes an exception of the budget for an error of a part, and may compute a result without
-   * that part.
+   * Throws if the budget is exceeded: CEL takes the budget's exception for an error of a part, and
+   * may compute a result without that part.
    */
   private void requireKept(FilterBudget budget, Node node) throws InterruptedException {
     budget

@@ -11,7 +11,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 
-/** Finds the unknown name that made a filter invalid, and suggests one that exists. */
+/** Finds the unknown name in an invalid filter, and suggests an existing one. */
 final class NodeFilterDiagnosis {
 
   private NodeFilterDiagnosis() {}
@@ -20,7 +20,7 @@ final class NodeFilterDiagnosis {
    * Explains an issue that concerns the name of a constant, of the variable, or of a field.
    *
    * @param constants the names of the constants
-   * @return the explanation; empty if the issue is about something else
+   * @return the explanation; empty for another issue
    */
   static Optional<String> of(String expression, CelIssue issue, Set<String> constants) {
     List<String> names =

@@ -15,26 +15,26 @@ import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 
 /**
- * Finds the parts of a parsed expression that are too large. It counts the parts whose cost grows
- * faster than their length, in the compiler or at one step of the evaluation.
+ * Finds the excessive parts of a parsed expression. It counts the parts whose cost grows faster
+ * than their length, in the compiler or at one step of the evaluation.
  */
 public final class NodeFilterLimits extends CelExprVisitor {
   /**
-   * A list of 300 node ids has 300 parts. The compiler's time grows with the square of the number:
-   * 5,000 parts take it two seconds.
+   * The most parts of an expression; a list of 300 node ids has 300. The compiler's time grows with
+   * the square of the number: 5,000 parts take it two seconds.
    */
   private static final int PARTS = 1_000;
 
-  /** Comprehensions within or behind each other; filter, map and exists behind each other are 3. */
+  /** The most comprehensions within or after each other; filter, map and exists in a row are 3. */
   private static final int NESTED = 4;
 
-  /** Each map may double the type of its elements, and the compiler expands types. */
+  /** The most maps; each may double the type of its elements, and the compiler expands types. */
   private static final int MAPS = 4;
 
-  /** Instructions of a compiled pattern, which a text is led through letter by letter. */
+  /** The most instructions of a compiled pattern, which a match applies letter by letter. */
   private static final int PATTERN = 1_000;
 
-  /** Four more levels of nesting still fit into the stack of a thread. */
+  /** The deepest nesting of the parser; four more levels still fit into a thread's stack. */
   private static final int DEPTH = 100;
 
   static final CelOptions OPTIONS =
@@ -54,7 +54,7 @@ public final class NodeFilterLimits extends CelExprVisitor {
   private int depth;
   private int deepest;
   private int maps;
-  private String pattern = ""; // the fault of the first bad part; empty while all are good
+  private String pattern = ""; // the fault of the first bad pattern; empty while all are good
 
   private NodeFilterLimits() {}
 
@@ -116,8 +116,8 @@ public final class NodeFilterLimits extends CelExprVisitor {
   }
 
   /**
-   * Returns what to change about a pattern; empty if it may be compiled. The library looks at its
-   * size when it is compiled, which may fill the memory.
+   * Returns the needed change of a pattern; empty if it may be compiled. The library checks the
+   * size only during the compilation, which may fill the memory.
    */
   public static Optional<String> problemOfPattern(String text) {
     double size = text.length();

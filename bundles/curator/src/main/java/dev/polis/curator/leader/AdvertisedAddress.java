@@ -11,16 +11,16 @@ public final class AdvertisedAddress {
   private final int port;
 
   /**
-   * Creates it.
+   * Creates the address of a node's curator.
    *
-   * @param port of the curator listener
+   * @param port the port of the curator listener
    */
   public AdvertisedAddress(Network network, int port) {
     this.network = network;
     this.port = port;
   }
 
-  /** Returns the node's IP address; an empty text while it has none. */
+  /** Returns the node's IP address; an empty text without one. */
   public String host() {
     return network.status().peek().orElseThrow() instanceof NetworkStatus.Up up
         ? up.externalAddress().getHostAddress()
@@ -31,7 +31,7 @@ public final class AdvertisedAddress {
     return port;
   }
 
-  /** Returns the IP address that another curator wrote; empty text if it is not one. */
+  /** Returns the IP address from another curator; an empty text for another text. */
   static String checked(String host) {
     try {
       return InetAddress.ofLiteral(host).getHostAddress();

@@ -25,14 +25,14 @@ public final class ApiCalls {
     T run(LeaderTerm term) throws InterruptedException;
   }
 
-  /** Answers a unary call with the result that its body computes under the present leadership. */
+  /** Answers a unary call with the result of its body under the present leadership. */
   public static <T> void unary(LeaderGate gate, StreamObserver<T> caller, Body<T> body) {
     T response = run(() -> gate.during(body));
     caller.onNext(response);
     caller.onCompleted();
   }
 
-  /** Does a part of a call's work, which may fail as etcd does. */
+  /** Does a part of a call's work, which may fail with an exception of etcd. */
   @FunctionalInterface
   public interface Attempt<T> {
     T run() throws InterruptedException;

@@ -27,27 +27,27 @@ import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
 /**
- * Campaigns for leadership, and opens the gate for calls while this node leads. A supervised
+ * Campaigns for leadership, and opens the gate for calls while this node leads. It is a supervised
  * runnable.
  *
- * <p>It can give its place in the election to another instance in this process, and take over such
- * a place. After it has given its place away it keeps its published status.
+ * <p>It can pass its place in the election to another instance in this process, and take over such
+ * a place. Afterwards, its published status stays.
  */
 public final class CuratorElection {
 
   /**
-   * The time to take over a place before the status changes. It takes milliseconds; this is below
-   * the time that an instance has to take over.
+   * The time to take over a place before the status changes. A take-over takes milliseconds; this
+   * is shorter than the limit of a hand-over.
    */
   public static final Duration TAKE_UP = Duration.ofSeconds(3);
 
-  // The names of the values that one instance gives to the next.
+  // The names of the values that one instance passes to the next.
   private static final String PLACE = "place-in-election";
   private static final String TOKEN = "fencing-token";
   private static final String LEADER_SINCE = "leader-since";
   private static final String HEARTBEATS = "heartbeats";
 
-  /** Tells the election whether to take part. */
+  /** Decides whether the election runs. */
   private enum Order {
     STAND,
     HOLD
@@ -65,8 +65,8 @@ public final class CuratorElection {
   private final CountDownLatch connected = new CountDownLatch(1);
   // Guarded by this.
   private OrganState next = OrganState.NONE;
-  private Election standing; // null while there is none
-  private Election given; // the last election whose place this gave away; null before
+  private Election standing; // null while this node does not stand
+  private Election given; // the last election whose place this instance passed on; null before
   private Election standBy; // reads the locks before there is a place; null if not needed
   private LeaderTerm term; // null while this node does not lead
 
@@ -87,15 +87,15 @@ public final class CuratorElection {
     this.nanoTime = nanoTime;
   }
 
-  /** Returns whether an instance that gave this led. */
+  /** Returns whether the instance that passed on these values led. */
   public static boolean led(OrganState given) {
     return given.find(TOKEN, Long.class).isPresent();
   }
 
   /**
-   * Takes part from now on.
+   * Starts to stand for election.
    *
-   * @param taken the values that another instance gave; empty to begin at the end of the queue
+   * @param taken the values from another instance; empty to begin at the end of the queue
    */
   public synchronized void stand(OrganState taken) {
     next = taken;
@@ -103,17 +103,15 @@ public final class CuratorElection {
     order.set(Order.STAND);
   }
 
-  /**
-   * Waits a short time for etcd's answer, so that the instance takes over a place without delay.
-   */
+  /** Waits a short time for etcd's answer, so that a take-over has no delay. */
   public void awaitConnected() throws InterruptedException {
     connected.await(TAKE_UP.toMillis(), TimeUnit.MILLISECONDS);
   }
 
   /**
-   * Ends the writes of this leadership's calls, then leaves the election and returns the place.
+   * Ends the writes of this leadership's calls, leaves the election, and returns the place.
    *
-   * @throws InterruptedException if interrupted before; this then stays in the election
+   * @throws InterruptedException if interrupted before; then the election continues
    */
   public OrganState give() throws InterruptedException {
     Optional<LeaderTerm> held = term();
@@ -133,7 +131,8 @@ public final class CuratorElection {
   }
 
   /**
-   * Records that this has left the present election for ever, even if the place comes back at once.
+   * Records that this instance has left the present election for ever, even if the place returns at
+   * once.
    */
   private synchronized Optional<Election> markGiven() {
     given = standing;
@@ -175,7 +174,7 @@ public final class CuratorElection {
     return order.peek().orElseThrow() == Order.HOLD;
   }
 
-  /** Campaigns until cancelled. */
+  /** Campaigns until it is cancelled. */
   public void run(Context context) throws InterruptedException {
     try (EtcdClient etcd = connect.get();
         Watcher<Order> orders = order.watch()) {
@@ -196,7 +195,7 @@ public final class CuratorElection {
     }
   }
 
-  /** Opens the connection and reads the locks before there is a place to take up. */
+  /** Opens the connection, and reads the locks before there is a place to take over. */
   private void prepare(EtcdClient etcd, Log log) throws InterruptedException {
     try {
       Election election = etcd.election(options(new ElectionOptions.StandBy()));
@@ -229,7 +228,7 @@ public final class CuratorElection {
     }
   }
 
-  /** Begins to stand, in the place that was taken over if there is one. */
+  /** Begins to stand, in a taken-over place if there is one. */
   private synchronized OrganState begin(EtcdClient etcd) {
     OrganState taken = next;
     next = OrganState.NONE;
@@ -266,7 +265,7 @@ public final class CuratorElection {
         RecordKeys.LEADER, value, ttl, lock -> self.text().equals(holder(lock)), entry);
   }
 
-  /** Returns the id of the node that holds a lock; an empty text if the lock does not name it. */
+  /** Returns the node id in a lock; an empty text if the lock has none. */
   private static String holder(KeyValue lock) {
     return value(lock).map(LeaderElectionValue::getNodeId).orElse("");
   }
@@ -280,8 +279,8 @@ public final class CuratorElection {
   }
 
   /**
-   * Returns which leader this curator follows. A lock that does not name a node has no known
-   * holder; the next election begins when it is deleted or expires.
+   * Returns the status of a follower of this lock's owner. A lock that does not name a node has no
+   * known holder; the next election begins when it is deleted or expires.
    */
   private static CuratorStatus following(KeyValue lock) {
     return value(lock)
@@ -331,8 +330,7 @@ public final class CuratorElection {
   }
 
   /**
-   * Returns the state once the next instance has taken over the place, or the state after {@link
-   * #TAKE_UP}.
+   * Returns the state after the next instance has taken over the place, or after {@link #TAKE_UP}.
    */
   private static ElectionState awaitTakeUp(Watcher<ElectionState> watcher)
       throws InterruptedException {
@@ -361,7 +359,7 @@ public final class CuratorElection {
       try {
         return watcher.get();
       } finally {
-        // Before the term is closed, so that new calls wait for the next leadership.
+        // Before the close of the term, so that new calls wait for the next leadership.
         close();
       }
     } finally {

@@ -15,7 +15,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 
 /**
- * Tells any number of callers the leader, at each change. One thread wakes all streams, because
+ * Sends the leader to any number of callers, at each change. One thread wakes all streams, because
  * each client that reaches the node may open one. Thread-safe.
  */
 public final class LeaderFeeds {
@@ -43,7 +43,7 @@ public final class LeaderFeeds {
   /**
    * Answers a call with the present leader and each later one.
    *
-   * @param answer makes a message from a status; an exception from it ends the call
+   * @param answer makes a message from a status; its exception ends the call
    */
   public void serve(
       StreamObserver<GetCurrentLeaderResponse> caller,
@@ -55,7 +55,7 @@ public final class LeaderFeeds {
   private CallFeed.Source<GetCurrentLeaderResponse> open(
       CallFeed<GetCurrentLeaderResponse> feed,
       Function<CuratorStatus, GetCurrentLeaderResponse> answer) {
-    // Before the status is read: a change after that wakes it.
+    // Before the read of the status, so that a later change wakes the feed.
     feeds.add(feed);
     Watcher<CuratorStatus> states = status.watch();
     return new CallFeed.Source<>() {

@@ -11,26 +11,31 @@ import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
 
 /**
- * Gives calls the present leadership of this node, and lets them wait a short time for the next
- * one. Thread-safe.
+ * Gives calls the present leadership of this node, and lets them wait for the next one.
+ * Thread-safe.
  */
 public final class LeaderGate {
 
-  /** An election takes at most as long as the old leader's lease, 10 s; most take milliseconds. */
+  /**
+   * The longest wait of a call; an election takes at most the 10 s of the old leader's lease, and
+   * mostly milliseconds.
+   */
   private static final Duration PATIENCE = Duration.ofSeconds(12);
 
   private static final Duration RETRY = Duration.ofSeconds(1);
 
-  /** Holds whether this node leads. */
+  /** Describes whether this node leads. */
   private sealed interface Leadership {
 
-    /** This node leads. */
+    /** Means that this node leads. */
     record Held(LeaderTerm term) implements Leadership {}
 
-    /** This node does not lead. */
+    /** Means that this node does not lead. */
     record None() implements Leadership {}
 
-    /** This node does not lead, and another instance serves the calls from now on. */
+    /**
+     * Means that this node does not lead, and that another instance serves the calls from now on.
+     */
     record Dismissed() implements Leadership {}
   }
 
@@ -47,7 +52,7 @@ public final class LeaderGate {
     this(consensus, PATIENCE);
   }
 
-  /** Creates a closed gate at which calls wait for {@code patience}. */
+  /** Creates a closed gate with this patience for waiting calls. */
   public LeaderGate(Value<ConsensusStatus> consensus, Duration patience) {
     this.consensus = consensus;
     this.patience = patience;
@@ -61,18 +66,18 @@ public final class LeaderGate {
     leadership.set(new Leadership.None());
   }
 
-  /** Sends calls that wait away unless this node leads: another instance serves from now on. */
+  /** Refuses waiting calls unless this node leads, since another instance serves from now on. */
   public void dismiss() {
     leadership.update(
         now ->
             now.orElseThrow() instanceof Leadership.Held held ? held : new Leadership.Dismissed());
   }
 
-  /** Does work under the present leadership, which does not end in order before the work has. */
+  /** Runs work under the present leadership, whose orderly end waits for the work. */
   public <T> T during(ApiCalls.Body<T> work) throws InterruptedException {
     LeaderTerm term = require();
     while (!term.enter()) {
-      // The gate is closed before a term is finished, so this waits for the next one.
+      // The gate closes before the term finishes, so this waits for the next term.
       term = require();
     }
     try {
@@ -82,7 +87,7 @@ public final class LeaderGate {
     }
   }
 
-  /** Does work that does not wait under the present leadership; empty if there is none. */
+  /** Runs non-blocking work under the present leadership; empty if there is none. */
   public <T> Optional<T> atOnce(Function<LeaderTerm, Optional<T>> work) {
     if (!(leadership.peek().orElseThrow() instanceof Leadership.Held(LeaderTerm term))
         || !term.enter()) {
@@ -98,7 +103,7 @@ public final class LeaderGate {
   /**
    * Returns the present leadership.
    *
-   * @throws RpcException UNAVAILABLE if this node does not come to lead soon
+   * @throws RpcException UNAVAILABLE if this node does not lead soon
    */
   public LeaderTerm require() throws InterruptedException {
     if (leadership.peek().orElseThrow() instanceof Leadership.Held(LeaderTerm term)) {

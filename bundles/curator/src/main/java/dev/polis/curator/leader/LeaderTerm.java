@@ -49,7 +49,7 @@ public final class LeaderTerm implements AutoCloseable {
     return records;
   }
 
-  /** Returns the records as memory has them, which others may have changed meanwhile. */
+  /** Returns the records in memory, which others may have changed meanwhile. */
   public RecordSnapshot known() {
     return memory.now();
   }
@@ -62,10 +62,7 @@ public final class LeaderTerm implements AutoCloseable {
     return heartbeats;
   }
 
-  /**
-   * Opens a stream's subscription to nodes, which begins with each change that was acknowledged
-   * before.
-   */
+  /** Opens a stream's subscription to nodes, which begins with all acknowledged changes. */
   public CallFeed.Source<WatchEvent> watch(NodeSelection selection, CallFeed<WatchEvent> feed)
       throws InterruptedException {
     NodeWatchBroadcaster.Subscription subscription = nodes.subscribe(selection, feed);
@@ -89,7 +86,7 @@ public final class LeaderTerm implements AutoCloseable {
     return fence.createRevision();
   }
 
-  /** Counts a call that works under this leadership; false if the leadership is being ended. */
+  /** Counts a call under this leadership; returns false if the leadership is ending. */
   synchronized boolean enter() {
     if (!finishing) {
       users++;
@@ -97,7 +94,7 @@ public final class LeaderTerm implements AutoCloseable {
     return !finishing;
   }
 
-  /** Ends the work of a call that has entered. */
+  /** Records the end of a counted call. */
   synchronized void leave() {
     users--;
     notifyAll();

@@ -3,10 +3,10 @@ package dev.polis.curator.leader;
 /** Selects the nodes that a client watches. */
 public sealed interface NodeSelection {
 
-  /** Returns whether a node is one of them. */
+  /** Returns whether a node is in the selection. */
   boolean has(String id);
 
-  /** One node, which need not exist yet. */
+  /** Selects one node, which need not exist yet. */
   record One(String id) implements NodeSelection {
     @Override
     public boolean has(String other) {
@@ -14,7 +14,7 @@ public sealed interface NodeSelection {
     }
   }
 
-  /** All nodes. The stream marks the end of the initial states. */
+  /** Selects all nodes; the stream marks the end of the initial states. */
   record All() implements NodeSelection {
     @Override
     public boolean has(String id) {

@@ -31,32 +31,28 @@ import java.util.concurrent.locks.ReentrantLock;
  */
 final class NodeWatchBroadcaster implements AutoCloseable {
 
-  /** Half of gRPC's default limit of a message, which existing clients have. */
+  /** The size of a message, half of the default limit of existing gRPC clients. */
   private static final int CHUNK_BYTES = 2 << 20;
 
-  /**
-   * The time after which a client whose stream has ended should ask for the next leader: after an
-   * election.
-   */
+  /** The delay before a client with an ended stream calls the next leader: an election. */
   private static final Duration RETRY = Duration.ofSeconds(1);
 
   /**
    * The least time between two messages of a stream. A stream gets the first change at once, and at
-   * most 200 messages a second of a burst of writes, so that sending does not delay the writes.
+   * most 200 messages a second in a burst of writes, so that the sending does not delay the writes.
    */
   private static final Duration INTERVAL = Duration.ofMillis(5);
 
   private static final String LEADERSHIP_ENDED = "this leadership has ended";
 
   private final ReentrantLock lock = new ReentrantLock();
-  // Guarded by lock. The present state of each node, as the message that is sent for it.
+  // Guarded by lock. The present state of each node, as the message for it.
   private final Map<String, WatchEvent> nodes = new TreeMap<>();
   private final Map<String, RpcException> damaged = new HashMap<>();
   private final Set<Subscription> subscriptions = new HashSet<>();
   private boolean closed;
 
-  // This wakes the sending thread, so that a thread that changes a record does not wait for the
-  // streams.
+  // Wakes the sending thread, so that a thread that changes a record does not wait for the streams.
   private final Semaphore dirty = new Semaphore(0);
   private final Thread sender;
 
@@ -67,10 +63,10 @@ final class NodeWatchBroadcaster implements AutoCloseable {
   }
 
   /**
-   * Opens a subscription that begins with the states of the chosen nodes as memory has them.
+   * Opens a subscription that begins with the selected nodes' states in memory.
    *
-   * @param selection which nodes
-   * @param feed woken when there are messages to send
+   * @param selection the nodes
+   * @param feed the feed that wakes when there are messages to send
    * @throws RpcException UNAVAILABLE if the leadership has ended; DATA_LOSS if the record of the
    *     only chosen node is damaged
    */
@@ -143,7 +139,10 @@ final class NodeWatchBroadcaster implements AutoCloseable {
     }
   }
 
-  /** Returns the feeds with messages to send; they take locks of their own and are woken later. */
+  /**
+   * Returns the feeds with messages, which the caller wakes later because they take locks of their
+   * own.
+   */
   private List<CallFeed<WatchEvent>> pending() {
     lock.lock();
     try {
@@ -206,7 +205,7 @@ final class NodeWatchBroadcaster implements AutoCloseable {
     ending.forEach(subscription -> subscription.feed.end(ended()));
   }
 
-  /** Queues the messages of one stream: for each node the newest state that was not sent yet. */
+  /** Queues the messages of one stream: for each node the newest unsent state. */
   final class Subscription implements CallFeed.Source<WatchEvent> {
     // Guarded by lock.
     private final Map<String, WatchEvent> pending = new LinkedHashMap<>();
@@ -245,7 +244,7 @@ final class NodeWatchBroadcaster implements AutoCloseable {
       }
     }
 
-    /** Takes the only pending state, whose message is shared by all streams. */
+    /** Takes the only pending state, whose message all streams share. */
     private WatchEvent single() {
       WatchEvent state = pending.values().iterator().next();
       pending.clear();

@@ -29,30 +29,27 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * Follows which plugins are wanted and which nodes have their files, in the leader's memory, for
- * any number of streams. A slow stream skips intermediate states. Thread-safe; its creator closes
- * it, which ends the streams.
+ * Follows the wanted plugins and the holders of their files in the leader's memory, for any number
+ * of streams. A slow stream skips intermediate states. Thread-safe; its creator closes it, which
+ * ends the streams.
  */
 public final class PluginSetWatch implements AutoCloseable {
 
-  /**
-   * The time after which a client whose stream has ended should ask for the next leader: after an
-   * election.
-   */
+  /** The delay before a client with an ended stream calls the next leader: an election. */
   private static final Duration RETRY = Duration.ofSeconds(1);
 
   private static final String LEADERSHIP_ENDED = "this leadership has ended";
 
-  /** Holds the values that the streams send. */
+  /** Holds the state that the streams send. */
   private sealed interface State {
 
-    /** Holds the set as of a version of the records. */
+    /** Holds the set at a version of the records. */
     record Known(long version, WatchPluginSetResponse set) implements State {}
 
-    /** The record that holds the set is damaged. */
+    /** Means that the record of the set is damaged. */
     record Damaged(RpcException reason) implements State {}
 
-    /** This node does not follow the set any more. */
+    /** Means that this node no longer follows the set. */
     record Ended(String reason) implements State {}
   }
 
@@ -90,7 +87,7 @@ public final class PluginSetWatch implements AutoCloseable {
     }
   }
 
-  /** This skips most writes, which are reports of nodes' status. */
+  /** Wakes the follower, except after most writes, which are reports of nodes' status. */
   private void changed(RecordSnapshot now, Set<String> keys) {
     RecordSnapshot before = seen.peek().orElse(RecordSnapshot.EMPTY);
     if (keys.stream().anyMatch(key -> concerns(key, before, now))) {
@@ -98,7 +95,7 @@ public final class PluginSetWatch implements AutoCloseable {
     }
   }
 
-  /** Returns whether a record may change the set. */
+  /** Returns whether a changed record may change the set. */
   private static boolean concerns(String key, RecordSnapshot before, RecordSnapshot now) {
     return RecordKeys.NODES.extractId(key).isEmpty()
         || !address(before.state(key)).equals(address(now.state(key)));
@@ -121,7 +118,7 @@ public final class PluginSetWatch implements AutoCloseable {
       end(LEADERSHIP_ENDED);
       Thread.currentThread().interrupt();
     } catch (RuntimeException e) {
-      // Without this, the streams would stay open and receive nothing.
+      // Without this, the streams would stay open and stay silent.
       log.error("The curator's watch of the plugin set ended: %s", e.getMessage(), e);
       end("the leader can no longer watch the plugin set: " + e.getMessage());
     }
@@ -130,7 +127,7 @@ public final class PluginSetWatch implements AutoCloseable {
   private void publish(RecordSnapshot now) {
     State next = stateOf(now);
     if (!isSame(state.peek(), next)) {
-      // Once ended, it stays ended.
+      // An ended state stays.
       state.update(before -> before.filter(State.Ended.class::isInstance).orElse(next));
     }
   }
@@ -168,10 +165,7 @@ public final class PluginSetWatch implements AutoCloseable {
     return node.getStatus().getExternalAddress();
   }
 
-  /**
-   * Returns the files that a node can give to others; empty without files, and while it has no
-   * address.
-   */
+  /** Returns the holder of a node's files; empty without files or without an address. */
   private static Optional<PluginHolder> holder(
       String id, PluginReport report, String address, Set<String> digests) {
     List<String> files =
@@ -186,7 +180,7 @@ public final class PluginSetWatch implements AutoCloseable {
             PluginHolder.newBuilder().setNodeId(id).setAddress(address).addAllFiles(files).build());
   }
 
-  /** Deletes the reports of nodes that are no members any more. */
+  /** Deletes the reports of former members. */
   private void deleteOrphans(RecordSnapshot now) throws InterruptedException {
     Set<String> orphans = new HashSet<>(now.reports().keySet());
     now.nodeIds().forEach(orphans::remove);

@@ -15,8 +15,8 @@
  * what {@code LeaderGate} returns changes with leadership. A call that arrives between two
  * leaderships waits up to 12 s for the next one instead of failing.
  *
- * <p>Not promised: heartbeats across leaders. Only the present leader knows them, by design:
- * writing each to etcd would make the load of the store grow with the number of nodes.
+ * <p>Not promised: heartbeats across leaders. Only the present leader knows them: if each went to
+ * etcd, the load of the store would grow with the number of nodes.
  *
  * <p>Why not register the API anew with each leadership: a call that arrives between two of them
  * would fail, although the next leader can answer it.

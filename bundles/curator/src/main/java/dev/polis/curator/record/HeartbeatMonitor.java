@@ -10,12 +10,15 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
 
 /**
- * Remembers when each node last sent a heartbeat to this leader, and derives its health from that.
- * It uses a monotonic clock. Thread-safe.
+ * Remembers each node's last heartbeat to this leader, and derives the node's health. It uses a
+ * monotonic clock. Thread-safe.
  */
 public final class HeartbeatMonitor {
 
-  /** Nodes send every 2.5 s at most; four missed heartbeats are no accident. */
+  /**
+   * The age from which a heartbeat counts as missing: nodes send every 2.5 s, and four missed ones
+   * are no accident.
+   */
   static final Duration TIMEOUT = Duration.ofSeconds(10);
 
   private final LongSupplier nanoTime;
@@ -26,14 +29,14 @@ public final class HeartbeatMonitor {
     this(nanoTime, nanoTime.getAsLong(), Map.of());
   }
 
-  /** Continues from the heartbeats that another monitor on the same clock received. */
+  /** Creates a monitor with the heartbeats of another one on the same clock. */
   public HeartbeatMonitor(LongSupplier nanoTime, long leaderSince, Map<String, Long> heard) {
     this.nanoTime = nanoTime;
     this.leaderSince = leaderSince;
     lastHeartbeats.putAll(heard);
   }
 
-  /** Returns since when this leader listens. */
+  /** Returns the time since which this leader listens. */
   public long leaderSince() {
     return leaderSince;
   }
@@ -52,7 +55,7 @@ public final class HeartbeatMonitor {
     return Optional.ofNullable(lastHeartbeats.get(node)).map(this::since);
   }
 
-  /** Returns the health of a node; unknown while this leader is too young to have heard of it. */
+  /** Returns the health of a node; unknown while this leader is too new to expect a heartbeat. */
   Health health(String node, NodeState state) {
     if (state != NodeState.NODE_STATE_UP) {
       return Health.HEALTH_UNKNOWN;

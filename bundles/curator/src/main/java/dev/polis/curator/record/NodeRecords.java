@@ -12,21 +12,18 @@ import dev.polis.wire.curator.stored.Node;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** Converts a node's record between its stored form and those that nodes and operators see. */
+/** Converts a node's record between its stored form and the forms for nodes and operators. */
 public final class NodeRecords {
 
   private NodeRecords() {}
 
-  /** Returns a node's record with the id that its key names. */
+  /** Returns a node's record with the id from its key. */
   static Node withId(MessageLite record, String id) {
     Node node = (Node) record;
     return node.getId().equals(id) ? node : node.toBuilder().setId(id).build();
   }
 
-  /**
-   * Returns the view that operators get of a node with a damaged record: its id, and no valid
-   * state.
-   */
+  /** Returns the operators' view of a node with a damaged record: its id, and no valid state. */
   static dev.polis.wire.api.Node damaged(String id) {
     return dev.polis.wire.api.Node.newBuilder()
         .setId(id)
@@ -34,7 +31,7 @@ public final class NodeRecords {
         .build();
   }
 
-  /** Returns the record as nodes see it: without its keys. */
+  /** Returns the nodes' view of a record, without its keys. */
   public static dev.polis.wire.curator.Node forNodes(Node stored) {
     var node =
         dev.polis.wire.curator.Node.newBuilder()
@@ -52,8 +49,8 @@ public final class NodeRecords {
   }
 
   /**
-   * Returns the view that operators get of a record, with names of roles, but without values that
-   * etcd does not store.
+   * Returns the operators' view of a record, with names of roles, but without values that etcd does
+   * not store.
    */
   static dev.polis.wire.api.Node forOperators(Node stored) {
     var node =
@@ -71,7 +68,7 @@ public final class NodeRecords {
     return node.build();
   }
 
-  /** Returns the view that operators get of a node, together with its health. */
+  /** Returns the operators' view of a node, with its health. */
   public static dev.polis.wire.api.Node withHealth(
       dev.polis.wire.api.Node stored, HeartbeatMonitor heartbeats) {
     var node = stored.toBuilder().setHealth(heartbeats.health(stored.getId(), stored.getState()));
@@ -104,7 +101,7 @@ public final class NodeRecords {
     return wire.build();
   }
 
-  /** Returns the id of the node that a request names: by public key, or else by id. */
+  /** Returns the id of the node in a request: by public key, or else by id. */
   public static String idOf(boolean hasKey, ByteString key, boolean hasId, String id) {
     if (hasKey) {
       return idOfKey(key);

@@ -11,9 +11,9 @@ import java.util.Map;
 /**
  * Holds the wanted plugins of the cluster and the reports of its nodes, at one revision.
  *
- * @param wanted ordered as in the record
- * @param reports of nodes that are members, ordered by id
- * @param nodes ordered by id
+ * @param wanted the wanted plugins, in the order of the record
+ * @param reports the reports of members, ordered by id
+ * @param nodes the nodes, ordered by id
  */
 public record PluginRecords(
     List<WantedPlugin> wanted, List<PluginReport> reports, List<Node> nodes) {
@@ -26,7 +26,7 @@ public record PluginRecords(
   }
 
   /**
-   * Takes them from all records. A damaged report or node is left out.
+   * Extracts the plugins from all records, without damaged reports and nodes.
    *
    * @throws dev.polis.rpc.RpcException DATA_LOSS if the record of the wanted plugins is damaged
    */

@@ -21,35 +21,35 @@ import java.util.Optional;
  */
 public final class RecordKeys {
 
-  /** The records of the nodes, by id. */
+  /** The prefix of the nodes' records, by id. */
   public static final KeyPrefix NODES = KeyPrefix.of("/nodes/");
 
-  /** Ids of nodes, by the hexadecimal join key. */
+  /** The prefix of the ids of nodes, by the hexadecimal join key. */
   static final KeyPrefix JOIN_KEYS = KeyPrefix.of("/join_keys/");
 
   public static final String CLUSTER_CONFIGURATION = "/cluster/configuration";
   public static final String INITIAL_OWNER = "/global/initial_owner";
   static final String REGISTER_TICKET = "/global/register_ticket";
 
-  /** The keys whose signatures on plugins are trusted. */
+  /** The key of the trusted keys for signatures on plugins. */
   public static final String TRUSTED_KEYS = "/plugins/trusted_keys";
 
-  /** The plugins that the nodes should run. */
+  /** The key of the wanted plugins. */
   static final String WANTED_PLUGINS = "/plugins/wanted";
 
-  /** The nodes' reports of their plugins, by the node's id. */
+  /** The prefix of the nodes' reports about their plugins, by the node's id. */
   static final KeyPrefix PLUGIN_REPORTS = KeyPrefix.of("/plugins/reports/");
 
-  /** All of the above keys of plugins. */
+  /** The prefix of all these keys of plugins. */
   static final KeyPrefix PLUGINS = KeyPrefix.of("/plugins/");
 
-  /** The lock of the leader. */
+  /** The prefix of the leader's lock. */
   public static final KeyPrefix LEADER = KeyPrefix.of("/leader/");
 
-  /** The cluster's certificates. */
+  /** The prefix of the cluster's certificates. */
   static final String PKI = "/cluster-pki/";
 
-  /** All records in memory, and few keys more: the join keys and the lock. */
+  /** The range of all records in memory, with few other keys: the join keys and the lock. */
   static final KeyRange RECORDS = KeyRange.between("/cluster/", behind(PLUGINS.text()));
 
   private static final Map<String, Parser<? extends MessageLite>> SINGLE =
@@ -62,7 +62,7 @@ public final class RecordKeys {
 
   private RecordKeys() {}
 
-  /** Returns the first text behind all that begin with a prefix that ends with a slash. */
+  /** Returns the first text after all that begin with a prefix with a slash at its end. */
   private static String behind(String prefix) {
     return prefix.substring(0, prefix.length() - 1) + (char) ('/' + 1);
   }

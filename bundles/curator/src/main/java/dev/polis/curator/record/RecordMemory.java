@@ -15,22 +15,22 @@ import java.util.TreeMap;
 import java.util.function.Consumer;
 
 /**
- * Keeps the cluster's records in memory while this node leads. It is filled from three sources:
- * listings of all records, a watch of etcd, and the writes that this leader has made. Thread-safe.
+ * Keeps the cluster's records in memory while this node leads. It has three sources: listings of
+ * all records, a watch of etcd, and the writes of this leader. Thread-safe.
  *
- * <p>Everything in it was committed by etcd, and no record ever goes back to an older state: a
- * listing or a change that is older than the known state is ignored. All readers and watches get
+ * <p>etcd has committed each state in it, and no record returns to an older state: the memory
+ * ignores a listing or a change that is older than the known state. All readers and watches get
  * records from here, so that a watch shows nothing that a read does not show yet.
  */
 public final class RecordMemory {
 
-  /** Gets each change of records. */
+  /** Receives each change of records. */
   public interface Listener {
     /**
      * Handles a change. It runs under the memory's lock, so it neither blocks nor calls the memory.
      *
      * @param now all records after the change
-     * @param keys of the records that changed
+     * @param keys the keys of the changed records
      */
     void changed(RecordSnapshot now, Set<String> keys);
   }
@@ -40,25 +40,25 @@ public final class RecordMemory {
 
   // Guarded by this.
   private Listener listener = (snapshot, keys) -> {};
-  // Memory knows every change up to and including this revision.
+  // The memory knows each change up to and including this revision.
   private long complete;
   // By key: own writes after that revision, which the watch will report again.
   private final Map<String, Long> ahead = new HashMap<>();
 
-  // How often the memory was in doubt, and the last of these times that a listing has resolved.
+  // The number of doubts about the memory, and the last one that a listing has resolved.
   private volatile long distrusts;
   private volatile long listed = -1;
 
   /**
    * Creates an empty memory.
    *
-   * @param damages gets a message for each record that cannot be parsed, once for each state
+   * @param damages receives a message for each unreadable record, once for each state
    */
   public RecordMemory(Consumer<String> damages) {
     this.damages = damages;
   }
 
-  /** Calls a listener at each change from now on, and first with the records that memory has. */
+  /** Calls a listener at each change from now on, and first with the known records. */
   public synchronized void listen(Listener next) {
     Listener before = listener;
     listener =
@@ -69,20 +69,20 @@ public final class RecordMemory {
     next.changed(now, now.keys());
   }
 
-  /** Returns the records as they are known. */
+  /** Returns the known records. */
   public RecordSnapshot now() {
     return now;
   }
 
   /**
-   * Returns whether all records are known. A reader that relies on that must call this after {@link
-   * #now}.
+   * Returns whether all records are current. A reader that relies on that must call this after
+   * {@link #now}.
    */
   boolean isCurrent() {
     return listed == distrusts;
   }
 
-  /** Marks the records as possibly old, until a listing that begins after this. */
+  /** Marks the records as possibly old, until a listing that begins later. */
   synchronized void distrust() {
     distrusts++;
   }
@@ -93,11 +93,11 @@ public final class RecordMemory {
   }
 
   /**
-   * Takes over a listing of all records, unless it is older than the memory.
+   * Adds a listing of all records, unless it is older than the memory.
    *
-   * @param mark taken before the listing began
-   * @param revision of etcd when it was made
-   * @return the records as they are known then
+   * @param mark a mark from before the listing began
+   * @param revision etcd's revision of the listing
+   * @return the records afterwards
    */
   public synchronized RecordSnapshot replace(long mark, long revision, List<KeyValue> keys) {
     if (revision > complete) {
@@ -115,7 +115,7 @@ public final class RecordMemory {
     return now;
   }
 
-  /** Takes over the events of the watch of all records. */
+  /** Adds the events of the watch of all records. */
   synchronized void watched(WatchUpdate update) {
     if (update.revision() <= complete) {
       return;
@@ -136,8 +136,8 @@ public final class RecordMemory {
   }
 
   /**
-   * Takes over the writes of this leader. The transaction has compared the revision of each record,
-   * so memory misses no change of them.
+   * Adds the writes of this leader. The transaction has compared the revision of each record, so
+   * memory misses no change of them.
    */
   synchronized void wrote(long revision, Map<String, Optional<MessageLite>> records) {
     Map<String, RecordState> changes = new HashMap<>();
@@ -170,7 +170,7 @@ public final class RecordMemory {
     }
   }
 
-  /** Adds a change unless an own write of the record came after it. */
+  /** Adds a change, unless a later own write of the record is known. */
   private void note(
       Map<String, RecordState> changes, String key, long revision, RecordState state) {
     if (revision > ahead.getOrDefault(key, 0L)) {

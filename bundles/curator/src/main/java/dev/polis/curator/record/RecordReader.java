@@ -10,11 +10,11 @@ import java.util.function.BooleanSupplier;
  * Reads records: from memory while this node certainly leads, and otherwise from etcd, with one
  * listing for all callers that wait at the same time. Reads are linearizable.
  *
- * <p>Memory is read first, and the leadership checked afterwards: if it held then, no other node
- * could write before this read memory, and this leader's own writes were in memory before it
- * acknowledged them. The answer may arrive late: it was true when this read memory, which was after
- * the call began. A listing begins after the calls that it answers, and the fence is checked in the
- * same transaction.
+ * <p>It reads memory first, and checks the leadership afterwards: if this node still led, no other
+ * node could write before the read, and this leader's own writes were in memory before their
+ * acknowledgement. So a late answer was true at the time of the read, which was after the call
+ * began. A listing begins after the calls that it answers, and checks the fence in the same
+ * transaction.
  */
 final class RecordReader implements AutoCloseable {
 
@@ -26,7 +26,8 @@ final class RecordReader implements AutoCloseable {
   /**
    * Creates a reader.
    *
-   * @param leads whether this node certainly leads; never if it may not read from memory
+   * @param leads returns whether this node certainly leads; always false for a reader that must not
+   *     use memory
    */
   RecordReader(KeyValues kv, RecordMemory memory, BooleanSupplier leads) {
     this.kv = kv;
@@ -36,27 +37,27 @@ final class RecordReader implements AutoCloseable {
 
   private static final class Read extends RequestBatcher.Request<RecordSnapshot> {}
 
-  /** Returns all records, with each change that was acknowledged before this call. */
+  /** Returns all records, with each acknowledged change. */
   RecordSnapshot read() throws InterruptedException {
     Optional<RecordSnapshot> known = atOnce();
     return known.isPresent() ? known.get() : list();
   }
 
-  /** Returns the same without asking etcd; empty if memory alone does not suffice. */
+  /** Returns the same without a call to etcd; empty if memory alone does not suffice. */
   Optional<RecordSnapshot> atOnce() {
     RecordSnapshot known = memory.now();
     return isCertain() ? Optional.of(known) : Optional.empty();
   }
 
   /**
-   * Returns whether the records read from memory before this call were the present state. The
+   * Returns whether the records that were read from memory before this call were current. The
    * caller asks this after it has read memory, never before.
    */
   boolean isCertain() {
     return memory.isCurrent() && leads.getAsBoolean();
   }
 
-  /** Lists all records at etcd, and returns the records that memory has then. */
+  /** Lists all records in etcd, and returns the records in memory afterwards. */
   RecordSnapshot list() throws InterruptedException {
     Read read = new Read();
     return batcher.call(read, read);

@@ -15,8 +15,8 @@ import java.util.TreeMap;
 import java.util.stream.Stream;
 
 /**
- * Holds all records of the cluster as they were at one moment. A damaged record fails only the
- * calls that name it. Immutable; thread-safe.
+ * Holds all records of the cluster at one moment. A damaged record fails only the calls that name
+ * it. Immutable; thread-safe.
  */
 public final class RecordSnapshot {
 
@@ -29,8 +29,8 @@ public final class RecordSnapshot {
   /**
    * Creates a snapshot.
    *
-   * @param version grows with each change
-   * @param states by key, not changed any more
+   * @param version the version, which grows with each change
+   * @param states the states by key, which no longer change
    */
   RecordSnapshot(long version, NavigableMap<String, RecordState> states) {
     this.version = version;
@@ -66,8 +66,8 @@ public final class RecordSnapshot {
   }
 
   /**
-   * Returns the view that operators get of all nodes, ordered by id, without their health. A node
-   * with a damaged record has no valid state, and hides no other node.
+   * Returns the operators' view of all nodes, ordered by id, without their health. A node with a
+   * damaged record has no valid state, and hides no other node.
    */
   public List<dev.polis.wire.api.Node> forOperators() {
     List<dev.polis.wire.api.Node> known = forOperators;
@@ -92,7 +92,7 @@ public final class RecordSnapshot {
         .toList();
   }
 
-  /** Returns the reports about plugins that are whole, of members and others, by node id. */
+  /** Returns the readable reports about plugins, of members and others, by node id. */
   public Map<String, PluginReport> reports() {
     Map<String, PluginReport> reports = new TreeMap<>();
     below(RecordKeys.PLUGIN_REPORTS.text())
@@ -114,7 +114,7 @@ public final class RecordSnapshot {
   }
 
   /**
-   * Returns a record, empty if it does not exist.
+   * Returns a record; empty if it does not exist.
    *
    * @throws RpcException DATA_LOSS if it is damaged; names the key
    */
@@ -126,7 +126,7 @@ public final class RecordSnapshot {
     };
   }
 
-  /** Returns a record without which a cluster is incomplete. */
+  /** Returns a record that each cluster needs. */
   <M extends MessageLite> M require(String key, Class<M> type) {
     return find(key, type).orElseThrow(() -> missing(key));
   }
@@ -146,7 +146,7 @@ public final class RecordSnapshot {
         .orElseGet(WantedPlugins::getDefaultInstance);
   }
 
-  /** Returns the plugins that the nodes should run, their reports, and the nodes themselves. */
+  /** Returns the wanted plugins, the reports of nodes, and the nodes themselves. */
   PluginRecords plugins() {
     return PluginRecords.of(this);
   }

@@ -10,13 +10,13 @@ import java.util.Optional;
 /** Holds etcd's state of one record, with its revision. */
 public sealed interface RecordState {
 
-  /** Returns the revision of etcd at which it was written; 0 if it does not exist. */
+  /** Returns etcd's revision of the last write; 0 if the record does not exist. */
   long revision();
 
-  /** The record exists and is readable. */
+  /** Means that the record exists and is readable. */
   record Present(long revision, MessageLite record) implements RecordState {}
 
-  /** The record does not exist. */
+  /** Means that the record does not exist. */
   record Absent() implements RecordState {
     @Override
     public long revision() {
@@ -24,7 +24,7 @@ public sealed interface RecordState {
     }
   }
 
-  /** The stored bytes are not a record. */
+  /** Means that the stored bytes are no record. */
   record Damaged(long revision, RpcException reason) implements RecordState {}
 
   /** Parses a stored key; empty if memory does not keep that record. */

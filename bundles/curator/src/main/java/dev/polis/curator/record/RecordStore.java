@@ -31,9 +31,9 @@ public final class RecordStore implements AutoCloseable {
   private final RecordUpdater updater;
 
   /**
-   * Creates a store that asks etcd for each read.
+   * Creates a store that reads each time from etcd.
    *
-   * @param kv fenced for a leader, unfenced while a cluster is created
+   * @param kv the keys, fenced for a leader, unfenced during the creation of a cluster
    */
   public RecordStore(KeyValues kv) {
     this(kv, new RecordMemory(damage -> {}), () -> false);
@@ -42,29 +42,26 @@ public final class RecordStore implements AutoCloseable {
   /**
    * Creates the store of a leader, which reads from memory.
    *
-   * @param kv fenced
-   * @param memory filled only by a watch of the same records
-   * @param leads whether this node certainly leads
+   * @param kv the fenced keys
+   * @param memory the memory, which a watch of the same records fills
+   * @param leads returns whether this node certainly leads
    */
   public RecordStore(KeyValues kv, RecordMemory memory, BooleanSupplier leads) {
     this.reader = new RecordReader(kv, memory, leads);
     this.updater = new RecordUpdater(kv, memory, reader);
   }
 
-  /** Returns all records, with each change that was acknowledged before this call. */
+  /** Returns all records, with each acknowledged change. */
   public RecordSnapshot read() throws InterruptedException {
     return reader.read();
   }
 
-  /** Returns the same without waiting; empty if only etcd can answer. */
+  /** Returns the same without a wait; empty if only etcd can answer. */
   public Optional<RecordSnapshot> readAtOnce() {
     return reader.atOnce();
   }
 
-  /**
-   * Waits until memory has each change that was acknowledged before this call. A reader that
-   * follows the changes of memory is then up to date.
-   */
+  /** Waits until memory has each acknowledged change. Then a follower of memory is up to date. */
   public void complete() throws InterruptedException {
     if (!reader.isCertain()) {
       reader.list();
@@ -91,8 +88,8 @@ public final class RecordStore implements AutoCloseable {
   /**
    * Updates a node's record.
    *
-   * @param change gets the record and returns the new one; refuses by throwing; may run repeatedly,
-   *     on another thread
+   * @param change makes the new record from the present one; refuses with an exception; may run
+   *     repeatedly, on another thread
    * @return the record as written
    */
   public Node updateNode(String id, UnaryOperator<Node> change) throws InterruptedException {
@@ -119,7 +116,7 @@ public final class RecordStore implements AutoCloseable {
         .orElseThrow();
   }
 
-  /** Returns the keys whose signatures on plugins the cluster trusts; none before the first one. */
+  /** Returns the trusted keys for signatures on plugins; empty before the first one. */
   public TrustedKeys trustedKeys() throws InterruptedException {
     return read()
         .find(RecordKeys.TRUSTED_KEYS, TrustedKeys.class)
@@ -138,14 +135,14 @@ public final class RecordStore implements AutoCloseable {
     return read().plugins();
   }
 
-  /** Updates which plugins are wanted, as {@link #updateNode} does a node's record. */
+  /** Updates the wanted plugins, as {@link #updateNode} does a node's record. */
   public WantedPlugins updateWantedPlugins(UnaryOperator<WantedPlugins> change)
       throws InterruptedException {
     return createOrUpdate(
         RecordKeys.WANTED_PLUGINS, WantedPlugins.class, WantedPlugins.getDefaultInstance(), change);
   }
 
-  /** Updates a record that does not exist before its first update. */
+  /** Updates a record, which the first update creates. */
   private <M extends MessageLite> M createOrUpdate(
       String key, Class<M> type, M first, UnaryOperator<M> change) throws InterruptedException {
     return updater
@@ -155,7 +152,7 @@ public final class RecordStore implements AutoCloseable {
         .orElseThrow();
   }
 
-  /** Stores a node's report about its plugins in place of its former one. */
+  /** Stores a node's report about its plugins, in place of the former one. */
   public void putPluginReport(PluginReport report) throws InterruptedException {
     String id = report.getNodeId();
     updater.update(
@@ -171,7 +168,7 @@ public final class RecordStore implements AutoCloseable {
             }));
   }
 
-  /** Deletes the report of a node unless it is a member. */
+  /** Deletes the report of a node that is no member. */
   public void deletePluginReport(String id) throws InterruptedException {
     updater.update(
         new RecordUpdate<>(
@@ -185,7 +182,7 @@ public final class RecordStore implements AutoCloseable {
     return read().require(RecordKeys.INITIAL_OWNER, InitialOwner.class);
   }
 
-  /** Returns the ticket with which nodes register; it is created by the first call. */
+  /** Returns the ticket for registrations, which the first call creates. */
   public ByteString registerTicket(SecureRandom random) throws InterruptedException {
     String key = RecordKeys.REGISTER_TICKET;
     Optional<RegisterTicket> stored = read().find(key, RegisterTicket.class);

@@ -7,9 +7,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Holds one caller's change of one record. The caller gets the outcome only after it is certain
- * that the record on which the change was computed was the present one. For the thread of the
- * batcher only.
+ * Holds one caller's change of one record. The caller gets the outcome only when the change was
+ * certainly computed on the present record. Only the batcher's thread uses it.
  *
  * @param <M> the type of the record
  */
@@ -23,10 +22,10 @@ final class RecordUpdate<M extends MessageLite> extends RequestBatcher.Request<O
   @FunctionalInterface
   interface Change<M> {
     /**
-     * Returns the new record from the present one; empty stands for none. Refuses by throwing; may
-     * run repeatedly.
+     * Returns the new record from the present one; empty means no record. It refuses with an
+     * exception, and may run repeatedly.
      *
-     * @param other the state of the other record that decides about the change
+     * @param other the state of the other record that affects the change
      */
     Optional<M> apply(Optional<M> record, RecordState other);
   }
@@ -42,8 +41,8 @@ final class RecordUpdate<M extends MessageLite> extends RequestBatcher.Request<O
   /**
    * Creates an update.
    *
-   * @param other key of another record that decides about the change, which must not change
-   *     meanwhile; the same key if there is none
+   * @param other the key of another record that affects the change and must not change meanwhile;
+   *     the same key if there is none
    */
   RecordUpdate(String key, String other, Class<M> type, Change<M> change) {
     this.key = key;
@@ -52,12 +51,12 @@ final class RecordUpdate<M extends MessageLite> extends RequestBatcher.Request<O
     this.change = change;
   }
 
-  /** Returns the keys of the records that the outcome depends on. */
+  /** Returns the keys of the records that affect the outcome. */
   List<String> keys() {
     return key.equals(other) ? List.of(key) : List.of(key, other);
   }
 
-  /** Computes the change, and puts the new state in place of the old one if it differs. */
+  /** Computes the change, and replaces the old state if the new one differs. */
   void apply(Map<String, RecordState> states) {
     RecordState before = states.get(key);
     try {
@@ -68,7 +67,7 @@ final class RecordUpdate<M extends MessageLite> extends RequestBatcher.Request<O
         states.put(key, state(before.revision(), updated));
       }
     } catch (Throwable refusal) {
-      // Whatever it is, only this caller of the batch gets it.
+      // Only this caller of the batch gets the exception.
       outcome = () -> fail(refusal);
     }
   }

@@ -20,15 +20,17 @@ import java.util.Set;
  * Updates records with group commit and optimistic concurrency. It computes the updates of a batch
  * one after the other, each on the result of the earlier ones, and writes them in one etcd
  * transaction that compares the revisions of the records with those in memory: one exchange with
- * etcd. If another writer changed a record meanwhile, the same exchange lists all records, and this
- * computes the batch again on them.
+ * etcd. If another writer changed a record meanwhile, the same exchange lists all records, and the
+ * updater computes the batch again on them.
  *
- * <p>Memory has the new records before this answers the callers. If etcd does not report the
+ * <p>Memory has the new records before the callers get their answers. If etcd does not report the
  * outcome of a write, no read uses memory until a new listing.
  */
 final class RecordUpdater implements AutoCloseable {
 
-  /** Two leaders seldom write one record at once; after this many times something is wrong. */
+  /**
+   * The most attempts: two leaders seldom write one record at once, so more attempts mean a fault.
+   */
   private static final int ATTEMPTS = 16;
 
   private final KeyValues kv;
@@ -49,8 +51,8 @@ final class RecordUpdater implements AutoCloseable {
   }
 
   /**
-   * Writes a batch. If etcd refuses it, for example because it is too large, this tries each half
-   * on its own, so that only a refused update fails.
+   * Writes a batch. If etcd refuses it, for example because it is too large, this method tries each
+   * half separately, so that only a refused update fails.
    */
   private void commit(List<RecordUpdate<?>> batch) throws InterruptedException {
     try {
@@ -126,7 +128,7 @@ final class RecordUpdater implements AutoCloseable {
     return changes;
   }
 
-  /** Writes if the records are still those that the updates were computed on, else lists all. */
+  /** Writes if the records are unchanged since the computation, else lists all. */
   private TxnResult compareAndSet(
       RecordSnapshot base, Set<String> keys, Map<String, Optional<MessageLite>> changes)
       throws InterruptedException {

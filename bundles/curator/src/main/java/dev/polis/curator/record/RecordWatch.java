@@ -8,12 +8,12 @@ import dev.polis.logtree.Log;
 import java.time.Duration;
 
 /**
- * Watches all records at etcd and adds the writes of others to the leader's memory. Its creator
- * closes it.
+ * Watches all records in etcd and adds the writes of other nodes to the leader's memory. Its
+ * creator closes it.
  */
 public final class RecordWatch implements AutoCloseable {
 
-  /** The time after which this opens a failed watch again. */
+  /** The pause before a failed watch is opened again. */
   private static final Duration REOPEN = Duration.ofSeconds(1);
 
   private final EtcdClient etcd;
@@ -49,7 +49,7 @@ public final class RecordWatch implements AutoCloseable {
     } catch (EtcdClosedException over) {
       throw over;
     } catch (RuntimeException failed) {
-      // Meanwhile changes by others stay unseen, so the next read asks etcd.
+      // Meanwhile changes by others are unseen, so the next read goes to etcd.
       memory.distrust();
       log.error(
           "The curator cannot watch its records, and tries again in %d s: %s",

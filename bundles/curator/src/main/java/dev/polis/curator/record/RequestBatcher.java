@@ -21,10 +21,13 @@ import java.util.concurrent.Semaphore;
  */
 final class RequestBatcher<R extends RequestBatcher.Request<?>> implements AutoCloseable {
 
-  /** etcd accepts 128 operations in one transaction; no request needs more than two. */
+  /**
+   * The most requests of a batch: etcd accepts 128 operations in one transaction, and a request
+   * needs at most two.
+   */
   private static final int MAX_BATCH = 64;
 
-  /** About the duration of an election. */
+  /** The delay before a retry, about an election. */
   private static final Duration RETRY = Duration.ofSeconds(1);
 
   /**
@@ -34,7 +37,7 @@ final class RequestBatcher<R extends RequestBatcher.Request<?>> implements AutoC
    */
   abstract static class Request<A> {
     private final CompletableFuture<A> outcome = new CompletableFuture<>();
-    private volatile RequestBatcher<?> batcher; // null until it is submitted
+    private volatile RequestBatcher<?> batcher; // null until submitted
 
     final void answer(A answer) {
       outcome.complete(answer);
@@ -85,17 +88,16 @@ final class RequestBatcher<R extends RequestBatcher.Request<?>> implements AutoC
   }
 
   private final BlockingQueue<R> waiting = new LinkedBlockingQueue<>();
-  // Held by the thread that handles a batch; the thread of the batcher gets it before new callers
-  // do.
+  // The thread that handles a batch holds it; the batcher's thread gets it before new callers.
   private final Semaphore turn = new Semaphore(1, true);
   private final Handler<R> handler;
   private final Thread thread;
   private volatile boolean closed;
 
-  /** Requests that are queued or being handled. Guarded by this. */
+  /** The number of queued and running requests; guarded by this. */
   private int unanswered;
 
-  /** The caller that handles its own request, null if there is none. Guarded by this. */
+  /** The caller that handles its own request, or null; guarded by this. */
   private Thread alone;
 
   /** Starts a thread that handles batches until the batcher is closed. */
@@ -106,8 +108,8 @@ final class RequestBatcher<R extends RequestBatcher.Request<?>> implements AutoC
 
   /**
    * Handles a request: at once on this thread if no other request waits or runs, and otherwise in
-   * the next batch. Returns the answer or throws the failure. A caller that is interrupted while
-   * its own thread handles its request does not know the outcome.
+   * the next batch. Returns the answer or throws the failure. An interrupt while the caller's own
+   * thread handles the request leaves the outcome unknown.
    *
    * @throws RpcException with UNAVAILABLE if the batcher is closed
    */
@@ -143,13 +145,14 @@ final class RequestBatcher<R extends RequestBatcher.Request<?>> implements AutoC
     unanswered++;
   }
 
-  /** Returns whether an interrupt of this thread did not come from {@link #close}. */
+  /** Returns whether an interrupt of this thread had another cause than {@link #close}. */
   private synchronized boolean endAlone() {
     alone = null;
     unanswered--;
     notifyAll();
     if (closed) {
-      // The request has failed with that; the thread is the caller's, which continues with it.
+      // The request has failed because of the close; the caller continues on its thread without the
+      // interrupt.
       Thread.interrupted();
     }
     return !closed;
@@ -164,7 +167,7 @@ final class RequestBatcher<R extends RequestBatcher.Request<?>> implements AutoC
     ((Request<?>) request).batcher = this;
     count(1);
     waiting.add(request);
-    // Checked after the request was added: the thread fails what is queued after closed was set.
+    // Checked after the addition: the thread fails requests that are queued after closed was set.
     if (closed && withdraw(request)) {
       throw leadershipEnded();
     }
@@ -214,7 +217,7 @@ final class RequestBatcher<R extends RequestBatcher.Request<?>> implements AutoC
       throw e;
     }
     try {
-      // Lets callers that are about to submit do so: larger batches under load.
+      // Lets other callers submit first: larger batches under load.
       Thread.yield();
       waiting.drainTo(batch, MAX_BATCH - 1);
       handle(batch);

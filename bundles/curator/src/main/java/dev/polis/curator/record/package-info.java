@@ -15,10 +15,11 @@
  * <p><b>Writes.</b> Each is part of an etcd transaction that holds only while the leader's lock
  * exists (the fence), so a former leader that has not noticed its end cannot write, and its calls
  * end with UNAVAILABLE. Concurrent calls share transactions ({@code RequestBatcher}): while one is
- * in progress, new calls wait, and the next transaction serves all of them. Updates are made one
- * after the other, each on the result of the one before; watches may see the last of them only. The
- * transaction compares the revisions that memory has, so it mostly takes one exchange. If etcd
- * refuses a transaction, the curator tries its halves alone, until only the refused updates fail.
+ * in progress, new calls wait, and the next transaction serves all of them. The updater computes
+ * the updates one after the other, each on the result of the one before; watches may see only the
+ * last of them. The transaction compares the revisions that memory has, so it mostly takes one
+ * exchange. If etcd refuses a transaction, the curator tries its halves alone, until only the
+ * refused updates fail.
  *
  * <p><b>Reads</b> are linearizable, and memory answers most of them. Why that is safe:
  *
