@@ -17,7 +17,9 @@ import java.util.concurrent.TimeoutException;
 /** Issues credentials with the authority of this node's control plane. Thread-safe. */
 final class ControlKubeconfig implements KubeconfigIssuer {
 
-  /** A working day: long enough for developers, who ask again on the next one. */
+  /**
+   * The life of a developer's certificate: a working day, after which developers request a new one.
+   */
   private static final Duration LIFETIME = Duration.ofHours(12);
 
   private static final Duration WAIT = Duration.ofMinutes(1);

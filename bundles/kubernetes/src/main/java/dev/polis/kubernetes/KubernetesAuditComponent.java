@@ -25,7 +25,7 @@ public final class KubernetesAuditComponent {
   private final CallStreams streams = new CallStreams();
   private final ServiceRegistration<BindableService> registration;
 
-  /** Declarative Services calls this. */
+  /** Starts the endpoint; Declarative Services call this. */
   @Activate
   public KubernetesAuditComponent(
       BundleContext bundle, @Reference Storage storage, @Reference RpcHost rpc) {
@@ -36,7 +36,7 @@ public final class KubernetesAuditComponent {
             new Hashtable<>(Map.of(RpcHost.LISTENER, RpcHost.MANAGEMENT)));
   }
 
-  /** Takes the endpoint back, which lets calls in flight finish, then ends the streams. */
+  /** Removes the endpoint, which lets running calls finish, then ends the streams. */
   @Deactivate
   void deactivate() {
     registration.unregister();

@@ -35,7 +35,7 @@ public final class KubernetesControllerComponent implements RolePlugin, Kubeconf
 
   private final KubernetesControllerService service;
 
-  /** Declarative Services calls this. */
+  /** Starts the role's service; Declarative Services call this. */
   @Activate
   public KubernetesControllerComponent(
       KubernetesConfig config,

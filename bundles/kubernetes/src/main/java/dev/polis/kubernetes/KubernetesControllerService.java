@@ -45,7 +45,7 @@ final class KubernetesControllerService implements RolePlugin, AutoCloseable {
   private final Supplier<Optional<Crl>> revoked;
 
   /**
-   * Makes it; nothing runs yet.
+   * Creates the service; the role server runs it.
    *
    * @param revoked the cluster's newest revocation list
    */
@@ -60,7 +60,7 @@ final class KubernetesControllerService implements RolePlugin, AutoCloseable {
     this.health = parts.health().organ("kubernetes", "");
   }
 
-  /** Works until cancelled; ends the programs if the reason of the cancellation ends work. */
+  /** Works until it is cancelled; ends the programs if the reason of the cancellation ends work. */
   @Override
   public void run(Context context) throws InterruptedException, IOException {
     try (HealthScope role = parts.health().role(ControlPlane.ROLE, "")) {
@@ -76,7 +76,7 @@ final class KubernetesControllerService implements RolePlugin, AutoCloseable {
     } finally {
       Optional<StopReason> reason = context.stopReason().filter(StopReason::endsWork);
       if (reason.isPresent()) {
-        // This also ends what an earlier run left and this one has not adopted.
+        // Also ends programs of an earlier run that this run has not adopted.
         plane.end(reason.get() == StopReason.ROLE_REMOVED);
       }
     }

@@ -28,7 +28,7 @@ public final class KubernetesWorkerComponent implements RolePlugin {
 
   private final WorkerService service;
 
-  /** Declarative Services calls this. */
+  /** Starts the role's service; Declarative Services call this. */
   @Activate
   public KubernetesWorkerComponent(
       KubernetesConfig config,

@@ -26,22 +26,22 @@ import java.util.concurrent.locks.ReentrantLock;
 public final class HostAddress {
 
   /**
-   * The folder of the claims; both roles declare it alike. A claim has the address in its first
-   * line and the folder of the programs in its second: {@code polis down} removes the address and
-   * the rules of a killed node.
+   * The folder of the claims, which both roles declare in the same way. A claim has the address in
+   * its first line and the folder of the programs in its second, so that {@code polis down} can
+   * remove the address and the rules of a killed node.
    */
   public static final OrganFolder FOLDER =
       new OrganFolder("kubernetes-address", Mode.PRIVATE_DIRECTORY);
 
   /**
-   * One request to the kernel takes milliseconds; this allows a machine under load a thousand times
-   * that.
+   * The time for one request to the kernel: a thousand times the usual milliseconds, for a machine
+   * under load.
    */
   private static final Duration PATIENCE = Duration.ofSeconds(10);
 
   private static final String DEVICE = "lo";
 
-  /** Two roles of one process claim and release one after the other. */
+  /** The lock for claims and releases of two roles in one process. */
   private static final ReentrantLock LOCK = new ReentrantLock();
 
   private final FolderPlacement folder;
@@ -52,7 +52,7 @@ public final class HostAddress {
   private final Map<String, FilePlacement> claims = new HashMap<>();
 
   /**
-   * Names the address; changes nothing yet.
+   * Creates the address without a change of the device.
    *
    * @param folder the folder that storage made for {@link #FOLDER}
    * @param programs the folder with Kubernetes' programs, and nft
@@ -64,7 +64,7 @@ public final class HostAddress {
   }
 
   /**
-   * Records that a role needs the address, and puts it on the device unless the device has it; no
+   * Records that a role needs the address, and adds the address to the device if it is missing. No
    * machine of the local network reaches it there.
    *
    * @return empty if the device has it now, else the reason
@@ -74,13 +74,13 @@ public final class HostAddress {
   public Optional<String> claim(String role) throws FileException, InterruptedException {
     LOCK.lockInterruptibly();
     try {
-      // The programs may have moved, or be gone, when the address goes.
+      // The release may come after the programs have moved or disappeared.
       String claim = address.getHostAddress() + "\n" + programs + "\n";
       claimOf(role).write(claim.getBytes(StandardCharsets.UTF_8));
       Optional<String> exposed = new NeighbourFilter(programs, address).hide(PATIENCE);
       boolean there = present();
       if (exposed.isPresent() && !there) {
-        // nft makes all rules or none, so a release would have nothing to remove.
+        // nft makes all rules or none, so a release would find none to remove.
         claimOf(role).delete();
       }
       return exposed.isPresent() || there ? exposed : change("add");
@@ -90,9 +90,9 @@ public final class HostAddress {
   }
 
   /**
-   * Forgets the claim of a role, and takes the address away if no other role claims it.
+   * Deletes the claim of a role, and removes the address if no other role claims it.
    *
-   * @return empty if it is gone or still needed, else the reason why it is not gone
+   * @return empty if the address is gone or still needed, else the reason why it remains
    * @throws FileException if the claim cannot be deleted
    * @throws InterruptedException if interrupted; release it again
    */
@@ -113,7 +113,7 @@ public final class HostAddress {
     }
   }
 
-  /** Returns where the programs were when a role claimed the address; empty if it has not. */
+  /** Returns the folder of the programs at the time of a claim; empty without a claim. */
   private Optional<Path> programsOf(FilePlacement claim) {
     return switch (claim.read()) {
       case Stored.Present<byte[]> noted -> Optional.of(programsOf(noted.value()));
@@ -122,7 +122,10 @@ public final class HostAddress {
     };
   }
 
-  /** A claim of an earlier build holds only the address. */
+  /**
+   * Returns the folder of the programs in a claim; a claim of an earlier build has only the
+   * address.
+   */
   private Path programsOf(byte[] noted) {
     return new String(noted, StandardCharsets.UTF_8)
         .lines()

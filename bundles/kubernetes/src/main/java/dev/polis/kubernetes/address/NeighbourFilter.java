@@ -10,9 +10,9 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * Hides an address of the loopback device from the local network. The kernel answers at every
- * address of the machine on every device, so another machine with a route would reach it; sandboxes
- * and the machine itself may.
+ * Hides an address of the loopback device from the local network. The kernel answers at each
+ * address of the machine on each device, so another machine with a route would reach it. Only
+ * sandboxes and the machine itself may reach it.
  */
 final class NeighbourFilter {
 
@@ -49,9 +49,9 @@ final class NeighbourFilter {
   private final InetAddress address;
 
   /**
-   * Names the address; changes nothing yet.
+   * Creates the filter without a change of the rules.
    *
-   * @param programs the folder with Kubernetes' programs; this uses its nft if it has one
+   * @param programs the folder of Kubernetes' programs, whose nft is preferred
    */
   NeighbourFilter(Path programs, InetAddress address) {
     this.programs = programs;

@@ -8,11 +8,11 @@
  *                                takes the address away
  * </pre>
  *
- * <p>Roles come and go, also in different processes one after the other, so files and not memory
+ * <p>Roles start and stop, also in different processes one after the other, so files and not memory
  * record the claims of the address.
  *
- * <p>Not promised: the address on a node that is not root. {@code claim} says so, and the API
- * server then serves at the node's own address, which only this machine's first network namespace
+ * <p>Not promised: the address on a node that is not root. Then {@code claim} reports it, and the
+ * API server serves at the node's own address, which only this machine's first network namespace
  * reaches.
  *
  * <p>Why not a network device of its own: an address of {@code lo} needs no module of the kernel,

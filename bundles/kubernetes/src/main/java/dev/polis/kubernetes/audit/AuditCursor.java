@@ -10,18 +10,20 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Reads the records of the log in their order, a few at a time, and remembers where it was. Used by
- * one thread; holds no file open between two reads.
+ * Reads the records of the log in their order, a few at a time, and remembers its position. One
+ * thread uses it; it holds no file open between two reads.
  */
 final class AuditCursor {
 
-  /** The part of a record that a reader gets: thousands of times the size of a usual record. */
+  /** The longest part of a record for a reader: thousands of times the size of a usual record. */
   static final int SHOWN = 256 << 10;
 
-  /** A client accepts messages of 4 MiB, and the last record may exceed this by its part. */
+  /**
+   * The bytes of a batch; a client accepts 4 MiB, and the last record may exceed this by its part.
+   */
   private static final int BATCH = 1 << 20;
 
-  /** The next check sees a renamed file under its new name. */
+  /** The number of attempts; after a rename the next one finds the new name. */
   private static final int LOOKS = 3;
 
   /**
@@ -36,7 +38,7 @@ final class AuditCursor {
   private AuditPlace place;
 
   /**
-   * Makes a cursor.
+   * Creates a cursor.
    *
    * @param place to begin at
    */
@@ -45,12 +47,12 @@ final class AuditCursor {
     this.place = place;
   }
 
-  /** Returns the place after the last record that this has read. */
+  /** Returns the place after the last read record. */
   AuditPlace place() {
     return place;
   }
 
-  /** Reads the next records; empty if there are none at present. */
+  /** Reads the next records; empty if there are none now. */
   List<Record> next() throws IOException {
     for (int look = 1; look < LOOKS; look++) {
       List<AuditFiles.Part> all = files.all();
@@ -65,14 +67,14 @@ final class AuditCursor {
     return next(all, 0).orElseGet(List::of);
   }
 
-  /** Reads from a file on; empty if a file has changed its name or place meanwhile. */
+  /** Reads onwards from a file; empty if a file has changed its name or place meanwhile. */
   private Optional<List<Record>> next(List<AuditFiles.Part> all, int from) throws IOException {
     if (from < 0) {
       return Optional.empty();
     }
     List<Record> records = new ArrayList<>();
     for (int at = from; at < all.size() && records.isEmpty(); at++) {
-      // A file with a successor does not grow any more.
+      // A file with a successor no longer grows.
       boolean complete = at < all.size() - 1;
       if (!read(all.get(at), complete, records)) {
         return Optional.empty();
@@ -81,7 +83,7 @@ final class AuditCursor {
     return Optional.of(records);
   }
 
-  /** Returns the index of the file to read; negative if the file of the place is not among them. */
+  /** Returns the index of the file of this place; negative if the file is gone. */
   private int index(List<AuditFiles.Part> all) throws IOException {
     for (int at = 0; at < all.size(); at++) {
       if (all.get(at).inode() == place.inode()) {
@@ -92,7 +94,8 @@ final class AuditCursor {
   }
 
   /**
-   * Returns whether the place is in this file: an inode is used again after its file is deleted.
+   * Returns whether the place is in this file, since a new file may reuse the inode of a deleted
+   * one.
    */
   private boolean followsLine(AuditFiles.Part part) throws IOException {
     if (place.offset() == 0) {
@@ -107,7 +110,7 @@ final class AuditCursor {
     }
   }
 
-  /** Reads the present content; false if the file has another name by now. */
+  /** Reads the present content; returns false if the file has another name now. */
   private boolean read(AuditFiles.Part part, boolean complete, List<Record> records)
       throws IOException {
     long offset = part.inode() == place.inode() ? place.offset() : 0;
@@ -132,11 +135,11 @@ final class AuditCursor {
   /**
    * Is a line.
    *
-   * @param length with the line feed
+   * @param length the length with the line feed
    */
   private record Line(Record record, long length) {}
 
-  /** Reads a line; the unfinished line of a killed process counts if nothing can follow it. */
+  /** Reads a line; an unfinished line of a killed process counts if the file is complete. */
   private static Optional<Line> line(InputStream in, boolean complete) throws IOException {
     ByteArrayOutputStream shown = new ByteArrayOutputStream(1 << 10);
     long length = 0;

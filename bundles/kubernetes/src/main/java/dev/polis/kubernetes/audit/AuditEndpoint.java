@@ -17,7 +17,10 @@ import java.util.List;
 /** Serves the audit log of this node's API server to operators. */
 public final class AuditEndpoint extends KubernetesAuditGrpc.KubernetesAuditImplBase {
 
-  /** A person who follows the log sees a record at once; a check is a few system calls. */
+  /**
+   * The interval of checks for new records: a person sees a record at once, and a check is a few
+   * system calls.
+   */
   private static final Duration POLL = Duration.ofMillis(500);
 
   private final Storage storage;
@@ -25,10 +28,10 @@ public final class AuditEndpoint extends KubernetesAuditGrpc.KubernetesAuditImpl
   private final ComputingThreads computing;
 
   /**
-   * Makes an endpoint.
+   * Creates an endpoint.
    *
-   * @param streams of the calls; their owner closes them
-   * @param computing find the newest records
+   * @param streams the streams of the calls; their owner closes them
+   * @param computing the threads that find the newest records
    */
   public AuditEndpoint(Storage storage, CallStreams streams, ComputingThreads computing) {
     this.storage = storage;

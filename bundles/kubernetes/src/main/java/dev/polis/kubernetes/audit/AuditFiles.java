@@ -20,7 +20,7 @@ import java.util.Map;
 /**
  * Finds the files of the API server's audit log.
  *
- * @param folder where they are; it may be missing
+ * @param folder their folder; it may be missing
  */
 public record AuditFiles(Path folder) {
 
@@ -31,7 +31,7 @@ public record AuditFiles(Path folder) {
   public static final OrganFolder FOLDER =
       new OrganFolder("kubernetes-audit", Mode.PRIVATE_DIRECTORY);
 
-  /** The size of the longest record that the API server writes; the essay gives the reason. */
+  /** The size of the longest record of the API server; the package explains it. */
   public static final int LONGEST = 8 << 20;
 
   private static final String CURRENT = "audit.log";
@@ -54,12 +54,12 @@ public record AuditFiles(Path folder) {
   /**
    * Is a file of the log at one moment.
    *
-   * @param path its name, which it loses when it is full
-   * @param inode which it keeps
+   * @param path its name, which changes when it is full
+   * @param inode its inode, which stays
    */
   record Part(Path path, long inode) {
 
-    /** Opens it; whether it was still this file is to be asked afterwards. */
+    /** Opens the file; the caller then checks that it was still this file. */
     InputStream open(long offset) throws IOException {
       return new BufferedInputStream(
           Channels.newInputStream(
@@ -68,7 +68,7 @@ public record AuditFiles(Path folder) {
           BUFFER);
     }
 
-    /** Returns whether the name is still that of this file. */
+    /** Returns whether the name still belongs to this file. */
     boolean named() throws IOException {
       try {
         return AuditFiles.inode(path) == inode;
@@ -91,7 +91,7 @@ public record AuditFiles(Path folder) {
       try {
         parts.add(new Part(name, inode(name)));
       } catch (NoSuchFileException deletedOrRenamed) {
-        // The next check finds it at its place.
+        // The next check finds the file under its new name.
       }
     }
     return parts;
@@ -107,7 +107,7 @@ public record AuditFiles(Path folder) {
     return ((Number) found.get("ino")).longValue();
   }
 
-  /** Returns the place of the oldest of so many of the newest records. */
+  /** Returns the place before the given number of newest records. */
   AuditPlace last(int records) throws IOException {
     long wanted = records;
     for (Part part : all().reversed()) {
@@ -118,7 +118,7 @@ public record AuditFiles(Path folder) {
         }
         wanted -= lines;
       } catch (NoSuchFileException deleted) {
-        // It counts as empty, and so will the older files, which the API server deletes first.
+        // The file counts as empty, like the older ones, which the API server deletes first.
       }
     }
     return AuditPlace.OLDEST;
@@ -126,7 +126,7 @@ public record AuditFiles(Path folder) {
 
   private record Lines(long lines, long offset) {}
 
-  /** Reads so many lines at most; returns how many there are, and the offset behind them. */
+  /** Reads at most this many lines; returns their number and the offset after them. */
   private static Lines read(Part part, long most) throws IOException {
     long lines = 0;
     long offset = 0;

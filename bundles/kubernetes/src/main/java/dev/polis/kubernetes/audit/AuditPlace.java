@@ -6,8 +6,8 @@ import java.util.regex.Pattern;
 /**
  * Names a place between two records of the log.
  *
- * @param inode of the file; 0 for the place before the oldest record
- * @param offset in bytes
+ * @param inode the inode of the file; 0 for the place before the oldest record
+ * @param offset the offset in bytes
  */
 record AuditPlace(long inode, long offset) {
 
@@ -17,9 +17,10 @@ record AuditPlace(long inode, long offset) {
   private static final Pattern TEXT = Pattern.compile("(\\d{1,18}):(\\d{1,18})");
 
   /**
-   * Reads what {@link #toString} wrote; an empty text is the place before the oldest record.
+   * Reads a place from the text of {@link #toString}; an empty text is the place before the oldest
+   * record.
    *
-   * @throws IllegalArgumentException for any other text, which it names
+   * @throws IllegalArgumentException for any other text, with the text
    */
   static AuditPlace parse(String text) {
     if (text.isEmpty()) {

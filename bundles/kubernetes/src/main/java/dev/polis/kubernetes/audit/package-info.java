@@ -15,9 +15,9 @@
  * <p>A place in the log is the inode of a file and an offset, because the name of a file may change
  * during a read. After a deleted place, a read continues with the oldest record.
  *
- * <p>A record has 8 MiB at most: a head of HTTP has one, and a character of it takes up to six
- * bytes in JSON. The API server writes a larger record without its quotes of requests and answers;
- * so it records every request. A reader gets the first 256 KiB of a record.
+ * <p>A record has 8 MiB at most: a head of HTTP has at most one MiB, and a character of it takes up
+ * to six bytes in JSON. The API server writes a larger record without its quotes of requests and
+ * answers; so it records every request. A reader gets the first 256 KiB of a record.
  *
  * <p>Not promised: that the API server refuses a request that it cannot record, as the node's own
  * audit log does. On a full disk the API server continues, and reports that in its log. Nor a chain

@@ -58,12 +58,12 @@ public final class KubeClient implements AutoCloseable {
   private static final Duration CONNECT = Duration.ofSeconds(5);
 
   /**
-   * The objects of one page. They are acted on while they come, and an API server ends a request
+   * The objects of one page; the client handles each as it comes, and an API server ends a request
    * after a minute.
    */
   private static final int PAGE = 100;
 
-  /** Bytes of a refusal that are read; a Status has some hundred. */
+  /** The most bytes that are read of a refusal; a Status has some hundred. */
   private static final int LONGEST_REFUSAL = 64 << 10;
 
   private static final String JSON = "application/json";
@@ -75,10 +75,10 @@ public final class KubeClient implements AutoCloseable {
    */
   public static final String READY = "/readyz";
 
-  /** How a line begins that tells of a check that failed. */
+  /** The prefix of a line about a failed check. */
   private static final String FAILED = "[-]";
 
-  /** Takes JSON too, which is YAML. */
+  /** The content type of a server-side apply; the API server also accepts JSON, which is YAML. */
   private static final String APPLY = "application/apply-patch+yaml";
 
   private final URI server;
@@ -102,9 +102,9 @@ public final class KubeClient implements AutoCloseable {
   private record Connections(TlsIdentity user, HttpClient http) {}
 
   /**
-   * Makes a client, which connects later.
+   * Creates a client, which connects later.
    *
-   * @param server such as {@code https://198.18.0.2:6443}
+   * @param server its address, such as {@code https://198.18.0.2:6443}
    * @param user supplies the newest certificate of the user with its key; empty for a user without
    *     one
    * @param trust accepts the right server
@@ -124,7 +124,7 @@ public final class KubeClient implements AutoCloseable {
   }
 
   private Connections connections(Optional<TlsIdentity> now) {
-    // This makes a new context: a resumed TLS session keeps the certificate with which it began.
+    // A new context, since a resumed TLS session keeps the certificate of its begin.
     SSLContext tls = TlsContexts.context(new TlsKeys(user), trust);
     return new Connections(
         now.orElse(null),
@@ -164,8 +164,8 @@ public final class KubeClient implements AutoCloseable {
   }
 
   /**
-   * Returns what is wrong with the answer of a path, such as {@code /readyz}: another code than 200
-   * with what it says, or a connection that TLS refuses; empty if nothing is, or nothing answers.
+   * Returns the fault in the answer of a path, such as {@code /readyz}: another code than 200 with
+   * its text, or a connection that TLS refuses; empty without a fault or without an answer.
    */
   public Optional<String> complaint(String path) throws InterruptedException {
     try {
@@ -181,7 +181,7 @@ public final class KubeClient implements AutoCloseable {
     }
   }
 
-  /** Returns the checks that failed, as Kubernetes' programs list them. */
+  /** Returns the failed checks, in the form of Kubernetes' programs. */
   private static String failed(String body) {
     return body.lines()
         .filter(line -> line.startsWith(FAILED))
@@ -201,20 +201,20 @@ public final class KubeClient implements AutoCloseable {
     }
   }
 
-  /** Takes the objects of a collection, one after the other. */
+  /** Receives the objects of a collection, one after the other. */
   @FunctionalInterface
   public interface Taker {
-    /** Takes an object; what it throws ends the reading. */
+    /** Receives an object; an exception ends the read. */
     void take(JsonObject object) throws IOException, InterruptedException;
   }
 
   /**
-   * Gives the objects of a collection to a taker, each as soon as it has come: users decide how
-   * many there are and how large, and all together may have more bytes than this process has
-   * memory. They are read page by page, all of the same moment.
+   * Passes the objects of a collection to a taker, each as soon as it has come. Users determine
+   * their number and size, so all together may exceed the memory of this process. The client reads
+   * them page by page, all at the same moment. They are read page by page, all of the same moment.
    *
    * @param path of the collection, with its query
-   * @return the moment, as a {@code resourceVersion}
+   * @return that moment, as a {@code resourceVersion}
    * @throws KubeException with the code 410 if the API server has forgotten that moment before the
    *     last page; list again
    */
@@ -259,9 +259,9 @@ public final class KubeClient implements AutoCloseable {
   }
 
   /**
-   * Returns a list object of a collection whose objects are few; its {@code items} are the objects.
+   * Returns a list object of a small collection; its {@code items} are the objects.
    *
-   * @param path as of {@link #each}, which is for objects that users make
+   * @param path the path, as for {@link #each}, which is for objects of users
    */
   public JsonObject list(String path) throws IOException, InterruptedException {
     JsonArray items = new JsonArray();
@@ -280,13 +280,13 @@ public final class KubeClient implements AutoCloseable {
         .toList();
   }
 
-  /** Makes an object in a collection. */
+  /** Creates an object in a collection. */
   public JsonObject create(String collection, JsonObject object)
       throws IOException, InterruptedException {
     return send(json(collection, JSON).POST(body(object)));
   }
 
-  /** Makes an object, or gives it the wanted content, by server-side apply. */
+  /** Creates an object, or gives it the wanted content, by server-side apply. */
   public JsonObject apply(String path, String manager, JsonObject object)
       throws IOException, InterruptedException {
     String query = "?force=true&fieldManager=" + URLEncoder.encode(manager, StandardCharsets.UTF_8);
@@ -304,7 +304,7 @@ public final class KubeClient implements AutoCloseable {
     return send(json(path, JSON).PUT(body(object)));
   }
 
-  /** Deletes an object; succeeds if there is none. */
+  /** Deletes an object; does nothing if there is none. */
   public void delete(String path) throws IOException, InterruptedException {
     try {
       send(request(path).DELETE());
@@ -316,12 +316,12 @@ public final class KubeClient implements AutoCloseable {
   }
 
   /**
-   * Watches a collection until the server ends the watch, as requested after five minutes; the
-   * caller then lists again. This leaves a silent server a moment later.
+   * Watches a collection until the server ends the watch, after five minutes; the caller then lists
+   * again. The client leaves a silent server a minute later.
    *
-   * @param path of the collection, with its query and {@code resourceVersion}, without {@code
-   *     watch}
-   * @param events gets each event: {@code type} and {@code object}
+   * @param path the path of the collection, with its query and {@code resourceVersion}, without
+   *     {@code watch}
+   * @param events receives each event: {@code type} and {@code object}
    * @throws InterruptedException if interrupted, which ends the watch
    */
   public void watch(String path, Consumer<JsonObject> events)
@@ -340,13 +340,13 @@ public final class KubeClient implements AutoCloseable {
         });
   }
 
-  /** Reads the body of an answer while it comes. */
+  /** Reads the body of an answer as it comes. */
   @FunctionalInterface
   private interface Body {
     void read(InputStream body) throws IOException, InterruptedException;
   }
 
-  /** Makes a request whose answer is read while it comes. */
+  /** Makes a request and reads its answer as it comes. */
   private void read(String path, Duration within, Body reader)
       throws IOException, InterruptedException {
     HttpResponse<InputStream> response =
@@ -362,7 +362,8 @@ public final class KubeClient implements AutoCloseable {
       }
       reader.read(body);
     } catch (IOException | UncheckedIOException | JsonIOException broken) {
-      // An interrupted reader of the JDK's client leaves the flag and throws one of these.
+      // When its reader is interrupted, the JDK's client keeps the interrupt and throws one of
+      // these.
       if (Thread.interrupted()) {
         throw new InterruptedException("the answer to GET " + path + " was interrupted");
       }
@@ -404,8 +405,8 @@ public final class KubeClient implements AutoCloseable {
   }
 
   /**
-   * Makes a request and waits for its answer. The timeout of a request of the JDK's client ends
-   * with the head of the answer; this one covers the body, as far as the reader waits for it.
+   * Makes a request and waits for its answer. The timeout of the JDK's client ends with the head of
+   * the answer; this one also covers the body, as far as the reader waits for it.
    */
   private <T> HttpResponse<T> exchange(
       HttpRequest request, HttpResponse.BodyHandler<T> reader, Duration within)
@@ -423,7 +424,7 @@ public final class KubeClient implements AutoCloseable {
         throw closed(failed.getCause());
       }
       if (failed.getCause() instanceof ConnectException wordless) {
-        // The JDK's client reports neither that nothing listens nor the address.
+        // The JDK's client reports neither the refused connection nor the address.
         throw new IOException("no connection to the API server at " + server, wordless);
       }
       throw failed.getCause() instanceof IOException broken
@@ -469,7 +470,7 @@ public final class KubeClient implements AutoCloseable {
 
   @Override
   public synchronized void close() {
-    // Before the connections end, so that each request that ends with them says why.
+    // Before the close of the connections, so that each ended request has the reason.
     closed = true;
     latest.http().shutdownNow();
     before.http().shutdownNow();

@@ -14,7 +14,6 @@ public final class KubeException extends IOException {
     this.code = code;
   }
 
-  /** Returns the HTTP code. */
   public int code() {
     return code;
   }

@@ -16,7 +16,7 @@
  *
  * <p>Not promised: caches. The server may end a watch at any time; its owner lists again.
  *
- * <p>Why not a client library of Kubernetes: those for Java bring an HTTP client, a model of a
- * thousand classes and a dozen bundles, for the ten requests that a node makes.
+ * <p>Why not a client library of Kubernetes: a Java library would add an HTTP client, a model of a
+ * thousand classes and a dozen bundles, for the ten requests of a node.
  */
 package dev.polis.kubernetes.client;

@@ -2,10 +2,10 @@ package dev.polis.kubernetes.control;
 
 import dev.polis.kubernetes.client.KubeClient;
 
-/** Asks the API server how it is. */
+/** Checks the health of the API server. */
 record ApiServerProbe(KubeClient api) implements ControlProbe {
 
-  /** A restart of the API server would not repair etcd. */
+  /** The path of the check without etcd, which a restart of the API server would not repair. */
   private static final String ALIVE = "/livez?exclude=etcd";
 
   @Override

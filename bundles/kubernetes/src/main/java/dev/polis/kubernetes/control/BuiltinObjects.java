@@ -6,16 +6,16 @@ import dev.polis.api.kubernetes.KubernetesNames;
 import dev.polis.kubernetes.pki.KubeIdentity;
 import java.util.List;
 
-/** Lists the objects that every cluster has from its beginning. */
+/** Lists the initial objects of each cluster. */
 final class BuiltinObjects {
 
-  /** The label of these objects; the reconciler deletes other objects with it. */
+  /** The label of these objects; the reconciler deletes all others with this label. */
   static final String LABEL = "polis.dev/builtin";
 
   /** The provisioner of persistent volumes on a node's data volume. */
   static final String PROVISIONER = "polis.dev/local";
 
-  /** The user who has set up the cluster. */
+  /** The user that has set up the cluster. */
   private static final String OWNER = "owner";
 
   private static final String NODE_REMOVAL = "polis:node-removal";
@@ -27,14 +27,16 @@ final class BuiltinObjects {
   private static final String POLICIES = ADMISSION + "validatingadmissionpolicies";
   private static final String POLICY_BINDINGS = ADMISSION + "validatingadmissionpolicybindings";
 
-  /** Warns the author of a policy for Pods' connections that nothing enforces it. */
+  /**
+   * The name of the warning for authors of network policies, which the cluster does not enforce.
+   */
   private static final String UNENFORCED = "polis-network-policies";
 
   private static final String RUNTIME_CLASSES = "/apis/node.k8s.io/v1/runtimeclasses";
 
   private BuiltinObjects() {}
 
-  /** Returns the paths of all kinds among them. */
+  /** Returns the collections of all these objects. */
   static List<String> collections() {
     return List.of(ROLES, BINDINGS, STORAGE_CLASSES, RUNTIME_CLASSES, POLICIES, POLICY_BINDINGS);
   }
@@ -110,8 +112,8 @@ final class BuiltinObjects {
   }
 
   /**
-   * Lets a kubelet delete a Node object. An admission plugin of the API server, NodeRestriction,
-   * narrows that to its own, which a worker deletes when its role ends.
+   * Lets a kubelet delete a Node object. NodeRestriction, an admission plugin of the API server,
+   * limits this to the kubelet's own object, which a worker deletes when its role ends.
    */
   private static KubeObject nodeRemoval() {
     return role(
@@ -166,8 +168,8 @@ final class BuiltinObjects {
   }
 
   /**
-   * Returns a policy that warns and does not refuse: an operator may move the objects to another
-   * cluster.
+   * Returns a policy that warns but does not refuse, since an operator may move the objects to
+   * another cluster.
    */
   private static KubeObject networkPolicyWarning() {
     return object(

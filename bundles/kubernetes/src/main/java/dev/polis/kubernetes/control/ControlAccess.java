@@ -11,18 +11,18 @@ import java.util.function.Supplier;
 /**
  * Gives code of this node access to its API server.
  *
- * @param server its address
+ * @param server the API server's address
  * @param keys supplies the newest keys and certificates
  */
 public record ControlAccess(URI server, Supplier<KubeKeys> keys) {
 
-  /** Opens a client that may do everything; its opener closes it. */
+  /** Opens a client with all rights; its opener closes it. */
   public KubeClient open() {
     return open(server, KubernetesNames.SERVER_NAME);
   }
 
   /**
-   * Opens such a client of another program of the control plane.
+   * Opens a client with all rights of another program of the control plane.
    *
    * @param name the DNS name in its certificate
    */

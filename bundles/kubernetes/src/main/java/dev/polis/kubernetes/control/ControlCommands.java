@@ -10,8 +10,9 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * Makes the command lines of the control plane's programs. The same node at the same address always
- * gets the same ones: the node adopts a running program only if they match.
+ * Makes the command lines of the control plane's programs. They are always the same for the same
+ * node at the same address, since the node adopts a running program only with the same command
+ * line.
  *
  * @param programs the programs and their release
  * @param settings the configuration
@@ -26,27 +27,26 @@ record ControlCommands(
     ControlFolder files,
     AuditFiles audit) {
 
-  /** The ports at which the two serve their health and metrics; upstream's defaults. */
+  /** The default ports at which the two serve their health and metrics. */
   static final int CONTROLLER_MANAGER_PORT = 10_257;
 
   static final int SCHEDULER_PORT = 10_259;
 
   /**
-   * The calls that the controller manager may make per second, and at once. Each of its forty
-   * controllers gets a service account and a token before it starts: with upstream's 20 and 30 that
-   * takes 5 s.
+   * The calls of the controller manager per second, and at once. Each of its forty controllers
+   * needs a service account and a token first, which takes 5 s with upstream's 20 and 30.
    */
   private static final int CALLS = 100;
 
   private static final int CALLS_AT_ONCE = 200;
 
-  /** 256 addresses of Pods for each node, of which a kubelet fills at most 110. */
+  /** The prefix of a node's Pod addresses: 256 addresses for at most 110 Pods. */
   private static final int NODE_MASK = 24;
 
   /**
    * Returns the API server's command line.
    *
-   * @param etcd members of consensus
+   * @param etcd the members of consensus
    */
   List<String> apiServer(List<EtcdEndpoint> etcd) {
     List<String> line = new ArrayList<>();
@@ -102,7 +102,7 @@ record ControlCommands(
         "--audit-policy-file=" + files.path(ControlFile.AUDIT_POLICY),
         "--audit-log-path=" + audit.current(),
         "--audit-log-maxsize=" + settings.audit().fileMebibytes(),
-        // The number of files besides the present one.
+        // The number of files without the present one.
         "--audit-log-maxbackup=" + (settings.audit().files() - 1),
         "--audit-log-maxage=0",
         "--audit-log-truncate-enabled=true",
@@ -151,7 +151,7 @@ record ControlCommands(
             "--cluster-cidr=" + settings.pods(),
             "--node-cidr-mask-size=" + NODE_MASK,
             "--service-cluster-ip-range=" + settings.services(),
-            // Certificates come from the curator; no other program gets the authority's key.
+            // The curator issues certificates; no other program gets the authority's key.
             "--controllers=*,-certificatesigningrequest-signing-controller",
             "--flex-volume-plugin-dir=" + files.flexVolumes()));
     return List.copyOf(line);
@@ -171,7 +171,7 @@ record ControlCommands(
     return List.copyOf(line);
   }
 
-  /** Returns the options that both clients of the API server share. */
+  /** Returns the options of both clients of the API server. */
   private List<String> secondary(
       ControlFile kubeconfig,
       int port,

@@ -39,8 +39,8 @@ final class ControlConfigs {
       """;
 
   /**
-   * A client without a certificate and a token learns only whether the server is healthy, and not
-   * even which API it has.
+   * The configuration of authentication: a client without a certificate and a token learns only the
+   * health of the server, and not its API.
    */
   private static final String AUTHENTICATION =
       """
@@ -53,8 +53,9 @@ final class ControlConfigs {
       """;
 
   /**
-   * A namespace without labels accepts only Pods that cannot take over the node: no namespaces,
-   * folders or ports of the host, no privileges. Only operators use the namespace of the system.
+   * The configuration of admission: a namespace without labels accepts only Pods that cannot take
+   * over the node. These use no namespaces, folders or ports of the host, and have no privileges.
+   * Only operators use the namespace of the system.
    */
   private static final String ADMISSION =
       """
@@ -74,7 +75,7 @@ final class ControlConfigs {
 
   private ControlConfigs() {}
 
-  /** Returns the configuration of the paths that anonymous clients may read. */
+  /** Returns the configuration of the paths for anonymous clients. */
   static String authentication() {
     return AUTHENTICATION;
   }
@@ -85,7 +86,7 @@ final class ControlConfigs {
   }
 
   /**
-   * Returns a kubeconfig that names files, which the program reads again when they change.
+   * Returns a kubeconfig with file names, so that the program reads changed files again.
    *
    * @param server the API server
    * @param ca the file of its authority
@@ -100,8 +101,8 @@ final class ControlConfigs {
   }
 
   /**
-   * Returns the configuration that encrypts secrets in etcd. The API server can still read secrets
-   * that it stored in plain text before.
+   * Returns the configuration for the encryption of secrets in etcd; the API server can still read
+   * older secrets in plain text.
    *
    * @param key 32 bytes in base64
    */

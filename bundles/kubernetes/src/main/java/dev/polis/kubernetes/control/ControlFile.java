@@ -1,8 +1,8 @@
 package dev.polis.kubernetes.control;
 
 /**
- * Names the files that the control plane's programs read. Each file has one reader, whose account
- * owns it; a file that several of them need exists several times.
+ * Lists the files of the control plane's programs. Each file has one reader, whose account owns it;
+ * a file that several of them need exists several times.
  */
 enum ControlFile {
   CA("ca.pem", Reader.API_SERVER),
@@ -32,7 +32,7 @@ enum ControlFile {
   SCHEDULER_CLIENT("scheduler-client.pem", Reader.SCHEDULER),
   SCHEDULER_CONFIG("scheduler.kubeconfig", Reader.SCHEDULER);
 
-  /** Names the program that reads a file. */
+  /** Names the reader of a file. */
   enum Reader {
     API_SERVER,
     CONTROLLER_MANAGER,
@@ -47,12 +47,12 @@ enum ControlFile {
     this.reader = reader;
   }
 
-  /** Returns its name in the folder. */
+  /** Returns the name of the file in the folder. */
   String fileName() {
     return fileName;
   }
 
-  /** Returns which program reads it. */
+  /** Returns the program that reads the file. */
   Reader reader() {
     return reader;
   }

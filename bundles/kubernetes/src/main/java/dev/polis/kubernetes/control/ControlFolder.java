@@ -18,8 +18,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Holds the files that the control plane's programs read. The folder belongs to the node, and
- * programs with an account pass through it; only the node and the account of a file read that file.
+ * Holds the files of the control plane's programs. The folder belongs to the node, and programs
+ * with an account pass through it; only the node and the account of a file can read it.
  */
 final class ControlFolder {
 
@@ -31,7 +31,7 @@ final class ControlFolder {
   private final DirectoryPlacement flexVolumes;
   private final Map<ControlFile, FilePlacement> files = new EnumMap<>(ControlFile.class);
 
-  /** What the programs are to read. Guarded by this. */
+  /** The wanted content of each file; guarded by this. */
   private final Map<ControlFile, String> wanted = new EnumMap<>(ControlFile.class);
 
   ControlFolder(FolderPlacement folder) {
@@ -42,12 +42,12 @@ final class ControlFolder {
     }
   }
 
-  /** Returns where the folder is. */
+  /** Returns the path of the folder. */
   Path path() {
     return folder.path();
   }
 
-  /** Returns where a file is. */
+  /** Returns the path of a file. */
   String path(ControlFile file) {
     return files.get(file).path().toString();
   }
@@ -58,8 +58,8 @@ final class ControlFolder {
   }
 
   /**
-   * Returns the empty folder in which the controller manager looks for plugins of volumes. The
-   * default is a directory of the machine, which it would make.
+   * Returns the empty folder for the controller manager's volume plugins. The controller manager
+   * would create its default, a directory of the machine.
    */
   DirectoryPlacement flexVolumes() {
     return flexVolumes;
@@ -75,19 +75,19 @@ final class ControlFolder {
     };
   }
 
-  /** Replaces what a file holds, unless it holds that already. */
+  /** Replaces the content of a file, unless it is the same. */
   synchronized void write(ControlFile file, String content) throws FileException {
     wanted.put(file, content);
     put(file, content);
   }
 
-  /** Notes that what a file holds is what its program is to read. */
+  /** Records the present content of a file as the wanted one. */
   synchronized void keep(ControlFile file) throws FileException {
     read(file).ifPresent(content -> wanted.put(file, content));
   }
 
   /**
-   * Writes again what something else has changed or removed.
+   * Restores the files that something else has changed or removed.
    *
    * @return the paths of those files
    */

@@ -29,7 +29,7 @@ import java.util.Optional;
 
 /**
  * Makes the keys, certificates and configurations of the control plane's programs, and writes them
- * to the files that the programs read. A second call renews only what is due.
+ * to files. A second call renews only due certificates.
  */
 final class ControlMaterial {
 
@@ -37,7 +37,7 @@ final class ControlMaterial {
    * Holds the results.
    *
    * @param keys the present keys
-   * @param etcd members of consensus
+   * @param etcd the members of consensus
    */
   record Made(KubeKeys keys, List<EtcdEndpoint> etcd) {}
 
@@ -48,9 +48,9 @@ final class ControlMaterial {
   private final KubeLifetimes lifetimes;
 
   /**
-   * Makes nothing yet.
+   * Creates it without any key or file.
    *
-   * @param lifetimes of new certificates
+   * @param lifetimes the lifetimes of new certificates
    */
   ControlMaterial(
       KubernetesSettings settings,
@@ -66,7 +66,7 @@ final class ControlMaterial {
   }
 
   /**
-   * Makes and writes everything.
+   * Makes and writes all keys, certificates and files.
    *
    * @param cluster gives access to etcd
    * @throws dev.polis.api.cluster.ConsensusUnavailableException if this node has none now
@@ -164,9 +164,8 @@ final class ControlMaterial {
   }
 
   /**
-   * Writes the API server's certificate for etcd, unless the certificate on the disk is still
-   * valid: each process of a node gets a different one, which does not require a change of the
-   * file.
+   * Writes the API server's certificate for etcd, unless the one on the disk is still valid. Each
+   * process of a node gets another certificate, so a difference requires no change of the file.
    */
   private void ensureEtcd(EtcdAccess access) throws FileException {
     if (!(access.security() instanceof EtcdAccess.MutualTls(EtcdTls tls))) {
@@ -198,7 +197,7 @@ final class ControlMaterial {
           && !renewal.due(clock.instant())
           && !renewal.invalid(clock.instant());
     } catch (PkiException | GeneralSecurityException useless) {
-      // The authority can always issue another one, so nothing is lost.
+      // The authority can always issue another certificate, so the loss does no harm.
       return false;
     }
   }

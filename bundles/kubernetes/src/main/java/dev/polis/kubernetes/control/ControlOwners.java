@@ -12,19 +12,19 @@ import java.nio.file.Path;
 import java.util.Map;
 
 /**
- * Chooses the owners of the control plane's programs; if the node runs as root, each program has
- * its own account.
+ * Selects the owners of the control plane's programs: on a node that is root, each program has its
+ * own account.
  */
 record ControlOwners(ChildOwner apiServer, ChildOwner controllerManager, ChildOwner scheduler) {
 
   /**
-   * Finds them.
+   * Determines the owners.
    *
-   * @param folder of the files that the programs read
+   * @param folder the folder of the programs' files
    */
   static ControlOwners find(KubernetesPrograms programs, Path folder) throws InterruptedException {
     return new ControlOwners(
-        // Only this program writes: its audit log, on the same volume.
+        // Only the API server writes: its audit log, on the same volume.
         ChildOwner.of(Account.KUBE_APISERVER, programs.program("kube-apiserver"), folder, true),
         ChildOwner.of(
             Account.KUBE_CONTROLLER_MANAGER,
@@ -44,7 +44,7 @@ record ControlOwners(ChildOwner apiServer, ChildOwner controllerManager, ChildOw
     controllerManager.give(files.flexVolumes(), processes, "kube-controller-manager");
   }
 
-  /** Tells which of them run as root. */
+  /** Publishes the programs that run as root. */
   void tell(HealthScope health, Log log) {
     RootPrograms.tell(
         Map.of(

@@ -12,39 +12,39 @@ import java.util.List;
  * Holds the addresses of the control plane's programs on one node.
  *
  * @param node the node
- * @param address of the node
- * @param server at which the API server listens
- * @param advertised the API server's address that the cluster learns
- * @param port of the API server
+ * @param address the node's address
+ * @param server the address of the API server's listener
+ * @param advertised the API server's address for the cluster
+ * @param port the API server's port
  */
 record ControlPlace(
     NodeId node, InetAddress address, InetAddress server, InetAddress advertised, int port) {
 
   private static final InetAddress LOOPBACK = InetAddress.ofLiteral("127.0.0.1");
 
-  /** Returns the place of a node that has its host address. */
+  /** Returns the place of a node that has a host address. */
   static ControlPlace of(NodeId node, InetAddress address, KubernetesSettings settings) {
     InetAddress host = KubernetesAddresses.of(address, settings.links()).host();
     return new ControlPlace(node, address, host, host, settings.apiPort());
   }
 
   /**
-   * Returns the same with an API server at the node's own address, as the host address is not
-   * there.
+   * Returns the same place with the API server at the node's own address, for a node without the
+   * host address.
    */
   ControlPlace withoutHostAddress() {
     return new ControlPlace(node, address, address, advertised, port);
   }
 
   /**
-   * Returns the address of programs that only this node asks: a loopback address that is this
-   * node's own, if it has one, since several nodes may share a machine.
+   * Returns the address of programs that only this node calls: the node's loopback address if it
+   * has one, since several nodes may share a machine.
    */
   InetAddress local() {
     return address.isLoopbackAddress() ? address : LOOPBACK;
   }
 
-  /** Returns all addresses that clients reach the API server at, besides that of its Service. */
+  /** Returns all addresses of the API server for clients, besides that of its Service. */
   List<InetAddress> all() {
     return List.copyOf(new LinkedHashSet<>(List.of(LOOPBACK, address, server, advertised)));
   }
@@ -54,7 +54,7 @@ record ControlPlace(
     return https(server, port);
   }
 
-  /** Returns an address of HTTPS. */
+  /** Returns an HTTPS address. */
   static URI https(InetAddress host, int port) {
     String text = host.getHostAddress();
     return URI.create(

@@ -43,8 +43,8 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
- * Runs the control plane of Kubernetes on this node. Its programs outlive it unless the stop reason
- * ends work; see the package's description.
+ * Runs the control plane of Kubernetes on this node. Its programs survive it unless the stop reason
+ * ends work; the package explains this.
  */
 public final class ControlPlane {
 
@@ -54,19 +54,22 @@ public final class ControlPlane {
   /** The condition of a node that cannot have its host address. */
   private static final String NO_ADDRESS = "kubernetes-host-address";
 
-  /** The condition of certificates that the node cannot renew at present. */
+  /** The condition of certificates that the node cannot renew now. */
   private static final String NOT_RENEWED = "kubernetes-keys-not-renewed";
 
-  /** An API server is ready after 3 s at the earliest. */
+  /** The interval of checks of a starting API server, which needs at least 3 s. */
   private static final Duration READY_POLL = Duration.ofMillis(100);
 
-  /** The curator listens before the node is HOME; a node without one has no such role. */
+  /**
+   * The interval of checks of the curator, which listens before the node is HOME. A node without a
+   * curator does not have the role.
+   */
   private static final Duration CURATOR_POLL = Duration.ofSeconds(1);
 
-  /** The number of checks in a certificate's life: every two hours in 30 days. */
+  /** The number of checks in a certificate's life: one every two hours in 30 days. */
   private static final int REFRESHES = 360;
 
-  /** At most ten minutes pass before this writes a lost key again. */
+  /** The longest interval of checks, in which the node restores a lost key. */
   private static final Duration LONGEST_REFRESH = Duration.ofMinutes(10);
 
   private final KubernetesSettings settings;
@@ -75,15 +78,15 @@ public final class ControlPlane {
   private final InstantSource clock;
   private final MutableValue<Optional<ControlAccess>> access = new MutableValue<>(Optional.empty());
 
-  /** Makes a control plane that does not run yet. */
+  /** Creates a control plane that does not run yet. */
   public ControlPlane(KubernetesSettings settings, ControlParts parts) {
     this(settings, parts, KubeLifetimes.STANDARD, InstantSource.system());
   }
 
   /**
-   * Makes a control plane whose certificates have other lifetimes.
+   * Creates a control plane whose certificates have other lifetimes.
    *
-   * @param clock for issuing and renewing them
+   * @param clock the clock for their issue and renewal
    */
   ControlPlane(
       KubernetesSettings settings,
@@ -101,7 +104,7 @@ public final class ControlPlane {
     return access;
   }
 
-  /** Runs until cancelled, or until the node has another address. */
+  /** Runs until it is cancelled, or until the node has another address. */
   public void run(Context context) throws Exception {
     KubernetesPrograms programs =
         KubernetesPrograms.find(settings.programs(), KubernetesPrograms.ofController());
@@ -135,7 +138,7 @@ public final class ControlPlane {
     }
   }
 
-  /** Returns the addresses of the programs, after an attempt to set the host address. */
+  /** Tries to set the host address, and returns the addresses of the programs. */
   private ControlPlace place(NodeId node, InetAddress address, HealthScope health)
       throws FileException, InterruptedException {
     ControlPlace place = ControlPlace.of(node, address, settings);
@@ -168,7 +171,7 @@ public final class ControlPlane {
    * Stops the control plane's programs in order, also those of an earlier instance, and removes the
    * host address. Call it only while no run is active.
    *
-   * @param forGood whether the role is gone, so that its files go too
+   * @param forGood true if the role is gone, so that its files go too
    */
   public void end(boolean forGood) throws InterruptedException, IOException {
     ProcessManager processes = parts.processes();
@@ -272,7 +275,9 @@ public final class ControlPlane {
           });
     }
 
-    /** Gives the programs again what they read and write, as something else may have changed it. */
+    /**
+     * Restores the files and folders of the programs, since something else may have changed them.
+     */
     private void restore(Log log) throws FileException, InterruptedException {
       synchronized (files) {
         owners.give(files, audit, parts.processes());
@@ -308,7 +313,7 @@ public final class ControlPlane {
       return parts.cluster().peek().orElseThrow().credentials().orElseThrow();
     }
 
-    /** Renews what is due, until the node has another address or a program has changed. */
+    /** Renews due certificates, until the node has another address or a program has changed. */
     private void stay(
         ControlSpecs specs, AtomicReference<KubeKeys> keys, Watcher<NetworkStatus> network)
         throws InterruptedException, FileException, RestartRequest {

@@ -1,17 +1,17 @@
 package dev.polis.kubernetes.control;
 
-/** Asks one of Kubernetes' programs how it is. */
+/** Checks the health of one of Kubernetes' programs. */
 public interface ControlProbe {
 
-  /** Returns whether it does its work. */
+  /** Returns whether the program does its work. */
   boolean ready() throws InterruptedException;
 
-  /** Returns whether it answers at all, even if its dependencies do not. */
+  /** Returns whether the program answers, even if its dependencies do not. */
   boolean alive() throws InterruptedException;
 
   /**
-   * Returns a message that names what the program needs and does not work, or what is wrong with
-   * its answer; empty if nothing is known.
+   * Returns a message about a failed dependency or a faulty answer of the program; empty if none is
+   * known.
    */
   default String missing() throws InterruptedException {
     return "";

@@ -19,7 +19,7 @@ import java.time.Duration;
  * and ends and restarts it when it hangs.
  *
  * @param role the role whose health includes it
- * @param converter of its log's format
+ * @param converter the converter of its log's format
  */
 public record ControlProcess(
     ProcessManager processes,
@@ -37,8 +37,8 @@ public record ControlProcess(
   private static final String SILENT = "kubernetes-program-silent";
 
   /**
-   * Two questions may fail on a busy machine. Upstream's own manifests allow a running program 80
-   * s, and a starting one four minutes.
+   * The limits of a program's silence: two checks may fail on a busy machine. Upstream's own
+   * manifests allow a running program 80 s, and a starting one four minutes.
    */
   private static final ChildPlan.Patience PATIENCE =
       new ChildPlan.Patience(
@@ -56,13 +56,13 @@ public record ControlProcess(
     }
   }
 
-  /** Publishes what its probe finds out. */
+  /** Publishes the results of its probe. */
   private static final class Program implements ChildProgram {
 
     private final ControlProbe probe;
     private final HealthScope scope;
 
-    /** What hindered its last answer. */
+    /** The obstacle of its last answer. */
     private String hindrance = "";
 
     Program(ControlProbe probe, HealthScope scope) {

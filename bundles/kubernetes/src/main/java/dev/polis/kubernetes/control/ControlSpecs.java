@@ -12,15 +12,15 @@ import java.util.List;
 
 /**
  * Describes the control plane's processes. The fingerprint of each covers the program and the files
- * that it reads only once, so that the node replaces it only when one of them changes.
+ * that it reads only once, so that the node replaces a process only when one of them changes.
  *
- * <p>The API server reads the certificates of authorities again when they change. Up to release
- * 1.35 its trust in kubelets keeps a former one, which is valid for three more years and has the
- * same key; so no restart has to fail calls.
+ * <p>The API server reads changed certificates of authorities again. Up to release 1.35 its trust
+ * in kubelets keeps a former one, which is valid for three more years and has the same key; so no
+ * restart is needed, which would fail calls.
  */
 record ControlSpecs(ProcessSpec apiServer, ProcessSpec controllerManager, ProcessSpec scheduler) {
 
-  /** Describes the processes, after their files exist. */
+  /** Describes the processes, once their files exist. */
   static ControlSpecs of(
       ControlCommands commands, ControlFolder files, ControlOwners owners, List<EtcdEndpoint> etcd)
       throws FileException {

@@ -3,9 +3,9 @@ package dev.polis.kubernetes.control;
 import dev.polis.kubernetes.client.KubeClient;
 
 /**
- * Asks the controller manager or the scheduler for its health.
+ * Checks the health of the controller manager or the scheduler.
  *
- * @param api the API server, without which neither of them works
+ * @param api the API server, which both need
  */
 record HealthzProbe(KubeClient program, KubeClient api) implements ControlProbe {
 

@@ -13,7 +13,7 @@ import java.time.format.DateTimeFormatter;
 import java.util.Optional;
 
 /**
- * Takes and keeps a lease of the cluster, so that of several controllers one acts. Clocks of
+ * Takes and keeps a lease of the cluster, so that only one of several controllers acts. Clocks of
  * controllers may differ by less than half the lease's life.
  */
 final class KubeLease {
@@ -21,7 +21,10 @@ final class KubeLease {
   private static final String COLLECTION =
       "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases";
 
-  /** Three times the interval of its holder: a holder that misses two turns has died. */
+  /**
+   * The life of the lease: three intervals of its holder, which must have died after two missed
+   * ones.
+   */
   private static final Duration LIFE = Duration.ofSeconds(90);
 
   private static final DateTimeFormatter MICROSECONDS =
@@ -33,7 +36,7 @@ final class KubeLease {
   private final InstantSource clock;
 
   /**
-   * Names a lease; sends no request yet.
+   * Creates the lease without a request.
    *
    * @param holder the name of this holder
    */
@@ -47,7 +50,7 @@ final class KubeLease {
   /**
    * Takes the lease if it is free, and renews it if this is its holder.
    *
-   * @return whether it is held here now
+   * @return whether this is the holder now
    */
   boolean hold() throws IOException, InterruptedException {
     Optional<JsonObject> present = api.find(COLLECTION + "/" + name);

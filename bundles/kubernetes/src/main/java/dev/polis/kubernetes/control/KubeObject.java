@@ -10,12 +10,12 @@ import com.google.gson.JsonObject;
  */
 record KubeObject(String collection, JsonObject content) {
 
-  /** Returns its name, which no other object of the collection has. */
+  /** Returns the name of the object, which is unique in its collection. */
   String name() {
     return content.getAsJsonObject("metadata").get("name").getAsString();
   }
 
-  /** Returns its own path. */
+  /** Returns the path of the object. */
   String path() {
     return collection + "/" + name();
   }

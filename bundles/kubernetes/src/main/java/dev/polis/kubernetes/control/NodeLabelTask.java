@@ -29,16 +29,15 @@ import java.util.regex.Pattern;
 import java.util.regex.PatternSyntaxException;
 
 /**
- * Copies the roles of the cluster's nodes, and those of their labels that the cluster's
- * configuration names, to the Node objects of Kubernetes. Each controller does so; they write the
- * same.
+ * Copies the roles of the cluster's nodes, and the labels that the cluster's configuration selects,
+ * to the Node objects of Kubernetes. Each controller does this, with the same result.
  */
 final class NodeLabelTask implements Task {
 
-  /** The label of a role, before its name; {@code kubectl get nodes} shows these. */
+  /** The prefix of a role's label; {@code kubectl get nodes} shows these. */
   private static final String ROLE_LABEL = "node-role.kubernetes.io/";
 
-  /** The field manager of these labels, so that a label that is no longer wanted goes. */
+  /** The field manager of these labels, which removes unwanted ones. */
   private static final String MANAGER = "polis.labels";
 
   /** The condition of a cluster whose labels the node cannot copy. */
@@ -46,7 +45,7 @@ final class NodeLabelTask implements Task {
 
   private static final String NODES = "/api/v1/nodes";
 
-  /** A node that has just registered gets its labels before a person looks twice. */
+  /** The interval of copies: a newly registered node has its labels before a person looks twice. */
   private static final Duration EVERY = Duration.ofSeconds(5);
 
   private static final Duration PATIENCE = Duration.ofSeconds(10);
@@ -57,12 +56,13 @@ final class NodeLabelTask implements Task {
   private final String role;
 
   /**
-   * The last written labels, by node; a start finds the changes of another controller or a person.
+   * The last written labels, by node; a restart corrects the changes of another controller or a
+   * person.
    */
   private final Map<String, SortedMap<String, String>> written = new HashMap<>();
 
   /**
-   * Makes a task that copies nothing yet.
+   * Creates a task.
    *
    * @param leader connects to the curator's leader
    * @param role the role whose health includes it
@@ -124,7 +124,7 @@ final class NodeLabelTask implements Task {
         .getNodes(GetNodesRequest.getDefaultInstance())
         .forEachRemaining(
             node -> {
-              // The record of this node is damaged, so its labels stay.
+              // A damaged record keeps the node's labels.
               if (node.getState() != NodeState.NODE_STATE_INVALID) {
                 wanted.put(node.getId(), labels(node, rules));
               }
@@ -132,7 +132,7 @@ final class NodeLabelTask implements Task {
     return wanted;
   }
 
-  /** Returns the labels that a node is to have in Kubernetes. */
+  /** Returns the wanted labels of a node in Kubernetes. */
   static SortedMap<String, String> labels(Node node, List<Pattern> rules) {
     SortedMap<String, String> labels = new TreeMap<>();
     for (NodeLabels.Pair pair : node.getLabels().getPairsList()) {

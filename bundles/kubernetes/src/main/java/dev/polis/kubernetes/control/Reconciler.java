@@ -16,31 +16,27 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Gives the cluster the objects that every cluster has, again and again: makes those that are
- * missing, corrects those that differ, and deletes those of its label that are not wanted any more.
- * An object with a wanted name and without the label belongs to another owner and stays as it is.
- * Of several controllers only the holder of a lease does this.
+ * Keeps the initial objects of the cluster as wanted: it creates missing ones, corrects changed
+ * ones, and deletes unwanted ones with its label. An object with a wanted name but without the
+ * label belongs to another owner and stays unchanged. Only the controller with the lease does this.
  */
 final class Reconciler {
 
-  /** The field manager of the fields that this sets. */
+  /** The field manager of the reconciler's fields. */
   private static final String MANAGER = "polis";
 
   /** The condition of a cluster whose objects the node cannot correct. */
   private static final String FAILED = "kubernetes-objects-not-reconciled";
 
-  /**
-   * The interval of the reference system; an operator sees an object that was deleted again after
-   * half a minute.
-   */
+  /** The interval of the reference system, after which an operator sees a deleted object again. */
   private static final Duration EVERY = Duration.ofSeconds(30);
 
-  /** A restarted API server is ready after a few seconds. */
+  /** The pause after a failure; a restarted API server is ready after a few seconds. */
   private static final Duration AFTER_FAILURE = Duration.ofSeconds(3);
 
   /**
-   * A ready API server may need a moment until it can create objects in all namespaces, and workers
-   * wait for these objects.
+   * The pause of the first attempts: a new API server needs a moment before it can create objects,
+   * and workers wait for these objects.
    */
   private static final Duration RETRY = Duration.ofMillis(200);
 
@@ -63,7 +59,7 @@ final class Reconciler {
     this.wanted = List.copyOf(wanted);
   }
 
-  /** Reconciles until cancelled. */
+  /** Reconciles until it is cancelled. */
   void run(Context context, HealthRegistry health, String role) throws InterruptedException {
     context.healthy();
     try (HealthScope scope = health.role(role, "")) {
@@ -80,7 +76,7 @@ final class Reconciler {
     }
   }
 
-  /** Reconciles once, and repeats that until it succeeds or another controller does it. */
+  /** Reconciles once, with retries until this or another controller succeeds. */
   void first(Log log) throws InterruptedException {
     while (attempt(log).isPresent()) {
       Thread.sleep(RETRY);
@@ -99,7 +95,7 @@ final class Reconciler {
     }
   }
 
-  /** Reconciles once, no matter which controller holds the lease. */
+  /** Reconciles once, whichever controller holds the lease. */
   void once(Log log) throws IOException, InterruptedException {
     for (KubeObject each : wanted) {
       ensure(each, log);

@@ -5,14 +5,14 @@ import dev.polis.health.HealthScope;
 import dev.polis.logtree.Log;
 import java.util.List;
 
-/** Says which files of Kubernetes' programs were not as the node had written them. */
+/** Publishes which files of Kubernetes' programs were changed from outside. */
 public final class RestoredFiles {
 
   private static final String RESTORED = "kubernetes-files-restored";
 
   private RestoredFiles() {}
 
-  /** Publishes them; says nothing if there are none. */
+  /** Publishes the files, if there are any. */
   public static void tell(List<String> files, HealthScope health, Log log) {
     if (!files.isEmpty()) {
       String what =

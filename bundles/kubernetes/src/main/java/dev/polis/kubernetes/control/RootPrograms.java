@@ -8,7 +8,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 
-/** Tells which programs run as root although each of them has an account on a node that is root. */
+/** Publishes the programs that run as root although the node could give them an account. */
 public final class RootPrograms {
 
   private static final String AS_ROOT = "kubernetes-programs-run-as-root";
@@ -16,9 +16,9 @@ public final class RootPrograms {
   private RootPrograms() {}
 
   /**
-   * Publishes them, and writes them into a log.
+   * Publishes and logs the programs.
    *
-   * @param owners of all programs of a role that have accounts, by their names
+   * @param owners the owners of all programs of a role that have accounts, by name
    */
   public static void tell(Map<String, ChildOwner> owners, HealthScope health, Log log) {
     String text =

@@ -13,8 +13,8 @@
  *   ControlProcess: one child process ─▶ ProcessTask (adopts, delivers the log, ends one that hangs) + its own probe
  * </pre>
  *
- * <p>The programs outlive this code: their command lines and the digests of the files that they
- * read only once are the same after a restart, so the node adopts them. They read rotated files
+ * <p>The programs survive this code: after a restart their command lines, and the digests of the
+ * files that they read only once, are the same, so the node adopts them. They read rotated files
  * again, without a restart: the API server's certificate, its certificates as a client of etcd,
  * kubelets and other servers, the clients' certificates in kubeconfigs, and the configuration of
  * encryption. A change of a file that a program reads only once restarts the program: the

@@ -16,7 +16,7 @@ public enum KubeIdentity {
   SCHEDULER_CLIENT("scheduler-client", client("system:kube-scheduler")),
   /** The scheduler as a server, for its health and its metrics. */
   SCHEDULER("scheduler", server("kube-scheduler.local")),
-  /** This node as a client of the API server that may do everything. */
+  /** This node as a client of the API server with all rights. */
   MASTER(
       "master", client("polis:master").withOrganizations(List.of(KubernetesNames.GROUP_MASTERS))),
   /** The API server as a client of servers that add to its API. */
@@ -32,22 +32,22 @@ public enum KubeIdentity {
     this.template = template;
   }
 
-  /** Returns its name in the store. */
+  /** Returns the identity's name in the store. */
   String objectName() {
     return objectName;
   }
 
-  /** Returns the subject of its certificate. */
+  /** Returns the template of the identity's certificate. */
   CertificateTemplate template() {
     return template;
   }
 
-  /** Returns the name in its certificate. */
+  /** Returns the common name of the identity's certificate. */
   public String userName() {
     return template.commonName();
   }
 
-  /** Returns whether it names its own client to an API server. */
+  /** Returns whether the identity tells an API server the user of each request. */
   boolean proxy() {
     return this == FRONT_PROXY_CLIENT || this == AUTH_PROXY_CLIENT;
   }

@@ -66,12 +66,12 @@ public final class KubeKeys {
     return serviceAccount;
   }
 
-  /** Returns the key that secrets in etcd are encrypted with, in base64. */
+  /** Returns the key for the encryption of secrets in etcd, in base64. */
   public String encryptionKey() {
     return Base64.getEncoder().encodeToString(encryptionKey);
   }
 
-  /** Makes a new key, and a certificate of the cluster's authority for it; nothing is stored. */
+  /** Makes a new key with a certificate of the cluster's authority, and stores neither. */
   public TlsIdentity issue(CertificateTemplate template) {
     KeyPair pair = Ed25519.generate();
     return TlsIdentity.of(pair.getPrivate(), authority.issue(template, pair.getPublic()));
@@ -81,14 +81,14 @@ public final class KubeKeys {
    * Makes a client of the API server.
    *
    * @param user its name
-   * @param groups which it belongs to
-   * @param lifetime how long it is valid
+   * @param groups its groups
+   * @param lifetime the life of its certificate
    */
   public TlsIdentity issue(String user, List<String> groups, Duration lifetime) {
     return issue(CertificateTemplate.client(user).withOrganizations(groups).withLifetime(lifetime));
   }
 
-  /** Returns when the first of the certificates is to be renewed. */
+  /** Returns the time of the first due renewal. */
   public Instant renewalDue() {
     return identities.values().stream()
         .map(each -> Renewal.of(each.certificate()).dueAt())
@@ -96,7 +96,7 @@ public final class KubeKeys {
         .orElseThrow();
   }
 
-  /** Returns when the first of the certificates ends, those of the authorities included. */
+  /** Returns the time at which the first certificate ends, authorities included. */
   public Instant firstEnd() {
     return Stream.concat(
             identities.values().stream().map(TlsIdentity::certificate),
@@ -107,7 +107,7 @@ public final class KubeKeys {
   }
 
   /**
-   * Returns a TLS context that presents an identity of the newest keys, and trusts API servers.
+   * Returns a TLS context that presents an identity of the newest keys and trusts API servers.
    *
    * @param newest gives the keys at each handshake
    */
@@ -118,8 +118,8 @@ public final class KubeKeys {
   }
 
   /**
-   * Returns the trust in a server of a DNS name. The authority also signs kubelets and clients, and
-   * a compromised worker has their keys: this accepts none of them as an API server.
+   * Returns the trust in a server with a DNS name. The authority also signs kubelets and clients,
+   * whose keys a compromised worker has, so the trust accepts none of them as an API server.
    *
    * @param newest gives the keys at each handshake
    */

@@ -6,8 +6,8 @@ import java.time.Duration;
 /**
  * Holds the lifetimes of new certificates of Kubernetes.
  *
- * @param certificates of programs
- * @param authorities of the authorities that sign them
+ * @param certificates the lifetime of programs' certificates
+ * @param authorities the lifetime of their authorities
  */
 public record KubeLifetimes(Duration certificates, Duration authorities) {
 

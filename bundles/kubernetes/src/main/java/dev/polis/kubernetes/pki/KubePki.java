@@ -13,9 +13,9 @@ import java.util.EnumMap;
 import java.util.Map;
 
 /**
- * Keeps the keys and certificates of the control plane in etcd, makes those that are missing, and
- * renews those that are due. Any number of controllers may do so at the same time. Safe for any
- * thread; calls block on etcd.
+ * Keeps the keys and certificates of the control plane in etcd, creates missing ones, and renews
+ * due ones. Any number of controllers may do this at the same time. Safe for any thread; calls
+ * block on etcd.
  */
 public final class KubePki {
 
@@ -31,10 +31,10 @@ public final class KubePki {
   private final KubeLifetimes lifetimes;
 
   /**
-   * Opens the store; nothing is read yet.
+   * Creates the store without a read.
    *
-   * @param client of the namespace of Kubernetes
-   * @param lifetimes of new certificates
+   * @param client the client of the namespace of Kubernetes
+   * @param lifetimes the lifetimes of new certificates
    */
   public KubePki(EtcdClient client, InstantSource clock, KubeLifetimes lifetimes) {
     this.store =
@@ -43,9 +43,9 @@ public final class KubePki {
   }
 
   /**
-   * Returns everything as it is to be used now.
+   * Returns all keys and certificates for present use.
    *
-   * @throws dev.polis.pki.PkiException if stored data cannot be read; it stays as it is
+   * @throws dev.polis.pki.PkiException if stored data is unreadable; it stays unchanged
    * @throws dev.polis.etcd.EtcdException if etcd does not answer; try again
    */
   public KubeKeys ensure() throws InterruptedException {

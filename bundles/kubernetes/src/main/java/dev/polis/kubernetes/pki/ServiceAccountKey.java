@@ -9,8 +9,8 @@ import java.security.KeyPairGenerator;
 import java.security.spec.ECGenParameterSpec;
 
 /**
- * Holds the key that signs the tokens of service accounts, as PEM. Both halves are stored together,
- * since the private half alone does not tell the public one.
+ * Holds the key that signs service account tokens, as PEM. The store has both halves, since the
+ * private half alone does not reveal the public one.
  *
  * @param privatePem the private half
  * @param publicPem the public half
@@ -19,7 +19,7 @@ public record ServiceAccountKey(String privatePem, String publicPem) {
 
   private static final String PUBLIC = "-----BEGIN PUBLIC KEY-----";
 
-  /** Makes a new key of EC P-256: the API server takes no Ed25519 key for this. */
+  /** Makes a new key of EC P-256, since the API server accepts no Ed25519 key for tokens. */
   static ServiceAccountKey generate() {
     try {
       KeyPairGenerator generator = KeyPairGenerator.getInstance("EC");
@@ -45,7 +45,7 @@ public record ServiceAccountKey(String privatePem, String publicPem) {
     return new ServiceAccountKey(text.substring(0, second), text.substring(second));
   }
 
-  /** Leaves out the private half. */
+  /** Omits the private half. */
   @Override
   public String toString() {
     return "ServiceAccountKey[" + publicPem + ", <secret key>]";

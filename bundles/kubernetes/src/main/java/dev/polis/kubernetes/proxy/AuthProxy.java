@@ -25,14 +25,14 @@ public final class AuthProxy implements Task {
   private final Duration part;
 
   /**
-   * Creates a proxy that serves nothing yet.
+   * Creates a proxy that serves once it runs.
    *
    * @param pid the configuration with the key {@code port}
    * @param port the port; 0 for any free one
    * @param cluster the node's credentials
    * @param network the node's address
    * @param revoked the cluster's newest revocation list
-   * @param backend gives the API server, for each request
+   * @param backend returns the API server, for each request
    */
   public AuthProxy(
       String pid,
@@ -60,7 +60,7 @@ public final class AuthProxy implements Task {
     this.part = part;
   }
 
-  /** Waits for credentials and an address, then serves until cancelled. */
+  /** Waits for credentials and an address, then serves until it is cancelled. */
   @Override
   public void run(Context context) throws InterruptedException, IOException, RestartRequest {
     try (ProxyPool users = new ProxyPool(ProxyBackend.Present::tls);

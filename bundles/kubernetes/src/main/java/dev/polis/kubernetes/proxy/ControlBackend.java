@@ -17,10 +17,7 @@ import java.util.concurrent.TimeoutException;
 /** Finds the API server of this node's control plane. Thread-safe. */
 public final class ControlBackend implements ProxyBackend.Source {
 
-  /**
-   * After a replacement, the new code finds the running API server within this time, also on a busy
-   * node.
-   */
+  /** The time in which replaced code finds the running API server, also on a busy node. */
   private static final Duration WAIT = Duration.ofSeconds(10);
 
   private static final String NOT_READY =
@@ -31,14 +28,15 @@ public final class ControlBackend implements ProxyBackend.Source {
   private Found latest; // null before the first access; guarded by this
 
   /**
-   * The backend of an access and a certificate: the same backend for the same two, so that the
-   * proxy keeps its connections. An API server reads the certificate from the connection with each
-   * request and refuses it once it has expired, so a renewed certificate needs new connections.
+   * Holds the backend of an access and a certificate. Equal values have the same backend, so that
+   * the proxy keeps its connections. An API server reads the certificate from the connection with
+   * each request and refuses it once it has expired, so a renewed certificate needs new
+   * connections.
    */
   private record Found(ControlAccess access, TlsIdentity proxy, ProxyBackend.Present backend) {}
 
   /**
-   * Makes the backend.
+   * Creates the backend.
    *
    * @param plane the access to the API server; empty while it is not ready
    */

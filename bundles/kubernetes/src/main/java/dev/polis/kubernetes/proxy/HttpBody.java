@@ -10,35 +10,38 @@ import java.util.List;
 import java.util.Optional;
 import java.util.regex.Pattern;
 
-/** Finds the end of a message's body, and passes the body on. */
+/** Finds the end of a message's body, and passes the body to the next peer. */
 sealed interface HttpBody {
 
-  /** The message has no body. */
+  /** Means that the message has no body. */
   record None() implements HttpBody {}
 
   /**
-   * A number of bytes follows.
+   * Means that the body has a known length.
    *
-   * @param length how many
+   * @param length the number of bytes
    */
   record Sized(long length) implements HttpBody {}
 
-  /** Chunks follow, each with its length. */
+  /** Means that chunks follow, each with its length. */
   record Chunked() implements HttpBody {}
 
-  /** The end of the connection ends the body. */
+  /** Means that the end of the connection ends the body. */
   record UntilEnd() implements HttpBody {}
 
-  /** The bytes that the proxy passes on at once. */
+  /** The most bytes of one write to the next peer. */
   int BUFFER = 16 * 1024;
 
-  /** A chunk's length takes 15 hexadecimal digits at most, and no trailer of ours is longer. */
+  /**
+   * The longest line of chunks and trailers: a chunk's length has at most 15 digits, and known
+   * trailers are short.
+   */
   int LONGEST_LINES = 4096;
 
   /** The number of decimal digits of a petabyte; more digits are an attempt to overflow. */
   Pattern LENGTH = Pattern.compile("[0-9]{1,15}");
 
-  /** The most hexadecimal digits of a chunk's length, which then fits into a long. */
+  /** The most hexadecimal digits of a chunk's length, so that it fits into a long. */
   int MOST_DIGITS = 15;
 
   /**
@@ -54,7 +57,7 @@ sealed interface HttpBody {
   /**
    * Returns the body of a response.
    *
-   * @param method of the request
+   * @param method the method of the request
    * @throws HttpSyntaxException if the head defines it in two ways
    */
   static HttpBody ofResponse(HttpHead head, int code, String method) throws HttpSyntaxException {
@@ -105,13 +108,14 @@ sealed interface HttpBody {
     };
   }
 
-  /** Returns whether there is anything to pass on. */
+  /** Returns whether the body is empty. */
   default boolean empty() {
     return this instanceof None || this instanceof Sized(long length) && length == 0;
   }
 
   /**
-   * Passes the body on, in the framing of {@link #fields}, and flushes when nothing more has come.
+   * Passes the body to the next peer in the framing of {@link #fields}, and flushes when no more
+   * bytes are there.
    *
    * @param progress runs before each part
    * @throws HttpSyntaxException if chunks are not well-formed
@@ -143,7 +147,7 @@ sealed interface HttpBody {
     }
   }
 
-  /** Passes chunks on as they are cut, so that a record of TLS that comes is one that goes. */
+  /** Passes chunks with their borders, so that a received TLS record becomes a sent one. */
   private static void chunks(InputStream in, OutputStream out, Runnable progress)
       throws IOException {
     HttpHead.Reader lines = new HttpHead.Reader(in, LONGEST_LINES);

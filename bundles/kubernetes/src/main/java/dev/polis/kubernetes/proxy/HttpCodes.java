@@ -1,6 +1,6 @@
 package dev.polis.kubernetes.proxy;
 
-/** Lists the status codes that the proxy knows or gives. */
+/** Lists the status codes that the proxy reads or sends. */
 final class HttpCodes {
 
   static final int SWITCHING_PROTOCOLS = 101;

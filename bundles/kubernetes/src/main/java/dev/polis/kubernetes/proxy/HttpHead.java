@@ -13,7 +13,7 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Holds the first line and the header fields of an HTTP/1.1 message. Bytes above 127 are kept as
+ * Holds the first line and the header fields of an HTTP/1.1 message. It keeps bytes above 127 as
  * the characters of the same number.
  *
  * @param line the first line
@@ -21,10 +21,13 @@ import java.util.Set;
  */
 record HttpHead(String line, List<Field> fields) {
 
-  /** Clients of Kubernetes send less than 4 KiB; a token or a long list of accepted types fits. */
+  /**
+   * The largest head: clients of Kubernetes send less than 4 KiB, and a token or a long list of
+   * accepted types still fits.
+   */
   static final int MOST_BYTES = 64 * 1024;
 
-  /** The same for clients without a certificate, whose token has some 2 KiB. */
+  /** The largest head of a client without a certificate, whose token has some 2 KiB. */
   static final int MOST_BYTES_OF_STRANGERS = 16 * 1024;
 
   private static final int MOST_FIELDS = 200;
@@ -32,7 +35,7 @@ record HttpHead(String line, List<Field> fields) {
   /** The characters of a header's name, besides letters and digits. */
   private static final String TOKEN_MARKS = "!#$%&'*+.^_`|~-";
 
-  /** Fields that concern one connection, and not the message. */
+  /** The fields for one connection, which the proxy does not pass on. */
   private static final Set<String> OF_CONNECTION =
       Set.of(
           "connection",
@@ -49,8 +52,8 @@ record HttpHead(String line, List<Field> fields) {
   /**
    * Holds one header field.
    *
-   * @param name as received
-   * @param value without space around it
+   * @param name the name as received
+   * @param value the value without surrounding space
    */
   record Field(String name, String value) {
     boolean is(String other) {
@@ -63,9 +66,9 @@ record HttpHead(String line, List<Field> fields) {
   }
 
   /**
-   * Reads a head and nothing more.
+   * Reads a head, and no byte after it.
    *
-   * @param most bytes that it may have
+   * @param most the most bytes
    * @throws EOFException if the peer ends the connection first
    * @throws HttpSyntaxException if it is not well-formed
    */
@@ -86,7 +89,7 @@ record HttpHead(String line, List<Field> fields) {
   /**
    * Reads a header field.
    *
-   * @throws HttpSyntaxException if the line is not one
+   * @throws HttpSyntaxException if the line is no field
    */
   static Field field(String line) throws HttpSyntaxException {
     int colon = line.indexOf(':');
@@ -99,7 +102,7 @@ record HttpHead(String line, List<Field> fields) {
     return new Field(line.substring(0, colon), stripped(line.substring(colon + 1)));
   }
 
-  /** Returns whether the first characters of a line are a name: at least one, and no others. */
+  /** Returns whether the first characters of a line form a name. */
   private static boolean isToken(String line, int length) {
     for (int at = 0; at < length; at++) {
       char next = line.charAt(at);
@@ -150,7 +153,7 @@ record HttpHead(String line, List<Field> fields) {
   }
 
   /**
-   * Returns the value of a header that a message may have only once.
+   * Returns the value of a header that a message may have at most once.
    *
    * @throws HttpSyntaxException if the message has it more than once
    */
@@ -163,7 +166,7 @@ record HttpHead(String line, List<Field> fields) {
     return values.isEmpty() ? Optional.empty() : Optional.of(values.getFirst());
   }
 
-  /** Returns whether a header with a list of words holds one, whatever its case. */
+  /** Returns whether a header with a list of words contains one, in any case. */
   boolean lists(String name, String word) {
     for (String listed : words(name)) {
       if (listed.equalsIgnoreCase(word)) {
@@ -183,7 +186,7 @@ record HttpHead(String line, List<Field> fields) {
     return words;
   }
 
-  /** Returns the fields that belong to the message, and not to the connection it came on. */
+  /** Returns the fields of the message, without those of its connection. */
   List<Field> endToEnd() {
     Set<String> named = new HashSet<>();
     words("Connection").forEach(word -> named.add(word.toLowerCase(Locale.ROOT)));
@@ -199,7 +202,10 @@ record HttpHead(String line, List<Field> fields) {
 
   /** Reads lines that end with CR LF, from a limited number of bytes. */
   static final class Reader {
-    /** Longer than nearly all lines; this reads the others byte by byte. */
+    /**
+     * The bytes of a buffer, enough for nearly all lines; the reader reads longer ones byte by
+     * byte.
+     */
     private static final int BLOCK = 512;
 
     private final InputStream in;
@@ -213,24 +219,23 @@ record HttpHead(String line, List<Field> fields) {
       this.left = most;
     }
 
-    /** Reads a line that may have as many bytes as all other ones together. */
+    /** Reads a line that may be as long as all other lines together. */
     String lineOfItsOwn() throws IOException {
       left = most;
       return line();
     }
 
-    /** Reads a line, without its end. */
+    /** Reads a line without its end. */
     String line() throws IOException {
       int length = whole();
       return length < 0 ? byteByByte() : new String(block, 0, length, StandardCharsets.ISO_8859_1);
     }
 
     /**
-     * Takes a complete well-formed line from the buffer: single bytes took nine tenths of the time
-     * of a head.
+     * Takes a complete line from the buffer, since single bytes took nine tenths of the time of a
+     * head.
      *
-     * @return its length; negative if the caller must read the line byte by byte, and this has
-     *     taken nothing
+     * @return its length; negative if the caller must read the line byte by byte
      */
     private int whole() throws IOException {
       if (!in.markSupported()) {

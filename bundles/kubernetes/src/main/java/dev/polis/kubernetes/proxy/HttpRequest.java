@@ -11,11 +11,11 @@ import java.util.Set;
 /**
  * Holds a request without its body.
  *
- * @param method such as GET
- * @param target path and query, as received
+ * @param method the method, such as GET
+ * @param target the path and query, as received
  * @param head all header fields
- * @param body where the body ends
- * @param protocol that the client wants to change to; empty for none
+ * @param body the end of the body
+ * @param protocol the wanted new protocol; empty for none
  */
 record HttpRequest(String method, String target, HttpHead head, HttpBody body, String protocol) {
 
@@ -38,8 +38,7 @@ record HttpRequest(String method, String target, HttpHead head, HttpBody body, S
   /**
    * Reads a request up to its body.
    *
-   * @throws HttpSyntaxException if it is not well-formed, or of a kind that no client of Kubernetes
-   *     makes
+   * @throws HttpSyntaxException if it is malformed, or of a kind that no client of Kubernetes sends
    */
   static HttpRequest read(InputStream in, int mostOfHead) throws IOException {
     HttpHead head = HttpHead.read(in, mostOfHead);
@@ -86,7 +85,7 @@ record HttpRequest(String method, String target, HttpHead head, HttpBody body, S
     return request;
   }
 
-  /** Returns whether a target begins with a slash and has printable characters alone, but no #. */
+  /** Returns whether a target begins with a slash and has only printable characters without #. */
   private static boolean isPath(String target) {
     for (int at = 0; at < target.length(); at++) {
       char next = target.charAt(at);
@@ -101,7 +100,7 @@ record HttpRequest(String method, String target, HttpHead head, HttpBody body, S
     return !expectation.equalsIgnoreCase("100-continue");
   }
 
-  /** Returns the protocol to change to; others than those of Kubernetes are not passed on. */
+  /** Returns the wanted new protocol; the proxy passes on only those of Kubernetes. */
   private static Optional<String> upgrade(HttpHead head) throws HttpSyntaxException {
     return head.lists("Connection", "Upgrade")
         ? head.single("Upgrade")
@@ -109,12 +108,12 @@ record HttpRequest(String method, String target, HttpHead head, HttpBody body, S
         : Optional.empty();
   }
 
-  /** Returns the protocol that the client wants to change to. */
+  /** Returns the wanted new protocol. */
   Optional<String> upgrade() {
     return Optional.of(protocol).filter(named -> !named.isEmpty());
   }
 
-  /** Returns whether the client waits for "100 Continue" before it sends the body. */
+  /** Returns whether the client waits for "100 Continue" before the body. */
   boolean expectsContinue() {
     return !body.empty() && !head.values("Expect").isEmpty();
   }
@@ -133,8 +132,7 @@ record HttpRequest(String method, String target, HttpHead head, HttpBody body, S
   }
 
   /**
-   * Returns whether it is passed on to a Pod, a Service or a node, which may take any time to
-   * answer: {@code /api/v1/nodes/NAME/proxy/...}, {@code /api/v1/namespaces/NAME/pods/NAME/proxy}.
+   * Returns whether the request goes to a Pod, a Service or a node, which may take any time to answer. Such a path is {@code
    */
   boolean proxied() {
     String[] steps = target.split("[?]", 2)[0].split("/");
@@ -152,24 +150,24 @@ record HttpRequest(String method, String target, HttpHead head, HttpBody body, S
         .filter(value -> value.regionMatches(true, 0, BEARER, 0, BEARER.length()));
   }
 
-  /** Returns whether the proxy can repeat the request, without harm. */
+  /** Returns whether a repetition of the request does no harm. */
   boolean repeatable() {
     return READING.contains(method) && body.empty();
   }
 
-  /** Returns whether the client sends further requests on the same connection. */
+  /** Returns whether the client keeps the connection for further requests. */
   boolean keepsAlive() {
     return !head.lists("Connection", "close");
   }
 
-  /** Returns the header fields to pass on, without those that a client may not choose. */
+  /** Returns the header fields for the API server, without those that a client may not choose. */
   List<HttpHead.Field> fields() {
     List<HttpHead.Field> passed = head.endToEnd();
     passed.removeIf(field -> reserved(field.name()));
     return passed;
   }
 
-  /** Returns whether a field identifies the client, which only the proxy does. */
+  /** Returns whether a field identifies the client; only the proxy may set it. */
   private static boolean reserved(String name) {
     String lower = name.toLowerCase(Locale.ROOT).replace('_', '-');
     return lower.startsWith("x-remote-")

@@ -7,20 +7,22 @@ import java.util.regex.Pattern;
 /**
  * Holds a response without its body.
  *
- * @param code its status code
- * @param head first line and header fields
+ * @param code the status code
+ * @param head the first line and the header fields
  */
 record HttpResponse(int code, HttpHead head) {
 
   private static final Pattern LINE = Pattern.compile("HTTP/1\\.1 [1-5][0-9]{2}( .*)?");
 
-  /** An API server sends at most one interim response; the limit prevents an endless series. */
+  /**
+   * The most interim responses; an API server sends at most one, and an endless series must stop.
+   */
   private static final int MOST_INTERIM = 8;
 
   /**
    * Reads the head of a response, and skips interim ones.
    *
-   * @throws HttpSyntaxException if it is not one
+   * @throws HttpSyntaxException if it is no response
    */
   static HttpResponse read(InputStream in) throws IOException {
     for (int interim = 0; interim < MOST_INTERIM; interim++) {
@@ -39,7 +41,7 @@ record HttpResponse(int code, HttpHead head) {
         "the answer does not come after " + MOST_INTERIM + " interim ones");
   }
 
-  /** Returns whether the server takes further requests on the same connection. */
+  /** Returns whether the server keeps the connection for further requests. */
   boolean keepsAlive() {
     return !head.lists("Connection", "close");
   }

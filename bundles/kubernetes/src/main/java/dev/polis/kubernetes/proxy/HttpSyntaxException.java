@@ -2,7 +2,7 @@ package dev.polis.kubernetes.proxy;
 
 import java.io.IOException;
 
-/** Names the rule of HTTP that a message breaks. */
+/** Reports the rule of HTTP that a message breaks. */
 final class HttpSyntaxException extends IOException {
 
   private static final long serialVersionUID = 1L;
@@ -10,9 +10,9 @@ final class HttpSyntaxException extends IOException {
   private final int code;
 
   /**
-   * Makes it.
+   * Creates it.
    *
-   * @param code with which a server answers such a request
+   * @param code the code with which a server answers such a request
    */
   HttpSyntaxException(int code, String message) {
     super(message);

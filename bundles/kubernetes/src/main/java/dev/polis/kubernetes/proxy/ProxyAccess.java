@@ -30,7 +30,10 @@ import javax.net.ssl.SSLContext;
  */
 final class ProxyAccess {
 
-  /** Keeps the results for this many users, since verifying signatures takes half a millisecond. */
+  /**
+   * The number of users whose results it keeps, since the verification of signatures takes half a
+   * millisecond.
+   */
   private static final int REMEMBERED = 256;
 
   private static final String SHOW =
@@ -55,22 +58,22 @@ final class ProxyAccess {
     this.clock = clock;
   }
 
-  /** Waits until the node has a certificate to present. */
+  /** Waits until the node has a certificate. */
   void awaitCredentials() throws InterruptedException {
     try (Watcher<ClusterStatus> watcher = cluster.watch()) {
       watcher.get(status -> status.credentials().isPresent());
     }
   }
 
-  /** Returns a TLS context that presents the node's newest certificate and takes any key. */
+  /** Returns a TLS context with the node's newest certificate, which accepts any key. */
   SSLContext context() {
     return TlsContexts.context(
         new TlsKeys(() -> credentials().map(NodeCredentials::tls)), TlsTrust.anyKey());
   }
 
   /**
-   * Returns the sender of a request: the user of the certificate that was shown, or without one the
-   * token's owner, whom the API server finds out.
+   * Returns the sender of a request: the user of the shown certificate, or else the token's owner,
+   * whom the API server identifies.
    *
    * @param bearer the token of the request
    * @throws ProxyRefusal if it has no valid sender
@@ -89,7 +92,7 @@ final class ProxyAccess {
   /**
    * Returns the user of a certificate.
    *
-   * @throws ProxyRefusal if it has none; with a cause if it is unreadable
+   * @throws ProxyRefusal if the certificate has no user; with a cause if it is unreadable
    */
   ProxySender.User user(X509Certificate certificate) throws ProxyRefusal {
     try {
@@ -156,7 +159,7 @@ final class ProxyAccess {
     return identity;
   }
 
-  /** Writes a name as UTF-8 in the characters of a header, and refuses an ambiguous name. */
+  /** Encodes a name as UTF-8 in the characters of a header, and refuses an ambiguous name. */
   private static String header(String name) throws ProxyRefusal {
     if (name.codePoints().anyMatch(Character::isISOControl) || !name.strip().equals(name)) {
       throw ProxyRefusal.unauthorized(

@@ -15,25 +15,28 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** Passes requests of users to the API server, and its answers back. */
+/** Passes requests of users to the API server, and returns its answers. */
 final class ProxyHandler implements TlsHandler {
 
-  /** A head is a few packets; a client that needs longer blocks a connection on purpose. */
+  /** The time for a head of a few packets; a slower client blocks a connection on purpose. */
   private static final Duration HEAD = Duration.ofSeconds(9);
 
   /**
-   * The time that a client has for each part of a body that it sends or reads, and a client without
-   * a certificate for all that it sends; longer than the API server may take in between.
+   * The time for each part of a body in either direction, and for the whole request of a client
+   * without a certificate. It is longer than the API server may take in between.
    */
   static final Duration PART = Duration.ofSeconds(90);
 
-  /** The API server itself ends a request after 60 s, with a message. */
+  /** The time for an answer; the API server itself ends a request after 60 s, with a message. */
   private static final Duration ANSWER = Duration.ofSeconds(75);
 
-  /** An API server that refuses a body before its end answers within this time. */
+  /** The time in which an API server that refuses a body before its end answers. */
   private static final Duration EARLY_ANSWER = Duration.ofSeconds(1);
 
-  /** A restarted API server is back after about 3 s; clients try ten times. */
+  /**
+   * The delay before a retry; a restarted API server is back after about 3 s, and clients try ten
+   * times.
+   */
   private static final Duration AGAIN = Duration.ofSeconds(1);
 
   private static final String FROM = "X-Forwarded-For";
@@ -47,11 +50,11 @@ final class ProxyHandler implements TlsHandler {
   private final LogBudget budget = LogBudget.ofRefusals();
 
   /**
-   * Makes a handler.
+   * Creates a handler.
    *
-   * @param users connections that identify the user
-   * @param bearers connections that do not, for requests with a token
-   * @param part the time that a client has for each part of a body
+   * @param users the connections that identify the user
+   * @param bearers the connections for requests with a token
+   * @param part the time for each part of a body
    */
   ProxyHandler(
       ProxyAccess access,
@@ -85,7 +88,7 @@ final class ProxyHandler implements TlsHandler {
     try {
       Optional<X509Certificate> shown = client.certificate();
       if (shown.isPresent()) {
-        // Before a byte of the request is read: a stranger's head is not worth the memory.
+        // Before the first byte of the request, since a stranger's head is not worth the memory.
         access.user(shown.get());
       }
       HttpRequest request =
@@ -139,7 +142,7 @@ final class ProxyHandler implements TlsHandler {
         throw ProxyRefusal.brokenOff(ended.getMessage());
       }
     }
-    // The connection had ended before the request: the proxy repeats the request once, on a new
+    // The connection had ended before the request, so the proxy repeats the request once on a new
     // one.
     try {
       return exchange(
@@ -164,13 +167,13 @@ final class ProxyHandler implements TlsHandler {
   /**
    * Holds a connection to the API server, and the pool that gets it after the request.
    *
-   * @param pool that keeps it
+   * @param pool the pool that keeps it
    */
   private record Upstream(ProxyPool pool, ProxyBackend.Present server, TlsConnection connection) {}
 
   /**
-   * Sends a request whose answer may begin at any time, and gives both connections to the platform,
-   * which ends them when the client goes or no longer belongs to the cluster.
+   * Sends a request whose answer may begin at any time, and passes both connections to the
+   * platform. The platform ends them when the client leaves or no longer belongs to the cluster.
    */
   private Next stream(
       HttpRequest request, ProxySender sender, TlsConnection client, TlsConnection upstream)
@@ -239,7 +242,7 @@ final class ProxyHandler implements TlsHandler {
     }
   }
 
-  /** Returns whether nothing of this exchange is left on the server's connection. */
+  /** Returns whether the server's connection is free of bytes of this exchange. */
   private static boolean reusable(HttpRequest request, HttpResponse response)
       throws HttpSyntaxException {
     return request.upgrade().isEmpty()
@@ -248,7 +251,7 @@ final class ProxyHandler implements TlsHandler {
             instanceof HttpBody.UntilEnd);
   }
 
-  /** Sends a request; false if the server took only a part of the body. */
+  /** Sends a request; returns false if the server took only a part of the body. */
   private boolean send(
       HttpRequest request, ProxySender sender, TlsConnection client, TlsConnection upstream)
       throws IOException, EndedUnused {
@@ -276,7 +279,7 @@ final class ProxyHandler implements TlsHandler {
     }
   }
 
-  /** Writes a request, up to its body, as the API server gets it. */
+  /** Writes a request for the API server, up to its body. */
   static void writeRequest(
       HttpRequest request, ProxySender sender, InetAddress from, OutputStream out)
       throws IOException {
@@ -296,7 +299,7 @@ final class ProxyHandler implements TlsHandler {
       fields.add(new HttpHead.Field("Connection", "Upgrade"));
       fields.add(new HttpHead.Field("Upgrade", request.upgrade().get()));
     } else if (request.lasts() || request.proxied()) {
-      // The end of the connection ends the answer, so the proxy passes its bytes unchanged.
+      // The answer ends with the connection, so the proxy passes its bytes unchanged.
       fields.add(new HttpHead.Field("Connection", "close"));
     }
     return fields;
@@ -397,7 +400,7 @@ final class ProxyHandler implements TlsHandler {
     try {
       body.copy(upstream.input(), client.output(), () -> client.limit(part));
     } catch (HttpSyntaxException wrong) {
-      // A part of the answer is sent: only its broken end can tell the client.
+      // A part of the answer is sent, so only its broken end can inform the client.
       throw new IOException("the API server's answer is not HTTP", wrong);
     }
     return keep ? new Next.Keep() : new Next.Close();

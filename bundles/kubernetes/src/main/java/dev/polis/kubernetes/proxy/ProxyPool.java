@@ -10,18 +10,21 @@ import java.util.function.Function;
 import javax.net.ssl.SSLContext;
 
 /**
- * Keeps connections to the API server that are free, so that a request does not wait for a
- * handshake. Thread-safe; its owner closes it.
+ * Keeps free connections to the API server, so that a request does not wait for a handshake.
+ * Thread-safe; its owner closes it.
  */
 final class ProxyPool implements AutoCloseable {
 
-  /** A local API server accepts at once or not at all. */
+  /** The time for a connection; a local API server accepts at once or not at all. */
   private static final Duration DIAL = Duration.ofSeconds(5);
 
-  /** Shorter than the 90 s after which an API server closes an idle connection. */
+  /** The time for which a connection is kept, less than the 90 s of the API server. */
   private static final Duration IDLE = Duration.ofSeconds(60);
 
-  /** As many as a burst of requests leaves; the pool closes more after their request. */
+  /**
+   * The most free connections, as many as a burst of requests leaves; the pool closes more after
+   * their request.
+   */
   private static final int MOST = 32;
 
   /**
@@ -34,8 +37,8 @@ final class ProxyPool implements AutoCloseable {
   /**
    * Holds a connection for one request.
    *
-   * @param connection to the API server
-   * @param used whether it has served a request before and may just have ended
+   * @param connection the connection to the API server
+   * @param used true if it has served a request before, and may just have ended
    */
   record Taken(TlsConnection connection, boolean used) {}
 
@@ -47,7 +50,7 @@ final class ProxyPool implements AutoCloseable {
   private final Function<ProxyBackend.Present, SSLContext> tls;
 
   /**
-   * Makes a pool without connections.
+   * Creates a pool without connections.
    *
    * @param tls chooses their certificate
    */
@@ -55,7 +58,7 @@ final class ProxyPool implements AutoCloseable {
     this.tls = tls;
   }
 
-  /** Returns a connection, a free one if there is any. */
+  /** Returns a connection, preferably a free one. */
   Taken take(ProxyBackend.Present to) throws IOException {
     for (Optional<Free> next = pop(to); next.isPresent(); next = pop(to)) {
       TlsConnection connection = next.get().connection();
@@ -73,7 +76,7 @@ final class ProxyPool implements AutoCloseable {
         TlsConnection.dial(to.address(), tls.apply(to), ProxyTls.toServer(), DIAL), false);
   }
 
-  /** Takes a connection back that waits for the next request. */
+  /** Takes back a connection, which waits for the next request. */
   synchronized void give(ProxyBackend.Present of, TlsConnection connection) {
     if (closed || !of.equals(backend) || free.size() == MOST) {
       connection.abort();

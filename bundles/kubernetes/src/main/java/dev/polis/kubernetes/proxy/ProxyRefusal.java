@@ -6,7 +6,7 @@ import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 
-/** Refuses a request, in the form in which an API server refuses: {@code v1.Status}. */
+/** Refuses a request in the API server's form: {@code v1.Status}. */
 final class ProxyRefusal extends Exception {
 
   private static final long serialVersionUID = 1L;
@@ -30,7 +30,7 @@ final class ProxyRefusal extends Exception {
   /**
    * Refuses an unreadable certificate of a client.
    *
-   * @param unforeseen a failure that no check of a certificate expects
+   * @param unforeseen a failure that no check expects
    */
   static ProxyRefusal unreadable(String message, RuntimeException unforeseen) {
     ProxyRefusal refusal = unauthorized(message);
@@ -38,15 +38,15 @@ final class ProxyRefusal extends Exception {
     return refusal;
   }
 
-  /** Reports that there is no API server; repeating the request does not help. */
+  /** Reports that there is no API server; a retry does not help. */
   static ProxyRefusal absent(String message) {
     return new ProxyRefusal(HttpCodes.UNAVAILABLE, "ServiceUnavailable", message, "");
   }
 
   /**
-   * Reports that the proxy did not reach the API server, so that nothing has changed.
+   * Reports that the proxy did not reach the API server, so that the request had no effect.
    *
-   * @param again the time after which clients repeat the request, as they do by themselves
+   * @param again the time after which clients automatically repeat the request
    */
   static ProxyRefusal unreached(String message, Duration again) {
     return new ProxyRefusal(
@@ -76,7 +76,7 @@ final class ProxyRefusal extends Exception {
   }
 
   /**
-   * Writes the whole answer; the connection is to be closed after it.
+   * Writes the whole answer; the caller then closes the connection.
    *
    * @param withBody false for the answer to HEAD
    */

@@ -3,28 +3,28 @@ package dev.polis.kubernetes.proxy;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Names the user of a request, in the header fields that the API server reads. */
+/** Names the user of a request in the header fields for the API server. */
 sealed interface ProxySender {
 
-  /** The API server would add it itself; with it here, every version of it behaves alike. */
+  /** The group that the API server would add itself; with it here, all versions act alike. */
   String AUTHENTICATED = "system:authenticated";
 
   /**
-   * A user of the cluster, whom the proxy has identified by a certificate.
+   * Is a user of the cluster, whom the proxy has identified by a certificate.
    *
-   * @param name encoded for a header
-   * @param groups likewise
+   * @param name the name, encoded for a header
+   * @param groups the groups, encoded in the same way
    */
   record User(String name, List<String> groups) implements ProxySender {}
 
   /**
-   * The owner of a token, such as a service account, whom the API server identifies.
+   * Is the owner of a token, such as a service account, whom the API server identifies.
    *
-   * @param authorization the value of that header
+   * @param authorization the value of the header Authorization
    */
   record Bearer(String authorization) implements ProxySender {}
 
-  /** Returns the header fields. */
+  /** Returns the header fields that identify the sender. */
   default List<HttpHead.Field> fields() {
     return switch (this) {
       case Bearer(String authorization) ->

@@ -7,8 +7,8 @@ import javax.net.ssl.SSLParameters;
 final class ProxyTls {
 
   /**
-   * A node's code is compiled by the JVM's fast compiler, in which ChaCha20 takes a quarter of the
-   * time of AES; the others are for peers that lack it. All belong to TLS 1.3.
+   * The cipher suites, ChaCha20 first: in the code of the JVM's fast compiler it takes a quarter of
+   * the time of AES. The others are for peers without it. All belong to TLS 1.3.
    */
   private static final String[] SUITES = {
     "TLS_CHACHA20_POLY1305_SHA256", "TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384"
@@ -24,7 +24,7 @@ final class ProxyTls {
   }
 
   /**
-   * Returns the parameters of connections of clients. The proxy asks for a certificate but does not
+   * Returns the parameters of clients' connections. The proxy asks for a certificate but does not
    * require one: a refusal with a reason is more useful than a broken handshake.
    */
   static SSLParameters ofClients() {

@@ -8,8 +8,8 @@ import java.nio.ByteBuffer;
 /**
  * Names a range of IPv4 addresses, such as {@code 10.96.0.0/16}.
  *
- * @param first its first address as a number, with zeros behind the prefix
- * @param prefix how many leading bits all its addresses share, 8 to 30
+ * @param first its first address as a number, with zeros after the prefix
+ * @param prefix the number of leading bits that all its addresses share, 8 to 30
  */
 public record AddressRange(int first, int prefix) {
 
@@ -19,7 +19,7 @@ public record AddressRange(int first, int prefix) {
   private static final int WIDEST = 8;
   private static final int NARROWEST = 30;
 
-  /** Refuses a range that has bits behind its prefix, or that is too wide or too narrow. */
+  /** Refuses a range with bits after its prefix, and one that is too wide or too narrow. */
   public AddressRange {
     if (prefix < WIDEST || prefix > NARROWEST) {
       throw new IllegalArgumentException(
@@ -35,7 +35,7 @@ public record AddressRange(int first, int prefix) {
   /**
    * Reads a range.
    *
-   * @throws IllegalArgumentException with a message that continues "which …"
+   * @throws IllegalArgumentException with a message that begins with "which …"
    */
   public static AddressRange of(String text) {
     int slash = text.indexOf('/');
@@ -51,7 +51,7 @@ public record AddressRange(int first, int prefix) {
         "is not a range of IPv4 addresses; write one such as 10.96.0.0/16");
   }
 
-  /** Returns the address at a place, counted from 0. */
+  /** Returns the address at an index, from 0. */
   public InetAddress at(int place) {
     if (place < 0 || (long) place >= 1L << (BITS - prefix)) {
       throw new IllegalArgumentException("%s has no place %d".formatted(this, place));
@@ -59,7 +59,7 @@ public record AddressRange(int first, int prefix) {
     return address(first + place);
   }
 
-  /** Returns whether the two have an address in common. */
+  /** Returns whether two ranges have an address in common. */
   public boolean overlaps(AddressRange other) {
     int common = mask(Math.min(prefix, other.prefix));
     return (first & common) == (other.first & common);
@@ -85,7 +85,7 @@ public record AddressRange(int first, int prefix) {
     return address(number).getHostAddress();
   }
 
-  /** Returns it as it is written in configuration. */
+  /** Returns the range in the form of the configuration. */
   @Override
   public String toString() {
     return text(first) + "/" + prefix;

@@ -16,8 +16,9 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Checks a policy of the API server's audit log as the API server does. A field that the API server
- * would pass over is refused too: without it a rule means something else than its author thinks.
+ * Checks a policy of the API server's audit log by the API server's rules. It also refuses a field
+ * that the API server would ignore, since without the field a rule differs from its author's
+ * intention.
  */
 public final class AuditPolicy {
 
@@ -25,10 +26,10 @@ public final class AuditPolicy {
   private static final String KIND = "Policy";
 
   /**
-   * Records the user, object and time of a request, without its content. The cluster's own parts
-   * constantly read objects and renew leases, which would fill the log within hours; the policy
-   * records only their reads of secrets. It does not record requests of strangers: a flood of them
-   * would push all else out of the log.
+   * The default policy, which records the user, object and time of a request, without its content.
+   * The cluster's own parts constantly read objects and renew leases, which would fill the log
+   * within hours; the policy records only their reads of secrets. It does not record requests of
+   * strangers, since a flood of them would push all others out of the log.
    */
   public static final String STANDARD =
       """
@@ -90,13 +91,13 @@ public final class AuditPolicy {
           "(?:[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*)?");
   private static final Pattern URL = Pattern.compile("\\*|/[^*]*\\*?");
 
-  /** The part of the parser's message that is for people. */
+  /** The part of the parser's message for people. */
   private static final Pattern PLACE = Pattern.compile("line \\d+ column \\d+");
 
   private AuditPolicy() {}
 
   /**
-   * Returns a policy as the API server reads it; {@code apiVersion} and {@code kind} are optional.
+   * Returns a policy in the API server's form; {@code apiVersion} and {@code kind} are optional.
    *
    * @throws IllegalArgumentException naming the error and its place, as the end of a sentence that
    *     names the policy
@@ -126,7 +127,7 @@ public final class AuditPolicy {
       JsonReader reader = new JsonReader(new StringReader(text));
       reader.setStrictness(Strictness.STRICT);
       JsonElement parsed = new Gson().getAdapter(JsonElement.class).read(reader);
-      // This finds text after the object.
+      // Finds text after the object.
       reader.peek();
       return parsed;
     } catch (IOException | JsonParseException e) {

@@ -4,29 +4,31 @@ package dev.polis.kubernetes.settings;
  * Holds the content and the size of the API server's audit log.
  *
  * @param policy a checked document of {@link AuditPolicy}
- * @param files how many files the API server keeps; it deletes the oldest
- * @param fileMebibytes size at which it begins another file
+ * @param files the number of kept files; the API server deletes the oldest
+ * @param fileMebibytes the size at which the next file begins
  */
 public record AuditSettings(String policy, int files, int fileMebibytes) {
 
-  /** 64 MiB in 4 files, as much as the node's own audit log has: some 60,000 records. */
+  /**
+   * The default: 64 MiB in 4 files, as much as the node's own audit log, with some 60,000 records.
+   */
   public static final AuditSettings STANDARD = new AuditSettings(AuditPolicy.STANDARD, 4, 16);
 
-  /** A file must hold the largest record, of 8 MiB; see the essay of {@code audit}. */
+  /** The smallest size of a file, which must hold the largest record, of 8 MiB. */
   private static final int LEAST_MEBIBYTES = 16;
 
-  /** A file of this size takes a reader seconds. */
+  /** The largest size of a file, which takes a reader seconds. */
   private static final int MOST_MEBIBYTES = 1024;
 
-  /** With no file besides the present one, the API server would keep all files. */
+  /** The least number of files: with only one, the API server would keep all files. */
   private static final int LEAST_FILES = 2;
 
-  /** The number of names that the node can list in a moment. */
+  /** The largest number of files, which the node can list in a moment. */
   private static final int MOST_FILES = 1000;
 
   private static final int RECOGNISED = 60;
 
-  /** Refuses limits with which records would be lost, each by its key. */
+  /** Refuses limits that would lose records, each with its key. */
   public AuditSettings {
     KubernetesSettings.CHECK.range("audit.files", files, LEAST_FILES, MOST_FILES);
     KubernetesSettings.CHECK.range(
@@ -47,7 +49,7 @@ public record AuditSettings(String policy, int files, int fileMebibytes) {
     }
   }
 
-  /** Returns as much of a policy as tells which one it is. */
+  /** Returns the beginning of a policy, which identifies it in a message. */
   private static String beginning(String text) {
     return text.length() <= RECOGNISED ? text : text.substring(0, RECOGNISED) + "...";
   }

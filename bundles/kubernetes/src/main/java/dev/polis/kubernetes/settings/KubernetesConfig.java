@@ -3,7 +3,7 @@ package dev.polis.kubernetes.settings;
 import org.osgi.service.metatype.annotations.AttributeDefinition;
 import org.osgi.service.metatype.annotations.ObjectClassDefinition;
 
-/** Declares what an operator may set. */
+/** Declares the configuration of Kubernetes. */
 @ObjectClassDefinition(
     id = KubernetesSettings.PID,
     name = "Kubernetes",

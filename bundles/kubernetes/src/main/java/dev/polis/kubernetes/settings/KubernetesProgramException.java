@@ -1,6 +1,6 @@
 package dev.polis.kubernetes.settings;
 
-/** Names an unusable program of Kubernetes, the searched folder, and the remedy. */
+/** Reports an unusable program of Kubernetes, with the searched folder and the remedy. */
 public final class KubernetesProgramException extends RuntimeException {
 
   private static final long serialVersionUID = 1L;

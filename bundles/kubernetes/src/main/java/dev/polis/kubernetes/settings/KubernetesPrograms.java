@@ -17,15 +17,15 @@ import java.util.regex.Pattern;
 /**
  * Finds Kubernetes' programs in their folder, and refuses missing and unsupported ones.
  *
- * @param folder with {@code bin/} and {@code cni/}
- * @param version of Kubernetes, from its programs
+ * @param folder the folder with {@code bin/} and {@code cni/}
+ * @param version the version of the programs
  */
 public record KubernetesPrograms(Path folder, KubernetesVersion version) {
 
-  /** A program of 90 MB on a slow disk, that prints one line. */
+  /** The time for the version of a program of 90 MB on a slow disk. */
   private static final Duration ANSWER = Duration.ofSeconds(20);
 
-  // The notes of an executable lie in its first page or two.
+  // An executable's notes are in its first page or two.
   private static final int READ_BYTES = 64 << 10;
 
   private static final Pattern VERSION = Pattern.compile("v?(\\d+)\\.(\\d+)\\.(\\d+)");
@@ -33,8 +33,8 @@ public record KubernetesPrograms(Path folder, KubernetesVersion version) {
   /**
    * Finds the programs of a role.
    *
-   * @param folder as configured; empty for none
-   * @param needed names of programs, of which the first reports the version
+   * @param folder the configured folder; empty for none
+   * @param needed the names of the programs, the first of which reports the version
    * @throws KubernetesProgramException naming the program, the folder and the remedy
    */
   public static KubernetesPrograms find(String folder, List<String> needed)
@@ -58,15 +58,15 @@ public record KubernetesPrograms(Path folder, KubernetesVersion version) {
     return folder.resolve("bin").resolve(name);
   }
 
-  /** Returns the folder of the programs that connect Pods. */
+  /** Returns the folder of the network plugins. */
   public Path networkPlugins() {
     return folder.resolve("cni");
   }
 
   /**
-   * Returns the SHA-256, in hexadecimal, of the length and the beginning of a program: another
-   * build under the same path is another program. The beginning holds the build id, which Go's
-   * linker computes from the whole.
+   * Returns the SHA-256, in hexadecimal, of the length and the beginning of a program. It
+   * distinguishes builds under the same path. The beginning holds the build id, which Go's linker
+   * computes from the whole.
    *
    * @throws KubernetesProgramException if it cannot be read
    */
@@ -113,12 +113,12 @@ public record KubernetesPrograms(Path folder, KubernetesVersion version) {
     }
   }
 
-  /** Returns the names of the controller's programs, that which tells the version first. */
+  /** Returns the names of the controller's programs; the first one reports the version. */
   public static List<String> ofController() {
     return List.of("kube-apiserver", "kube-controller-manager", "kube-scheduler");
   }
 
-  /** Returns the names of the worker's programs, that which tells the version first. */
+  /** Returns the names of the worker's programs; the first one reports the version. */
   public static List<String> ofWorker() {
     return List.of("kubelet", "kube-proxy", "coredns");
   }

@@ -7,14 +7,14 @@ import java.util.List;
 /**
  * Holds the checked configuration.
  *
- * @param port of the authenticating proxy, on the node's address; 0 for any free one
- * @param programs folder of the programs; empty for none
- * @param apiPort of the API server
- * @param balancerPort at which a worker reaches all controllers
- * @param pods addresses of Pods in the whole cluster
- * @param services addresses of Services
- * @param domain DNS domain of Services
- * @param links addresses between loopback nodes and their sandboxes
+ * @param port the port of the authenticating proxy, on the node's address; 0 for any free one
+ * @param programs the folder of the programs; empty for none
+ * @param apiPort the port of the API server
+ * @param balancerPort the port of a worker's load balancer
+ * @param pods the addresses of Pods in the whole cluster
+ * @param services the addresses of Services
+ * @param domain the DNS domain of Services
+ * @param links the addresses between loopback nodes and their sandboxes
  * @param isolation {@code auto}, {@code namespaces} or {@code machine}
  * @param audit the content of the API server's audit log
  */
@@ -30,20 +30,26 @@ public record KubernetesSettings(
     String isolation,
     AuditSettings audit) {
 
-  /** The persistent identity of its configuration. */
+  /** The PID of the configuration. */
   public static final String PID = "dev.polis.kubernetes";
 
   static final SettingCheck CHECK = SettingCheck.of(PID);
   private static final int MAX_PORT = 65_535;
   private static final List<String> ISOLATIONS = List.of("auto", "namespaces", "machine");
 
-  /** Bits of the shortest prefix: a /24 for each of 256 nodes. */
+  /** The longest allowed prefix of the Pods' range: a /24 for each of 256 nodes. */
   private static final int PODS_PREFIX = 16;
 
-  /** A Service range must hold the API server's address and some Services: 256 addresses. */
+  /**
+   * The longest allowed prefix of the Services' range: 256 addresses for the API server and some
+   * Services.
+   */
   private static final int SERVICES_PREFIX = 24;
 
-  /** Two addresses for each 127.x.b.c, of which there are 65,536. */
+  /**
+   * The longest allowed prefix of the links' range: two addresses for each of 65,536 nodes
+   * 127.x.b.c.
+   */
   private static final int LINKS_PREFIX = 15;
 
   /** The least patience: the interval of the checks of Pods. */
@@ -52,7 +58,7 @@ public record KubernetesSettings(
   /** The greatest patience: Kubernetes keeps the events about a Pod for this long. */
   private static final Duration MOST_PATIENCE = Duration.ofHours(1);
 
-  /** Refuses values that cannot work together, each by its key. */
+  /** Refuses conflicting values, each with its key. */
   public KubernetesSettings {
     CHECK.range("port", port, 0, MAX_PORT);
     CHECK.port("api.port", apiPort);
@@ -71,7 +77,7 @@ public record KubernetesSettings(
     requireApart("service.range", services, "link.range", links);
   }
 
-  /** Checks the operator's settings; a refusal names key, value and remedy. */
+  /** Checks the operator's settings; a refusal names the key, the value and the remedy. */
   public static KubernetesSettings of(KubernetesConfig config) {
     return new KubernetesSettings(
         config.port(),
@@ -87,8 +93,8 @@ public record KubernetesSettings(
   }
 
   /**
-   * Returns how long a Pod may take to start before health names it. By default half a minute, in
-   * which the kubelet has tried to fetch an image three times: at once, after 10 s and after 20 s
+   * Returns the time for the start of a Pod before health names it. The default is half a minute,
+   * in which the kubelet tries three times to fetch an image: at once, after 10 s and after 20 s
    * more.
    */
   public static Duration podPatience(KubernetesConfig config) {

@@ -12,7 +12,7 @@
  *
  * <p>Not promised: that ranges are free on this machine; the code that uses them checks that.
  *
- * <p>Why not settings of each role: both roles of a node, and those of all nodes, must agree on the
- * ranges and ports.
+ * <p>Why not settings of each role: both roles of a node, and the roles of all nodes, must agree on
+ * the ranges and ports.
  */
 package dev.polis.kubernetes.settings;

@@ -4,16 +4,16 @@ import dev.polis.process.ReadyProbe;
 import java.time.Duration;
 
 /**
- * Waits until an API server is ready, before a program is started that is of no use without one. A
- * program that starts earlier fails its first calls and makes the next ones after pauses that grow
- * to half a minute; and it takes the time of the cores on which the API server starts.
+ * Waits for a ready API server before the start of a program that needs one. A program that starts
+ * too early fails its first calls, and repeats them with pauses of up to half a minute. It also
+ * takes processor time from the starting API server.
  */
 final class ApiServerWait {
 
-  /** Ten times the start of an API server on an idle machine. */
+  /** The longest wait: ten times the start of an API server on an idle machine. */
   private static final Duration LONGEST = Duration.ofSeconds(40);
 
-  /** A small part of the time of an API server's start. */
+  /** The interval of checks, a small part of an API server's start. */
   private static final Duration POLL = Duration.ofMillis(100);
 
   private final ReadyProbe api;
@@ -29,8 +29,8 @@ final class ApiServerWait {
   }
 
   /**
-   * Waits; returns false if no API server was ready in time, and the caller should start the
-   * program all the same.
+   * Waits; returns false if no API server was ready in time, and the caller then starts the program
+   * anyway.
    */
   boolean await() throws InterruptedException {
     long end = System.nanoTime() + longest.toNanos();

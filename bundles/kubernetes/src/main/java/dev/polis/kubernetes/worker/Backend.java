@@ -4,11 +4,12 @@ import java.net.InetSocketAddress;
 import java.util.HashSet;
 import java.util.Set;
 
-/** Holds what the load balancer knows of one API server. Guarded by its pool. */
+/** Holds the load balancer's knowledge of one API server. Guarded by its pool. */
 final class Backend {
 
   /**
-   * This many probes in a row without an answer mark it as dead: a single one may be an accident.
+   * The number of unanswered probes in a row that mark an API server as dead, since a single one
+   * may be an accident.
    */
   private static final int DEAD_AFTER = 2;
 
@@ -40,7 +41,7 @@ final class Backend {
     failures++;
   }
 
-  /** Counts as dead until it answers. */
+  /** Marks the API server as dead until it answers. */
   void refused() {
     failures = DEAD_AFTER;
   }

@@ -8,13 +8,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** Chooses API servers in turn, and ends the connections of those that are gone. Thread-safe. */
+/** Selects API servers in turn, and closes the connections to missing ones. Thread-safe. */
 final class BackendPool {
 
   private final Map<InetSocketAddress, Backend> backends = new LinkedHashMap<>();
   private int next;
 
-  /** Replaces the set of API servers; connections to those that are not in it are closed. */
+  /** Replaces the set of API servers, and closes the connections to removed ones. */
   void set(Set<InetSocketAddress> wanted) {
     List<BalancedConnection> ended = new ArrayList<>();
     synchronized (this) {
@@ -57,7 +57,10 @@ final class BackendPool {
         .toList();
   }
 
-  /** Notes a connection; false if its API server has gone, and the connection is to be closed. */
+  /**
+   * Adds a connection; returns false if its API server was removed and the caller must close the
+   * connection.
+   */
   synchronized boolean add(BalancedConnection connection) {
     Backend backend = backends.get(connection.server());
     if (backend == null) {
@@ -74,7 +77,7 @@ final class BackendPool {
     }
   }
 
-  /** Notes that an API server took no connection. */
+  /** Records that an API server refused a connection. */
   synchronized void refused(InetSocketAddress address) {
     Backend backend = backends.get(address);
     if (backend != null) {
@@ -83,8 +86,8 @@ final class BackendPool {
   }
 
   /**
-   * Notes the outcome of a probe. The connections of a dead one are closed, so that their clients
-   * connect again, if there is another to go to.
+   * Records the result of a probe. If another API server is there, it closes the connections of a
+   * dead one, so that their clients connect again.
    */
   void probed(InetSocketAddress address, boolean answers) {
     List<BalancedConnection> ended = new ArrayList<>();
@@ -105,7 +108,7 @@ final class BackendPool {
     close(ended);
   }
 
-  // Outside of the lock: each one takes itself out of the pool.
+  // Outside of the lock, since each connection removes itself from the pool.
   private static void close(Collection<BalancedConnection> connections) {
     connections.forEach(BalancedConnection::close);
   }

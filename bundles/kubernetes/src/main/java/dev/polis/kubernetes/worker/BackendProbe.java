@@ -2,10 +2,10 @@ package dev.polis.kubernetes.worker;
 
 import java.net.InetSocketAddress;
 
-/** Asks an API server whether it answers. */
+/** Checks whether an API server answers. */
 @FunctionalInterface
 interface BackendProbe {
 
-  /** Returns whether it answers, within a few seconds. */
+  /** Returns whether the server answers within a few seconds. */
   boolean answers(InetSocketAddress server);
 }

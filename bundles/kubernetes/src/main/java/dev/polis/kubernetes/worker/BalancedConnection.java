@@ -5,8 +5,8 @@ import java.net.InetSocketAddress;
 import java.net.Socket;
 
 /**
- * Carries bytes between a client of the load balancer and one API server. Its two directions are
- * run by two threads; it ends when both have ended, or one of them fails.
+ * Carries bytes between a client of the load balancer and one API server. Two threads run its two
+ * directions; it ends when both have ended, or one of them fails.
  */
 final class BalancedConnection implements AutoCloseable {
 
@@ -40,19 +40,18 @@ final class BalancedConnection implements AutoCloseable {
       // The other direction may continue: an end of input ends one direction only.
       to.shutdownOutput();
     } catch (IOException broken) {
-      // One side has broken off, or was closed here; this ends the other side.
+      // One side is broken or was closed here, so this ends the other side.
       close();
     }
   }
 
-  /** Ends both sides. */
   @Override
   public void close() {
     closeQuietly(client);
     closeQuietly(upstream);
   }
 
-  /** Closes a socket, of which nothing more is wanted. */
+  /** Closes an unneeded socket, whatever the result. */
   static void closeQuietly(Socket socket) {
     try {
       socket.close();

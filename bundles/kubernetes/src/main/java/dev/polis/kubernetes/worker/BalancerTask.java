@@ -22,7 +22,7 @@ final class BalancerTask implements Task {
   private final BackendProbe probe;
 
   /**
-   * @param controllers the API servers; those of an earlier run are published here
+   * @param controllers the API servers; this task publishes those of an earlier run
    */
   BalancerTask(
       KubernetesSettings settings,

@@ -21,20 +21,22 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Has the keys of the worker's programs certified by the curator, writes the certificates to files,
- * and has them renewed in time.
+ * Gets certificates for the keys of the worker's programs from the curator, writes them to files,
+ * and renews them in time.
  */
 final class CertificateTask implements Task {
 
   private static final String NO_CERTIFICATES = "no-worker-certificates";
 
-  /** The condition of valid certificates that the node cannot renew at present. */
+  /** The condition of valid certificates that the node cannot renew now. */
   private static final String NOT_RENEWED = "worker-certificates-not-renewed";
 
-  /** The node repeats a call after this time without an answer. */
+  /** The seconds after which an unanswered call is repeated. */
   private static final long CALL_SECONDS = 10;
 
-  /** A certificate that is due stays valid for days; a clock may be set forward meanwhile. */
+  /**
+   * The interval of checks: a due certificate stays valid for days, but a clock may be set forward.
+   */
   private static final Duration CHECK = Duration.ofMinutes(1);
 
   private final LeaderConnection connection;
@@ -82,7 +84,7 @@ final class CertificateTask implements Task {
     WorkerCredentials renewed = new WorkerCredentials(keys, issued);
     renewed.write(files);
     credentials.set(renewed);
-    // A program that was started meanwhile has written those of before.
+    // A program that started meanwhile may have written the former ones.
     renewed.write(files);
     context.log().info("The curator has issued the certificates of the worker's programs.");
     return issued;

@@ -34,7 +34,7 @@ record ChildTask(
     LineConverter converter)
     implements Task {
 
-  /** A healthy program answers within milliseconds; a probe may take at most a second. */
+  /** The time for an answer to a probe; a healthy program answers within milliseconds. */
   private static final Duration ANSWER = Duration.ofSeconds(1);
 
   /** Writes the program's files, and returns the description of its process. */
@@ -44,9 +44,9 @@ record ChildTask(
   }
 
   /**
-   * Asks a program over HTTP.
+   * Checks a program over HTTP.
    *
-   * @param path at which it answers with 200 once it works
+   * @param path the path that returns 200 once the program works
    */
   record Probe(InetSocketAddress at, String path) implements ControlProbe {
     @Override

@@ -23,7 +23,7 @@ import java.util.TreeMap;
 
 /**
  * Watches the nodes with the role KubernetesController, and publishes the addresses of their API
- * servers. Without a leader the last addresses stay, also for the next run.
+ * servers. Without a leader the last addresses stay valid, also for the next run.
  */
 final class ControllerWatch implements Task {
 
@@ -81,7 +81,7 @@ final class ControllerWatch implements Task {
       this.settings = settings;
     }
 
-    /** Takes an event; returns the set once the initial nodes are complete. */
+    /** Adds an event; returns the set once the initial nodes are complete. */
     Optional<Set<InetSocketAddress>> accept(WatchEvent event) {
       event.getNodesList().forEach(this::put);
       event.getNodeTombstonesList().forEach(gone -> byNode.remove(gone.getNodeId()));

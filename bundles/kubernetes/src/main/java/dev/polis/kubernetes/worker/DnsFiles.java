@@ -14,15 +14,16 @@ import java.util.Map;
 /**
  * Writes the DNS server's files and command line.
  *
- * <p>It reads its client certificate again within five minutes after the file has changed.
+ * <p>The DNS server reads its client certificate again within five minutes after a change of the
+ * file.
  */
 final class DnsFiles {
 
   static final String NAME = "coredns";
 
   /**
-   * The port at which the DNS server reports that it is ready, at the sandbox's address. Many Pods
-   * that share the node's network use its usual ports.
+   * The port of the DNS server's readiness, at the sandbox's address. Many Pods that share the
+   * node's network use its usual ports.
    */
   static final int READY_PORT = 10_253;
 
@@ -34,7 +35,7 @@ final class DnsFiles {
     this.files = files;
   }
 
-  /** Chooses the account of the DNS server on a node that runs as root. */
+  /** Selects the account of the DNS server on a node that is root. */
   ChildOwner owner() throws InterruptedException {
     return ChildOwner.of(Account.COREDNS, plan.programs().program(NAME), files.own(), false);
   }
@@ -76,7 +77,7 @@ final class DnsFiles {
   /** Returns the text of the configuration file. */
   String corefile() {
     boolean machine = plan.isolation() == Isolation.MACHINE;
-    // In a sandbox no other program uses the port, and there are no name servers to ask.
+    // In a sandbox no other program uses the port, and there are no other name servers.
     String bind = machine ? "    bind " + plan.dns().getHostAddress() + "\n" : "";
     String forward = machine ? "    forward . /etc/resolv.conf\n" : "";
     return """

@@ -12,18 +12,18 @@ import java.util.function.Supplier;
 import javax.net.ssl.SSLSocket;
 
 /**
- * Asks an API server for a TLS handshake. A program that is stopped or hangs still gets connections
- * from the kernel; a handshake it must make itself.
+ * Makes a TLS handshake with an API server. The kernel accepts connections even for a stopped or
+ * hanging program, but the program itself must make the handshake.
  */
 final class HandshakeProbe implements BackendProbe {
 
-  /** The kubelet's patience is ten times this. */
+  /** The time for a handshake, a tenth of the kubelet's patience. */
   private static final int MILLIS = 3_000;
 
   private final Supplier<Optional<X509Certificate>> ca;
 
   /**
-   * @param ca of the API servers; while it is unknown, all count as healthy
+   * @param ca the CA of the API servers; while it is unknown, all count as healthy
    */
   HandshakeProbe(Supplier<Optional<X509Certificate>> ca) {
     this.ca = ca;

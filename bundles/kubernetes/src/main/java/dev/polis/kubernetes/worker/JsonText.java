@@ -11,8 +11,8 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Builds JSON and prints it. Members are in the order of their names, so that the same content is
- * the same text in each run, and a program with this configuration keeps running.
+ * Builds JSON and prints it in a stable form. Members are in the order of their names, so that the
+ * same content is the same text in each run, and a program with this configuration keeps running.
  */
 final class JsonText {
 
@@ -21,7 +21,7 @@ final class JsonText {
 
   private JsonText() {}
 
-  /** Returns an object of these members: texts, numbers, truth values, lists, maps or JSON. */
+  /** Returns an object with these members: texts, numbers, truth values, lists, maps or JSON. */
   static JsonObject object(Map<String, ?> members) {
     JsonObject object = new JsonObject();
     new TreeMap<>(members).forEach((name, value) -> object.add(name, element(value)));

@@ -14,8 +14,8 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * Keeps where the API servers are in a file, a line for each, so that the worker's programs reach
- * them again before the cluster's leader can be asked.
+ * Keeps the addresses of the API servers in a file, so that the worker's programs reach them before
+ * the leader answers.
  */
 record KnownControllers(FilePlacement file) {
 
@@ -24,9 +24,7 @@ record KnownControllers(FilePlacement file) {
     read(log).ifPresent(known -> controllers.update(now -> now.orElse(known)));
   }
 
-  /**
-   * Reads the API servers of the last run; empty if there are none, or if the file is unreadable.
-   */
+  /** Reads the API servers of the last run; empty if the file is missing or unreadable. */
   Optional<Set<InetSocketAddress>> read(Log log) {
     switch (file.read().map(KnownControllers::parse)) {
       case Stored.Present<Set<InetSocketAddress>>(var path, var stored) -> {

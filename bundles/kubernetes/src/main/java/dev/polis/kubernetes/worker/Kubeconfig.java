@@ -6,7 +6,7 @@ import java.net.URI;
 import java.util.List;
 import java.util.Map;
 
-/** Writes the file by which a program of Kubernetes finds the API server and its own identity. */
+/** Writes the file with the API server's address and a program's identity. */
 final class Kubeconfig {
 
   private static final String ONLY = "polis";
@@ -14,8 +14,8 @@ final class Kubeconfig {
   private Kubeconfig() {}
 
   /**
-   * Returns the text of the file: JSON, which is YAML. Certificate and key are named by path, so
-   * that the program reads renewed ones.
+   * Returns the text of the file: JSON, which is YAML. It contains the paths of certificate and
+   * key, so that the program reads renewed ones.
    */
   static String text(URI server, FilePlacement ca, FilePlacement certificate, FilePlacement key) {
     return JsonText.text(

@@ -17,19 +17,19 @@ import java.util.TreeMap;
 /**
  * Writes the kubelet's files and command line.
  *
- * <p>It reads its certificates again when their files change: the server's within a minute, the
- * client's within five.
+ * <p>The kubelet reads its certificates again when their files change: the server's within a
+ * minute, the client's within five.
  */
 final class KubeletFiles {
 
   static final String NAME = "kubelet";
 
-  /** The port at which the kubelet reports that it is healthy, at the sandbox's address. */
+  /** The port of the kubelet's health, at the sandbox's address. */
   static final int HEALTH_PORT = 10_248;
 
   /**
-   * Settings of the kernel that the kubelet wants, by their path below /proc/sys. It writes them
-   * unless they are so already.
+   * The kernel settings that the kubelet requires, by their path below /proc/sys. The kubelet
+   * writes each one that differs.
    */
   private static final Map<String, String> KERNEL =
       new TreeMap<>(
@@ -39,15 +39,18 @@ final class KubeletFiles {
               "kernel/panic", "10",
               "kernel/panic_on_oops", "1"));
 
-  // The number of addresses of a /24, without network, gateway and broadcast.
+  // The number of addresses of a /24 without network, gateway and broadcast.
   private static final int MOST_PODS = 253;
 
-  /** A Pod of a thousand threads is large; beyond that it probably forks for ever. */
+  /** The most processes of a Pod; a larger Pod probably forks without end. */
   private static final int MOST_PROCESSES = 1024;
 
   private static final long MEBI = 1L << 20;
 
-  /** The database and the audit log of a node may need this much during an eviction of Pods. */
+  /**
+   * The reserve on a volume: the node's database and audit log may need this much during an
+   * eviction of Pods.
+   */
   private static final long KEPT_MEBIBYTES = 512;
 
   /** The reserve on a small volume: a tenth. */
@@ -61,7 +64,7 @@ final class KubeletFiles {
     this.files = files;
   }
 
-  /** Writes the files and returns how the kubelet is started. */
+  /** Writes the files, and returns the description of the kubelet's process. */
   ProcessSpec prepare(ContainersStatus.Running runtime) throws FileException {
     Sandbox sandbox = runtime.sandbox();
     String configuration = configuration(runtime);
@@ -99,7 +102,7 @@ final class KubeletFiles {
     if (!isolated(sandbox)) {
       return arguments();
     }
-    // "unchanged" lets the kubelet's mounts of volumes still reach the runtime.
+    // With "unchanged", the kubelet's mounts of volumes still reach the runtime.
     return Commands.located(
         List.of(
             "unshare",
@@ -123,9 +126,9 @@ final class KubeletFiles {
   }
 
   /**
-   * Returns the script that shows a kernel with the wanted settings to the kubelet only, so that it
-   * leaves the machine's alone. Seen by the runtime too, files mounted over /proc would forbid Pods
-   * with user namespaces.
+   * Returns the script that shows the wanted kernel settings to the kubelet only, so that it leaves
+   * the machine's unchanged. If the runtime saw them too, the files mounted over /proc would
+   * prevent Pods with user namespaces.
    */
   String script() {
     StringBuilder script = new StringBuilder("set -e\nmount --make-rprivate /proc\n");
@@ -189,7 +192,7 @@ final class KubeletFiles {
   }
 
   private static void cgroups(Map<String, Object> all, Sandbox sandbox) {
-    // From release 1.35 on the kubelet refuses cgroup version 1 without this setting.
+    // From release 1.35, the kubelet refuses cgroup version 1 without this setting.
     all.put("failCgroupV1", false);
     all.put("cgroupDriver", "cgroupfs");
     all.put("cgroupRoot", sandbox.cgroup());
@@ -199,8 +202,9 @@ final class KubeletFiles {
   }
 
   /**
-   * Has Pods evicted when little room is left, and not for a share of a developer's disk, which is
-   * often nearly full: a tenth of it can be more than all that Pods have written.
+   * Sets the free space below which the kubelet evicts Pods. It is no share of the disk: a
+   * developer's disk is often nearly full, and a tenth of it can be more than all Pods have
+   * written.
    */
   private void evict(Map<String, Object> all) throws FileException {
     String room = kept() + "Mi";

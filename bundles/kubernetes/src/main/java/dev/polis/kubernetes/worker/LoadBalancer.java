@@ -19,26 +19,29 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
 /**
- * Passes TCP connections of this worker on to the API servers of all controllers, in turn. One that
- * does not answer is passed over, and its connections are ended if there is another one.
+ * Passes TCP connections of this worker to the API servers of all controllers, in turn. It skips an
+ * API server that does not answer, and ends its connections if there is another one.
  */
 final class LoadBalancer implements Task {
 
-  /** A controller of the same network answers within milliseconds. */
+  /** The time for a connection; a controller in the same network answers within milliseconds. */
   private static final int CONNECT_MILLIS = 2_000;
 
-  /** Two of these detect a dead controller: well before a node counts as lost, 50 s. */
+  /**
+   * The pause between probes; two of them detect a dead controller, long before a node counts as
+   * lost after 50 s.
+   */
   private static final Duration PROBE_PAUSE = Duration.ofSeconds(3);
 
   private static final int BACKLOG = 128;
 
-  /** The pause in accepting connections after the process had no free descriptor. */
+  /** The pause after a shortage of file descriptors. */
   private static final Duration REST = Duration.ofMillis(250);
 
   /**
-   * Connections at a time: the programs of a worker have about ten. They are half of the room that
-   * strangers have at all ports of the node, whatever a Pod opens. An API server ends one without a
-   * request after half a minute.
+   * The most connections at a time; the programs of a worker have about ten. They take at most half
+   * of the node's room for strangers, whatever a Pod opens. An API server ends a connection without
+   * a request after half a minute.
    */
   static final int CONNECTIONS = 128;
 
@@ -71,7 +74,7 @@ final class LoadBalancer implements Task {
       context.healthy();
       serve(listener, context.log());
     } catch (IOException failed) {
-      // An interrupted accept ends with a closed socket.
+      // An interrupted accept closes its socket.
       if (Thread.interrupted() || context.cancelled()) {
         throw new InterruptedException("the load balancer ends on request");
       }
@@ -114,10 +117,7 @@ final class LoadBalancer implements Task {
     }
   }
 
-  /**
-   * Waits for a connection; if the process has too many open files, it accepts the connection
-   * later.
-   */
+  /** Waits for a connection; with too many open files, it accepts the connection later. */
   private static Socket accept(ServerSocket listener, Log log) throws IOException {
     boolean told = false;
     while (true) {
@@ -152,7 +152,7 @@ final class LoadBalancer implements Task {
         now -> {
           log.info("API servers: %s", now);
           // The last controller's API server runs until its role has ended, and a worker whose role
-          // ends with it still needs it.
+          // ends at the same time still needs it.
           if (!now.isEmpty()) {
             pool.set(now);
           }

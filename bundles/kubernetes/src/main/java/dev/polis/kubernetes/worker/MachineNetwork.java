@@ -14,17 +14,17 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * Gives the sandbox the address of its DNS server, and removes the rules that the worker's programs
- * leave in the network of a machine that belongs to the node; elsewhere they go with the sandbox.
+ * Gives the sandbox the address of its DNS server, and removes the rules of the worker's programs
+ * from the network of the node's own machine. Elsewhere the rules disappear with the sandbox.
  */
 final class MachineNetwork {
 
-  /** The kernel answers at once; this allows a machine under load a thousand times that. */
+  /**
+   * The time for one request to the kernel: a thousand times the usual, for a machine under load.
+   */
   private static final Duration ANSWER = Duration.ofSeconds(10);
 
-  /**
-   * The tables of the network plugins, which empty them with the last Pod but do not delete them.
-   */
+  /** The tables of the network plugins, which empty but do not delete them. */
   private static final List<String> PLUGIN_TABLES =
       List.of("inet cni_plugins_masquerade", "ip cni_hostport", "ip6 cni_hostport");
 
@@ -35,7 +35,7 @@ final class MachineNetwork {
     this.plan = plan;
   }
 
-  /** Puts the address of the DNS server on the loopback device of the sandbox. */
+  /** Adds the DNS server's address to the loopback device of the sandbox. */
   void addDnsAddress(Sandbox sandbox) throws IOException, InterruptedException {
     Commands.Result result =
         commands.run(
@@ -52,7 +52,7 @@ final class MachineNetwork {
     return plan.dns().getHostAddress() + "/32";
   }
 
-  /** Lists the tables of nftables where the service proxy runs, once the sandbox is there. */
+  /** Lists the nftables tables in the network of the service proxy, once the sandbox exists. */
   Commands.Result tables(Value<ContainersStatus> runtime) throws IOException, InterruptedException {
     List<String> list = Nft.command(plan.programs().folder(), "list", "tables");
     try (Watcher<ContainersStatus> watcher = runtime.watch()) {
@@ -62,14 +62,17 @@ final class MachineNetwork {
     }
   }
 
-  /** A table is added first: to delete one that is not there is an error. */
+  /**
+   * Returns the commands that delete the plugins' tables; each adds a table first, since the
+   * deletion of a missing one fails.
+   */
   private static String withoutPluginTables() {
     return PLUGIN_TABLES.stream()
         .map(table -> "add table %1$s; delete table %1$s".formatted(table))
         .collect(Collectors.joining("; "));
   }
 
-  /** Takes bridge, rules and address away, after the programs have ended. */
+  /** Removes the bridge, rules and address after the programs have ended. */
   void clean(Log log) throws InterruptedException {
     if (plan.isolation() == Isolation.NAMESPACES) {
       return;

@@ -13,24 +13,21 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Drains this node: it accepts no new Pods and evicts the present ones, so that their controllers
- * start others elsewhere. Pods of DaemonSets stay, as with {@code kubectl drain}; they end with the
- * runtime.
+ * Drains this node: the node accepts no new Pods, and evicts the present ones, so that their
+ * controllers start others elsewhere. Pods of DaemonSets stay until the runtime ends, as with
+ * {@code kubectl drain}.
  */
 final class NodeDrain {
 
-  /**
-   * A role has 60 s to end, the second half of them with interrupts. The end of the kubelet and of
-   * the containers gets as much time as this.
-   */
+  /** The time for the drain. The end of the kubelet and of the containers gets the same time. */
   static final Duration PATIENCE = Duration.ofSeconds(14);
 
-  /** The time that a Pod has to end; it leaves time for Pods that a disruption budget delays. */
+  /** The time for the end of a Pod, which leaves time for Pods that a disruption budget delays. */
   private static final int GRACE_SECONDS = 8;
 
   private static final Duration PAUSE = Duration.ofMillis(300);
 
-  /** The code of an API server if a disruption budget forbids an eviction for now. */
+  /** The API server's code while a disruption budget forbids an eviction. */
   private static final int TOO_MANY_REQUESTS = 429;
 
   private static final String MIRROR = "kubernetes.io/config.mirror";
@@ -45,7 +42,7 @@ final class NodeDrain {
     this.log = log;
   }
 
-  /** Drains the node as far as the time allows; logs the remaining Pods. */
+  /** Drains the node as far as possible in the time, and logs the remaining Pods. */
   void run() throws InterruptedException {
     long deadline = System.nanoTime() + PATIENCE.toNanos();
     try {
@@ -70,7 +67,7 @@ final class NodeDrain {
     }
   }
 
-  /** Is what a drain needs to know of a Pod, whose own size its user decides. */
+  /** Holds the data of a Pod that a drain needs, since a whole Pod may have any size. */
   private record Evicted(String namespace, String name, boolean ends, int grace) {
     static Evicted of(JsonObject pod) {
       JsonObject metadata = pod.getAsJsonObject("metadata");
@@ -83,7 +80,7 @@ final class NodeDrain {
     }
   }
 
-  /** Returns the Pods of this node that a drain concerns. */
+  /** Returns the Pods of this node to evict. */
   private List<Evicted> pods() throws IOException, InterruptedException {
     List<Evicted> pods = new ArrayList<>();
     client.each(
@@ -96,7 +93,7 @@ final class NodeDrain {
     return pods;
   }
 
-  /** Returns whether a Pod is to be evicted. */
+  /** Returns whether the drain evicts a Pod. */
   static boolean concerns(JsonObject pod) {
     JsonObject metadata = pod.getAsJsonObject("metadata");
     boolean mirror =

@@ -13,7 +13,7 @@ import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
-/** Says what a state of the worker means for the health of the role. Belongs to one thread. */
+/** Derives the health of the role from the worker's state. One thread uses it. */
 final class NodeHealth {
 
   private static final String NOT_READY = "node-not-ready";
@@ -21,15 +21,15 @@ final class NodeHealth {
   private static final String CORDONED = "node-cordoned";
   private static final String NO_CONTROLLERS = "no-controllers";
 
-  /** How the kubelet says what the runtime says of the network. */
+  /** The kubelet's text for the runtime's message about the network. */
   private static final Pattern OF_NETWORK =
       Pattern.compile(
           "container runtime network not ready: NetworkReady=false reason:\\w+ message:(?:Network plugin returns error: )?");
 
-  /** What the controller manager writes there when it does not hear of a kubelet any more. */
+  /** The controller manager's text for a silent kubelet. */
   private static final String SILENT = "Kubelet stopped posting node status";
 
-  /** What to do, by the type of the Node object's condition. */
+  /** The remedies by the type of the Node object's condition. */
   private static final Map<String, String> REMEDIES =
       Map.of(
           "DiskPressure",
@@ -42,13 +42,13 @@ final class NodeHealth {
   private final Path data;
   private final Supplier<Optional<Long>> kubelet;
 
-  /** Whether the Node object was there since this instance judges. */
+  /** True once this instance has seen the Node object. */
   private boolean registered;
 
   /**
-   * Judges nothing yet.
+   * Creates it without a judgement.
    *
-   * @param data where Pods write
+   * @param data the folder to which Pods write
    * @param kubelet the process id of the kubelet, while it runs
    */
   NodeHealth(WorkerPlan plan, Path data, Supplier<Optional<Long>> kubelet) {
@@ -88,7 +88,10 @@ final class NodeHealth {
             : "");
   }
 
-  /** A kubelet registers its node once, when it starts. */
+  /**
+   * Returns the condition of a deleted Node object; a kubelet registers its node only once, at its
+   * start.
+   */
   private static HealthCondition deleted(long kubelet) {
     return HealthCondition.down(
         NOT_READY,
@@ -118,7 +121,7 @@ final class NodeHealth {
         "let it take Pods again: kubectl uncordon " + plan.node());
   }
 
-  /** Judges which API servers there are. */
+  /** Judges the known API servers. */
   static Optional<HealthCondition> ofControllers(Set<InetSocketAddress> controllers) {
     return controllers.isEmpty()
         ? Optional.of(

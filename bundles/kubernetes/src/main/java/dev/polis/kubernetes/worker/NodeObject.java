@@ -13,14 +13,14 @@ final class NodeObject {
 
   private NodeObject() {}
 
-  /** Returns the node's own range of Pod addresses; empty until it was given one. */
+  /** Returns the node's own range of Pod addresses; empty before its assignment. */
   static Optional<String> podRange(JsonObject node) {
     return Optional.ofNullable(node.getAsJsonObject("spec").get("podCIDR"))
         .map(JsonElement::getAsString)
         .filter(range -> !range.isEmpty());
   }
 
-  /** Returns why the node is not Ready, in the kubelet's words; empty if it is. */
+  /** Returns the kubelet's reason why the node is not Ready; empty if it is. */
   static Optional<String> notReady(JsonObject node) {
     return conditions(node)
         .filter(condition -> text(condition, "type").equals(READY))
@@ -30,7 +30,7 @@ final class NodeObject {
         .filter(message -> !message.equals(READY));
   }
 
-  /** Returns the types of what the node is short of, such as {@code DiskPressure}. */
+  /** Returns the types of the node's shortages, such as {@code DiskPressure}. */
   static List<String> pressures(JsonObject node) {
     return conditions(node)
         .filter(condition -> text(condition, "status").equals("True"))
@@ -39,7 +39,7 @@ final class NodeObject {
         .toList();
   }
 
-  /** Returns whether the node takes no new Pods because a user said so. */
+  /** Returns whether a user has excluded the node from new Pods. */
   static boolean cordoned(JsonObject node) {
     JsonObject spec = node.getAsJsonObject("spec");
     return spec.has("unschedulable") && spec.get("unschedulable").getAsBoolean();

@@ -15,7 +15,7 @@ import java.util.Optional;
 /** Watches this node's Node object and publishes it; empty if there is none. */
 final class NodeWatch implements Task {
 
-  // This asks a starting API server often, because the node waits for it.
+  // Short, because the node waits for a starting API server.
   private static final Duration FIRST_PAUSE = Duration.ofMillis(200);
   private static final Duration LONGEST_PAUSE = Duration.ofSeconds(5);
 

@@ -24,48 +24,54 @@ import java.util.PriorityQueue;
 import java.util.Set;
 import java.util.stream.Collectors;
 
-/** Names, in the health of the role, the Pods that cannot start for a reason of this node. */
+/** Names in the role's health the Pods that this node prevents from starting. */
 final class PodHealth implements Task {
 
   private static final String NOT_STARTED = "pods-not-started";
 
-  /** An operator sees the effect of a repair within this time; a list of waiting Pods is short. */
+  /**
+   * The interval of checks: an operator sees the effect of a repair within this time, and a list of
+   * waiting Pods is short.
+   */
   private static final Duration PAUSE = Duration.ofSeconds(10);
 
   /**
-   * The number of Pods whose events one check reads, the newest first: a problem of the node also
-   * affects these. An API server reads events from etcd each time, and a Pod in trouble waits for
+   * The number of Pods whose events one check reads, the newest first, which a problem of the node
+   * also affects. An API server reads events from etcd each time, and a faulty Pod may wait for
    * days.
    */
   private static final int ASKED = 20;
 
-  /** A kubelet writes some 25 about a Pod in a row; another client might write very many. */
+  /**
+   * The most events of a Pod: a kubelet writes some 25 in a row, and another client might write
+   * very many.
+   */
   private static final int EVENTS = 50;
 
-  /** Causes that are named; more are counted. */
+  /** The number of named causes; further ones are only counted. */
   private static final int NAMED = 3;
 
-  /** Gives the objects of a collection to a taker, each as soon as it has come. */
+  /** Passes the objects of a collection to a taker, each as soon as it has come. */
   @FunctionalInterface
   interface Pods {
     void read(String path, KubeClient.Taker taker) throws IOException, InterruptedException;
   }
 
-  /** Reads events, of which there are few. */
+  /** Reads events of one Pod, which are few. */
   @FunctionalInterface
   interface Events {
     List<JsonObject> read(String path) throws IOException, InterruptedException;
   }
 
   /**
-   * Makes the check. The audit log omits the reads of both users, which would fill it.
+   * Creates the check. The audit log omits the reads of both users, which would fill it.
    *
    * @param pods a user that may read the node's Pods
-   * @param events a user that may read events, which a kubelet may only write
+   * @param events a user that may read events; a kubelet may only write them
    */
   record Reader(Pods pods, Events events, NodeId node) {
 
-    /** Gives the Pods that were given to this node and have not begun. */
+    /** Passes on the Pods that are assigned to this node and have not begun. */
     private void waiting(KubeClient.Taker taker) throws IOException, InterruptedException {
       pods.read(
           "/api/v1/pods?fieldSelector=spec.nodeName%3D" + node + "%2Cstatus.phase%3DPending",
@@ -89,7 +95,7 @@ final class PodHealth implements Task {
   private final Duration patience;
   private final InstantSource clock;
 
-  /** The causes in the log. */
+  /** The causes that are already in the log. */
   private Set<String> known = Set.of();
 
   PodHealth(
@@ -121,7 +127,7 @@ final class PodHealth implements Task {
     }
   }
 
-  /** Checks once. If the API server does not answer, the last result stays. */
+  /** Checks once; without an answer of the API server, the last result stays. */
   void look(Log log) throws InterruptedException {
     try {
       List<StuckPod> stuck = find();
@@ -135,11 +141,11 @@ final class PodHealth implements Task {
     }
   }
 
-  /** Judges each Pod when it comes, and keeps none: their users decide how large they are. */
+  /** Judges each Pod as it comes and keeps none, since users determine their size. */
   private List<StuckPod> find() throws IOException, InterruptedException {
     Instant latest = clock.instant().minus(patience);
     List<StuckPod> stuck = new ArrayList<>();
-    // The newest ones, the oldest of them first.
+    // The newest ones; the oldest of them is first.
     PriorityQueue<JsonObject> unclear =
         new PriorityQueue<>(Comparator.comparing(PodTrouble::scheduled));
     reader.waiting(

@@ -5,7 +5,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 
-/** Writes the CNI configuration, by which the runtime connects Pods: a bridge, and host ports. */
+/** Writes the CNI configuration with which the runtime connects Pods: a bridge and host ports. */
 final class PodNetworkFiles {
 
   /** The bridge that connects all Pods of a node. */
@@ -17,10 +17,10 @@ final class PodNetworkFiles {
   private PodNetworkFiles() {}
 
   /**
-   * Writes the configuration; the runtime notices it by itself.
+   * Writes the configuration, which the runtime notices.
    *
    * @param range the node's own part of the Pods' addresses
-   * @return false if it was there already
+   * @return false if it was unchanged
    */
   static boolean write(Path folder, String range) throws FileException {
     return WorkerFiles.writeAside(folder.resolve(FILE), text(range));

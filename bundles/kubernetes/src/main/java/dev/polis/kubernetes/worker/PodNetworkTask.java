@@ -25,10 +25,15 @@ import java.util.concurrent.TimeoutException;
  */
 final class PodNetworkTask implements Task {
 
-  /** The kernel answers at once; this allows a machine under load a thousand times that. */
+  /**
+   * The time for one request to the kernel: a thousand times the usual, for a machine under load.
+   */
   private static final Duration ANSWER = Duration.ofSeconds(10);
 
-  /** A configuration that was removed is missed by the next Pod; a look reads one file. */
+  /**
+   * The interval of checks: without the configuration the next Pod fails, and a check reads one
+   * file.
+   */
   private static final Duration LOOK_EVERY = Duration.ofSeconds(10);
 
   private final Containers containers;
@@ -67,7 +72,7 @@ final class PodNetworkTask implements Task {
     }
   }
 
-  /** Writes the configuration again that something else has changed or removed. */
+  /** Restores a configuration that something else has changed or removed. */
   void restore(String range, Log log) throws FileException {
     if (!range.isEmpty() && PodNetworkFiles.write(files.network(), range)) {
       log.warning("The CNI configuration in %s was changed, and is restored.", files.network());
@@ -89,7 +94,7 @@ final class PodNetworkTask implements Task {
     }
   }
 
-  /** Lets this machine reach Pods: the API server calls those that add to its API. */
+  /** Adds a route to the Pods, since the API server calls Pods that extend its API. */
   private void routeTo(String range, Sandbox sandbox) throws IOException, InterruptedException {
     requireFree(range, sandbox);
     Commands.Result result =
@@ -113,7 +118,9 @@ final class PodNetworkTask implements Task {
     }
   }
 
-  /** Taking over the route would silently cut off the Pods of another node. */
+  /**
+   * Refuses a range with another route: to replace that route would silently cut off other Pods.
+   */
   private void requireFree(String range, Sandbox sandbox) throws IOException, InterruptedException {
     Commands.Result routes =
         commands.run(ANSWER, List.of("ip", "-4", "-oneline", "route", "show", "exact", range));
@@ -129,7 +136,7 @@ final class PodNetworkTask implements Task {
     }
   }
 
-  /** Returns the first route that leads to another device. */
+  /** Returns the first route to another device. */
   static Optional<String> otherRoute(String routes, String device) {
     return routes
         .lines()

@@ -13,12 +13,12 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * Finds out why a Pod cannot start, from the Pod and the events about it. The Pod's own faults,
- * such as a missing ConfigMap or a missing program in its image, do not concern the node.
+ * Finds the cause that prevents a Pod from starting, from the Pod and its events. The Pod's own
+ * faults, such as a missing ConfigMap or a missing program in its image, do not concern the node.
  */
 final class PodTrouble {
 
-  /** The reasons of containers without their image. */
+  /** The reasons of containers without an image. */
   private static final Set<String> IMAGE =
       Set.of("ErrImagePull", "ImagePullBackOff", "RegistryUnavailable");
 
@@ -43,10 +43,7 @@ final class PodTrouble {
           "error during container init|no command specified|unable to find (?:user|group)"
               + "|no matching entries in passwd");
 
-  /**
-   * A summary of other events, which give the cause themselves, and the objects that the Pod refers
-   * to.
-   */
+  /** The events that only summarize others, and the objects to which the Pod refers. */
   private static final Pattern OWN_VOLUME =
       pattern(
           "^unable to attach or mount volumes|(?:configmap|secret) .*not found|not registered"
@@ -58,7 +55,7 @@ final class PodTrouble {
           "no such host|dial tcp|i/o timeout|connection refused|network is unreachable|no route to host"
               + "|TLS handshake|deadline exceeded|server misbehaving|RegistryUnavailable");
 
-  /** How Go says which name it asked which server for, and whether that server answered. */
+  /** Go's text about a name lookup: the name, the server, and whether the server answered. */
   private static final Pattern LOOKUP =
       pattern("lookup (\\S+) on (\\S+):53: (?:.*?(no such host))?");
 
@@ -78,22 +75,22 @@ final class PodTrouble {
   private static final String KUBELET_LOG =
       "polisctl node logs --dn root.roles.plugins.kubernetes_worker.plugin.worker.kubelet";
 
-  /** What the machine refuses; the health table knows what to do about that. */
+  /** The refusals of the machine; the health table has their remedies. */
   private static final Pattern OF_SYSTEM =
       pattern(
           "read-only file system|no space left on device|disk quota exceeded|input/output error"
               + "|too many open files|cannot allocate memory");
 
-  /** What differs from Pod to Pod and from try to try, or is for programmers. */
+  /** The parts of a message that differ for each Pod and attempt, or are for programmers. */
   private static final Pattern NOISE =
       Pattern.compile(
           "(?s)^.*\\bdesc = |\\(combined from similar events\\): |^MountVolume\\.[\\w ]+ failed for volume"
               + " \"[^\"]*\" : | ?\"?\\b[0-9a-f]{32,}\\b\"?");
 
-  /** Longer ones are for the log. */
+  /** The longest shown message; the log has longer ones. */
   private static final int LONGEST = 200;
 
-  /** A user decides how long the names are that a message quotes. */
+  /** The longest examined message, since a user determines the names in it. */
   private static final int LONGEST_MESSAGE = 4096;
 
   private static final List<String> OUTLINE = List.of("namespace", "name", "uid");
@@ -107,8 +104,8 @@ final class PodTrouble {
   private record Cause(String reason, String remedy) {}
 
   /**
-   * Returns why a Pod cannot start; empty if the node is not the cause, or if the cause is not
-   * known yet.
+   * Returns the cause that prevents a Pod from starting; empty if it is not the node, or is
+   * unknown.
    *
    * @param events the warnings about this Pod
    */
@@ -124,7 +121,7 @@ final class PodTrouble {
     return pod.getAsJsonObject("metadata").has("deletionTimestamp");
   }
 
-  /** Returns whether a Pod waits for what comes before its containers, of which events tell. */
+  /** Returns whether a Pod waits for a step before its containers, which only events describe. */
   static boolean needsEvents(JsonObject pod) {
     return !ends(pod)
         && ofContainers(pod).isEmpty()
@@ -135,7 +132,7 @@ final class PodTrouble {
                         && text(condition, "status").equals("True"));
   }
 
-  /** Returns what is needed of a Pod to judge it by events: its names, and since when it waits. */
+  /** Returns the part of a Pod for a judgement by events: its names, and the begin of its wait. */
   static JsonObject outline(JsonObject pod) {
     JsonObject metadata = new JsonObject();
     for (String field : OUTLINE) {
@@ -153,7 +150,7 @@ final class PodTrouble {
         .findFirst();
   }
 
-  /** Returns when a Pod was given to its node. */
+  /** Returns the time at which a Pod was assigned to its node. */
   static Instant scheduled(JsonObject pod) {
     return parts(pod, "conditions")
         .filter(condition -> text(condition, "type").equals("PodScheduled"))
@@ -230,7 +227,7 @@ final class PodTrouble {
     return OF_SYSTEM.matcher(message).find() ? "" : remedy;
   }
 
-  /** Judges by the latest event, of those that say what comes before the first container. */
+  /** Judges by the latest event about a step before the first container. */
   private static Optional<StuckPod> ofEvents(JsonObject pod, List<JsonObject> events) {
     return events.stream()
         .filter(event -> BEFORE.contains(text(event, "reason")))
@@ -294,7 +291,7 @@ final class PodTrouble {
         cause.remedy());
   }
 
-  /** Returns the newest of an event's timestamps; its writer decides which of them it has. */
+  /** Returns the newest of an event's timestamps; each writer sets other ones. */
   private static String time(JsonObject event) {
     return Stream.of(
             text(event, "lastTimestamp"),
@@ -304,7 +301,7 @@ final class PodTrouble {
         .orElse("");
   }
 
-  /** Returns the part of a message that tells something, the same for each Pod and each try. */
+  /** Returns the meaningful part of a message, which is the same for each Pod and attempt. */
   private static String words(JsonObject pod, String message) {
     String uid = text(pod.getAsJsonObject("metadata"), "uid");
     String words =
@@ -312,8 +309,7 @@ final class PodTrouble {
     if (words.isEmpty()) {
       return "it gives no reason";
     }
-    // Each part of a program puts its words before those of the part that failed: the end is the
-    // cause.
+    // Each layer of a program puts its text before that of the failed one, so the end is the cause.
     return words.length() <= LONGEST
         ? words
         : words.substring(0, LONGEST / 2) + "…" + words.substring(words.length() - LONGEST / 2);
@@ -329,7 +325,7 @@ final class PodTrouble {
         : "";
   }
 
-  /** Returns the objects of a list in the status of a Pod; none if it has no such list. */
+  /** Returns the objects of a list in a Pod's status; empty without the list. */
   private static Stream<JsonObject> parts(JsonObject pod, String list) {
     JsonObject status = pod.getAsJsonObject("status");
     return status != null && status.has(list)

@@ -10,13 +10,13 @@ import java.util.Map;
 /**
  * Writes the service proxy's files and command line.
  *
- * <p>It reads its client certificate again within five minutes after the file has changed.
+ * <p>The proxy reads its client certificate again within five minutes after a change of the file.
  */
 final class ProxyFiles {
 
   static final String NAME = "kube-proxy";
 
-  /** The port at which the proxy reports that it is healthy, at the sandbox's address. */
+  /** The port of the proxy's health, at the sandbox's address. */
   static final int HEALTH_PORT = 10_256;
 
   private static final int METRICS_PORT = 10_249;
@@ -29,7 +29,7 @@ final class ProxyFiles {
     this.files = files;
   }
 
-  /** Writes the files and returns how the proxy is started. */
+  /** Writes the files, and returns the description of the proxy's process. */
   ProcessSpec prepare(ContainersStatus.Running runtime) throws FileException {
     String configuration = configuration();
     WorkerFiles.write(files.proxyConfiguration, configuration);
@@ -69,8 +69,7 @@ final class ProxyFiles {
             address + ":" + HEALTH_PORT,
             "metricsBindAddress",
             "127.0.0.1:" + METRICS_PORT,
-            // With zeros it leaves the kernel's settings of connection tracking alone, which are
-            // the machine's.
+            // Zeros keep the kernel's settings of connection tracking, which belong to the machine.
             "conntrack",
             Map.of(
                 "maxPerCore",

@@ -12,8 +12,8 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * Ends the service proxy when its rules were removed from the kernel, so that it is started again
- * and writes them: it looks for them once an hour by itself.
+ * Restarts the service proxy when its rules have disappeared from the kernel, since the proxy
+ * itself checks them only once an hour.
  */
 final class ServiceRules implements Task {
 
@@ -22,10 +22,10 @@ final class ServiceRules implements Task {
   /** The line of the proxy's table in the list of all tables. */
   private static final String TABLE = "table ip kube-proxy";
 
-  /** A look starts a program that takes 5 ms. */
+  /** The interval of checks; each starts a program that takes 5 ms. */
   private static final Duration LOOK_EVERY = Duration.ofSeconds(10);
 
-  /** Lists the tables of nftables that the proxy's rules are among. */
+  /** Lists the nftables tables that include the proxy's. */
   @FunctionalInterface
   interface Tables {
     Commands.Result list() throws IOException, InterruptedException;
@@ -35,7 +35,10 @@ final class ServiceRules implements Task {
   private final ProcessManager processes;
   private final HealthScope health;
 
-  /** A proxy that has just started writes its table a moment later, so one look proves nothing. */
+  /**
+   * True after a check without the table; one check proves nothing, since a new proxy writes its
+   * table a moment later.
+   */
   private boolean missed;
 
   ServiceRules(Tables tables, ProcessManager processes, HealthScope health) {
@@ -57,7 +60,7 @@ final class ServiceRules implements Task {
     }
   }
 
-  /** Looks once. */
+  /** Checks once. */
   void look() throws InterruptedException, IOException {
     Optional<ManagedProcess> proxy = processes.find(ProxyFiles.NAME);
     if (proxy.isEmpty() || !gone()) {
@@ -78,7 +81,7 @@ final class ServiceRules implements Task {
 
   private boolean gone() throws InterruptedException, IOException {
     Commands.Result all = tables.list();
-    // Without nft the proxy does not run either, and says so.
+    // Without nft the proxy does not run either, and reports it.
     return all.ok() && all.output().lines().noneMatch(TABLE::equals);
   }
 }

@@ -3,17 +3,17 @@ package dev.polis.kubernetes.worker;
 import java.time.Instant;
 
 /**
- * Holds the reason why a Pod of this node cannot start, if the node is the cause.
+ * Holds the cause that prevents a Pod from starting, if it is this node.
  *
- * @param reason what hinders it, in plain words; the same for all Pods with the same cause
- * @param message what Kubernetes says of it
- * @param since when the Pod was given to this node
- * @param remedy what to do about it; empty if that follows from the reason alone
+ * @param reason the cause for people; the same for all Pods with the same cause
+ * @param message the message of Kubernetes
+ * @param since the time at which the Pod was assigned to this node
+ * @param remedy the remedy; empty if it follows from the reason alone
  */
 record StuckPod(
     String namespace, String name, String reason, String message, Instant since, String remedy) {
 
-  /** Returns how people name it. */
+  /** Returns the Pod's name for people. */
   String title() {
     return namespace + "/" + name;
   }

@@ -28,8 +28,8 @@ import java.util.regex.Pattern;
 
 /**
  * Makes a persistent volume, a directory on the node's data volume, for each claim whose Pod was
- * scheduled to this node, and deletes it with its claim, unless its storage class retains it. A
- * claim that a directory cannot fulfil gets an event with the reason.
+ * scheduled to this node. It deletes the volume with its claim, unless the storage class retains
+ * it. A claim that a directory cannot fulfil gets an event with the reason.
  */
 final class VolumeProvisioner implements Task {
 
@@ -49,10 +49,10 @@ final class VolumeProvisioner implements Task {
   private static final String VOLUMES = "/api/v1/persistentvolumes";
   private static final String CLASSES = "/apis/storage.k8s.io/v1/storageclasses";
 
-  /** Any other name would be another path of the API server. */
+  /** The pattern of class names; another name would be another path of the API server. */
   private static final Pattern CLASS_NAME = Pattern.compile("[a-z0-9]([-.a-z0-9]*[a-z0-9])?");
 
-  // Programs of any user may write into a volume, as into one that a cloud formats.
+  // The mode of a volume: programs of each user may write, as into a volume of a cloud.
   private static final String MODE = "rwxrwxrwx";
 
   private static final Duration FIRST_PAUSE = Duration.ofMillis(200);
@@ -76,14 +76,14 @@ final class VolumeProvisioner implements Task {
     try (Watcher<WorkerCredentials> certified = credentials.watch()) {
       certified.get();
     }
-    // Two collections, two watches; neither waits for the other.
+    // Two collections, two watches; neither delays the other.
     context.run("claims", new Follow(CLAIMS, this::provision)::run);
     context.run("deletion", new Follow(VOLUMES, this::delete)::run);
     context.healthy();
     context.awaitCancelled();
   }
 
-  /** Acts on an object of a collection. */
+  /** Is an action on an object of a collection. */
   @FunctionalInterface
   private interface Action {
     void act(JsonObject object, Log log) throws IOException, InterruptedException;
@@ -125,14 +125,14 @@ final class VolumeProvisioner implements Task {
                 }
               });
       if (failed.get() != null) {
-        // After the others have had their turn.
+        // After the other objects.
         throw failed.get();
       }
       backoff.reset();
       client.watch(collection + "?resourceVersion=" + version, event -> act(event, log));
     }
 
-    /** Acts on an object; one that is not as it should be is left out, until it changes. */
+    /** Handles an object; skips an invalid one until it changes. */
     private void attempt(JsonObject object, Log log) throws IOException, InterruptedException {
       try {
         action.act(object, log);
@@ -164,7 +164,7 @@ final class VolumeProvisioner implements Task {
     }
   }
 
-  /** Makes the volume of a claim that waits for this node. */
+  /** Makes the volume of a claim for this node. */
   private void provision(JsonObject claim, Log log) throws IOException, InterruptedException {
     if (!waitsForUs(claim, plan.node().text())) {
       return;
@@ -176,7 +176,7 @@ final class VolumeProvisioner implements Task {
             ? client.find(CLASSES + "/" + storageClass)
             : Optional.empty();
     if (refusal.isPresent() || found.isEmpty()) {
-      // The class decides whether to keep the data; a guess could delete them.
+      // The class decides whether to keep the data; a guess might delete them.
       refuse(
           claim,
           refusal.orElse(
@@ -197,7 +197,7 @@ final class VolumeProvisioner implements Task {
     }
   }
 
-  /** Tells the owner of a claim, by an event, why it gets no volume. */
+  /** Writes an event with the reason why a claim gets no volume. */
   private void refuse(JsonObject claim, String why, Log log)
       throws IOException, InterruptedException {
     JsonObject metadata = claim.getAsJsonObject("metadata");
@@ -210,7 +210,7 @@ final class VolumeProvisioner implements Task {
     }
   }
 
-  /** Makes an object; returns false if it exists. */
+  /** Creates an object; returns false if it exists. */
   private boolean create(String collection, JsonObject object)
       throws IOException, InterruptedException {
     try {
@@ -224,7 +224,7 @@ final class VolumeProvisioner implements Task {
     }
   }
 
-  /** Returns whether a claim has no volume yet and its Pod was scheduled to this node. */
+  /** Returns whether a claim has no volume yet and its Pod is scheduled to this node. */
   static boolean waitsForUs(JsonObject claim, String node) {
     JsonObject metadata = claim.getAsJsonObject("metadata");
     boolean bound = claim.getAsJsonObject("spec").has("volumeName");
@@ -234,7 +234,7 @@ final class VolumeProvisioner implements Task {
         && annotation(claim, SELECTED_NODE).filter(node::equals).isPresent();
   }
 
-  /** Returns the class of a claim as Kubernetes reads it: the old annotation counts first. */
+  /** Returns the class of a claim by Kubernetes' rules: the old annotation counts first. */
   static String storageClass(JsonObject claim) {
     return annotation(claim, BETA_CLASS)
         .or(
@@ -253,7 +253,7 @@ final class VolumeProvisioner implements Task {
   /**
    * Returns the volume that fulfils a claim.
    *
-   * @param reclaim whether the volume outlives its claim: {@code Delete} or {@code Retain}
+   * @param reclaim the policy after the end of the claim: {@code Delete} or {@code Retain}
    */
   static JsonObject volume(
       JsonObject claim, String name, Path directory, String node, String reclaim) {
@@ -308,14 +308,14 @@ final class VolumeProvisioner implements Task {
   }
 
   /**
-   * Makes the directory of a volume, which is on the disk when this returns: the record that names
-   * it is in the cluster's database from then on, and no later start would make it.
+   * Makes the directory of a volume and forces it to the disk, since the cluster's database keeps
+   * its name and no later start makes it again.
    */
   static void makeDirectory(Path directory) throws IOException {
     if (!Files.isDirectory(directory)) {
       Files.createDirectory(directory);
     }
-    // Also where a loss of power came between the two.
+    // Also after a loss of power between the two steps.
     Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString(MODE));
     AtomicFile.forceEntry(directory);
   }
@@ -331,7 +331,7 @@ final class VolumeProvisioner implements Task {
     log.info("The node deleted volume %s with its claim.", name);
   }
 
-  /** Returns whether a volume is this node's and is to be deleted. */
+  /** Returns whether a released volume is this node's and must be deleted. */
   static boolean released(JsonObject volume, String node) {
     boolean released =
         volume.has("status")

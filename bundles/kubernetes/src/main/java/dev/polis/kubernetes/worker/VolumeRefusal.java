@@ -13,12 +13,12 @@ final class VolumeRefusal {
 
   private static final String REASON = "ProvisioningFailed";
 
-  /** The access modes for Pods of several nodes; the others are for one node at a time. */
+  /** The access modes for Pods of several nodes; the other modes are for one node at a time. */
   private static final Set<String> SHARED = Set.of("ReadWriteMany", "ReadOnlyMany");
 
   private VolumeRefusal() {}
 
-  /** Returns why a claim gets no volume, with a remedy; empty if it gets one. */
+  /** Returns the reason why a claim gets no volume, with a remedy; empty if it gets one. */
   static Optional<String> of(JsonObject claim) {
     JsonObject spec = claim.getAsJsonObject("spec");
     if (spec.has("dataSource") || spec.has("dataSourceRef")) {
@@ -41,7 +41,7 @@ final class VolumeRefusal {
                     .formatted(VolumeProvisioner.PROVISIONER, mode));
   }
 
-  /** Returns the event about a claim; there is one for each claim, however often it is met. */
+  /** Returns the event about a claim; all events about a claim have one name. */
   static JsonObject event(JsonObject claim, String why, Instant now) {
     JsonObject metadata = claim.getAsJsonObject("metadata");
     String namespace = metadata.get("namespace").getAsString();

@@ -24,10 +24,10 @@ import java.util.stream.Stream;
  * Holds the certificates of a worker's programs.
  *
  * @param ca the identity CA of Kubernetes, which signed the others
- * @param kubeletServer of the kubelet as a server
- * @param kubeletClient of the kubelet as a client of the API server
- * @param provisioner of the volume provisioner
- * @param netservices of the network services: the service proxy and DNS
+ * @param kubeletServer the certificate of the kubelet as a server
+ * @param kubeletClient the certificate of the kubelet as a client of the API server
+ * @param provisioner the certificate of the volume provisioner
+ * @param netservices the certificate of the service proxy and DNS
  */
 record WorkerCertificates(
     X509Certificate ca,
@@ -36,7 +36,7 @@ record WorkerCertificates(
     X509Certificate provisioner,
     X509Certificate netservices) {
 
-  /** Reads them from the curator's answer. */
+  /** Reads the certificates from the curator's answer. */
   static WorkerCertificates of(IssueCertificateResponse.KubernetesWorker issued) {
     return new WorkerCertificates(
         certificate(issued.getIdentityCaCertificate()),
@@ -50,7 +50,7 @@ record WorkerCertificates(
     return Pem.certificate(der.toByteArray());
   }
 
-  /** Reads them from their files; empty if one is missing or damaged. */
+  /** Reads the certificates from their files; empty if one is missing or damaged. */
   static Optional<WorkerCertificates> read(WorkerFiles files) {
     List<X509Certificate> stored =
         Stream.of(
@@ -75,12 +75,12 @@ record WorkerCertificates(
           ? Optional.of(Pem.certificate(new String(present.value(), StandardCharsets.UTF_8)))
           : Optional.empty();
     } catch (PkiException damaged) {
-      // They are issued again.
+      // The curator issues them again.
       return Optional.empty();
     }
   }
 
-  /** Returns what each file of the certificates is to hold. */
+  /** Returns the wanted content of each file. */
   Map<FilePlacement, String> texts(WorkerFiles files) {
     return Map.of(
         files.ca, Pem.encode(ca),
@@ -90,7 +90,7 @@ record WorkerCertificates(
         files.netservices, Pem.encode(netservices));
   }
 
-  /** Returns whether they certify these keys and this address, and come from their CA. */
+  /** Returns whether the certificates belong to these keys, this address and their CA. */
   boolean match(WorkerKeys keys, InetAddress worker) {
     return isOf(kubeletServer, keys.kubelet())
         && isOf(kubeletClient, keys.kubelet())
@@ -108,12 +108,12 @@ record WorkerCertificates(
     }
   }
 
-  /** Returns whether one of them is to be replaced. */
+  /** Returns whether a certificate is due for renewal. */
   boolean due(Instant now) {
     return ofPrograms().anyMatch(certificate -> Renewal.of(certificate).due(now));
   }
 
-  /** Returns when the first of them ends. */
+  /** Returns the time at which the first certificate ends. */
   Instant firstEnd() {
     return ofPrograms()
         .map(certificate -> Renewal.of(certificate).notAfter())

@@ -9,15 +9,15 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Holds the keys of a worker's programs and the certificates over them. */
+/** Holds the keys of a worker's programs with their certificates. */
 record WorkerCredentials(WorkerKeys keys, WorkerCertificates certificates) {
 
-  /** Returns the kubelet as a client of the API server. */
+  /** Returns the kubelet's identity as a client of the API server. */
   TlsIdentity kubelet() {
     return TlsIdentity.of(keys.kubelet(), certificates.kubeletClient());
   }
 
-  /** Returns the volume provisioner as a client of the API server. */
+  /** Returns the volume provisioner's identity as a client of the API server. */
   TlsIdentity provisioner() {
     return TlsIdentity.of(keys.provisioner(), certificates.provisioner());
   }
@@ -25,7 +25,7 @@ record WorkerCredentials(WorkerKeys keys, WorkerCertificates certificates) {
   /**
    * Writes keys and certificates to their files.
    *
-   * @return the paths of the files that held something else
+   * @return the paths of the changed files
    */
   List<String> write(WorkerFiles files) throws FileException {
     Map<FilePlacement, String> texts = new LinkedHashMap<>(certificates.texts(files));

@@ -20,7 +20,7 @@ import java.util.List;
 /** Declares the worker's folders and files on the data volume. */
 final class WorkerFiles {
 
-  // If the node runs as root, the DNS server passes through it.
+  // On a node that is root, the DNS server passes through it.
   private static final OrganFolder OWN =
       new OrganFolder("kubernetes-worker", Mode.PASSABLE_DIRECTORY);
 
@@ -56,7 +56,7 @@ final class WorkerFiles {
 
   private final List<FilePlacement> configuration;
 
-  /** Makes the folder that is declared. */
+  /** Makes a declared folder. */
   @FunctionalInterface
   interface Folders {
     FolderPlacement folder(OrganFolder declared) throws FileException;
@@ -99,22 +99,22 @@ final class WorkerFiles {
     kernel.create();
   }
 
-  /** Returns the folder of the files themselves. */
+  /** Returns the folder of the worker's own files. */
   Path own() {
     return own.path();
   }
 
-  /** Returns the folder in which the runtime finds its CNI configuration. */
+  /** Returns the folder of the CNI configuration. */
   Path network() {
     return network.path();
   }
 
-  /** Returns the folder of files that stand for settings of the kernel. */
+  /** Returns the folder of the files that replace kernel settings. */
   Path kernel() {
     return kernel.path();
   }
 
-  /** Returns the folder in which the kubelet keeps its state of Pods. */
+  /** Returns the folder of the kubelet's state. */
   Path kubelet() {
     return kubelet.path();
   }
@@ -124,7 +124,7 @@ final class WorkerFiles {
     return volumes.path();
   }
 
-  /** Writes a text into a file, unless it is there already; returns whether it was written. */
+  /** Writes a text to a file if it differs; returns whether it did. */
   static boolean write(FilePlacement file, String text) throws FileException {
     byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
     if (file.read() instanceof Stored.Present<byte[]> present
@@ -135,10 +135,7 @@ final class WorkerFiles {
     return true;
   }
 
-  /**
-   * Writes a text into a file that is not declared, unless it is there already; returns whether it
-   * was written.
-   */
+  /** Writes a text to an undeclared file if it differs; returns whether it did. */
   static boolean writeAside(Path file, String text) throws FileException {
     try {
       byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
@@ -157,8 +154,8 @@ final class WorkerFiles {
   }
 
   /**
-   * Deletes the files of the role, after its programs have ended. Keys and certificates stay, since
-   * a certificate is bound to its key; so do persistent volumes.
+   * Deletes the files of the role after its programs have ended. Keys and certificates stay, since
+   * a certificate belongs to its key; persistent volumes stay, too.
    */
   void deleteConfiguration() throws IOException {
     for (FilePlacement file : configuration) {
@@ -171,8 +168,8 @@ final class WorkerFiles {
   }
 
   /**
-   * Unmounts the kubelet's mounts for Pods. In a sandbox they have gone with it; on the machine,
-   * deleting the mount point would delete a persistent volume.
+   * Unmounts the kubelet's mounts for Pods. A sandbox has removed them; on the machine, the
+   * deletion of a mount point would delete a persistent volume.
    */
   private static void unmountBelow(Path folder) throws IOException {
     for (Mounts.Mount mount : Mounts.list().reversed()) {

@@ -8,10 +8,10 @@ import dev.polis.pki.Pem;
 import java.nio.charset.StandardCharsets;
 import java.security.PrivateKey;
 
-/** Holds the private keys of a worker's programs, which are made on the node and never leave it. */
+/** Holds the private keys of a worker's programs, which never leave the node. */
 record WorkerKeys(PrivateKey kubelet, PrivateKey provisioner, PrivateKey netservices) {
 
-  /** Reads the keys, and makes those that are missing. */
+  /** Reads the keys, and makes missing ones. */
   static WorkerKeys ensure(WorkerFiles files) throws FileException {
     return new WorkerKeys(
         ensure(files.kubeletKey), ensure(files.provisionerKey), ensure(files.netservicesKey));

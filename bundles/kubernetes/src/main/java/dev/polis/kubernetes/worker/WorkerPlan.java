@@ -12,11 +12,11 @@ import java.net.URI;
 import java.util.List;
 
 /**
- * Holds how this node runs its worker, decided before any process starts.
+ * Holds the decisions about this node's worker, which precede the start of its processes.
  *
  * @param node this node, whose id is also the name of its Node object
- * @param addresses of the node and of its sandbox
- * @param isolation how the worker is isolated from the machine
+ * @param addresses the addresses of the node and of its sandbox
+ * @param isolation the isolation of the worker from the machine
  */
 record WorkerPlan(
     NodeId node,
@@ -25,16 +25,16 @@ record WorkerPlan(
     KubernetesAddresses addresses,
     Isolation isolation) {
 
-  /** The port at which the API server reaches a kubelet. */
+  /** The port of the kubelet for the API server. */
   static final int KUBELET_PORT = 10_250;
 
   /** The address of the node's own DNS server, the same in each sandbox. */
   private static final InetAddress DNS = InetAddress.ofLiteral("169.254.77.53");
 
-  // With the letter before it as many as a sandbox's name may have.
+  // With the letter before them, as many digits as a sandbox's name may have.
   private static final int NAME_DIGITS = 7;
 
-  /** Returns the address of the DNS server that Pods ask. */
+  /** Returns the address of the DNS server for Pods. */
   InetAddress dns() {
     return DNS;
   }
@@ -44,7 +44,7 @@ record WorkerPlan(
     return settings.domain();
   }
 
-  /** Returns where the local load balancer of a worker listens. */
+  /** Returns the address of a worker's local load balancer. */
   static InetSocketAddress balancer(
       KubernetesSettings settings, KubernetesAddresses addresses, Isolation isolation) {
     InetAddress host =
@@ -52,7 +52,7 @@ record WorkerPlan(
     return new InetSocketAddress(host, settings.balancerPort());
   }
 
-  /** Returns the URL by which the worker's programs reach the API server. */
+  /** Returns the URL of the API server for the worker's programs. */
   URI balancer() {
     InetSocketAddress at = balancer(settings, addresses, isolation);
     return URI.create("https://%s:%d".formatted(at.getAddress().getHostAddress(), at.getPort()));
@@ -63,7 +63,7 @@ record WorkerPlan(
     return "/api/v1/nodes/" + node;
   }
 
-  /** Returns the sandbox that is wanted. */
+  /** Returns the wanted sandbox. */
   SandboxRequest sandbox(WorkerFiles files) {
     String digits = node.text().substring(NodeId.PREFIX.length());
     return new SandboxRequest(

@@ -8,7 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
-/** Checks the requirements of a worker, before any process starts. */
+/** Checks the requirements of a worker before any process starts. */
 final class WorkerRequirements {
 
   private static final List<String> NETWORK_PLUGINS =
@@ -24,7 +24,7 @@ final class WorkerRequirements {
     return "root".equals(user);
   }
 
-  /** Refuses a user without the rights that containers need. */
+  /** Refuses a user without the rights for containers. */
   void requireRoot(String user) throws WorkerException {
     if (!isRoot(user)) {
       throw new WorkerException(
@@ -33,7 +33,7 @@ final class WorkerRequirements {
     }
   }
 
-  /** Finds the programs, or refuses missing and unsupported ones. */
+  /** Finds the programs, and refuses missing and unsupported ones. */
   KubernetesPrograms programs() throws WorkerException, InterruptedException {
     KubernetesPrograms programs =
         KubernetesPrograms.find(settings.programs(), KubernetesPrograms.ofWorker());
@@ -49,7 +49,7 @@ final class WorkerRequirements {
   }
 
   /**
-   * Decides how the worker is isolated from the machine.
+   * Decides about the isolation of the worker from the machine.
    *
    * @param node its address
    * @param ownsInterfaces whether this node manages the network of the machine

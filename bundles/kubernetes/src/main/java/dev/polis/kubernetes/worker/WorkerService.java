@@ -53,8 +53,8 @@ public final class WorkerService implements RolePlugin {
   /**
    * Holds the services that the role uses.
    *
-   * @param curatorPort of the curator listener of every node
-   * @param podPatience how long a Pod may take to start before health names it
+   * @param curatorPort the port of each node's curator listener
+   * @param podPatience the time for the start of a Pod before health names it
    */
   public record Parts(
       ClusterManager cluster,
@@ -70,7 +70,7 @@ public final class WorkerService implements RolePlugin {
   private final Parts parts;
   private final WorkerSite site;
 
-  /** Makes the role; nothing is started. */
+  /** Creates the role without a start. */
   public WorkerService(KubernetesSettings settings, Parts parts) {
     this.settings = settings;
     this.parts = parts;
@@ -78,8 +78,8 @@ public final class WorkerService implements RolePlugin {
   }
 
   /**
-   * Runs the worker's programs until cancelled. This run itself does not fail, so that the role
-   * also ends in order while the programs cannot be started.
+   * Runs the worker's programs until it is cancelled. It does not fail itself, so that the role
+   * also ends in order while the programs cannot start.
    */
   @Override
   public void run(Context context) throws Exception {
@@ -98,17 +98,17 @@ public final class WorkerService implements RolePlugin {
       context.awaitCancelled();
     } finally {
       if (context.stopReason().filter(StopReason::endsWork).isPresent()) {
-        // This also ends what an earlier run left and this one has not adopted.
+        // Also ends programs of an earlier run that this run has not adopted.
         end(context);
       }
     }
   }
 
   /**
-   * Holds the values that outlive one run of the programs.
+   * Holds the values that survive one run of the programs.
    *
    * @param controllers the addresses of the API servers, once known
-   * @param credentials of the worker's programs, once there are any
+   * @param credentials the credentials of the worker's programs, once known
    */
   private record Shared(
       MutableValue<Set<InetSocketAddress>> controllers,
@@ -211,7 +211,7 @@ public final class WorkerService implements RolePlugin {
         StatusHealth.task(shared.controllers(), health, NodeHealth::ofControllers));
   }
 
-  /** What the worker's programs are started with. */
+  /** Holds the values for the start of the worker's programs. */
   private record Programs(
       Context context,
       WorkerPlan plan,
@@ -220,7 +220,9 @@ public final class WorkerService implements RolePlugin {
       ApiServerWait api,
       HealthScope health) {
 
-    /** Writes keys and certificates before each start, as something else may have changed them. */
+    /**
+     * Restores keys and certificates before each start, since something else may have changed them.
+     */
     ChildTask.Preparation restored(ChildTask.Preparation preparation) {
       return runtime -> {
         List<String> changed = credentials.peek().orElseThrow().write(files);
@@ -244,7 +246,8 @@ public final class WorkerService implements RolePlugin {
               RootPrograms.tell(Map.of(DnsFiles.NAME, owner), programs.health(), context.log());
               return dns.prepare(runtime, owner);
             },
-            // It also answers for names outside the cluster, for which it needs no API server.
+            // The DNS server also answers for names outside the cluster, for which it needs no API
+            // server.
             new ApiServerWait(ReadyProbe.running()),
             DnsFiles.READY_PORT,
             "/ready",
@@ -319,7 +322,7 @@ public final class WorkerService implements RolePlugin {
     return context.stopReason().filter(StopReason.ROLE_REMOVED::equals).isPresent();
   }
 
-  /** Runs an action once the role is removed, and not if the run ends for another reason. */
+  /** Runs an action if the role is removed, and not at another end of the run. */
   private static void whenRemoved(Context context, EndOfRole work) throws InterruptedException {
     context.healthy();
     try {
@@ -361,7 +364,7 @@ public final class WorkerService implements RolePlugin {
     }
   }
 
-  // ---- decisions before anything is started
+  // ---- decisions before the start
 
   private WorkerPlan plan(NodeCredentials self, InetAddress address)
       throws WorkerException, InterruptedException {

@@ -41,7 +41,7 @@ final class WorkerSite {
     return KubernetesAddresses.of(node, settings.links());
   }
 
-  /** Waits until the node has other addresses, for which all programs must restart. */
+  /** Waits until the node has other addresses, so that all programs must restart. */
   void awaitOther(KubernetesAddresses present) throws InterruptedException, RestartRequest {
     try (Watcher<NetworkStatus> watcher = network.status().watch()) {
       NetworkStatus other =
@@ -56,7 +56,7 @@ final class WorkerSite {
     }
   }
 
-  /** Decides how a worker at a node's address is isolated from the machine. */
+  /** Decides about the isolation of a worker at a node's address. */
   Isolation isolation(InetAddress node) throws WorkerException {
     return new WorkerRequirements(settings).isolation(node, network.ownsInterfaces());
   }
@@ -69,12 +69,12 @@ final class WorkerSite {
     return files();
   }
 
-  /** Returns the worker's files on a volume that is open. */
+  /** Returns the worker's files on an open volume. */
   WorkerFiles files() throws IOException {
     return new WorkerFiles(storage::folder);
   }
 
-  /** Puts the host address on the machine if it is not the node's own. */
+  /** Adds the host address to the machine if it differs from the node's own. */
   void claim(KubernetesAddresses addresses)
       throws IOException, InterruptedException, WorkerException {
     if (addresses.derived()) {

@@ -61,11 +61,14 @@ import org.junit.jupiter.api.Assumptions;
 
 /**
  * Runs the control plane as the role server does, with a real etcd that identifies users by their
- * certificates, an address and a disk. Closing ends its programs and deletes everything.
+ * certificates, an address and a disk. Its close ends its programs and deletes everything.
  */
 final class ControlHarness implements AutoCloseable {
 
-  /** An API server is ready after 3 s on a quiet machine, and after 12 under load. */
+  /**
+   * The time for an API server, which is ready after 3 s on a quiet machine, and after 12 under
+   * load.
+   */
   static final Duration PATIENCE = Duration.ofSeconds(120);
 
   private static final List<String> USERS = List.of("root", "kubernetes", "kube-apiserver");
@@ -98,7 +101,7 @@ final class ControlHarness implements AutoCloseable {
   private Subtree subtree;
   private ControlPlane plane;
 
-  /** Makes one; skips the test with a reason if the programs are missing. */
+  /** Opens a harness; skips the test with a reason if the programs are missing. */
   static ControlHarness open() throws Exception {
     String programs = System.getenv().getOrDefault("POLIS_KUBERNETES", "");
     Assumptions.assumeTrue(
@@ -162,7 +165,7 @@ final class ControlHarness implements AutoCloseable {
         this::access);
   }
 
-  /** Gives the node a new certificate, as the cluster organ does when it is due. */
+  /** Gives the node a new certificate, as the cluster organ does at a due renewal. */
   void renewNode() {
     cluster.set(member());
   }
@@ -226,7 +229,7 @@ final class ControlHarness implements AutoCloseable {
     return plane;
   }
 
-  /** Waits until the API server has been ready. */
+  /** Waits until the API server is ready, and returns the access to it. */
   ControlAccess awaitAccess() throws Exception {
     return Await.value(plane.access(), Optional::isPresent, PATIENCE, "the API server: " + why())
         .orElseThrow();

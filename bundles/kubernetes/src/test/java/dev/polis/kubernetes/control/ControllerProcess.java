@@ -68,7 +68,7 @@ final class ControllerProcess {
 
   private static final Duration PATIENCE = ControlHarness.PATIENCE;
 
-  /** The levels that mean more than a wait. */
+  /** The levels worse than a wait. */
   private static final Set<HealthLevel> TOLD = Set.of(HealthLevel.DEGRADED, HealthLevel.DOWN);
 
   /**
@@ -152,7 +152,7 @@ final class ControllerProcess {
     }
   }
 
-  /** Waits for the instant, by which both processes have long read the order. */
+  /** Waits for the instant, long before which both processes have read the order. */
   private static void await(Instant instant) {
     while (Instant.now().isBefore(instant)) {
       LockSupport.parkNanos(Duration.between(Instant.now(), instant).toNanos());
@@ -216,7 +216,7 @@ final class ControllerProcess {
       Thread.startVirtualThread(this::note);
     }
 
-    /** Notes each condition that is more than a wait, and not {@link #SILENT}. */
+    /** Records each condition that is worse than a wait, except {@link #SILENT}. */
     private void note() {
       try (Watcher<List<HealthStatus>> watcher = health.all().watch()) {
         while (true) {

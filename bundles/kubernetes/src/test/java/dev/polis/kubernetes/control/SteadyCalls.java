@@ -12,20 +12,20 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Makes calls at a steady rate, and records the failed ones. While many are under way it begins no
- * others. Closing waits for the calls under way.
+ * Makes calls at a steady rate, and records the failed ones. While many are running it begins no
+ * others. Its close waits for the running calls.
  */
 final class SteadyCalls implements AutoCloseable {
 
-  /** Makes one call; fails if the answer is not as expected. */
+  /** Makes one call; fails for an unexpected answer. */
   @FunctionalInterface
   interface Call {
     void make(int number) throws Exception;
   }
 
   /**
-   * The calls under way at most: an API server takes a hundred over one connection, which two of
-   * these may share.
+   * The most running calls: an API server takes a hundred over one connection, which two of these
+   * may share.
    */
   private static final int MOST = 40;
 

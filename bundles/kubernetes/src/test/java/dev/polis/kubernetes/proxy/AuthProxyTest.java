@@ -85,7 +85,7 @@ class AuthProxyTest {
   private static final Duration SOON = Duration.ofSeconds(20);
   private static final Pattern AT = Pattern.compile("at https://([0-9.]+):(\\d+),");
 
-  /** So many that a replacement falls into many requests. */
+  /** The number of replacements, enough to hit many requests. */
   private static final int SWAPS = 10;
 
   private final LogTree logs = LogTree.create();

@@ -9,7 +9,7 @@ import java.net.InetAddress;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** Expects a worker to be refused with the reason where it cannot run. */
+/** Expects the refusal of a worker, with the reason, on a node that cannot run one. */
 class WorkerRequirementsTest {
 
   private static final InetAddress LOOPBACK = InetAddress.ofLiteral("127.0.0.1");
