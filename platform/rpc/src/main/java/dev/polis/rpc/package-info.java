@@ -15,8 +15,8 @@
  * while its callers stay connected. An organ registers an {@code io.grpc.BindableService} with the
  * property {@value dev.polis.rpc.RpcHost#LISTENER}. When it goes, its unary calls in flight may
  * finish, its streams end with UNAVAILABLE and a delay to retry after, and new unary calls wait for
- * its successor, as many and as long as configured. What an organ served once is remembered by
- * name: that is what tells "away" from "unknown".
+ * its successor, as many and as long as configured. The host remembers the names of an organ's
+ * services, which distinguishes "away" from "unknown".
  *
  * <p>Every method states by an option who may call it; calls of a method without that option are
  * refused. A failure of any step, or of the organ's code, ends the call it happened in and no

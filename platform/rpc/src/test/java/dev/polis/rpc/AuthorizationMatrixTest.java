@@ -44,8 +44,8 @@ import org.junit.jupiter.api.Test;
 
 /**
  * Calls every method of the wire format over TLS as every kind of caller, and compares the answers
- * with a table beside this test. A new method, or a changed rule, fails here until the table has
- * all its cells.
+ * with a table beside this test. After a new method or a changed rule, it fails until the table has
+ * all cells.
  */
 class AuthorizationMatrixTest {
   private static final String TABLE = "authorization-matrix.txt";

@@ -67,7 +67,7 @@ final class HandshakeHost {
     }
   }
 
-  /** Makes a request as a plugin may, and returns its status or why it failed. */
+  /** Makes a request as a plugin may, and returns its status or the reason of its failure. */
   private static String fetched(URI address) {
     try (HttpClient client =
         HttpClient.newBuilder().sslContext(TlsContexts.anonymous(TlsTrust.anyKey())).build()) {

@@ -36,11 +36,11 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Shows how much a stranger's handshake may make a node's JVM keep, with that JVM's options. */
+/** Measures how much memory a stranger's handshake takes in a JVM with a node's options. */
 class HandshakeSizeTest {
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 
-  /** What the options of the JVM allow. */
+  /** The largest message of a handshake that the JVM's options allow. */
   private static final int LARGEST = 8 << 10;
 
   /** The largest record of TLS. */
@@ -49,19 +49,19 @@ class HandshakeSizeTest {
   private static final byte HANDSHAKE = 22;
   private static final byte CLIENT_HELLO = 1;
 
-  /** So many certificates make a message that is larger. */
+  /** The number of certificates that make a larger message. */
   private static final int CHAIN = 30;
 
   private static final int SOURCES =
       ConnectionLimits.DEFAULT.strangers() / ConnectionLimits.DEFAULT.perSource();
 
-  /** What the limits of connections count for all handshakes together. */
+  /** The room that the limits of connections reserve for all handshakes together. */
   private static final long ROOM = 16 << 20;
 
   /**
-   * Netty counts what it has taken from the system, in chunks of 2 MiB for each thread. Up to two
-   * would be half empty, which is not what handshakes need. This is the power of two of 8 KiB that
-   * makes them 64 KiB, twice the largest buffer of a connection.
+   * The exponent of Netty's chunks that lets them fit the handshakes. By default, Netty takes
+   * chunks of 2 MiB for each thread and counts them whole, although up to two may be half empty.
+   * With 8 KiB shifted by this number a chunk has 64 KiB, twice the largest buffer of a connection.
    */
   private static final int CHUNKS = 3;
 
@@ -123,19 +123,22 @@ class HandshakeSizeTest {
     return record.array();
   }
 
-  /** Counts the refusals that say why. */
+  /** Counts the logged refusals with their reason. */
   private static int refused() throws IOException {
     String reason = "exceeds the maximum allowed size (%d)".formatted(LARGEST);
     return ask(HandshakeHost.LOG).split(Pattern.quote(reason), -1).length - 1;
   }
 
-  /** Tries what is to be refused. */
+  /** Is an attempt that a listener must refuse. */
   @FunctionalInterface
   private interface Attempt {
     void at(int port) throws Exception;
   }
 
-  /** Tries at both listeners until the log, which leaves out lines in a flood, says why. */
+  /**
+   * Makes the attempt at both listeners until the log, which omits lines in a flood, has the
+   * refusal.
+   */
   private static void assertRefused(Attempt attempt) throws Exception {
     for (int port : ports) {
       int before = refused();
@@ -214,7 +217,7 @@ class HandshakeSizeTest {
       socket.getOutputStream().write(1);
       assertEquals(-1, socket.getInputStream().read());
     } catch (IOException alert) {
-      // As it should be.
+      // The expected end.
     }
   }
 
@@ -250,10 +253,10 @@ class HandshakeSizeTest {
   }
 
   /**
-   * The bytes in use.
+   * Holds the bytes in use.
    *
-   * @param heap of the JVM, after a collection
-   * @param direct what Netty has taken beside it, of which it keeps some for the next connections
+   * @param heap the heap of the JVM, after a collection
+   * @param direct Netty's memory outside the heap, some of which it keeps for the next connections
    */
   private record Memory(long heap, long direct) {
     long all() {
@@ -261,7 +264,9 @@ class HandshakeSizeTest {
     }
   }
 
-  /** Returns what the host uses when it has so many connections and has read what they sent. */
+  /**
+   * Returns the memory of the host with this number of connections, after it has read their bytes.
+   */
   private static Memory memory(int connections) throws Exception {
     AtomicReference<Memory> last = new AtomicReference<>(new Memory(0, 0));
     Await.until(

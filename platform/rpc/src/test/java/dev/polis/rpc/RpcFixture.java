@@ -44,7 +44,7 @@ final class RpcFixture implements AutoCloseable {
           nodeKey.getPrivate(), ca.issueNode(nodeKey.getPublic()), ca.certificate());
   final LogTree logs = LogTree.create();
 
-  /** How much later it is for the host than for its callers. */
+  /** The time by which the host's clock is ahead of its callers'. */
   volatile Duration ahead = Duration.ZERO;
 
   final LocalRpcHost host;

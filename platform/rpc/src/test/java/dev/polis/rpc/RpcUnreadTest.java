@@ -39,7 +39,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Attacks a host by callers who do not read what they asked for. */
+/** Attacks a host with callers that do not read their answers. */
 @Timeout(60)
 class RpcUnreadTest {
   /** Larger than the heap that a JVM of tests uses. A quarter of it holds 2,048 open calls. */
@@ -48,7 +48,7 @@ class RpcUnreadTest {
   private static final byte[] ANSWER = new byte[100_000];
   private static final int CALLS = 250;
 
-  /** Answers more than a caller lets come. */
+  /** Answers with more bytes than a caller reads. */
   private static final class Large extends CuratorLocalGrpc.CuratorLocalImplBase {
     final AtomicInteger answered = new AtomicInteger();
 
@@ -82,7 +82,7 @@ class RpcUnreadTest {
             .build());
   }
 
-  /** Begins a call, of which no answer is read. */
+  /** Begins a call without reading its answer. */
   private <Q> void begin(ManagedChannel channel, MethodDescriptor<Q, ?> method, Q request) {
     ClientCall<Q, ?> call = channel.newCall(method, CallOptions.DEFAULT);
     start(call);

@@ -15,17 +15,17 @@ import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 
-/** Follows the leader's list of nodes and reports which of them run a curator. */
+/** Follows the leader's list of nodes and reports the nodes with a curator. */
 final class CuratorList {
   private final Supplier<ManagedChannel> leader;
   private final RetryLoop retry;
   private final Consumer<Set<InetSocketAddress>> report;
 
   /**
-   * Creates a list that is not followed yet.
+   * Creates a list, which {@link #follow} then follows.
    *
    * @param leader opens a channel to the leader
-   * @param report takes the addresses of all curators, at each change
+   * @param report receives the addresses of all curators, at each change
    */
   CuratorList(
       Supplier<ManagedChannel> leader, RetryLoop retry, Consumer<Set<InetSocketAddress>> report) {
@@ -82,7 +82,7 @@ final class CuratorList {
               InetAddress.ofLiteral(node.getStatus().getExternalAddress()),
               port == 0 ? LeaderSearch.CURATOR_PORT : port));
     } catch (IllegalArgumentException notAnAddress) {
-      // Nodes report their own status; one that reports nonsense is not asked.
+      // Nodes report their own status; a node with an invalid one gets no request.
       return Optional.empty();
     }
   }

@@ -28,13 +28,13 @@ import java.util.function.Supplier;
  */
 public final class LeaderConnection implements AutoCloseable {
 
-  /** A call that reports a state and has no answer for this long is made again. */
+  /** The time after which an unanswered report to the leader is repeated. */
   public static final Duration REPORT = Duration.ofSeconds(10);
 
-  // An election without contention takes about this long.
+  // About the time of an election without contention.
   private static final Duration FIRST_PAUSE = Duration.ofMillis(250);
 
-  // Long enough to be no load on a cluster that comes back, short enough for a person.
+  // Long enough to spare a restarting cluster, short enough for a person.
   private static final Duration LONGEST_PAUSE = Duration.ofSeconds(5);
 
   /** Sends a state to the leader. */
@@ -49,11 +49,11 @@ public final class LeaderConnection implements AutoCloseable {
   private final SharedLeader leader;
 
   /**
-   * Begins to look for the leader.
+   * Starts the search for the leader.
    *
-   * @param newest this node's credentials, asked for at each new connection
+   * @param newest returns this node's newest credentials, for each new connection
    * @param seed the address of a curator listener
-   * @param log receives how the leader is found
+   * @param log receives the progress of the search
    */
   public LeaderConnection(Supplier<NodeCredentials> newest, InetSocketAddress seed, Log log) {
     this.newest = newest;
@@ -89,12 +89,12 @@ public final class LeaderConnection implements AutoCloseable {
   }
 
   /**
-   * Reads a stream of the leader until it is interrupted; one that ends is opened again after a
+   * Reads a stream of the leader until it is interrupted, and opens an ended stream again after a
    * pause.
    *
    * @param what the stream, for the log
    * @param open opens the stream
-   * @param reader is asked for at each stream, and takes its messages
+   * @param reader returns a reader for each stream, which receives its messages
    */
   public <T> void follow(
       Context context,
@@ -122,12 +122,12 @@ public final class LeaderConnection implements AutoCloseable {
   }
 
   /**
-   * Reports each new state to the leader until it is interrupted. A report that fails is repeated
-   * after a pause, with the newest state.
+   * Reports each new state to the leader until it is interrupted, and repeats a failed report after
+   * a pause, with the newest state.
    *
-   * @param what the state, for the log
-   * @param states what to report
-   * @param known what the leader knows at first, and is not reported
+   * @param what the name of the state, for the log
+   * @param states the states to report
+   * @param known the state that the leader knows at first, which is not reported
    */
   public <T> void push(Context context, String what, Value<T> states, T known, Report<T> report)
       throws InterruptedException {
@@ -157,7 +157,7 @@ public final class LeaderConnection implements AutoCloseable {
     }
   }
 
-  /** Ends the channel, with its calls in flight, unless another connection uses it. */
+  /** Closes the channel with its running calls, unless another connection uses it. */
   @Override
   public void close() {
     leader.leave(this);

@@ -18,7 +18,7 @@ import java.util.Set;
 final class LeaderNames extends NameResolverProvider {
   private static final String SCHEME = "polis";
 
-  /** Names the leader, whichever node that is. */
+  /** The name of the leader, whichever node leads. */
   static final String TARGET = SCHEME + ":///control";
 
   private final Value<InetSocketAddress> leader;
@@ -27,7 +27,7 @@ final class LeaderNames extends NameResolverProvider {
   /**
    * Creates a provider.
    *
-   * @param leader where the leader is
+   * @param leader the leader's address
    * @param refresh called by a channel that could not connect
    */
   LeaderNames(Value<InetSocketAddress> leader, Runnable refresh) {
@@ -42,7 +42,7 @@ final class LeaderNames extends NameResolverProvider {
 
   @Override
   protected int priority() {
-    return 5; // grpc-java's own middle; there is no other provider of this scheme
+    return 5; // grpc-java's default; no other provider has this scheme
   }
 
   @Override
@@ -57,7 +57,7 @@ final class LeaderNames extends NameResolverProvider {
 
   @Override
   public NameResolver newNameResolver(URI target, NameResolver.Args args) {
-    // gRPC's contract: null says that the name is another resolver's.
+    // gRPC's contract: null means that another resolver owns the name.
     return target.getScheme().equals(SCHEME) ? new Names() : null;
   }
 

@@ -18,7 +18,7 @@ import java.util.concurrent.TimeUnit;
  * resolver. Its opener closes it, after the channels. Safe for any thread.
  */
 public final class LeaderResolver implements AutoCloseable {
-  /** What a closed resolver waits for is calls and pauses, both of which an interrupt ends. */
+  /** The seconds that a close waits for calls and pauses, both of which an interrupt ends. */
   private static final long CLOSE_SECONDS = 5;
 
   private final RpcClients clients;
@@ -35,11 +35,11 @@ public final class LeaderResolver implements AutoCloseable {
   }
 
   /**
-   * Starts a resolver that also learns of curators it was not given.
+   * Starts a resolver that also learns further curators.
    *
-   * @param seeds addresses of some curators, at least one
+   * @param seeds the addresses of some curators, at least one
    * @param clients makes the channels; must present a certificate of the cluster, since strangers
-   *     are not shown the list of nodes
+   *     may not read the list of nodes
    * @throws IllegalArgumentException if there is no seed
    */
   public static LeaderResolver open(
@@ -51,9 +51,9 @@ public final class LeaderResolver implements AutoCloseable {
   }
 
   /**
-   * Starts a resolver that asks the given curators and the leader they name, and no others.
+   * Starts a resolver that uses only the given curators and their leader.
    *
-   * @param seeds addresses of some curators, at least one
+   * @param seeds the addresses of some curators, at least one
    * @throws IllegalArgumentException if there is no seed
    */
   public static LeaderResolver fixed(
@@ -75,8 +75,8 @@ public final class LeaderResolver implements AutoCloseable {
   /**
    * Reads an address: {@code host} or {@code host:port}, IPv6 addresses with a port in brackets.
    *
-   * @param usual the port if it names none
-   * @throws IllegalArgumentException if it is neither, or the host has no address
+   * @param usual the default port
+   * @throws IllegalArgumentException if the text is neither, or the host has no address
    */
   public static InetSocketAddress address(String text, int usual) {
     URI parsed;
@@ -99,20 +99,19 @@ public final class LeaderResolver implements AutoCloseable {
   }
 
   /**
-   * Opens a channel to the leader, whichever node that is. While no leader is known or reachable,
-   * calls wait within their deadlines rather than fail: give each call one. The caller shuts the
-   * channel down.
+   * Opens a channel to the leader, whichever node leads. While no leader is known or reachable,
+   * calls wait until their deadline: give each call a deadline. The caller shuts the channel down.
    */
   public ManagedChannel channel() {
     return clients.dial(LeaderNames.TARGET, new LeaderNames(leader, retry::hurry));
   }
 
-  /** Returns where the leader is; the value is empty until one was found. */
+  /** Returns the leader's address; the value is empty before the first leader. */
   public Value<InetSocketAddress> leader() {
     return leader;
   }
 
-  /** Returns the curators that are asked, as {@code address:port}, sorted. */
+  /** Returns the searched curators, as {@code address:port}, sorted. */
   public Value<Set<String>> curators() {
     return search.curators();
   }

@@ -22,11 +22,11 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Future;
 
 /**
- * Asks each known curator who leads, on a stream that reports changes, and publishes the answer.
- * Safe for any thread.
+ * Opens a stream to each known curator, which reports the leader at each change, and publishes the
+ * leader. Safe for any thread.
  */
 final class LeaderSearch {
-  /** Port of a curator that is named without one. */
+  /** The default port of a curator. */
   static final int CURATOR_PORT = 7835;
 
   private final Set<InetSocketAddress> seeds;
@@ -42,10 +42,10 @@ final class LeaderSearch {
   private boolean closed;
 
   /**
-   * Creates a search that has not started.
+   * Creates a search that starts later.
    *
-   * @param seeds curators that are asked whether the leader lists them or not
-   * @param leader takes the leader's address
+   * @param seeds the curators that are always searched, listed by the leader or not
+   * @param leader receives the leader's address
    */
   LeaderSearch(
       Collection<InetSocketAddress> seeds,
@@ -66,12 +66,12 @@ final class LeaderSearch {
     seeds.forEach(this::add);
   }
 
-  /** Asks no further curators. */
+  /** Ends all streams, and opens no further ones. */
   synchronized void close() {
     closed = true;
   }
 
-  /** Returns the curators that are asked, as {@code address:port}. */
+  /** Returns the searched curators, as {@code address:port}. */
   Value<Set<String>> curators() {
     return curators;
   }
@@ -84,7 +84,7 @@ final class LeaderSearch {
     publish();
   }
 
-  /** Asks these curators and the seeds from now on, and no others. */
+  /** Searches these curators and the seeds from now on, and no others. */
   synchronized void keep(Set<InetSocketAddress> listed) {
     asked
         .entrySet()
@@ -106,7 +106,7 @@ final class LeaderSearch {
     curators.set(names);
   }
 
-  /** Asks one curator who leads, again and again, until it is no longer to be asked. */
+  /** Reads the leader from one curator, again and again, until the search excludes this curator. */
   private void ask(InetSocketAddress curator) {
     ManagedChannel channel = clients.dial(curator);
     try {
@@ -116,7 +116,7 @@ final class LeaderSearch {
     }
   }
 
-  /** Reads one stream to its end; returns whether any answer was of use. */
+  /** Reads one stream to its end; returns whether it had a useful answer. */
   private boolean answers(InetSocketAddress curator, ManagedChannel channel) {
     Iterator<GetCurrentLeaderResponse> answers =
         CuratorLocalGrpc.newBlockingStub(channel)
@@ -134,7 +134,7 @@ final class LeaderSearch {
       InetSocketAddress from, GetCurrentLeaderResponse answer) {
     String host = answer.getLeaderHost();
     if (host.isEmpty()) {
-      // A leader that does not know its own address yet is reached the way it was asked.
+      // A leader that does not know its own address yet has the address of this stream.
       return Optional.of(from)
           .filter(self -> answer.getLeaderNodeId().equals(answer.getThisNodeId()));
     }

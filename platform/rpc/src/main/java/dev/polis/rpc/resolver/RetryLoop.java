@@ -15,7 +15,7 @@ final class RetryLoop {
   // A new leader is there within a few hundred milliseconds.
   private static final Duration FIRST_PAUSE = Duration.ofMillis(200);
 
-  // What a cluster that comes back may cost its clients.
+  // The longest pause, which limits the load of clients on a restarting cluster.
   private static final Duration LONGEST_PAUSE = Duration.ofSeconds(7);
 
   private final Log log;
@@ -27,17 +27,17 @@ final class RetryLoop {
     this.log = log;
   }
 
-  /** A call that may fail. */
+  /** Makes a call that may fail. */
   @FunctionalInterface
   interface Attempt {
-    /** Makes the call; returns whether it was of use. */
+    /** Makes the call; returns whether it was useful. */
     boolean run();
   }
 
   /**
    * Repeats an attempt until the thread is interrupted.
    *
-   * @param what names it in the log
+   * @param what the name of the attempt in the log
    */
   void untilInterrupted(String what, Attempt attempt) {
     Context.CancellableContext own = Context.ROOT.withCancellation();
@@ -71,7 +71,7 @@ final class RetryLoop {
     }
   }
 
-  /** Waits until the pause is over or {@link #hurry} is called. */
+  /** Waits until the pause is over or {@link #hurry} ends it. */
   private synchronized void pause(Duration pause) throws InterruptedException {
     long end = System.nanoTime() + pause.toNanos();
     long before = hurries;

@@ -14,18 +14,18 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Keeps the channel to the leader that all organs of a node share. The last user closes it. An
- * organ that takes the place of another one makes no handshake: a leader in the same process would
- * compute its side of it on the threads that serve its callers.
+ * Keeps the channel to the leader that all organs of a node share. The last user closes it. So a
+ * replaced organ needs no handshake, whose other side a leader in the same process would compute on
+ * the threads of its callers.
  */
 final class SharedLeader {
 
-  /** Calls in flight get this long to end when the channel is closed. */
+  /** The seconds for the end of running calls when the channel is closed. */
   private static final long GRACE_SECONDS = 2;
 
   private static final Map<Key, SharedLeader> OPEN = new HashMap<>();
 
-  /** What users of one channel have in common. */
+  /** Identifies a channel; users with equal values share it. */
   private record Key(NodeId self, X509Certificate ca, InetSocketAddress seed) {}
 
   private final Key key;
@@ -43,10 +43,10 @@ final class SharedLeader {
   }
 
   /**
-   * Lets a connection use the channel, which is opened for the first one.
+   * Lets a connection use the channel, which the first one opens.
    *
    * @param seed the address of a curator listener
-   * @param log receives how the leader is found
+   * @param log receives the progress of the search
    */
   static SharedLeader join(LeaderConnection user, InetSocketAddress seed, Log log) {
     Key key = new Key(user.self(), user.credentials().ca(), seed);
@@ -61,7 +61,7 @@ final class SharedLeader {
     return channel;
   }
 
-  /** Returns the user whose credentials are shown: that of the newest code. */
+  /** Returns the user whose credentials the channel presents: that of the newest code. */
   private LeaderConnection newestUser() {
     synchronized (OPEN) {
       if (users.isEmpty()) {
@@ -71,7 +71,7 @@ final class SharedLeader {
     }
   }
 
-  /** Closes the channel after the last user, and the search for the leader. */
+  /** Closes the channel and the search for the leader after the last user. */
   void leave(LeaderConnection user) {
     synchronized (OPEN) {
       if (!users.remove(user) || !users.isEmpty()) {

@@ -2,9 +2,9 @@
  * Finds the leader of the cluster's curator and keeps gRPC channels pointed at it.
  *
  * <p>One curator of a cluster leads, and only that one answers calls about the cluster's records.
- * Which node it is changes when a node stops. A {@link dev.polis.rpc.resolver.LeaderResolver} is
- * given the addresses of some curators, asks each on a stream who leads, and learns of further
- * curators from the leader's list of nodes.
+ * Another node leads when the leader stops. A {@link dev.polis.rpc.resolver.LeaderResolver} gets
+ * the addresses of some curators, opens a stream to each that reports the leader, and learns
+ * further curators from the leader's list of nodes.
  *
  * <pre>
  *                     CuratorLocal.GetCurrentLeader
