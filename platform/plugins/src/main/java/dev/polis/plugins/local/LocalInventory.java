@@ -11,15 +11,14 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Says what one node runs, what it could run, and what it can give to others.
+ * Lists the plugins that one node runs, could run, and can give to others.
  *
- * @param generation the number of the generation that counts
- * @param fingerprint of that generation
+ * @param generation the number of the current generation
+ * @param fingerprint the fingerprint of that generation
  * @param running its organs and roles
- * @param distribution the organs and roles that came with the node's distribution; empty if that is
- *     not known
- * @param origins how each came to run, by symbolic name; also of those that were taken away
- * @param files the organs and roles whose files are here whole
+ * @param distribution the organs and roles of the node's distribution; empty if unknown
+ * @param origins the origin of each, by symbolic name, also of removed ones
+ * @param files the organs and roles with complete files on this node
  * @param trusted the keys that the cluster trusts, as far as this node knows
  */
 public record LocalInventory(
