@@ -186,8 +186,7 @@ public final class HealthCauses {
   }
 
   /**
-   * Returns whether an organ fails the organs that need it; a role that harms the organ harms no
-   * other one.
+   * Returns whether an organ fails those that need it; a trouble that a role causes does not count.
    */
   private boolean failsOthers(HealthStatus organ) {
     return organ.kind() == HealthKind.ORGAN
