@@ -17,8 +17,8 @@ sealed interface CallSite {
   String place();
 
   /**
-   * Returns the given place if this site is the caller's own; only a log method that {@link
-   * LogPlaces} calls it from may use it, because it counts stack frames.
+   * Returns the caller's place, or this site's own if that is another one. Only a log method that
+   * {@link LogPlaces} calls may call it, because it counts stack frames.
    */
   String place(String callers);
 
