@@ -43,9 +43,9 @@ public class FileException extends IOException {
   }
 
   /**
-   * @param what what was wrong and where, with the offending value
-   * @param remedy what to do next, one sentence
-   * @param cause what lies beneath, or null
+   * @param what the fault and its place, with the offending value
+   * @param remedy the remedy in one sentence
+   * @param cause the cause, or null
    */
   public FileException(Problem problem, String what, String remedy, Throwable cause) {
     super(what + "; " + remedy, cause);
@@ -53,12 +53,12 @@ public class FileException extends IOException {
     this.remedy = Objects.requireNonNull(remedy);
   }
 
-  /** Returns what kind of trouble it is. */
+  /** Returns the kind of fault. */
   public final Problem problem() {
     return problem;
   }
 
-  /** Returns what to do next. */
+  /** Returns the remedy. */
   public final String remedy() {
     return remedy;
   }

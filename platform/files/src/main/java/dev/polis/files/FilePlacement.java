@@ -14,11 +14,11 @@ import java.util.concurrent.locks.ReentrantReadWriteLock;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
- * Declares a file, reads it and replaces it. Content is replaced whole: a reader sees the former
- * content or the new one, and after {@link #write} returned, a power loss does not bring the former
- * one back. Thread-safe; of two writers at the same time one wins. A program that opens the path
- * itself may find that the file is absent while it is replaced, if the volume is a file system of
- * user space.
+ * Declares a file, reads it and replaces it. A write replaces the whole content: a reader sees the
+ * former content or the new one, and after the return of {@link #write} a power loss does not
+ * restore the former one. Thread-safe; if two threads write at the same time, one wins. On a
+ * user-space file system, a program that opens the path itself may find no file during a
+ * replacement.
  */
 @ProviderType
 public final class FilePlacement {
