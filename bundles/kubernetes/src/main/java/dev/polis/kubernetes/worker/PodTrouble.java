@@ -43,7 +43,7 @@ final class PodTrouble {
           "error during container init|no command specified|unable to find (?:user|group)"
               + "|no matching entries in passwd");
 
-  /** The events that only summarize others, and the objects to which the Pod refers. */
+  /** The messages that only summarize others, and those about objects to which the Pod refers. */
   private static final Pattern OWN_VOLUME =
       pattern(
           "^unable to attach or mount volumes|(?:configmap|secret) .*not found|not registered"
