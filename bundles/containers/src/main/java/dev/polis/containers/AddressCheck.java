@@ -10,7 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** Refuses addresses that the machine uses already. */
+/** Refuses addresses that the machine already uses. */
 final class AddressCheck {
 
   private static final int BITS = 32;
@@ -21,7 +21,7 @@ final class AddressCheck {
     this.commands = commands;
   }
 
-  /** A range of IPv4 addresses. */
+  /** Is a range of IPv4 addresses. */
   private record Range(int first, int prefix, String text) {
 
     static Optional<Range> of(String text) {
@@ -45,7 +45,7 @@ final class AddressCheck {
   }
 
   /**
-   * Refuses a request whose addresses clash with a route of the machine.
+   * Refuses a request whose addresses conflict with a route of the machine.
    *
    * @throws ContainersException naming the range, the route and the remedy
    */
@@ -81,7 +81,8 @@ final class AddressCheck {
   private static void clash(Range range, String route, SandboxRequest request) {
     String[] words = route.strip().split(" +");
     String device = after("dev", words);
-    // A default route matches every address; the routes of earlier sandboxes go with their devices.
+    // A default route matches each address; the routes of earlier sandboxes disappear with their
+    // devices.
     boolean own = device.equals(SandboxRecord.hostDevice(request)) || device.equals("cni0");
     boolean other = device.startsWith("polis-");
     Optional<Range> taken = own || other ? Optional.empty() : Range.of(words[0]);

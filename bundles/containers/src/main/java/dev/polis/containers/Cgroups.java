@@ -17,7 +17,7 @@ import java.util.Set;
  */
 final class Cgroups {
 
-  /** Which of its two versions the kernel offers for processes. */
+  /** Lists the cgroup versions that the kernel may offer for processes. */
   enum Version {
     V1,
     V2
@@ -31,12 +31,15 @@ final class Cgroups {
 
   private static final String MOST_PROCESSES = "pids.max";
 
-  /** The node, its children and the operator get the other half of the machine's process ids. */
+  /**
+   * The part of the machine's process ids for Pods, a half; the node, its children and the operator
+   * get the other half.
+   */
   private static final long SHARE = 2;
 
   private static final Path PROCESS_IDS = Path.of("/proc/sys/kernel/pid_max");
 
-  /** The kernel empties a cgroup some milliseconds after its last process was killed. */
+  /** The time for the kernel to empty a cgroup, which needs some milliseconds. */
   private static final Duration PATIENCE = Duration.ofSeconds(5);
 
   private final Path root;
@@ -50,7 +53,7 @@ final class Cgroups {
   /**
    * Finds the version in use.
    *
-   * @throws ContainersException naming what is missing
+   * @throws ContainersException naming the missing feature
    */
   static Cgroups find() throws IOException {
     return find(Cgroup.ROOT, Mounts.list());
@@ -112,7 +115,9 @@ final class Cgroups {
     return version;
   }
 
-  /** Makes the cgroup of this name wherever containers need it; an existing one stays. */
+  /**
+   * Makes the cgroup of this name in all hierarchies that containers need; an existing one stays.
+   */
   void make(String name) throws IOException {
     if (version == Version.V2) {
       for (String controller : NEEDED_V2) {
@@ -137,21 +142,21 @@ final class Cgroups {
     limitProcesses(root.resolve("pids").resolve(name));
   }
 
-  /** Keeps all Pods together from taking every process id of the machine. */
+  /** Limits all Pods together, so that they cannot use all process ids of the machine. */
   private static void limitProcesses(Path cgroup) throws IOException {
-    // In one read: a setting of the kernel ends behind the first one, however short that was, and
-    // Files.readString begins with one byte.
+    // In one read: the kernel ends the file after the first read, and Files.readString begins with
+    // one byte.
     long most = Long.parseLong(Files.readAllLines(PROCESS_IDS).getFirst());
     Files.writeString(cgroup.resolve(MOST_PROCESSES), Long.toString(most / SHARE));
   }
 
-  /** Returns the ids of the processes in the cgroup of this name and in those below it. */
+  /** Returns the ids of the processes in the cgroup of this name and its descendants. */
   Set<Long> processes(String name) throws IOException {
     return new Cgroup(root, name).processes();
   }
 
   /**
-   * Removes the cgroup of this name with all below it.
+   * Removes the cgroup of this name with its descendants.
    *
    * @throws ContainersException if it is still in use after some seconds
    */

@@ -27,7 +27,7 @@ public final class ContainersComponent implements Containers {
   private final HandOvers.Membership<ContainersService> membership;
   private final ContainersService service;
 
-  /** Declarative Services calls this. */
+  /** Starts the organ; Declarative Services call this. */
   @Activate
   public ContainersComponent(
       ContainersConfig config,

@@ -3,7 +3,7 @@ package dev.polis.containers;
 import org.osgi.service.metatype.annotations.AttributeDefinition;
 import org.osgi.service.metatype.annotations.ObjectClassDefinition;
 
-/** Declares what an operator may set. */
+/** Declares the configuration of the container runtime. */
 @ObjectClassDefinition(
     id = ContainersSettings.PID,
     name = "Containers",

@@ -61,12 +61,12 @@ final class ContainersFiles {
     return folder.path();
   }
 
-  /** Returns the record of the sandbox that was made. */
+  /** Returns the record of the sandbox. */
   FilePlacement record() {
     return record;
   }
 
-  /** Returns the file with the process id through which a sandbox is entered again. */
+  /** Returns the file with the process id through which the node enters a sandbox again. */
   FilePlacement entry() {
     return entry;
   }
@@ -75,12 +75,12 @@ final class ContainersFiles {
     return configuration;
   }
 
-  /** Returns the folder of archives that are being taken in. */
+  /** Returns the folder of arriving archives. */
   DirectoryPlacement archives() {
     return archives;
   }
 
-  /** Removes archives that a node which was killed has left, of earlier versions too. */
+  /** Removes the archives of a killed node, also of earlier versions. */
   void removeArchives() throws IOException {
     Files.deleteIfExists(folder.path().resolve("archive.tar"));
     for (String left : archives.list()) {
@@ -88,7 +88,7 @@ final class ContainersFiles {
     }
   }
 
-  /** Returns the ext4 image that holds the runtime's data where the volume cannot. */
+  /** Returns the ext4 image for the runtime's data, if the volume cannot hold them. */
   FilePlacement image() {
     return image;
   }
@@ -98,7 +98,10 @@ final class ContainersFiles {
     return mirrors;
   }
 
-  /** Returns where the sandbox has its memory file system; on the machine it is empty. */
+  /**
+   * Returns the mount point of the sandbox's memory file system; the folder is empty on the
+   * machine.
+   */
   DirectoryPlacement scratch() {
     return scratch;
   }
@@ -108,7 +111,7 @@ final class ContainersFiles {
     return runtime;
   }
 
-  /** Returns where overlays are tried. */
+  /** Returns the folder for trials of overlays. */
   DirectoryPlacement probe() {
     return probe;
   }

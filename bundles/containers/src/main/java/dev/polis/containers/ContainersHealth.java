@@ -28,8 +28,8 @@ final class ContainersHealth {
   }
 
   /**
-   * Returns what is gone by which the machine and the sandbox of a runtime reach each other. What
-   * runs inside does not notice, and is cut off.
+   * Returns the missing part of the connection between the machine and a sandbox, which cuts off
+   * the containers inside.
    */
   static Optional<HealthCondition> ofNetwork(ContainersStatus status, MachineRoutes machine) {
     return Optional.of(status)

@@ -9,8 +9,8 @@ import dev.polis.process.ProcessManager;
  * @param settings the checked configuration
  * @param files the organ's files
  * @param processes runs containerd and the keeper of the sandbox
- * @param logName journal that gets containerd's log
- * @param loading bounds the archives that the node loads at the same time
+ * @param logName the journal of containerd's log
+ * @param loading limits the archives that the node loads at the same time
  */
 record ContainersParts(
     ContainersSettings settings,

@@ -21,11 +21,14 @@ import java.util.concurrent.CancellationException;
 /**
  * Runs the runtime once: finds its programs, checks the machine, makes the sandbox or finds it
  * again, starts or adopts containerd, and watches both until one ends. Each run starts at the first
- * step and finds what earlier runs have done, so a run may end at any point.
+ * step and finds the results of earlier runs, so a run may end at any point.
  */
 final class ContainersRun implements Task {
 
-  /** The time between two checks of its answers and of the sandbox; its end is an event. */
+  /**
+   * The interval of checks of containerd's answers and of the sandbox; the end of containerd is an
+   * event.
+   */
   private static final Duration PACE = Duration.ofSeconds(1);
 
   private final ContainersParts parts;
@@ -106,7 +109,7 @@ final class ContainersRun implements Task {
     }
   }
 
-  /** Returns the process that keeps the sandbox; none if containers run on the machine itself. */
+  /** Returns the process that keeps the sandbox; empty if containers run on the machine itself. */
   private Optional<ManagedProcess> sandbox(RuntimePrograms programs, RuntimeDisk disk)
       throws IOException, InterruptedException {
     SandboxNamespaces namespaces =

@@ -29,13 +29,16 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
 
-/** Runs the runtime in a supervised run, and takes images into it. */
+/** Runs the runtime in a supervised run, and loads images into it. */
 final class ContainersService implements Containers, OrganInstance {
 
-  /** The time a second instance has to adopt containerd. It needs about a fifth of a second. */
+  /**
+   * The time for a second instance to adopt containerd, which needs about a fifth of a second. It
+   * needs about a fifth of a second.
+   */
   private static final Duration ADOPTION = Duration.ofSeconds(10);
 
-  // The names of the values that one instance gives to the next.
+  // The names of the values that one instance passes to the next.
   private static final String REQUEST = "request";
   private static final String STATUS = "status";
 
@@ -48,7 +51,7 @@ final class ContainersService implements Containers, OrganInstance {
       HealthRegistry health,
       LogTree logs) {}
 
-  /** Holds a runtime that a role asked for. */
+  /** Holds a requested runtime. */
   private record Started(SandboxRequest request, Subtree tree) {}
 
   private final ContainersParts parts;
@@ -58,10 +61,10 @@ final class ContainersService implements Containers, OrganInstance {
   private final Log log;
   private final ContainersState state = new ContainersState();
   private final ReentrantLock lock = new ReentrantLock();
-  private Started started; // null unless started
-  private SandboxRequest given; // the runtime that another instance runs now; null if none does
+  private Started started; // null before a start
+  private SandboxRequest given; // the runtime that another instance runs now; null if there is none
 
-  /** Opens the organ's subtree; the runtime runs only after a role asks for it. */
+  /** Opens the organ's subtree; the runtime runs only after a role requests it. */
   ContainersService(ContainersSettings settings, Parts parts) {
     this.data = parts.data();
     this.subtree = parts.supervisor().organ("containers");
@@ -95,7 +98,7 @@ final class ContainersService implements Containers, OrganInstance {
     }
   }
 
-  // ---- one instance after the other
+  // ---- hand-over between instances
 
   /** Adopts the processes of the other instance. */
   private void goOn(OrganState taken) {
@@ -199,9 +202,7 @@ final class ContainersService implements Containers, OrganInstance {
     }
   }
 
-  /**
-   * Ends the run and leaves its programs alone: the removal ends them in order where they must end.
-   */
+  /** Ends the run but not its programs, which the removal ends in order if they must end. */
   private void endRun() {
     if (started != null) {
       started.tree().close(StopReason.CODE_REPLACED);
@@ -250,8 +251,8 @@ final class ContainersService implements Containers, OrganInstance {
   }
 
   /**
-   * Ends all runnables of this organ. Containers run on, unless the reason ends work; they are left
-   * alone if another instance has them.
+   * Ends all runnables of this organ. Containers continue, unless the reason ends work and no other
+   * instance has them.
    */
   @Override
   public void close(StopReason reason) {

@@ -11,13 +11,13 @@ import java.util.TreeMap;
 /**
  * Holds the checked configuration.
  *
- * @param programs folder of containerd and the programs it needs; blank for none
- * @param mirrors URL of the mirror, by registry
+ * @param programs the folder of containerd and its needed programs; blank for none
+ * @param mirrors the URL of the mirror, by registry
  * @param restrictOom {@code yes}, {@code no} or {@code auto}
  * @param imageMebibytes size of the ext4 image; 0 for three quarters of the free space, if the
  *     runtime needs an image
- * @param leastFreeMebibytes room that the first start needs
- * @param ready how long containerd may take to become ready
+ * @param leastFreeMebibytes the room that the first start needs
+ * @param ready the time for containerd to become ready
  */
 record ContainersSettings(
     String programs,
@@ -33,7 +33,8 @@ record ContainersSettings(
   private static final List<String> RESTRICT = List.of("auto", "yes", "no");
 
   /**
-   * An ext4 below 64 MiB has no room for its own tables; 16 TiB is the limit of one file of ext4.
+   * The limits of an image: an ext4 below 64 MiB has no room for its own tables, and a file of ext4
+   * has at most 16 TiB.
    */
   private static final long LEAST_IMAGE = 64;
 
@@ -95,7 +96,7 @@ record ContainersSettings(
         return mirror;
       }
     } catch (IllegalArgumentException noUri) {
-      // Refused below, in the same words.
+      // The check below refuses it with its message.
     }
     throw refuseMirror(part, "whose mirror is not a URL; write one such as https://mirror.example");
   }

@@ -14,7 +14,7 @@ final class ContainersState {
   private final MutableValue<ContainersStatus> status =
       new MutableValue<>(new ContainersStatus.Stopped());
 
-  /** Keeps the published status until a run serves or has failed. */
+  /** True to keep the published status until a run serves or has failed. */
   private boolean quiet;
 
   private boolean serving;
@@ -27,7 +27,7 @@ final class ContainersState {
     return status.peek().orElseThrow();
   }
 
-  /** Publishes what the start of the runtime waits for. */
+  /** Publishes the event for which the start of the runtime waits. */
   synchronized void starting(String waitingFor) {
     if (!quiet) {
       status.set(new ContainersStatus.Starting(waitingFor));
@@ -44,21 +44,21 @@ final class ContainersState {
     notifyAll();
   }
 
-  /** Ends the service of a run; returns whether it had served. */
+  /** Ends the service of a run; returns whether the run had served. */
   synchronized boolean endRun() {
     boolean served = serving;
     serving = false;
     return served;
   }
 
-  /** Publishes why a run ended. */
+  /** Publishes the reason for the end of a run. */
   synchronized void publish(ContainersStatus end) {
     quiet = false;
     status.set(end);
     notifyAll();
   }
 
-  /** Publishes the status of another instance, and no other one until a run serves or fails. */
+  /** Publishes the status of another instance, and keeps it until a run serves or fails. */
   synchronized void goOn(ContainersStatus published) {
     quiet = true;
     if (!status.peek().equals(Optional.of(published))) {
@@ -83,7 +83,7 @@ final class ContainersState {
   }
 
   /**
-   * Returns the runtime that serves now.
+   * Returns the serving runtime.
    *
    * @throws ContainersException if none does
    */

@@ -1,9 +1,9 @@
 package dev.polis.containers;
 
 /**
- * Says how much of a disk is taken, or free.
+ * Holds an amount of disk, used or free.
  *
- * @param bytes in whole blocks, with what the file system needs to find them
+ * @param bytes the bytes in whole blocks, with the file system's own data for them
  * @param inodes files, directories, links and devices; a file system may have a fixed number
  */
 record DiskSpace(long bytes, long inodes) {

@@ -33,22 +33,22 @@ import java.util.zip.GZIPInputStream;
 import java.util.zip.ZipException;
 
 /**
- * Reads the names of the images in an archive, which is an OCI layout or a file of {@code docker
- * save}, and its unpacked size. It refuses an archive that this class and containerd might read
+ * Reads the names of the images in an archive and the unpacked size; the archive is an OCI layout
+ * or a file of {@code docker save}. It refuses an archive that this class and containerd might read
  * differently.
  */
 final class ImageArchive {
 
-  /** The name of the image that the node makes: that of each Pod's first process. */
+  /** The prefix of the node's own image names, such as the image of each Pod's first process. */
   static final String RESERVED = "polis.local/";
 
   private static final String INDEX = "index.json";
   private static final String MANIFEST = "manifest.json";
 
-  /** The key of containerd and of newer Dockers: the whole name. */
+  /** The key for the full name in containerd and newer Dockers. */
   private static final String FULL_NAME = "io.containerd.image.name";
 
-  /** The key of the OCI layout: often the tag alone. */
+  /** The key in the OCI layout, often only the tag. */
   private static final String REFERENCE = "org.opencontainers.image.ref.name";
 
   static final int BLOCK = 512;
@@ -62,25 +62,26 @@ final class ImageArchive {
   static final int PREFIX = 345;
   static final int PREFIX_LENGTH = 155;
 
-  /** containerd keeps the layer as it came, and makes three directories for what is in it. */
+  /** The files that containerd adds for a layer: the layer as it came, and three directories. */
   private static final int FILES_OF_A_LAYER = 4;
 
-  /** A thousand images need a tenth of this. */
+  /** The largest JSON file; a thousand images need a tenth of this. */
   private static final int MOST_JSON = 4 << 20;
 
   /**
-   * Objects, lists, texts and numbers in one file; a thousand images of sixteen layers have half of
-   * it. Each takes 130 bytes of memory, and two or three bytes of a file.
+   * The most values in one JSON file: objects, lists, texts and numbers; a thousand images of
+   * sixteen layers have half of this. Each takes 130 bytes of memory, and two or three bytes of a
+   * file.
    */
   private static final int MOST_VALUES = 1 << 16;
 
-  /** Unpacking takes a processor for a millisecond, then others that wait for it have a turn. */
+  /** The bytes after which unpacking yields the processor, about a millisecond. */
   private static final int TURN = 1 << 20;
 
   private static final byte[] GZIP = {0x1f, (byte) 0x8b};
   private static final byte[] ZSTD = {0x28, (byte) 0xb5, 0x2f, (byte) 0xfd};
 
-  /** Begins a frame that readers of zstd skip, after a byte from 0x50 to 0x5f. */
+  /** The begin of a frame that readers of zstd skip, after a byte from 0x50 to 0x5f. */
   private static final byte[] SKIPPABLE = {0x2a, 0x4d, 0x18};
 
   private final Map<String, JsonElement> found = new HashMap<>();
@@ -98,9 +99,9 @@ final class ImageArchive {
   /**
    * Returns the names of the images in an archive, sorted.
    *
-   * @param most what it may take of the disk, with its layers unpacked
-   * @throws ContainersException if it is no archive of images, none of them has a name, one has a
-   *     name that is this node's, or it is too large
+   * @param most the most disk space of the archive with its unpacked layers
+   * @throws ContainersException if it is no archive of images, has no named image, has one of the
+   *     node's own names, or is too large
    */
   static List<String> names(Path archive, DiskSpace most) throws IOException {
     ImageArchive read = new ImageArchive(most);
@@ -139,8 +140,8 @@ final class ImageArchive {
   }
 
   /**
-   * Refuses a text anywhere that could be a name of this node's: containerd reads keys in capitals
-   * too, and the other of the two files.
+   * Refuses each text that might be one of the node's own names, since containerd also reads
+   * capital keys and other files.
    */
   private static void refuseReserved(JsonElement json) {
     switch (json) {
@@ -238,7 +239,7 @@ final class ImageArchive {
     layers.file(name, unpack(name, whole));
   }
 
-  /** Returns what a file takes of the disk when it is unpacked, beside itself. */
+  /** Returns the disk space of a file's unpacked content. */
   private DiskSpace unpack(String name, InputStream content) throws IOException {
     InputStream plain = plain(content);
     LayerDisk disk = new LayerDisk(name);
@@ -260,7 +261,7 @@ final class ImageArchive {
     layers.link(name, text(header, LINK, LINK_LENGTH));
   }
 
-  /** Refuses two values of one key: the JSON of this node keeps the last, Go's merges both. */
+  /** Refuses two values of one key: the node's JSON keeps the last one, while Go's merges both. */
   private void requireKeysOnce(JsonReader json, String name) throws IOException {
     values++;
     if (values > MOST_VALUES) {
@@ -326,7 +327,7 @@ final class ImageArchive {
     turn -= taken.bytes();
     if (turn < 0) {
       turn = TURN;
-      // The thread of a call carries no other call while it computes.
+      // The thread of a call carries no other call during a computation.
       Thread.yield();
     }
     left = left.minus(taken);
@@ -344,7 +345,7 @@ final class ImageArchive {
             .formatted(most));
   }
 
-  /** Ends where an entry does. */
+  /** Ends at the end of an entry. */
   private static final class Limited extends FilterInputStream {
     private long left;
 
@@ -372,7 +373,9 @@ final class ImageArchive {
       return read;
     }
 
-    /** Returns whether there is more; the unpacking asks before it begins another member. */
+    /**
+     * Returns whether more bytes follow, which the unpacking asks before it begins another member.
+     */
     @Override
     public int available() {
       return (int) Math.min(left, Integer.MAX_VALUE);
@@ -385,7 +388,7 @@ final class ImageArchive {
       return skipped;
     }
 
-    /** Leaves the archive open. */
+    /** Keeps the archive open. */
     @Override
     public void close() {}
   }

@@ -17,28 +17,28 @@ import java.util.Scanner;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.locks.ReentrantLock;
 
-/** Takes images into a running containerd and lists them, with containerd's own tool ctr. */
+/** Loads images into a running containerd and lists them, with containerd's own tool ctr. */
 final class ImageStore {
 
-  /** The name space of CRI. */
+  /** The namespace of CRI in containerd. */
   private static final String NAMESPACE = "k8s.io";
 
-  /** containerd answers in 50 ms; this allows for a machine under load. */
+  /** The time for an answer of containerd, which takes 50 ms, on a machine under load. */
   private static final Duration ANSWER = Duration.ofSeconds(30);
 
-  /** Unpacking a GiB takes half a minute; a slow disk gets twenty times that. */
+  /** The time for an import: a GiB takes half a minute, and a slow disk gets twenty times that. */
   private static final Duration IMPORT = Duration.ofMinutes(10);
 
-  /** The room that stays for all else on the volume: etcd, logs, the node's own files. */
+  /** The room that stays for all other data on the volume: etcd, logs, the node's own files. */
   private static final long RESERVE = 256L << 20;
 
-  /** As many as ext4 has for these bytes. */
+  /** The reserve of inodes, as many as ext4 has for these bytes. */
   private static final long INODES_RESERVE = RESERVE >> 14;
 
-  /** The largest images, of machine learning, have half of it. */
+  /** The largest unpacked archive; the largest images, of machine learning, have half of it. */
   private static final long MOST_UNPACKED = 32L << 30;
 
-  /** Archives that may come at the same time; each takes a thread that waits, and room. */
+  /** The most archives that may arrive at the same time, each of which needs a thread and room. */
   static final int UPLOADS = 16;
 
   private static final int CHUNK = 1 << 20;
@@ -48,7 +48,7 @@ final class ImageStore {
   private final ContainersFiles files;
   private final Loading loading;
 
-  /** Bounds the archives that the node loads at the same time. */
+  /** Limits the archives that the node loads at the same time. */
   record Loading(Semaphore uploads, ReentrantLock imports) {
     Loading() {
       this(new Semaphore(UPLOADS), new ReentrantLock());
@@ -75,15 +75,15 @@ final class ImageStore {
     return said.output()
         .lines()
         .map(String::strip)
-        // Warnings of ctr's stand in between; names have no blanks.
+        // Warnings of ctr stand in between; names have no blanks.
         .filter(name -> !name.isEmpty() && !name.contains(" ") && !name.startsWith("sha256:"))
         .sorted()
         .toList();
   }
 
   /**
-   * Refuses a containerd that runs without the part that the kubelet speaks to, which it does if
-   * that finds something wrong with its configuration.
+   * Refuses a containerd without its CRI part, which containerd omits after a fault in its
+   * configuration.
    *
    * @throws ContainersException naming the part
    */
@@ -109,8 +109,8 @@ final class ImageStore {
   }
 
   /**
-   * Takes the images of an archive in; returns their names. An archive that comes slowly delays no
-   * other: only complete archives are imported, one after the other.
+   * Loads the images of an archive; returns their names. A slow archive delays no other one: the
+   * store imports only complete archives, one after the other.
    */
   List<String> load(InputStream in) throws IOException, InterruptedException {
     if (!loading.uploads().tryAcquire()) {
@@ -146,8 +146,8 @@ final class ImageStore {
   }
 
   /**
-   * Makes the image of Pods' first process from a busybox, unless it exists; this replaces another
-   * image of that name.
+   * Makes the image of Pods' first process from a busybox, unless it exists; replaces another image
+   * of that name.
    */
   void ensurePause(Path busybox, Path folder) throws IOException, InterruptedException {
     byte[] program = Files.readAllBytes(busybox);
@@ -170,7 +170,7 @@ final class ImageStore {
     }
   }
 
-  /** Returns whether a name is that of the image with a digest. */
+  /** Returns whether a name belongs to the image with this digest. */
   private boolean has(String name, String digest) throws InterruptedException {
     Commands.Result said = ctr(ANSWER, List.of("images", "ls"));
     if (!said.ok()) {
@@ -182,7 +182,7 @@ final class ImageStore {
         .anyMatch(words -> words.getFirst().equals(name) && words.contains(digest));
   }
 
-  /** Returns the name that Go, and so images, have for this processor. */
+  /** Returns Go's name for this processor, which images use too. */
   static String architecture() {
     String own = System.getProperty("os.arch");
     return own.equals("aarch64") ? "arm64" : own;
@@ -193,7 +193,7 @@ final class ImageStore {
     long stored = 0;
     try (OutputStream out = Files.newOutputStream(archive)) {
       for (int read = in.read(chunk); read >= 0; read = in.read(chunk)) {
-        // The volume holds the archive once as it is and once unpacked.
+        // The volume holds the archive twice: packed and unpacked.
         long free = free(archive);
         if (free - read - stored < RESERVE) {
           throw new IOException(
@@ -210,7 +210,7 @@ final class ImageStore {
     return Files.getFileStore(archive).getUsableSpace();
   }
 
-  /** Returns what images may take where containerd unpacks them, and where the archive lies. */
+  /** Returns the room for images at containerd's folder and at the archive's folder. */
   private DiskSpace room(Path archive) throws IOException, InterruptedException {
     Commands.Result said =
         inside(

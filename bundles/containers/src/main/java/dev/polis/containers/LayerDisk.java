@@ -8,66 +8,67 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * Counts what a layer takes of a disk, block by block of its tar, and refuses sparse files:
- * containerd writes their holes as zeros, so that a few bytes fill any disk.
+ * Counts the disk space of a layer, block by block of its tar, and refuses sparse files. containerd
+ * writes their holes as zeros, so that a few bytes fill any disk.
  *
- * <p>It looks at each block that has a header's checksum, whatever stands around it, so that no
- * other reader of the tar can find a header that it has taken for content. So it never counts too
- * little, and sometimes too much: a tar that is a file of the layer counts as if it were unpacked
- * too, and a directory counts again where the layer comes back to it after others.
+ * <p>It counts each block with a header's checksum, whatever surrounds the block, so that no other
+ * reader of the tar finds an uncounted header. So it never counts too little, and sometimes too
+ * much: a tar inside the layer counts as if it were unpacked, and a directory counts again if the
+ * layer returns to it after others.
  */
 final class LayerDisk {
 
-  /** The block of the file systems on which images lie. */
+  /** The block size of the file systems of images. */
   private static final int BLOCK = 4096;
 
   /**
-   * An inode of XFS; one of ext4 has half of it. The entry in the directory is the header's own
-   * block of the tar, which has room for a name of 255 bytes in a directory that is half full.
+   * The bytes of an inode of XFS; one of ext4 has half of it. The header's own block of the tar
+   * stands for the entry in the directory: it has room for a name of 255 bytes in a half-full
+   * directory.
    */
   private static final int INODE = 512;
 
-  /** ext4 has so long a target of a symbolic link in the inode, and a longer one in a block. */
+  /** The longest target of a symbolic link in an inode of ext4; a longer one takes a block. */
   private static final int SHORT_TARGET = 59;
 
-  /** Begins the keys that say where a file has its holes. */
+  /** The prefix of the keys for the holes of a file. */
   private static final String SPARSE = "GNU.sparse";
 
-  /** Keys of what takes a block: attributes, long targets, and a size that no header has. */
+  /**
+   * The keys whose values take a block: attributes, long targets, and a size outside the header.
+   */
   private static final Pattern BLOCKS = Pattern.compile("SCHILY\\.xattr\\.|linkpath=|size=");
 
   private static final int LONGEST_KEY = "SCHILY.xattr.".length();
 
   private static final Pattern PATH = Pattern.compile("(?<![a-z])path=([^\\n]*)");
 
-  /** Linux takes no longer path, so none that began earlier counts. */
+  /** The longest path in Linux, beyond which an earlier begin does not count. */
   private static final int LONGEST_PATH = 4096;
 
-  /**
-   * Where the checksum of a header is, and how long; it is made as if its own field held blanks.
-   */
+  /** The place of a header's checksum, which is computed with blanks in its own field. */
   private static final int CHECKSUM = 148;
 
   private static final int CHECKSUM_LENGTH = 8;
 
-  /** Go takes blanks and zeros around the digits, and no digits for zero. */
+  /** The form of numbers in Go: blanks and zeros around the digits, and no digits for zero. */
   private static final Pattern DIGITS = Pattern.compile("(?s)[ \\x00]*([0-7]*)(?:[ \\x00].*)?");
 
   private final String layer;
 
-  /** Bytes that are still to come of extended headers. */
+  /** The bytes of extended headers that are still to come. */
   private long left;
 
-  /** Whether one of these is the name of the next entry, and nothing else. */
+  /** True if the extended header contains only the name of the next entry. */
   private boolean longName;
 
-  /** Whether one of these has named the next entry. */
+  /** True if an extended header has named the next entry. */
   private boolean named;
 
-  /** What came of them, in which a key or a path may have begun. */
+  /** The last bytes of an extended header, in which a key or a path may have begun. */
   private String tail = "";
 
-  /** The directories, from the top, above what came last; all of them have been counted. */
+  /** The directories above the last entry, from the top; all are counted. */
   private List<String> above = List.of();
 
   LayerDisk(String layer) {
@@ -75,9 +76,9 @@ final class LayerDisk {
   }
 
   /**
-   * Looks at the next block of the tar, and returns what the disk takes for it.
+   * Counts the next block of the tar, and returns its disk space.
    *
-   * @param length how many bytes of it there are; fewer than a block at the end alone
+   * @param length the number of its bytes; only the last block may be shorter
    * @throws ContainersException if it makes a file sparse
    */
   DiskSpace next(byte[] block, int length) {
@@ -141,7 +142,7 @@ final class LayerDisk {
     }
   }
 
-  /** Returns what an entry takes itself; a directory is counted with those above it. */
+  /** Returns the space of an entry itself; a directory counts with those above it. */
   private static DiskSpace entry(byte[] block, char type) {
     return switch (type) {
       case '1', '5' -> new DiskSpace(0, 0);
@@ -163,7 +164,7 @@ final class LayerDisk {
     return new String(block, at, length, StandardCharsets.ISO_8859_1).split("\0", 2)[0];
   }
 
-  /** Returns how much of its last block a file leaves empty; a size in other digits is unknown. */
+  /** Returns the unused bytes in a file's last block; unknown for a size in other digits. */
   private static long unfilled(byte[] block) {
     try {
       return Math.floorMod(-ImageArchive.size(block), BLOCK);
@@ -172,7 +173,7 @@ final class LayerDisk {
     }
   }
 
-  /** Returns what the directories take that containerd makes for a path. */
+  /** Returns the space of the directories that containerd makes for a path. */
   private DiskSpace under(String path, boolean directory) {
     String folders = directory ? path : path.substring(0, path.lastIndexOf('/') + 1);
     List<String> names =
@@ -189,7 +190,7 @@ final class LayerDisk {
     return new DiskSpace(made * (BLOCK + INODE), made);
   }
 
-  /** Returns what files and directories take that lie beside those of the layer. */
+  /** Returns the space of files and directories besides those of the layer. */
   static DiskSpace of(int files) {
     return new DiskSpace((long) files * (BLOCK + INODE), files);
   }
@@ -207,7 +208,7 @@ final class LayerDisk {
       return false;
     }
     int told = digits.group(1).isEmpty() ? 0 : Integer.parseInt(digits.group(1), 8);
-    // Old writers summed signed bytes; readers take both.
+    // Old writers summed signed bytes; readers accept both sums.
     int unsigned = CHECKSUM_LENGTH * ' ';
     int signed = unsigned;
     for (int at = 0; at < block.length; at++) {

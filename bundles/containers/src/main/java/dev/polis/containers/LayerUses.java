@@ -22,13 +22,13 @@ import java.util.function.Consumer;
  */
 final class LayerUses {
 
-  /** A thousand images of sixteen layers; counting that many names takes some 6 MiB. */
+  /** The most sequences: a thousand images of sixteen layers, whose names take some 6 MiB. */
   static final int MOST = 1 << 14;
 
-  /** A link leads to a file; no program that writes archives makes chains of links. */
+  /** The most links in a chain; a writer of archives links directly to a file. */
   private static final int MOST_LINKS = 8;
 
-  /** A sequence of layers: the shorter sequence before it, 0 for none, and the last layer. */
+  /** Is a sequence of layers: the shorter sequence before it, 0 for none, and the last layer. */
   private record Sequence(int before, String last) {}
 
   private final Map<String, DiskSpace> sizes = new HashMap<>();
@@ -38,26 +38,26 @@ final class LayerUses {
   private final Set<String> manifests = new HashSet<>();
   private int names;
 
-  /** Notes a file of the archive and what it takes of the disk when it is unpacked. */
+  /** Adds a file of the archive with its unpacked disk space. */
   void file(String name, DiskSpace unpacked) {
     count();
     sizes.merge(name, unpacked, DiskSpace::max);
   }
 
-  /** Notes a link, which containerd follows to a layer. */
+  /** Adds a link, which containerd follows to a layer. */
   void link(String name, String target) {
     count();
     Path folder = Path.of(name).resolveSibling(target);
     links.put(name, folder.normalize().toString());
   }
 
-  /** Reads the layers and manifests that a file names, if it is JSON; most files are not. */
+  /** Reads the layers and manifests in a file, if it is JSON; most files are not. */
   void read(String name, String text) {
     LayerUses said = new LayerUses();
     try {
       said.images(new JsonReader(new StringReader(text)));
     } catch (IOException | IllegalStateException noJson) {
-      return; // If it is named as a manifest, it is refused for that.
+      return; // If a manifest names it, the archive is refused for that.
     }
     read.add(name);
     images.addAll(said.images);
@@ -78,7 +78,7 @@ final class LayerUses {
     }
   }
 
-  /** Reads keys as Go does, in capitals or not. */
+  /** Reads keys in any case, as Go does. */
   private void image(JsonReader json) throws IOException {
     if (json.peek() != JsonToken.BEGIN_OBJECT) {
       json.skipValue();
@@ -95,7 +95,7 @@ final class LayerUses {
     json.endObject();
   }
 
-  /** Returns the files that an array names: by themselves, or by their digest. */
+  /** Returns the files that an array names by path or by digest. */
   private List<String> files(JsonReader json) throws IOException {
     List<String> files = new ArrayList<>();
     if (json.peek() != JsonToken.BEGIN_ARRAY) {
@@ -141,9 +141,9 @@ final class LayerUses {
   }
 
   /**
-   * Takes what containerd unpacks beyond one copy of each file.
+   * Reports the space that containerd unpacks beyond one copy of each file.
    *
-   * @throws ContainersException if this cannot determine what it unpacks
+   * @throws ContainersException if this space is unknown
    */
   void takeCopies(Consumer<DiskSpace> take) {
     for (String manifest : manifests) {

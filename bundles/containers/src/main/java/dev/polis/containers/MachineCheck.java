@@ -16,16 +16,17 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 
 /**
- * Checks whether containers can run on this machine, and refuses with the reason before any process
- * starts. It tries the kernel's functions in namespaces that end with the trial.
+ * Checks whether containers can run on this machine, and refuses with the reason before a process
+ * starts. It tries the kernel's functions in temporary namespaces.
  */
 final class MachineCheck {
 
   private static final Path SOCKETS = Path.of("/proc/net/unix");
 
   /**
-   * Prints a line for each thing that cannot be done. An overlay is tried on the data volume and in
-   * memory: if only the first fails, the volume's file system is to blame and not the kernel.
+   * The script that prints a line for each impossible step. It tries an overlay on the data volume
+   * and in memory: if only the first fails, the volume's file system is the cause and not the
+   * kernel.
    */
   private static final String TRIAL =
       """
@@ -52,7 +53,8 @@ final class MachineCheck {
   private static final String VOLUME = "volume";
 
   /**
-   * File systems in user space may support overlays, but have no device, which the kubelet needs.
+   * The type of user-space file systems: they may support overlays, but lack a device, which the
+   * kubelet needs.
    */
   private static final String USER_SPACE = "fuse";
 
@@ -93,7 +95,7 @@ final class MachineCheck {
    * Checks the machine.
    *
    * @return whether the data volume's own file system supports overlays
-   * @throws ContainersException naming what is missing and the remedy
+   * @throws ContainersException naming the missing feature and the remedy
    */
   boolean check(SandboxRequest request) throws IOException, InterruptedException {
     SystemCommands.require(List.of("ip", "nsenter", "unshare", "mount", "sh", "sleep"));
@@ -124,7 +126,10 @@ final class MachineCheck {
     }
   }
 
-  /** A machine that belongs to the node has no other folder than containerd's own. */
+  /**
+   * Refuses a machine of the node's own with another container runtime, since both would use
+   * containerd's folder.
+   */
   private static void requireNoOtherRuntime(SandboxRequest request) throws IOException {
     if (request.isolation() == Isolation.MACHINE
         && Files.exists(RuntimeConfiguration.SOCKET)
@@ -135,7 +140,7 @@ final class MachineCheck {
     }
   }
 
-  /** Finds a socket in the kernel's table, in which any user can put names that are no text. */
+  /** Finds a socket in the kernel's table, in which a user can put invalid names. */
   static Set<String> listeners(Path table, Path socket) throws IOException {
     return Files.readAllLines(table, StandardCharsets.ISO_8859_1).stream()
         .filter(line -> line.endsWith(" " + socket))

@@ -12,17 +12,17 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * Holds what a machine's network has at one moment.
+ * Holds the state of a machine's network at one moment.
  *
  * @param devices the names of its network devices
- * @param addresses of all devices
+ * @param addresses the addresses of all devices
  * @param routes the lines of the kernel's table
  */
 record MachineRoutes(Set<String> devices, Set<InetAddress> addresses, List<String> routes) {
 
   private static final Path TABLE = Path.of("/proc/net/route");
 
-  /** Reads what this machine has now. */
+  /** Reads the present state of this machine. */
   static MachineRoutes read() throws IOException {
     List<NetworkInterface> all = NetworkInterface.networkInterfaces().toList();
     return new MachineRoutes(
@@ -31,7 +31,7 @@ record MachineRoutes(Set<String> devices, Set<InetAddress> addresses, List<Strin
         Files.readAllLines(TABLE));
   }
 
-  /** Tells whether a device leads to an address of IPv4. */
+  /** Returns whether a device leads to an IPv4 address. */
   boolean hasRoute(String device, InetAddress to) {
     int word = ByteBuffer.wrap(to.getAddress()).order(ByteOrder.nativeOrder()).getInt();
     return routes.stream().anyMatch(line -> line.startsWith("%s\t%08X\t".formatted(device, word)));

@@ -5,7 +5,7 @@ import java.math.BigInteger;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** Tells whether this process may lower OOM scores, which containers ask for. */
+/** Checks whether this process may lower OOM scores, which containers request. */
 final class OomScores {
 
   private static final Path STATUS = Path.of("/proc/self/status");

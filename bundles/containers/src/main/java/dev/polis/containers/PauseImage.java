@@ -17,17 +17,17 @@ import java.util.List;
  */
 final class PauseImage {
 
-  /** The image's name; no other software uses names of this registry. */
+  /** The image's name, in a registry that no other software uses. */
   static final String NAME = "polis.local/pause:1";
 
   /**
-   * The shell's own wait collects orphans and is interrupted by a signal, unlike a child in the
-   * foreground. The number is the greatest that busybox' sleep accepts: 68 years.
+   * The script of the process, whose own wait collects orphans and ends with a signal, unlike a
+   * child in the foreground. The number is the greatest that busybox' sleep accepts: 68 years.
    */
   private static final String SCRIPT =
       "trap 'exit 0' TERM INT; while :; do /bin/busybox sleep 2147483647 & wait $!; done";
 
-  /** An account that owns nothing, like that of Kubernetes' own pause. */
+  /** An account that owns no file, like that of Kubernetes' own pause. */
   private static final String USER = "65535:65535";
 
   private static final int EXECUTABLE = 0755;
@@ -35,7 +35,7 @@ final class PauseImage {
 
   private PauseImage() {}
 
-  /** Holds a blob of the image, by its digest. */
+  /** Holds a blob of the image. */
   private record Blob(String mediaType, byte[] content) {
 
     String hex() {
@@ -77,7 +77,7 @@ final class PauseImage {
     }
   }
 
-  /** Returns the digest by which containerd knows the image that {@link #write} makes. */
+  /** Returns containerd's digest of the image that {@link #write} makes. */
   static String digest(byte[] busybox, String architecture) throws IOException {
     return Blobs.of(busybox, architecture).manifest().digest();
   }
@@ -85,8 +85,8 @@ final class PauseImage {
   /**
    * Writes the image as a tar with an OCI layout.
    *
-   * @param busybox a statically linked one
-   * @param architecture as Go names it, such as {@code amd64}
+   * @param busybox a statically linked busybox
+   * @param architecture Go's name of the processor, such as {@code amd64}
    */
   static void write(byte[] busybox, String architecture, OutputStream out) throws IOException {
     Blobs blobs = Blobs.of(busybox, architecture);

@@ -16,7 +16,7 @@ final class RegistryMirrors {
 
   private RegistryMirrors() {}
 
-  /** Gives a folder exactly this content. */
+  /** Writes exactly this content to a folder. */
   static void write(SortedMap<String, URI> mirrors, DirectoryPlacement folder) throws IOException {
     folder.create();
     for (String there : folder.list()) {

@@ -4,22 +4,22 @@ import java.net.URI;
 import java.nio.file.Path;
 
 /**
- * Writes the configuration of containerd. The same request always gets the same text: the node
- * adopts a running containerd only if it matches.
+ * Writes the configuration of containerd. The same request always has the same text, since the node
+ * adopts a running containerd only with the same text.
  *
  * @param programs containerd, runc and the network plugins
- * @param root where images and containers are
+ * @param root the folder of images and containers
  * @param mirrors the folder of the configuration of registries
- * @param networks where the CNI configuration is
- * @param restrictOom whether OOM scores stay within the kernel's limit
+ * @param networks the folder of the CNI configuration
+ * @param restrictOom true to keep OOM scores within the kernel's limit
  */
 record RuntimeConfiguration(
     RuntimePrograms programs, Path root, Path mirrors, Path networks, boolean restrictOom) {
 
-  /** containerd's own directory of sockets and mounts; shims use no other. */
+  /** containerd's own directory of sockets and mounts, the only one that shims use. */
   static final Path STATE = Path.of("/run/containerd");
 
-  /** The socket to which CRI and the tools connect. */
+  /** The socket for CRI and the tools. */
   static final Path SOCKET = STATE.resolve("containerd.sock");
 
   private static final int NEW_FORM = 2;
@@ -29,7 +29,9 @@ record RuntimeConfiguration(
     return programs.containerd().major() >= NEW_FORM ? third() : second();
   }
 
-  /** containerd 2 reads version 3, and later releases migrate it. */
+  /**
+   * Returns version 3 of the configuration, which containerd 2 reads and later releases migrate.
+   */
   private String third() {
     return """
     version = 3
@@ -63,7 +65,7 @@ record RuntimeConfiguration(
             quoted(programs.program("runc")));
   }
 
-  /** containerd 1.6 and 1.7 read version 2. */
+  /** Returns version 2 of the configuration, which containerd 1.6 and 1.7 read. */
   private String second() {
     return """
     version = 2
@@ -96,7 +98,7 @@ record RuntimeConfiguration(
   }
 
   private String common() {
-    // NRI would listen for plugins, but there are none; opt would make /opt/containerd on the
+    // NRI would wait for plugins, of which there are none; opt would create /opt/containerd on the
     // machine.
     return """
     root = %s

@@ -14,19 +14,18 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * Gives the runtime a place that supports overlays: its folder on the data volume, or, if the
- * volume's file system does not (one in user space), an ext4 image in a file of that volume. If an
- * operator gives the image a size, the runtime uses it in any case, as a limit for all that Pods
- * write.
+ * Gives the runtime a place that supports overlays: its folder on the data volume, or an ext4 image
+ * in a file there if the volume's file system does not support them. If an operator sets a size,
+ * the runtime always uses an image, which then limits the Pods' data.
  */
 final class RuntimeDisk {
 
-  /** The tables of a sparse file of 100 GiB take a second. */
+  /** The time for making an image; the tables of a sparse file of 100 GiB take a second. */
   private static final Duration MAKING = Duration.ofMinutes(5);
 
   private static final long MEBI = 1L << 20;
 
-  /** All other data on the volume get the rest of the free space. */
+  /** The image's share of the free space; all other data on the volume get the rest. */
   private static final int SHARE_NUMERATOR = 3;
 
   private static final int SHARE_DENOMINATOR = 4;
@@ -100,7 +99,7 @@ final class RuntimeDisk {
     return free / SHARE_DENOMINATOR * SHARE_NUMERATOR / MEBI * MEBI;
   }
 
-  /** Mounts the image file, if there is one, unless a namespace mounts it. */
+  /** Mounts the image file on the machine, if there is one that no namespace mounts. */
   void mountOnMachine(List<Path> folders) throws IOException, InterruptedException {
     Path runtime = files.runtime().path();
     if (!imageFile() || Mounts.at(runtime).isPresent()) {

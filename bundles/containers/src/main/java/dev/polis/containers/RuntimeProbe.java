@@ -12,16 +12,16 @@ import java.nio.file.Path;
 import java.time.Duration;
 
 /**
- * Asks containerd whether it answers: begins a connection of HTTP/2, on which gRPC is spoken, and
- * waits for the server's settings, which it sends first. A process that is stopped still takes
- * connections, since the kernel does so for it, but it sends nothing.
+ * Checks whether containerd answers: it opens an HTTP/2 connection, as gRPC does, and waits for the
+ * server's settings. A stopped process still gets connections, since the kernel accepts them for
+ * it, but it sends nothing.
  */
 final class RuntimeProbe {
 
   private static final byte[] PREFACE =
       "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
 
-  /** A frame without content: three bytes of length, the type, flags, and the stream. */
+  /** The bytes of an empty frame: three of length, the type, flags, and the stream. */
   private static final int FRAME = 9;
 
   private static final int TYPE = 3;

@@ -17,10 +17,10 @@ import java.util.Optional;
 import java.util.regex.Pattern;
 
 /**
- * Describes containerd as a child process: its command, whether it answers, and how its silence
- * changes the status of the organ.
+ * Describes containerd as a child process: its command, its probe, and the effect of its silence on
+ * the organ's status.
  *
- * @param socket at which it answers, as this process sees it
+ * @param socket its socket, as this process sees it
  * @param serving the status while it answers
  */
 record RuntimeProcess(Path socket, ContainersState state, ContainersStatus.Running serving)
@@ -29,30 +29,34 @@ record RuntimeProcess(Path socket, ContainersState state, ContainersStatus.Runni
   /** The name of the process, and of the journal below the organ's for its output. */
   static final String NAME = "containerd";
 
-  /** During its start it accepts connections a moment before it answers. */
+  /** The time for the first answer, which follows a moment after the first accepted connection. */
   private static final Duration READY_ANSWER = Duration.ofSeconds(1);
 
-  /** It answers in a millisecond; on a machine that swaps, in seconds. */
+  /** The time for an answer: a millisecond normally, and seconds on a machine that swaps. */
   private static final Duration ANSWER = Duration.ofSeconds(5);
 
   /**
-   * The node asks it every ten seconds, since a stopped containerd does no harm for that long. The
-   * first missed answer changes the status; after two more the node ends it.
+   * The limits of containerd's silence: a check every ten seconds, since a stopped containerd does
+   * no harm for that long. The first missed answer changes the status; after two more the node ends
+   * it.
    */
   private static final ChildPlan.Patience PATIENCE =
       new ChildPlan.Patience(
           Duration.ofSeconds(10), Duration.ZERO, Duration.ofSeconds(25), Duration.ofSeconds(25));
 
-  /** containerd ends in milliseconds, because its containers are not its children. */
+  /**
+   * The grace of containerd, which ends in milliseconds, because its containers are not its
+   * children.
+   */
   private static final Duration GRACE = Duration.ofSeconds(5);
 
-  /** How containerd says which of its parts does not start, and why. */
+  /** The form of containerd's message about a failed part and its cause. */
   private static final Pattern FAILURE =
       Pattern.compile("msg=\"failed to load plugin\" error=\"((?:[^\"\\\\]|\\\\.)*)\" id=(\\S+)");
 
   /**
-   * Returns the part of containerd that failed first, according to its log. The parts that need it
-   * fail after it.
+   * Returns the part of containerd that failed first in its log, since the parts that need it fail
+   * after it.
    */
   static Optional<String> firstFailure(String log) {
     return FAILURE
@@ -66,7 +70,7 @@ record RuntimeProcess(Path socket, ContainersState state, ContainersStatus.Runni
    * Starts containerd, or adopts a running one with the same command line.
    *
    * @param root the path of the sandbox's {@code /}, as this process sees it
-   * @param fingerprint of the program and its configuration
+   * @param fingerprint the fingerprint of the program and its configuration
    */
   static Child start(
       ProcessManager processes,

@@ -14,16 +14,16 @@ import java.util.HexFormat;
 import java.util.List;
 
 /**
- * Finds the runtime's programs in their folder. It refuses a program that is missing, cannot be
- * run, or is of a version that this organ has no configuration for.
+ * Finds the runtime's programs in their folder. It refuses a program that is missing, does not run,
+ * or has a version for which this organ has no configuration.
  *
- * @param folder with {@code bin/}, {@code cni/} and perhaps {@code root/usr}
+ * @param folder the folder with {@code bin/}, {@code cni/} and perhaps {@code root/usr}
  * @param containerd its version
  * @param runc its version
  */
 record RuntimePrograms(Path folder, RuntimeVersion containerd, RuntimeVersion runc) {
 
-  /** The oldest containerd with version 1 of CRI, the only version that Kubernetes supports. */
+  /** The oldest containerd with version 1 of CRI, the only one that Kubernetes supports. */
   private static final RuntimeVersion OLDEST_CONTAINERD = new RuntimeVersion(1, 6, 0);
 
   private static final RuntimeVersion OLDEST_RUNC = new RuntimeVersion(1, 1, 0);
@@ -36,13 +36,13 @@ record RuntimePrograms(Path folder, RuntimeVersion containerd, RuntimeVersion ru
   private static final List<String> NEEDED =
       List.of("containerd", "containerd-shim-runc-v2", "ctr", "runc", "busybox");
 
-  /** They answer in 50 ms; this allows for a program of 40 MB on a slow disk under load. */
+  /** The time for the version of a program of 40 MB on a slow disk under load. */
   private static final Duration PATIENCE = Duration.ofSeconds(20);
 
-  // The notes of an executable lie in its first page or two.
+  // An executable's notes are in its first page or two.
   private static final int READ_BYTES = 64 << 10;
 
-  /** Characters that mean something else in the options of an overlay. */
+  /** The characters with another meaning in the options of an overlay. */
   private static final String SEPARATORS = ".*[,:\\\\].*";
 
   private static final String REMEDY =
@@ -118,20 +118,20 @@ record RuntimePrograms(Path folder, RuntimeVersion containerd, RuntimeVersion ru
     return folder.resolve("bin").resolve(name);
   }
 
-  /** Returns the folder of the programs that connect containers. */
+  /** Returns the folder of the network plugins. */
   Path networkPlugins() {
     return folder.resolve("cni");
   }
 
-  /** Returns the folder that is laid over the machine's {@code /usr}; it may not be there. */
+  /** Returns the folder that covers the machine's {@code /usr}; it may not exist. */
   Path overUsr() {
     return folder.resolve("root/usr");
   }
 
   /**
-   * Returns the SHA-256, in hexadecimal, of the length and the beginning of containerd: another
-   * build under the same path is another program. The beginning holds the build id, which the
-   * linker of Go computes from the whole.
+   * Returns the SHA-256, in hexadecimal, of the length and the beginning of containerd. It
+   * distinguishes builds under the same path. The beginning has the build id, which Go's linker
+   * computes from the whole.
    */
   String digest() {
     Path path = program("containerd");

@@ -19,8 +19,8 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Makes the sandbox's namespaces or finds them again. A sleeping child process keeps them. If it
- * was killed while others still live inside, another one is put in through one of those.
+ * Makes the sandbox's namespaces or finds them again. A sleeping child process keeps them. If that
+ * process was killed while others live inside, a new one enters through one of them.
  */
 final class SandboxNamespaces {
 
@@ -28,9 +28,9 @@ final class SandboxNamespaces {
   static final String NAME = "sandbox";
 
   /**
-   * Enters the namespaces of the process that a file names, or makes new ones; then sleeps. A mount
-   * that the machine unmounts also goes away inside, so that the namespace keeps no disk busy;
-   * mounts inside do not reach the machine.
+   * The script that enters the namespaces of the process in a file, or makes new ones, and then
+   * sleeps. An unmount on the machine also takes effect inside, so that the namespace keeps no disk
+   * busy; mounts inside do not reach the machine.
    */
   private static final String SCRIPT =
       """
@@ -40,7 +40,9 @@ final class SandboxNamespaces {
 
   private static final String PATH = "/usr/sbin:/usr/bin:/sbin:/bin";
 
-  /** Three programs replace one another; under load each may wait for a processor. */
+  /**
+   * The time for three programs that replace one another, each of which may wait for a processor.
+   */
   private static final Duration PATIENCE = Duration.ofSeconds(20);
 
   private static final Duration PACE = Duration.ofMillis(5);
@@ -56,13 +58,13 @@ final class SandboxNamespaces {
     this.setup = new SandboxSetup(files, programs);
   }
 
-  /** Returns whether there are namespaces to be adopted. */
+  /** Returns whether there are namespaces to adopt. */
   boolean exist() throws IOException, InterruptedException {
     return processes.lives(NAME) || survivor().isPresent();
   }
 
   /**
-   * Returns the process that keeps the namespaces, which are set up.
+   * Returns the process that keeps the prepared namespaces.
    *
    * @param imageFile whether the runtime's data is in an image file
    */
@@ -98,7 +100,9 @@ final class SandboxNamespaces {
     return holder;
   }
 
-  /** Sets new namespaces up; half of a sandbox is of no use, so it goes if that fails. */
+  /**
+   * Prepares new namespaces, and removes them after a failure, since half of a sandbox is useless.
+   */
   private void complete(SandboxRequest request, ManagedProcess holder, boolean imageFile)
       throws IOException, InterruptedException {
     boolean done = false;
@@ -114,7 +118,8 @@ final class SandboxNamespaces {
   }
 
   /**
-   * Records what the setup will make, and the process through which it enters an earlier sandbox.
+   * Records the planned parts of the setup, and the process through which it enters an earlier
+   * sandbox.
    */
   private void prepareEntry(SandboxRequest request) throws IOException {
     Optional<Long> survivor = survivor();
@@ -130,7 +135,7 @@ final class SandboxNamespaces {
     }
   }
 
-  /** Returns a process that still lives in the namespaces of this node's sandbox. */
+  /** Returns a live process in the namespaces of this node's sandbox. */
   private Optional<Long> survivor() throws IOException {
     Optional<SandboxRecord> record = SandboxRecord.read(files.record());
     if (record.isEmpty()
@@ -171,7 +176,7 @@ final class SandboxNamespaces {
     }
   }
 
-  /** unshare enters the namespaces one after the other; once it has become sleep it is inside. */
+  /** unshare enters the namespaces one after the other; once it has become sleep, it is inside. */
   private static boolean sleeps(long process) throws IOException {
     return KernelFiles.read(Path.of("/proc", Long.toString(process), "comm"))
         .map(String::strip)
@@ -197,7 +202,7 @@ final class SandboxNamespaces {
   }
 
   /**
-   * Points a link to a namespace; it replaces the link atomically, so that it always has a target.
+   * Points a link to a namespace; it replaces the link atomically, so that a target always exists.
    */
   private static void link(Path link, long process, String kind) throws IOException {
     Path target = Path.of("/proc", Long.toString(process), "ns", kind);

@@ -6,7 +6,10 @@ import dev.polis.api.containers.SandboxRequest;
 import java.nio.file.Path;
 import java.util.List;
 
-/** Tells how a sandbox is entered. Equal over restarts, since it goes through links. */
+/**
+ * Determines the command that enters a sandbox, which stays equal over restarts, since it uses
+ * links.
+ */
 final class SandboxPlan {
 
   private static final String SYSTEM_PATH = "/usr/sbin:/usr/bin:/sbin:/bin";

@@ -30,8 +30,8 @@ import java.util.stream.Stream;
  * @param cgroup the name of the cgroup
  * @param addedAddress the address that the setup gave to the host's loopback device; empty if the
  *     device had it
- * @param mountNamespace the kernel's name of it; empty until it is made
- * @param networkNamespace the kernel's name of it; empty until it is made
+ * @param mountNamespace the kernel's name of the mount namespace; empty before its creation
+ * @param networkNamespace the kernel's name of the network namespace; empty before its creation
  */
 record SandboxRecord(
     String bootId,
@@ -49,7 +49,7 @@ record SandboxRecord(
 
   private static final Gson GSON = new GsonBuilder().setPrettyPrinting().create();
 
-  /** Describes a sandbox that is about to be made. */
+  /** Describes a planned sandbox. */
   static SandboxRecord of(SandboxRequest request) throws IOException {
     boolean namespaces = request.isolation() == Isolation.NAMESPACES;
     return new SandboxRecord(
@@ -79,17 +79,17 @@ record SandboxRecord(
     return new SandboxRecord(bootId, isolation, hostDevice, cgroup, addedAddress, mount, network);
   }
 
-  /** Returns the namespaces that were made. */
+  /** Returns the existing namespaces. */
   List<String> namespaces() {
     return Stream.of(mountNamespace, networkNamespace).filter(each -> !each.isEmpty()).toList();
   }
 
-  /** Returns the processes that are in the namespaces, and see that they are this sandbox's. */
+  /** Returns the processes in the namespaces, after a check that these belong to this sandbox. */
   Set<Long> inside() throws IOException {
     return SandboxProcesses.inside(namespaces(), cgroup);
   }
 
-  /** Returns whether the machine has not restarted since. */
+  /** Returns whether the record is from the present run of the machine. */
   boolean ofThisBoot() throws IOException {
     return bootId.equals(Files.readString(BOOT_ID).strip());
   }
@@ -101,7 +101,7 @@ record SandboxRecord(
   /**
    * Reads the record of an earlier sandbox.
    *
-   * @throws ContainersException if it cannot be understood
+   * @throws ContainersException if it is unreadable
    */
   static Optional<SandboxRecord> read(FilePlacement file) {
     return switch (file.read()) {

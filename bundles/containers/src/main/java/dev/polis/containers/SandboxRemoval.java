@@ -24,10 +24,13 @@ import java.util.TreeSet;
  */
 final class SandboxRemoval {
 
-  /** The time for containers that the kubelet did not reach; it has asked the others before. */
+  /**
+   * The time for containers that the kubelet did not reach; the kubelet has stopped the others
+   * before.
+   */
   private static final Duration GRACE = Duration.ofSeconds(2);
 
-  /** A killed process ends in milliseconds; only a process that the kernel blocks needs longer. */
+  /** The time for killed processes, which end in milliseconds unless the kernel blocks them. */
   private static final Duration PATIENCE = Duration.ofSeconds(5);
 
   private static final Duration PACE = Duration.ofMillis(20);
@@ -39,7 +42,7 @@ final class SandboxRemoval {
   private final SystemCommands commands = new SystemCommands();
 
   /**
-   * @param programs folder of the programs; blank for none
+   * @param programs the folder of the programs; blank for none
    */
   SandboxRemoval(ProcessManager processes, ContainersFiles files, String programs, Log log) {
     this.processes = processes;
@@ -49,7 +52,7 @@ final class SandboxRemoval {
   }
 
   /**
-   * Removes everything; does nothing if there is nothing.
+   * Removes all parts of the sandbox; does nothing if there is none.
    *
    * @throws ContainersException naming the part that it cannot end
    */
@@ -97,7 +100,7 @@ final class SandboxRemoval {
       Path shim = Path.of(programs).toAbsolutePath().resolve("bin/containerd-shim-runc-v2");
       found.addAll(SandboxProcesses.running(shim));
     }
-    // The process that keeps the namespaces ends last, and in order.
+    // The process that keeps the namespaces ends last.
     processes.records().stream()
         .filter(each -> each.name().equals(SandboxNamespaces.NAME) && each.alive())
         .forEach(each -> found.remove(each.pid()));
@@ -113,7 +116,7 @@ final class SandboxRemoval {
     }
   }
 
-  /** The kernel removes a pair of devices after the namespace of one, a moment later. */
+  /** Removes a device, whose pair the kernel removes a moment after the namespace. */
   private void removeDevice(String device) throws InterruptedException {
     long end = System.nanoTime() + PATIENCE.toNanos();
     SandboxSetup.removeDevice(commands, device);

@@ -16,9 +16,10 @@ import java.util.stream.Stream;
 final class SandboxSetup {
 
   /**
-   * Runs inside. /usr gets the programs that the machine lacks, writes to /var and /etc stay in
-   * memory, /run is empty. The script binds again the folders of the node that these mounts would
-   * hide: an open descriptor still leads to them.
+   * The script that runs inside: /usr gets the programs that the machine lacks, writes to /var and
+   * /etc stay in memory, and /run is empty. /usr gets the programs that the machine lacks, writes
+   * to /var and /etc stay in memory, /run is empty. The script binds again the folders of the node
+   * that these mounts would hide: an open descriptor still leads to them.
    *
    * <p>If the machine's mounts are private, as without systemd, the sandbox does not see later
    * unmounts. It would keep the data volume of another node busy, which that node could not mount
@@ -92,12 +93,12 @@ final class SandboxSetup {
     this.programs = programs;
   }
 
-  /** Returns whether the namespaces of a process were set up to the end. */
+  /** Returns whether the setup of a process's namespaces was completed. */
   static boolean isComplete(long process) {
     return Files.exists(SandboxProcesses.mark(process));
   }
 
-  /** Sets up the namespaces that a process is in. */
+  /** Sets up the namespaces of a process. */
   void complete(SandboxRequest request, long process, boolean imageFile)
       throws IOException, InterruptedException {
     link(request, process);
@@ -171,7 +172,7 @@ final class SandboxSetup {
     }
   }
 
-  /** Returns a resolv.conf without servers on loopback addresses, which lead nowhere inside. */
+  /** Returns a resolv.conf without servers on loopback addresses, which do not work inside. */
   private static String resolver() throws IOException {
     Path source = Files.isReadable(RESOLVED) ? RESOLVED : RESOLVER;
     if (!Files.isReadable(source)) {

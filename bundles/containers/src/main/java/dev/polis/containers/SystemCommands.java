@@ -11,7 +11,7 @@ import java.util.Map;
 /** Runs programs of the machine, and names the package of a missing one. */
 final class SystemCommands {
 
-  /** Changes in the kernel take milliseconds; this allows for a machine under load. */
+  /** The time for a change in the kernel, which takes milliseconds, on a machine under load. */
   private static final Duration PATIENCE = Duration.ofSeconds(30);
 
   private static final Map<String, String> PACKAGES =
@@ -42,7 +42,7 @@ final class SystemCommands {
     programs.forEach(SystemCommands::path);
   }
 
-  /** Runs a program to its end, however that is. */
+  /** Runs a program to its end, whatever the result. */
   Commands.Result run(List<String> command) throws InterruptedException {
     path(command.getFirst());
     try {

@@ -7,14 +7,14 @@ import java.util.Arrays;
 
 /**
  * Writes a tar in POSIX' form. Owners are root and times are zero, so that the same files always
- * make the same bytes. Closing it ends the archive, not the stream.
+ * make the same bytes. Its close ends the archive, not the stream.
  */
 final class TarWriter implements AutoCloseable {
 
   private static final int BLOCK = 512;
   private static final int MOST_NAME = 99;
 
-  // The places of the fields in a header, as tar(5) says.
+  // The offsets of the fields in a header, from tar(5).
   private static final int MODE = 100;
   private static final int OWNER = 108;
   private static final int GROUP = 116;

@@ -45,11 +45,11 @@ import java.util.concurrent.ThreadLocalRandom;
 
 /**
  * Gives the organ with a real containerd a disk and addresses, and makes instances of it one after
- * the other. Closing removes everything.
+ * the other. Its close removes everything.
  */
 final class ContainersHarness implements AutoCloseable {
 
-  /** Long enough for two busy cores that unpack images. */
+  /** The longest wait: enough for two busy cores that unpack images. */
   static final Duration PATIENCE = Duration.ofSeconds(60);
 
   private static final Duration COMMAND = Duration.ofSeconds(60);
@@ -63,17 +63,17 @@ final class ContainersHarness implements AutoCloseable {
   final SandboxRequest request;
   private Optional<Instance> present = Optional.empty();
 
-  /** Skips the test with a reason where containers cannot run. */
+  /** Opens a harness; skips the test with a reason on a machine that cannot run containers. */
   ContainersHarness() throws IOException {
     this("");
   }
 
-  /** Makes one in a folder whose name ends with the suffix. */
+  /** Opens a harness in a folder whose name ends with the suffix. */
   ContainersHarness(String suffix) throws IOException {
     this(suffix, Isolation.NAMESPACES);
   }
 
-  /** Makes one with this isolation of containers from the machine. */
+  /** Opens a harness with this isolation of containers from the machine. */
   ContainersHarness(String suffix, Isolation isolation) throws IOException {
     Needs.root("running containers");
     String named = System.getProperty("POLIS_KUBERNETES", System.getenv("POLIS_KUBERNETES"));
@@ -197,7 +197,7 @@ final class ContainersHarness implements AutoCloseable {
     return said.output();
   }
 
-  /** Starts a container that does nothing, in this node's cgroup; returns its process id. */
+  /** Starts an idle container in this node's cgroup; returns its process id. */
   long container(Sandbox sandbox, String name) throws Exception {
     String cgroup = sandbox.cgroup() + "/" + name;
     ctr(sandbox, "run", "--detach", "--cgroup", cgroup, PauseImage.NAME, name);
@@ -240,7 +240,7 @@ final class ContainersHarness implements AutoCloseable {
     return Files.write(plain, bytes);
   }
 
-  /** Describes everything of this node that is left on the machine, except files on the disk. */
+  /** Describes all remains of this node on the machine, except files on the disk. */
   List<String> leftovers() throws Exception {
     TreeSet<String> left = new TreeSet<>();
     String cgroup = SandboxRecord.cgroup(request);

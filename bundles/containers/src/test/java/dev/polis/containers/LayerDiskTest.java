@@ -23,7 +23,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Compares what is counted for a layer with what the file system of the tests takes for it. */
+/** Compares the counted space of a layer with the real use on the tests' file system. */
 class LayerDiskTest {
 
   private static final Duration PATIENCE = Duration.ofMinutes(1);
@@ -48,7 +48,7 @@ class LayerDiskTest {
     return said.output();
   }
 
-  /** Packs names below the root, in this order; of directories all that is in them. */
+  /** Packs names below the root, in this order; packs directories with their content. */
   private Path packed(String format, String... names) throws Exception {
     Path layer = folder.resolve("layer.tar");
     List<String> command =
@@ -82,7 +82,7 @@ class LayerDiskTest {
     return counted;
   }
 
-  /** Unpacks a layer and returns what the file system takes for all that is in the folder. */
+  /** Unpacks a layer and returns the space of the folder in the file system. */
   private DiskSpace taken(Path layer) throws Exception {
     Path target = Files.createTempDirectory(folder, "unpacked");
     long own = number("--block-size=1", target);
