@@ -34,7 +34,7 @@ public final class ConsensusComponent implements Consensus, MetricsExporter {
   private final HandOvers.Membership<ConsensusService> membership;
   private final ConsensusService service;
 
-  /** Declarative Services calls this. */
+  /** Starts the organ; Declarative Services call this. */
   @Activate
   public ConsensusComponent(
       ConsensusConfig config,

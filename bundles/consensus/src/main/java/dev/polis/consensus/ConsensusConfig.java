@@ -3,7 +3,7 @@ package dev.polis.consensus;
 import org.osgi.service.metatype.annotations.AttributeDefinition;
 import org.osgi.service.metatype.annotations.ObjectClassDefinition;
 
-/** Declares what an operator may set. */
+/** Declares the configuration of consensus. */
 @ObjectClassDefinition(
     id = "dev.polis.consensus",
     name = "Consensus",
@@ -31,7 +31,7 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
               + " 50 heartbeats")
   int election_millis() default 1000;
 
-  // Less than the cluster organ waits for consensus, so that the error of a failed start quotes
+  // Less than the cluster organ's wait for consensus, so that the error of a failed start quotes
   // etcd.
   @AttributeDefinition(description = "Seconds that etcd may take to become ready")
   int ready_seconds() default 50;

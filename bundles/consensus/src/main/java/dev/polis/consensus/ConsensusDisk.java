@@ -14,8 +14,8 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * Decides by the disk alone whether a member may start. That prevents a second bootstrap: etcd
- * itself would take an empty data directory for a new cluster at any time.
+ * Decides by the disk alone whether a member may start. This prevents a second bootstrap: etcd
+ * itself treats an empty data directory as a new cluster at any time.
  */
 final class ConsensusDisk {
 
@@ -66,8 +66,8 @@ final class ConsensusDisk {
   }
 
   private ConsensusRecord begin(NodeId node) throws FileException {
-    // The keys of a member without its record are the remains of one, not of an interrupted start:
-    // the record is written before anything else.
+    // The record comes first. So keys without a record are the remains of a member, and not of an
+    // interrupted start.
     for (var directory : List.of(files.etcd().data(), files.etcd().peerPki(), files)) {
       directory.removeTemporaryFiles();
       if (!directory.list().isEmpty()) {

@@ -54,7 +54,7 @@ final class ConsensusFiles extends DirectoryPlacement {
     return root;
   }
 
-  /** Returns the file with etcd's version and the digest of that program. */
+  /** Returns the file with etcd's version and the program's digest. */
   FilePlacement version() {
     return version;
   }

@@ -16,7 +16,7 @@ import java.util.stream.Collectors;
 /** Derives the health of this organ from the status of its member, and from its certificates. */
 final class ConsensusHealth {
 
-  /** By the kind of an alarm. */
+  /** The remedies by the kind of an alarm. */
   private static final Map<String, String> REMEDIES =
       Map.of(
           EtcdAlarm.Kind.NOSPACE.name(),
@@ -79,8 +79,8 @@ final class ConsensusHealth {
   }
 
   /**
-   * Requires a CA that is valid by the node's clock: with another one each connection to etcd fails
-   * with a message that names neither the CA nor the clock.
+   * Requires a CA that is valid by the node's clock. With another CA each connection to etcd fails
+   * with a message without the CA and the clock.
    *
    * @throws ConsensusException if it is not valid yet, or has ended
    */

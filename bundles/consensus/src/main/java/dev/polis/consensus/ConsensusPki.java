@@ -44,14 +44,14 @@ final class ConsensusPki {
   static final String CA_NAME = "Polis etcd CA";
 
   /**
-   * The name in each member's certificate and in no user's: etcd accepts peers by it. The
-   * certificates of all earlier versions have it too.
+   * The name in each member's certificate and in no user's, by which etcd accepts peers. The
+   * certificates of all earlier versions have it, too.
    */
   static final String MEMBER = "localhost";
 
   /**
-   * A year, renewed with four months left: a client that keeps its connections for long has four
-   * months to reconnect with the new certificate.
+   * The life of a certificate: a year, with a renewal four months before the end, so that a client
+   * with long connections has time to reconnect.
    */
   private static final Duration LIFETIME = Duration.ofDays(365);
 
@@ -63,7 +63,7 @@ final class ConsensusPki {
   private final InstantSource clock;
   private final Map<ConsensusUser, EtcdTls> users = new EnumMap<>(ConsensusUser.class);
 
-  /** Why etcd's key on the disk was replaced; null while it was not. */
+  /** The reason for the replacement of etcd's key on the disk, or null. */
   private String replacedOrNull;
 
   private ConsensusPki(ConsensusFiles files, CertificateAuthority authority, InstantSource clock) {
@@ -75,9 +75,9 @@ final class ConsensusPki {
   /**
    * Reads the CA, or creates it.
    *
-   * @param mayCreate whether no member has written data under a CA yet
-   * @throws ConsensusException if it is missing, broken or incomplete and this must not make a new
-   *     one
+   * @param mayCreate true if no member has written data under a CA yet
+   * @throws ConsensusException if the CA is missing, broken or incomplete, and a new one is not
+   *     allowed
    */
   static ConsensusPki open(ConsensusFiles files, boolean mayCreate, InstantSource clock)
       throws FileException {
@@ -123,7 +123,7 @@ final class ConsensusPki {
   }
 
   /**
-   * Returns the token of a member that is on the disk, without its CA's key.
+   * Returns the token of a member on the disk, without its CA's key.
    *
    * @throws PkiException if the CA's certificate cannot be parsed
    */
@@ -141,11 +141,11 @@ final class ConsensusPki {
   }
 
   /**
-   * Writes etcd's own key and certificate, and the CA, unless those on the disk still fit. etcd
+   * Writes etcd's own key and certificate, and the CA, unless the files on the disk still fit. etcd
    * reads its certificate at each handshake, so a renewal needs no restart. etcd does not get the
    * node's key, which an attacker inside etcd could read; an earlier version shared it.
    *
-   * @return whether this wrote anything
+   * @return whether it wrote a file
    */
   boolean ensureMember(ConsensusIdentity identity, InetAddress address) throws FileException {
     EtcdFiles.PeerPki target = files.etcd().peerPki();
@@ -167,7 +167,7 @@ final class ConsensusPki {
     return written;
   }
 
-  /** Reads etcd's key; returns empty if etcd has none, or has the node's. */
+  /** Reads etcd's key; returns empty if there is none, or if it is the node's key. */
   private Optional<PublicKey> memberKey(FilePlacement file, ConsensusIdentity identity)
       throws FileException {
     return switch (file.read()) {
@@ -186,7 +186,7 @@ final class ConsensusPki {
     };
   }
 
-  /** Returns what was wrong with etcd's key on the disk, if this replaced it. */
+  /** Returns the fault of etcd's former key on the disk, if it was replaced. */
   Optional<String> replaced() {
     return Optional.ofNullable(replacedOrNull);
   }
@@ -197,13 +197,13 @@ final class ConsensusPki {
     return made.getPublic();
   }
 
-  /** Writes the root user's key and certificate for an operator, unless good ones are there. */
+  /** Writes the root user's key and certificate for an operator, unless valid ones exist. */
   void ensureOperator() throws FileException {
     if (good(files.root(), _ -> true) && files.rootKey().exists()) {
       return;
     }
     EtcdTls root = user(ConsensusUser.ROOT);
-    // This writes the certificate last: where it is valid, its key is there.
+    // The certificate is written last, so its key exists if it is valid.
     files.root().delete();
     files.rootKey().write(bytes(Pem.encode(root.key())));
     files.root().write(bytes(Pem.encode(root.chain().getFirst())));
@@ -222,7 +222,7 @@ final class ConsensusPki {
   }
 
   /**
-   * Forgets the certificates of users that are due for renewal; the next access makes a new one.
+   * Drops the users' certificates that are due for renewal; the next access makes new ones.
    *
    * @return whether any was due
    */
@@ -260,7 +260,7 @@ final class ConsensusPki {
               && !renewal.invalid(clock.instant())
               && more.test(certificate);
         } catch (PkiException | GeneralSecurityException useless) {
-          // The CA can always issue another certificate, so nothing is lost.
+          // The CA can always issue another certificate, so the loss does no harm.
           yield false;
         }
       }

@@ -9,29 +9,29 @@ import dev.polis.files.Stored;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Records whose member is on this disk and how far its bootstrap came.
+ * Records the owner of the member on this disk and the progress of its bootstrap.
  *
- * @param node the node it was made for
- * @param stage how far it came
+ * @param node the owning node
+ * @param stage the progress
  * @param memberId its id in hexadecimal; empty while BOOTSTRAPPING
  * @param clusterId its cluster's id in hexadecimal; empty while BOOTSTRAPPING
- * @param alone whether its cluster had no other member at the last check; a record of an earlier
- *     version lacks this and counts as one of several members
- * @param users the users and roles that etcd had at the last check; empty if that is not known
+ * @param alone true if its cluster had no other member at the last check; a record of an earlier
+ *     version counts as one of several members
+ * @param users the users and roles in etcd at the last check; empty if unknown
  */
 record ConsensusRecord(
     String node, Stage stage, String memberId, String clusterId, boolean alone, String users) {
 
-  /** Reads a record of an earlier version, which does not name the users, as one without users. */
+  /** Sets no users in a record of an earlier version, which lacks them. */
   ConsensusRecord {
     users = users == null ? "" : users;
   }
 
-  /** How far a member came. */
+  /** Lists the stages of a member. */
   enum Stage {
-    /** A new cluster is being made; an empty data directory is fine. */
+    /** The creation of a new cluster is running, and an empty data directory is allowed. */
     BOOTSTRAPPING,
-    /** The member is complete; an empty data directory is a loss of data. */
+    /** The member is complete, and an empty data directory is a loss of data. */
     MEMBER
   }
 
@@ -41,7 +41,7 @@ record ConsensusRecord(
     return new ConsensusRecord(node, Stage.BOOTSTRAPPING, "", "", true, "");
   }
 
-  /** Returns whether this is the record of that member of that cluster. */
+  /** Returns whether this record belongs to that member of that cluster. */
   boolean isOf(String otherMember, String otherCluster) {
     return memberId.equals(otherMember) && clusterId.equals(otherCluster);
   }
@@ -55,7 +55,7 @@ record ConsensusRecord(
     return new ConsensusRecord(node, stage, memberId, clusterId, alone, present);
   }
 
-  /** Returns the same record with another answer to whether the cluster has one member. */
+  /** Returns the same record, with or without the mark of a single member. */
   ConsensusRecord withAlone(boolean now) {
     return new ConsensusRecord(node, stage, memberId, clusterId, now, users);
   }

@@ -19,15 +19,15 @@ import java.util.concurrent.CancellationException;
 
 /**
  * Runs the member once: waits for an address, prepares the disk, starts etcd, sets it up, and
- * watches it until it ends. Each run starts at the first step and finds what earlier runs have
- * done, so a run may end at any point.
+ * watches it until it ends. Each run starts at the first step and finds the results of earlier
+ * runs, so a run may end at any point.
  */
 final class ConsensusRun implements Task {
 
-  // The network organ polls once a second itself. The end of etcd is an event and not polled.
+  // The network organ itself checks once a second. The end of etcd is an event.
   private static final Duration NETWORK_POLL = Duration.ofSeconds(1);
 
-  /** The kernel resets the connections of a killed process before its end is seen. */
+  /** The time between the reset of a killed process's connections and the event of its end. */
   private static final Duration END_SEEN = Duration.ofSeconds(1);
 
   private final MemberParts parts;
@@ -112,8 +112,8 @@ final class ConsensusRun implements Task {
   }
 
   /**
-   * Completes the setup. If etcd was ready and has ended since, this requests a restart, as for an
-   * etcd that serves; a restart does not help an etcd that never becomes ready.
+   * Completes the setup. If etcd was ready and has ended since, this method requests a restart; a
+   * restart does not help an etcd that never becomes ready.
    */
   private static MemberAccess complete(MemberSetup setup, Child etcd)
       throws InterruptedException, IOException, RestartRequest {

@@ -45,16 +45,17 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
 
-/** Runs the local member in a supervised run, and hands out access to it. */
+/** Runs the local member in a supervised run, and returns access to it. */
 final class ConsensusService implements Consensus, MetricsExporter, OrganInstance {
 
   /**
-   * The time a second instance has to adopt etcd. It needs about half a second; the first instance
-   * still answers meanwhile.
+   * The time for a second instance to adopt etcd, which needs about half a second. The first
+   * instance still answers meanwhile. It needs about half a second; the first instance still
+   * answers meanwhile.
    */
   private static final Duration ADOPTION = Duration.ofSeconds(10);
 
-  // The names of the values that one instance gives to the next.
+  // The names of the values that one instance passes to the next.
   private static final String IDENTITY = "identity";
   private static final String STATUS = "status";
 
@@ -69,7 +70,7 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
       LogTree logs,
       BootReport boot) {}
 
-  /** Holds a member that a caller asked for. */
+  /** Holds a requested member. */
   private record Started(ConsensusIdentity identity, Subtree tree) {}
 
   private final MemberParts parts;
@@ -81,10 +82,10 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
   private final ConsensusDisk disk;
   private final EarlyStart early;
   private final ReentrantLock lock = new ReentrantLock();
-  private Started started; // null unless started
-  private ConsensusIdentity given; // the member that another instance runs now; null if none does
+  private Started started; // null before a start
+  private ConsensusIdentity given; // the member that another instance runs now, or null
 
-  /** Opens the organ's subtree; a member runs only after a caller asks for it. */
+  /** Opens the organ's subtree; a member runs only after a caller requests it. */
   ConsensusService(ConsensusSettings settings, Parts parts) {
     this.data = parts.data();
     this.subtree = parts.supervisor().organ("consensus");
@@ -130,7 +131,7 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
     }
   }
 
-  // ---- one instance after the other
+  // ---- hand-over between instances
 
   /** Adopts the etcd of the other instance. */
   private void goOn(OrganState taken) {
@@ -154,7 +155,7 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
 
   /**
    * Ends the supervision and the maintenance of etcd, which another instance adopts. The published
-   * status stays, and access handed out stays valid.
+   * status stays, and returned accesses stay valid.
    */
   @Override
   public OrganState give() throws InterruptedException {
@@ -194,7 +195,7 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
     }
   }
 
-  /** Closes what a failed start has opened, and does not touch etcd. */
+  /** Closes the resources of a failed start, without touching etcd. */
   private void letGo() {
     lock.lock();
     try {
@@ -289,7 +290,7 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
     try {
       early.end();
       handOverLeadership();
-      // The run ends first: it would take the end of its process for a failure.
+      // The run ends first, since it would treat the end of its process as a failure.
       endRun(reason);
       Optional<ManagedProcess> process = parts.processes().find(EtcdProcess.NAME);
       parts.processes().stop(EtcdProcess.NAME);
@@ -414,8 +415,8 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
   }
 
   /**
-   * Ends all runnables of this organ. etcd keeps running unless the reason ends work; this does not
-   * touch an etcd that another instance has adopted.
+   * Ends all runnables of this organ. etcd keeps running unless the reason ends work; an etcd that
+   * another instance has adopted always keeps running.
    */
   @Override
   public void close(StopReason reason) {

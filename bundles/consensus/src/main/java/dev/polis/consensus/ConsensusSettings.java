@@ -8,18 +8,19 @@ import java.util.regex.Pattern;
 /**
  * Holds the checked configuration.
  *
- * @param etcd path of etcd, or of the directory that holds it; blank to search PATH
- * @param clientPort where clients connect
- * @param peerPort where other members connect
- * @param heartbeatMillis between two heartbeats of the leader, in a cluster of several members
- * @param electionMillis without a heartbeat before an election
- * @param ready how long etcd may take to become ready
- * @param quotaBytes size of the database at which etcd refuses writes
+ * @param etcd the path of etcd or of its directory; blank to search PATH
+ * @param clientPort the port for clients
+ * @param peerPort the port for other members
+ * @param heartbeatMillis the time between two heartbeats of the leader, in a cluster of several
+ *     members
+ * @param electionMillis the time without a heartbeat before an election
+ * @param ready the time for etcd to become ready
+ * @param quotaBytes the size of the database at which etcd refuses writes
  * @param compactionMode {@code periodic} or {@code revision}
- * @param compactionRetention history to keep, in the form of the mode
- * @param snapshotCount transactions between two raft snapshots
- * @param maintenance time between two checks of the database
- * @param defragmentPercent free part of the database file at which the node defragments it
+ * @param compactionRetention the kept history, in the form of the mode
+ * @param snapshotCount the transactions between two raft snapshots
+ * @param maintenance the time between two checks of the database
+ * @param defragmentPercent the free part of the database file at which the node defragments it
  */
 record ConsensusSettings(
     String etcd,
@@ -39,14 +40,14 @@ record ConsensusSettings(
   private static final String PERIODIC = "periodic";
   private static final String REVISION = "revision";
 
-  // etcd refuses more than 50 s, and less than five heartbeats an election.
+  // etcd refuses more than 50 s, and fewer than five heartbeats for an election.
   private static final int MAX_ELECTION_MILLIS = 50_000;
   private static final int HEARTBEATS_PER_ELECTION = 5;
   // The file of an empty store has 20 KiB; with a quota below a few MiB etcd is full soon after its
   // start.
   private static final long MIN_QUOTA = 16L << 20;
   private static final long MAX_QUOTA = 8L << 30;
-  // A snapshot holds the whole database: with a lower count etcd does little else, a higher one
+  // A snapshot has the whole database: with a lower count etcd does little else, and a higher one
   // fills the memory.
   private static final int MIN_SNAPSHOT_COUNT = 100;
   private static final int MAX_SNAPSHOT_COUNT = 10_000_000;

@@ -8,9 +8,9 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/** Names the users of etcd; each has a role of the same name, which lists the keys it may use. */
+/** Lists the users of etcd, each with a role of the same name that has the user's keys. */
 enum ConsensusUser {
-  /** This organ and the operator; may do everything. */
+  /** This organ and the operator, with all rights. */
   ROOT("root", false),
   /** The curator, which keeps the cluster's records. */
   CURATOR("curator", true),
@@ -23,8 +23,8 @@ enum ConsensusUser {
   private static final String OBJECTS = "/registry/";
 
   /**
-   * The key where the API server notes the revision up to which etcd has compacted the history for
-   * it.
+   * The key under which the API server stores the revision up to which etcd has compacted the
+   * history for it.
    */
   private static final String COMPACTED = "compact_rev_key";
 
@@ -36,17 +36,17 @@ enum ConsensusUser {
     this.handedOut = handedOut;
   }
 
-  /** Returns the name of the user and of its role, which is the common name of its certificate. */
+  /** Returns the name of the user and its role, and the common name of its certificate. */
   String userName() {
     return userName;
   }
 
-  /** Returns whether other organs may use it. */
+  /** Returns whether other organs may use this user. */
   boolean handedOut() {
     return handedOut;
   }
 
-  /** Returns the part of the key space that it sees. */
+  /** Returns the user's part of the key space. */
   EtcdNamespace namespace() {
     return switch (this) {
       case ROOT, KUBE_APISERVER -> EtcdNamespace.ROOT;
@@ -54,10 +54,10 @@ enum ConsensusUser {
     };
   }
 
-  /** Returns what etcd lets it use. */
+  /** Returns the user's permissions in etcd. */
   List<EtcdPermission> permissions() {
     return switch (this) {
-      // etcd's role root may do everything, and etcd accepts no grant for it.
+      // etcd's role root has all rights, and etcd accepts no grant for it.
       case ROOT -> List.of();
       case CURATOR, KUBERNETES -> ofNamespace();
       case KUBE_APISERVER ->
@@ -67,8 +67,8 @@ enum ConsensusUser {
 
   /**
    * Returns the permissions for its namespace, and for the namespaces within, whose names continue
-   * with a colon. These are two ranges: one range over both would include users whose names only
-   * start with this one.
+   * with a colon. These are two ranges, since one range over both would include users whose names
+   * begin with this one.
    */
   private List<EtcdPermission> ofNamespace() {
     String within = namespace().prefix().replaceFirst("/$", ":");
@@ -79,14 +79,14 @@ enum ConsensusUser {
     return new EtcdPermission(EtcdPermission.Access.READ_WRITE, range);
   }
 
-  /** Returns all users and their permissions, as a text that changes with them. */
+  /** Returns a text of all users and permissions, which changes with them. */
   static String all() {
     return Arrays.stream(values())
         .map(user -> user.userName + " " + user.permissions())
         .collect(Collectors.joining("; "));
   }
 
-  /** Returns the user of that name that other organs may use. */
+  /** Returns the user of this name for other organs. */
   static ConsensusUser handedOut(String name) {
     return Arrays.stream(values())
         .filter(user -> user.handedOut && user.userName.equals(name))

@@ -25,11 +25,11 @@ import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * Starts the etcd of a complete member as soon as the data volume is open and the node has an
- * address. No client uses it before an organ asks for the member: the run of the member makes all
- * of its checks and adopts the running etcd. So etcd opens its database and elects itself while the
- * other organs start.
+ * address. No client uses it before an organ requests the member: then the run of the member makes
+ * all its checks and adopts the running etcd. So etcd opens its database and elects itself while
+ * the other organs start.
  *
- * <p>This class starts etcd only if everything it needs is in order; otherwise the run repairs it
+ * <p>This class starts etcd only if all its needs are fulfilled; otherwise the run repairs a fault
  * or fails with the reason.
  */
 final class EarlyStart {
@@ -40,10 +40,10 @@ final class EarlyStart {
   private final ReentrantLock lock = new ReentrantLock();
   // Guarded by lock.
   private boolean over;
-  private ConsensusPki pki; // null until it is read, and when it has been taken
+  private ConsensusPki pki; // null before the read, and after the PKI was taken
 
   /**
-   * @param data tells when the volume is open
+   * @param data the status of the volume
    * @param nodeKey the file of the node's private key, which identifies the node that must own the
    *     member
    */
@@ -65,7 +65,7 @@ final class EarlyStart {
     context.done();
   }
 
-  /** Prevents each later start; waits for a start that is under way. */
+  /** Prevents later starts, and waits for a running start. */
   void end() throws InterruptedException {
     lock.lockInterruptibly();
     over = true;
@@ -73,8 +73,8 @@ final class EarlyStart {
   }
 
   /**
-   * Returns the CA as it was read here, with certificates for the users that a start needs, so that
-   * making them does not delay the run. Only the first caller gets it: a later run reads the disk
+   * Returns the CA from the early start, with the users' certificates for a start, so that their
+   * creation does not delay the run. Only the first call returns it: a later run reads the disk
    * again.
    */
   Optional<ConsensusPki> takePki() throws InterruptedException {
@@ -115,7 +115,7 @@ final class EarlyStart {
     return read;
   }
 
-  /** Returns the record of the member on the disk, if nothing of the member is missing. */
+  /** Returns the record of the member on the disk, if the member is complete. */
   private Optional<ConsensusRecord> completeMember() throws FileException {
     return ConsensusRecord.read(parts.files().member())
                 instanceof Stored.Present<ConsensusRecord>(var _, ConsensusRecord record)
@@ -138,7 +138,7 @@ final class EarlyStart {
         record.alone());
   }
 
-  /** Returns whether etcd has a key of its own and the CA's certificates, as this node's member. */
+  /** Returns whether etcd has its own key and the CA's certificates for this node's member. */
   private boolean hasKeys(ConsensusRecord record) throws FileException {
     EtcdFiles.PeerPki pki = parts.files().etcd().peerPki();
     return pki.certificate().exists()

@@ -7,8 +7,8 @@ import java.util.List;
 
 /**
  * Makes the users and roles of etcd and turns authentication on. Each step first checks whether it
- * is done, so a second call completes an interrupted setup. After a complete setup this repeats
- * only the last call, which changes nothing then.
+ * is done, so a second call completes an interrupted setup. After a complete setup it repeats only
+ * the last call, which then has no effect.
  */
 final class EtcdAuthSetup {
 
@@ -19,9 +19,9 @@ final class EtcdAuthSetup {
   }
 
   /**
-   * Makes what is missing.
+   * Makes the missing users and roles.
    *
-   * @return what was missing
+   * @return the missing ones
    */
   List<String> ensure() throws InterruptedException {
     List<String> roles = admin.roles();

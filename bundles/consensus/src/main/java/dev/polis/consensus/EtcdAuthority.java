@@ -13,13 +13,13 @@ import java.security.cert.X509Certificate;
 import java.util.Arrays;
 
 /**
- * Stores the etcd CA in etcd, where every member finds it and can issue certificates with it. The
- * CA exists before etcd runs, so this writes it where the PKI store expects an authority of its
- * name; from then on it belongs to that store and has a revocation list.
+ * Stores the etcd CA in etcd, where each member finds it and can issue certificates with it. The CA
+ * exists before etcd runs, so this class writes it to the place where the PKI store expects an
+ * authority of its name; from then on the store owns it, with a revocation list.
  */
 final class EtcdAuthority {
 
-  /** The namespace of consensus' own keys; no user but root sees it. */
+  /** The namespace of consensus' own keys, which only root sees. */
   static final String NAMESPACE = "etcd-pki";
 
   /** The CA's name in the store. */
@@ -38,7 +38,7 @@ final class EtcdAuthority {
     this.client = root.sub(NAMESPACE);
   }
 
-  /** Returns whether etcd holds the same certificate of this CA. */
+  /** Returns whether etcd has the same certificate of this CA. */
   boolean holds(CertificateAuthority authority) throws InterruptedException {
     return client
         .kv()
@@ -48,10 +48,10 @@ final class EtcdAuthority {
   }
 
   /**
-   * Stores the CA if there is none yet.
+   * Stores the CA if it is missing.
    *
-   * @throws ConsensusException if etcd holds another one: then its data and this node's files do
-   *     not belong together
+   * @throws ConsensusException if etcd has another one: then its data and this node's files do not
+   *     match
    */
   void ensure(CertificateAuthority authority) throws InterruptedException {
     store(authority);

@@ -24,23 +24,23 @@ import java.util.stream.Collectors;
  * Names an etcd of an accepted version.
  *
  * @param path the executable, absolute, links resolved
- * @param version what it says it is
+ * @param version its reported version
  */
 record EtcdBinary(Path path, EtcdVersion version) {
 
   private static final String NAME = "etcd";
   private static final String REMEDY =
       "; set etcd of dev.polis.consensus to etcd " + EtcdVersion.OLDEST + " or newer";
-  // etcd answers in 20 ms; a cold disk under load gets five hundred times that.
+  // etcd answers in 20 ms; a slow disk under load gets five hundred times that.
   private static final Duration PATIENCE = Duration.ofSeconds(10);
   private static final int SHOWN_CHARACTERS = 200;
-  // The notes of an executable lie in its first page or two.
+  // An executable's notes are in its first page or two.
   private static final int READ_BYTES = 64 << 10;
 
   /**
    * Finds etcd.
    *
-   * @param configured path of etcd, or of the directory that holds it; empty to search PATH
+   * @param configured the path of etcd or of its directory; empty to search PATH
    * @throws ConsensusException if none is usable
    */
   static EtcdBinary find(String configured) throws InterruptedException {
@@ -53,10 +53,10 @@ record EtcdBinary(Path path, EtcdVersion version) {
   }
 
   /**
-   * Finds etcd, and asks each program for its version only once: a file keeps the answer with the
+   * Finds etcd, and runs each program only once for its version: a file keeps the answer with the
    * program's digest, which saves each later start a process.
    *
-   * @param notes the file; this replaces a file that it cannot parse
+   * @param notes the file; an unreadable one is replaced
    * @throws FileException if it cannot be written
    */
   static EtcdBinary find(String configured, FilePlacement notes)
@@ -82,10 +82,10 @@ record EtcdBinary(Path path, EtcdVersion version) {
   }
 
   /**
-   * Returns the SHA-256, in hexadecimal, of the length and the beginning of the program: another
-   * build under the same path is another program. The beginning holds the build id, which Go's
-   * linker computes from the whole program; reading the rest would take longer than any other step
-   * to HOME.
+   * Returns the SHA-256, in hexadecimal, of the length and the beginning of the program. It
+   * distinguishes builds under the same path. The beginning has the build id, which Go's linker
+   * computes from the whole program. A read of the rest would take longer than any other step to
+   * HOME.
    */
   String digest() {
     return digest(path);

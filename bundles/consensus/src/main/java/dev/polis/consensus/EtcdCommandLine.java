@@ -6,16 +6,16 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Makes etcd's command line. The same member at the same address always gets the same one: the node
- * adopts a running etcd only if its command line matches.
+ * Makes etcd's command line. It is always the same for the same member at the same address, since
+ * the node adopts a running etcd only with the same command line.
  *
- * @param binary which etcd
+ * @param binary the program
  * @param name the member's name, the node id
- * @param token that no other cluster on the network has
+ * @param token the token, which no other cluster on the network has
  * @param address the node's address
  * @param settings the configuration
- * @param files where etcd's files are
- * @param alone whether its cluster has no other member
+ * @param files etcd's files
+ * @param alone true if its cluster has no other member
  */
 record EtcdCommandLine(
     EtcdBinary binary,
@@ -27,21 +27,21 @@ record EtcdCommandLine(
     boolean alone) {
 
   /**
-   * The heartbeat of a member that is alone. No other member hears it; it is only the unit of the
-   * wait before etcd elects itself at each start: one to five heartbeats, instead of one to ten of
-   * 100 ms. An idle etcd takes 0.6 % of a core with it, and 0.25 % with 100 ms.
+   * The heartbeat of a single member, which only determines the wait before etcd elects itself at
+   * each start: one to five heartbeats, instead of one to ten of 100 ms. An idle etcd takes 0.6 %
+   * of a core with it, and 0.25 % with 100 ms.
    */
   private static final int ALONE_HEARTBEAT_MILLIS = 20;
 
   /** The shortest election timeout that etcd accepts: five heartbeats. */
   private static final int ALONE_ELECTION_MILLIS = 5 * ALONE_HEARTBEAT_MILLIS;
 
-  /** Returns the URL that clients connect to. */
+  /** Returns the URL for clients. */
   String clientUrl() {
     return url("https", address, settings.clientPort());
   }
 
-  /** Returns the URL that other members connect to. */
+  /** Returns the URL for other members. */
   String peerUrl() {
     return url("https", address, settings.peerPort());
   }
@@ -62,7 +62,8 @@ record EtcdCommandLine(
         "--name=" + name,
         "--data-dir=" + files.data().path(),
         "--initial-cluster=" + name + "=" + peerUrl(),
-        // A member with data ignores it; ConsensusDisk has checked that an empty one is no loss.
+        // A member with data ignores it; ConsensusDisk has checked that an empty directory is no
+        // loss.
         "--initial-cluster-state=new",
         "--initial-cluster-token=" + token);
   }
@@ -74,7 +75,7 @@ record EtcdCommandLine(
         "--listen-peer-urls=" + peerUrl(),
         "--initial-advertise-peer-urls=" + peerUrl(),
         // With HTTP at a separate socket, gRPC's own server serves the client port. On a shared
-        // port watches starve while a client reads much (etcd issue 15402).
+        // port, watches get no time while a client reads much (etcd issue 15402).
         (binary.version().atLeast(EtcdVersion.SEPARATE)
                 ? "--listen-client-http-urls="
                 : "--listen-metrics-urls=")
@@ -95,7 +96,7 @@ record EtcdCommandLine(
       flags.add("--" + side + "key-file=" + key);
       flags.add("--" + side + "client-cert-auth=true");
     }
-    // Users have certificates of the same CA; only the certificates of members have this name.
+    // Users have certificates of the same CA; only members' certificates have this name.
     flags.add("--peer-cert-allowed-hostname=" + ConsensusPki.MEMBER);
     if (binary.version().atLeast(EtcdVersion.SEPARATE)) {
       flags.add("--tls-min-version=TLS1.3");

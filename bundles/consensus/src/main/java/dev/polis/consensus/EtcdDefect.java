@@ -4,8 +4,8 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Lists defects of etcd that Polis cannot work around, each with the releases that fixed it. The
- * numbers are those of etcd's own tracker, the releases those of its change logs.
+ * Lists defects of etcd without a workaround, each with the releases that fixed it. The numbers are
+ * those of etcd's own tracker, the releases those of its change logs.
  *
  * <p>It omits defects that only a cluster of several members has: this version runs one member.
  */
@@ -54,7 +54,7 @@ enum EtcdDefect {
     return new EtcdVersion(major, minor, patch);
   }
 
-  /** Returns the defects that a version has. */
+  /** Returns the defects of a version. */
   static List<EtcdDefect> of(EtcdVersion version) {
     return Arrays.stream(values()).filter(defect -> defect.isIn(version)).toList();
   }

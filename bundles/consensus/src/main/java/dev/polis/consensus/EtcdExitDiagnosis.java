@@ -16,16 +16,16 @@ import java.util.Set;
 import java.util.function.LongSupplier;
 import java.util.regex.Pattern;
 
-/** Quotes why etcd ended; adds a remedy if the disk or its files are the cause. */
+/** Quotes the cause of etcd's end, and adds a remedy if it is the disk or its files. */
 final class EtcdExitDiagnosis {
 
   /** A file of etcd's log has 64 MB; etcd copies a torn file before it repairs it. */
   private static final long ROOM_FOR_REPAIR = 64_000_000;
 
-  /** Fields that say which code wrote a line. */
+  /** The fields that identify the code of a log line. */
   private static final Set<String> ASIDE = Set.of("level", "ts", "caller", "msg", "stacktrace");
 
-  /** Errors about a damaged record of its log or page of its database. */
+  /** The errors about a damaged record of the log or page of the database. */
   private static final Pattern DAMAGED =
       Pattern.compile(
           "crc mismatch|failed to open database.*(invalid database|checksum error|version mismatch|file size too small)"
@@ -37,20 +37,20 @@ final class EtcdExitDiagnosis {
   private EtcdExitDiagnosis() {}
 
   /**
-   * Returns the line of etcd's log that says why it ended, with a remedy if etcd could not write,
-   * or could not read what it had written.
+   * Returns the line of etcd's log that explains its end, with a remedy if etcd could not write or
+   * read its data.
    *
-   * @param from where the run of etcd began to log
-   * @param data where etcd writes
+   * @param from the begin of this run's log
+   * @param data etcd's data directory
    */
   static String of(Path log, long from, Path data) {
     return of(log, from, data, () -> usable(data));
   }
 
   /**
-   * The same.
+   * Does the same with a given free space.
    *
-   * @param room how many bytes etcd can still write
+   * @param room returns the bytes that etcd can still write
    */
   static String of(Path log, long from, Path data, LongSupplier room) {
     String line = of(log, from);
@@ -67,8 +67,8 @@ final class EtcdExitDiagnosis {
   }
 
   private static String remedy(String line, Path data, LongSupplier room) {
-    // When a full disk prevents a repair, etcd says why the repair was needed and not why it
-    // failed.
+    // When a full disk prevents a repair, etcd reports the reason of the repair and not that of its
+    // failure.
     boolean noRepair = line.contains("failed to repair WAL") && room.getAsLong() < ROOM_FOR_REPAIR;
     // Go's texts of the system's errors, which are the same in every locale.
     if (noRepair
@@ -95,7 +95,7 @@ final class EtcdExitDiagnosis {
   /**
    * Returns a text with a remedy if etcd has ever cut off its log. A cut after the last complete
    * record does no harm. But etcd also cuts at earlier damage, and then waits for ever for records
-   * that its database already contains.
+   * that its database already has.
    */
   static String cutOff(Path data) {
     try (DirectoryStream<Path> whole =
@@ -123,7 +123,7 @@ final class EtcdExitDiagnosis {
     }
   }
 
-  /** Returns message and fields of a line in JSON, and any other line as it is. */
+  /** Returns the message and fields of a JSON line, and any other line unchanged. */
   private static String plain(String line) {
     try {
       JsonObject json = JsonParser.parseString(line).getAsJsonObject();

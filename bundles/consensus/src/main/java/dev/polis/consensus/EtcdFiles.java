@@ -10,10 +10,10 @@ import dev.polis.files.layout.Root;
 import java.nio.file.Path;
 import java.util.List;
 
-/** The files that etcd itself reads and writes, in the organ's folder on the data volume. */
+/** Names etcd's own files, in the organ's folder on the data volume. */
 final class EtcdFiles {
 
-  /** The organ's folder, {@code data/etcd/}; where the node is root, etcd passes through it. */
+  /** The organ's folder, {@code data/etcd/}; on a node that is root, etcd passes through it. */
   static final OrganFolder FOLDER = new OrganFolder("etcd", Mode.PASSABLE_DIRECTORY);
 
   private final Root root;
@@ -33,7 +33,7 @@ final class EtcdFiles {
     return folder.path();
   }
 
-  /** Makes the folders of what etcd reads, and lets it pass through those above. */
+  /** Makes the folders of etcd's input, and lets etcd pass through those above. */
   void makeWay() throws FileException {
     folder.create();
     peerPki.create();
@@ -42,17 +42,17 @@ final class EtcdFiles {
     }
   }
 
-  /** Returns etcd's own directory; it must not be readable by others, etcd checks. */
+  /** Returns etcd's own directory, which only its owner may read, as etcd checks. */
   DirectoryPlacement data() {
     return data;
   }
 
-  /** Returns how members know each other. */
+  /** Returns the keys and certificates between members. */
   PeerPki peerPki() {
     return peerPki;
   }
 
-  /** {@code data/etcd/peer_pki/}. */
+  /** Declares {@code data/etcd/peer_pki/}. */
   static final class PeerPki extends DirectoryPlacement {
     private final FilePlacement ca = file("ca.pem", Mode.SECRET);
     private final FilePlacement certificate = file("cert.pem", Mode.SECRET);
@@ -72,7 +72,7 @@ final class EtcdFiles {
       return certificate;
     }
 
-    /** Returns its private key, which it has for nothing else. */
+    /** Returns this member's private key, which has no other use. */
     FilePlacement key() {
       return key;
     }

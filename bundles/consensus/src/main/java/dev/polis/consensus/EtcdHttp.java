@@ -14,40 +14,43 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * Asks etcd for its health and its metrics. etcd serves both without TLS, and its command line with
- * them, so it listens at a unix socket in a directory that only the node's user can enter.
+ * Reads etcd's health and metrics. etcd serves both without TLS, and its command line with them, so
+ * it listens at a unix socket in a directory that only the node's user can enter.
  */
 final class EtcdHttp {
 
   /** The socket's name in etcd's working directory. */
   static final String SOCKET = "metrics.sock";
 
-  /** etcd makes a quorum read before it reports that it is healthy, and gives up after 5 s. */
+  /** The time for the health, before which etcd makes a quorum read of at most 5 s. */
   private static final Duration HEALTH_PATIENCE = Duration.ofSeconds(6);
 
   /**
-   * etcd answers in milliseconds; the node reports its silence only after several missed answers in
-   * a row.
+   * The time for an answer, which takes milliseconds; the node reports a silence only after several
+   * missed answers.
    */
   private static final Duration ANSWER_PATIENCE = Duration.ofSeconds(1);
 
-  /** Half of Prometheus' own default of 10 s, so that its reader learns the reason. */
+  /**
+   * The time for metrics, half of Prometheus' default of 10 s, so that Prometheus gets the reason
+   * of a failure.
+   */
   private static final Duration METRICS_PATIENCE = Duration.ofSeconds(5);
 
-  /** About thirty times the size of etcd's metrics page. */
+  /** The largest metrics page, about thirty times etcd's. */
   private static final int MOST_BYTES = 8 << 20;
 
   private static final Gson GSON = new Gson();
 
-  /** etcd's answer; null without the field, which is a string. */
+  /** Holds etcd's answer; null without the field, which is a string. */
   private record Health(String health) {}
 
   private EtcdHttp() {}
 
   /**
-   * Asks for the health once.
+   * Checks the health once.
    *
-   * @return empty if etcd is healthy, else what is wrong, as a clause
+   * @return empty if etcd is healthy, else the fault, as a clause
    */
   static Optional<String> problem(ManagedProcess etcd) {
     try {
@@ -59,7 +62,7 @@ final class EtcdHttp {
     }
   }
 
-  /** Returns whether etcd answers at all; it answers this request from its memory. */
+  /** Returns whether etcd answers a request that it serves from memory. */
   static boolean answers(ManagedProcess etcd) {
     return LocalHttp.status(socket(etcd), "/health?serializable=true", ANSWER_PATIENCE).isPresent();
   }
@@ -91,8 +94,8 @@ final class EtcdHttp {
   }
 
   /**
-   * Returns the address of the socket, by way of the process's working directory. The path of a
-   * unix socket has 107 bytes at most, and that of a state directory may be longer.
+   * Returns the address of the socket, through the process's working directory. The path of a unix
+   * socket has 107 bytes at most, and that of a state directory may be longer.
    */
   private static UnixDomainSocketAddress socket(ManagedProcess etcd) {
     return UnixDomainSocketAddress.of(Path.of("/proc", Long.toString(etcd.pid()), "cwd", SOCKET));

@@ -12,21 +12,21 @@ import java.util.List;
 import java.util.OptionalLong;
 
 /**
- * Maintains the member's database: alarms, history, size. The caller chooses when to {@link
- * #check}. Belongs to one thread.
+ * Maintains the member's database: alarms, history, size. Its caller decides about the time of each
+ * {@link #check}. One thread uses it.
  *
- * <p>A member does not serve while it defragments. So this class defragments only while clients
- * write little, and never on a leader that has other members. It compacts and defragments a full
+ * <p>A member does not serve during a defragmentation. So this class defragments only while clients
+ * write little, and never on a leader with other members. It compacts and defragments a full
  * database at once, and clears the alarm.
  */
 final class EtcdMaintenance {
 
-  /** Says what a check found. */
+  /** Holds the result of a check. */
   record Findings(List<String> alarms, EtcdStatus status) {}
 
   // A smaller file is not worth a pause, even if it is nearly empty.
   private static final long WORTHWHILE_BYTES = 8L << 20;
-  // The leases of heartbeats alone stay far below; any deployment is far above.
+  // The leases of heartbeats alone stay far below this rate; each deployment is far above.
   private static final double QUIET_WRITES_PER_SECOND = 5;
   // Below this part of the quota the alarm does not return at once.
   private static final double ROOM = 0.8;
@@ -46,9 +46,9 @@ final class EtcdMaintenance {
   }
 
   /**
-   * Checks the database once and does the maintenance that is due.
+   * Checks the database once and does the due maintenance.
    *
-   * @param sinceLast time since the check before
+   * @param sinceLast the time since the previous check
    * @throws EtcdException if etcd does not answer; the next check may succeed
    */
   Findings check(Duration sinceLast) throws InterruptedException {

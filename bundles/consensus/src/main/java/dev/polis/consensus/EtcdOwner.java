@@ -10,9 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/**
- * Chooses the account of etcd on a node that runs as root, and gives it its files and directories.
- */
+/** Selects the account of etcd on a node that is root, and gives it its files and directories. */
 final class EtcdOwner {
 
   private static final String AS_ROOT = "etcd-runs-as-root";
@@ -20,7 +18,7 @@ final class EtcdOwner {
 
   private EtcdOwner() {}
 
-  /** Makes the directories of etcd and gives etcd all it needs; a second call changes nothing. */
+  /** Makes the directories of etcd and gives them to its account; a second call changes nothing. */
   static ChildOwner prepare(MemberParts parts, EtcdBinary binary)
       throws FileException, InterruptedException {
     EtcdFiles files = parts.files().etcd();
@@ -42,13 +40,10 @@ final class EtcdOwner {
     return owner;
   }
 
-  /**
-   * Reports the files that belonged to another account; etcd works as before once it owns them
-   * again.
-   */
+  /** Reports the files that belonged to another account, and which etcd now owns again. */
   private static void tellForeign(MemberParts parts, ChildOwner owner) throws FileException {
     if (owner.files() < 0) {
-      return; // a node that is not root gives nothing
+      return; // a node that is not root gives no files away
     }
     EtcdFiles files = parts.files().etcd();
     List<Path> foreign = new ArrayList<>();

@@ -19,8 +19,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Describes etcd as a child process: its command, when it is ready, and what its silence and its
- * end mean.
+ * Describes etcd as a child process: its command, its readiness, and the effects of its silence and
+ * its end.
  */
 final class EtcdProcess implements ChildProgram {
 
@@ -30,7 +30,7 @@ final class EtcdProcess implements ChildProgram {
   /** The code of the condition of an etcd that does not answer. */
   static final String SILENT = "etcd-silent";
 
-  /** On a busy machine etcd may miss two questions. */
+  /** The limits of etcd's silence; on a busy machine it may miss two checks. */
   private static final ChildPlan.Patience PATIENCE =
       ChildPlan.Patience.of(Duration.ofSeconds(2), Duration.ofSeconds(5));
 
@@ -65,18 +65,17 @@ final class EtcdProcess implements ChildProgram {
         new ChildPlan(spec, new EtcdProcess(parts, member, wait), PATIENCE, new EtcdConverter()));
   }
 
-  /** Returns the description of the process for this command line, with files of this owner. */
+  /** Returns the description of the process for this command line and this owner of its files. */
   static ProcessSpec spec(MemberParts parts, EtcdCommandLine line, ChildOwner owner) {
     return ProcessSpec.of(NAME, line.arguments())
-        // Go's runtime needs no more of the environment than this, and etcd would read flags from
-        // the rest.
+        // Go's runtime needs no more of the environment, and etcd would read flags from the rest.
         .withEnvironment(Map.of("HOME", parts.files().etcd().path().toString()))
         .withDirectory(parts.files().sockets().path())
         .withAccount(owner.account())
         .withFingerprint(line.binary().digest());
   }
 
-  /** etcd is ready when it reports that it is healthy. */
+  /** Returns whether etcd reports that it is healthy. */
   @Override
   public boolean ready(ManagedProcess etcd) {
     Optional<String> found = EtcdHttp.problem(etcd);

@@ -9,15 +9,15 @@ import java.util.regex.Pattern;
 record EtcdVersion(int major, int minor, int patch) implements Comparable<EtcdVersion> {
 
   /**
-   * The first without an {@link EtcdDefect}. The series before it, 3.4, is not maintained any more
-   * and has neither lease checkpoints nor pre-vote by default.
+   * The oldest supported version, the first without an {@link EtcdDefect}. The earlier series 3.4
+   * is no longer maintained, and has neither lease checkpoints nor pre-vote by default.
    */
   static final EtcdVersion OLDEST = new EtcdVersion(3, 5, 16);
 
-  /** The first that can speak TLS 1.3 only, and gRPC apart from HTTP. */
+  /** The first version that can require TLS 1.3, and separate gRPC from HTTP. */
   static final EtcdVersion SEPARATE = new EtcdVersion(3, 5, 8);
 
-  /** The first whose experimental flags have become feature gates. */
+  /** The first version whose experimental flags have become feature gates. */
   static final EtcdVersion FEATURE_GATES = new EtcdVersion(3, 6, 0);
 
   private static final Pattern ANSWER =
@@ -38,7 +38,7 @@ record EtcdVersion(int major, int minor, int patch) implements Comparable<EtcdVe
   }
 
   /**
-   * Returns whether the output of {@code etcd --version} is of an alpha, a beta or a release
+   * Returns whether the output of {@code etcd --version} names an alpha, a beta or a release
    * candidate.
    */
   static boolean isPreRelease(String answer) {

@@ -7,7 +7,7 @@ import dev.polis.etcd.EtcdEndpoint;
 import java.util.List;
 
 /**
- * Makes the access of each user to the member, once it has served. It outlives restarts of etcd.
+ * Makes each user's access to a member that has served. It survives restarts of etcd.
  *
  * @param pki issues the identities of users
  * @param endpoint the local member
@@ -15,7 +15,7 @@ import java.util.List;
  */
 record MemberAccess(ConsensusPki pki, EtcdEndpoint endpoint, ConsensusMember member) {
 
-  /** Returns the access of a user, bound to its namespace. */
+  /** Returns the access of a user, limited to the user's namespace. */
   EtcdAccess access(ConsensusUser user) {
     return new EtcdAccess(
         List.of(endpoint), new EtcdAccess.MutualTls(pki.user(user)), user.namespace());

@@ -8,8 +8,8 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * Renews the member's certificates, checks its users and rights, and maintains its database, once
- * in each interval.
+ * Renews the member's certificates, checks its users and rights, and maintains its database, in
+ * each interval.
  */
 final class MemberMaintenance {
 
@@ -37,8 +37,8 @@ final class MemberMaintenance {
   }
 
   /**
-   * Returns whether the cluster has got another member while etcd still has the short heartbeat of
-   * a single member.
+   * Returns whether the cluster has a second member while etcd still has the short heartbeat of a
+   * single one.
    */
   boolean outgrown() {
     return outgrown;
@@ -71,7 +71,7 @@ final class MemberMaintenance {
     }
   }
 
-  /** Renews the certificates that are due; returns whether a user's certificate was due. */
+  /** Renews the due certificates; returns whether a user's certificate was due. */
   private boolean renewCertificates(Context context) throws FileException {
     boolean users = member.pki().renewUsers();
     if (member.pki().ensureMember(member.identity(), member.address())) {

@@ -12,12 +12,12 @@ import java.time.InstantSource;
  *
  * @param settings the checked configuration
  * @param files the organ's files
- * @param network tells the node's address
+ * @param network the node's address
  * @param processes runs etcd
- * @param boot shows what the start waits for
- * @param health shows what is wrong with etcd while it runs
- * @param clock for the validity of certificates
- * @param logName journal that gets etcd's log
+ * @param boot shows the waits of the start
+ * @param health shows the faults of a running etcd
+ * @param clock the clock for the validity of certificates
+ * @param logName the journal of etcd's log
  */
 record MemberParts(
     ConsensusSettings settings,

@@ -9,7 +9,7 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.util.Optional;
 
-/** Makes the disk ready for a start of etcd: the member record, keys, certificates, directories. */
+/** Prepares the disk for a start of etcd: the member record, keys, certificates, directories. */
 final class MemberPreparation {
 
   /** Allows a start, as a bootstrap or as an existing member, or refuses it. */
@@ -29,7 +29,7 @@ final class MemberPreparation {
     this.admission = admission;
   }
 
-  /** Records that the cluster has other members, for the starts that follow. */
+  /** Records that the cluster has other members, for later starts. */
   void severalMembers() throws FileException {
     admission.admit().withAlone(false).write(parts.files().member());
   }
@@ -40,7 +40,7 @@ final class MemberPreparation {
   }
 
   /**
-   * Prepares a start at this address. Repeating it changes nothing that still fits.
+   * Prepares a start at this address. A second call changes no fitting file.
    *
    * @param read the CA, if it has just been read
    */

@@ -14,12 +14,12 @@ import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
 
-/** Sets up a ready etcd before a client uses it, and completes the record. */
+/** Prepares a ready etcd for its clients, and completes the record. */
 final class MemberSetup {
 
   private static final String CHANGED = "etcd-rights-changed";
 
-  /** An operator whom failed calls alarm looks within minutes. */
+  /** The time for which a repair is reported: after an alarm an operator looks within minutes. */
   private static final Duration SAID = Duration.ofMinutes(10);
 
   private final MemberParts parts;
@@ -40,12 +40,12 @@ final class MemberSetup {
   }
 
   /**
-   * Makes users and roles, stores the CA, and tells the other members this one's address. This
-   * skips what exists already. {@link #check} covers the users and roles that an earlier start has
-   * found complete.
+   * Makes users and roles, stores the CA, and publishes this member's address to the others. It
+   * skips existing parts. {@link #check} covers the users and roles that an earlier start has found
+   * complete.
    *
-   * @throws ConsensusException if etcd is another member than the record says; the caller then
-   *     stops it
+   * @throws ConsensusException if etcd differs from the member in the record; the caller then stops
+   *     it
    */
   MemberAccess complete() throws InterruptedException, FileException {
     EtcdAdmin admin = root.admin();
@@ -70,8 +70,8 @@ final class MemberSetup {
   }
 
   /**
-   * Makes again what a client removed from etcd after an earlier start completed it. It runs after
-   * the member serves, because a dozen calls usually find that nothing is missing.
+   * Restores the parts that a client removed from etcd after an earlier start completed it. It runs
+   * while the member serves, because a dozen calls usually find no missing part.
    */
   void check() throws InterruptedException {
     if (checksLater) {
@@ -81,9 +81,9 @@ final class MemberSetup {
   }
 
   /**
-   * Makes again the users, roles and rights that a client removed from etcd, and reports that for a
-   * while: the errors that other clients got meanwhile are less clear. The run calls it, and later
-   * the maintenance.
+   * Restores the users, roles and rights that a client removed from etcd, and reports this for a
+   * while, since other clients got less clear errors meanwhile. The run calls it, and later the
+   * maintenance.
    */
   synchronized void checkRights() throws InterruptedException {
     List<String> made = new EtcdAuthSetup(root.admin()).ensure();
@@ -111,7 +111,7 @@ final class MemberSetup {
     new EtcdAuthority(root).ensure(member.pki().authority());
   }
 
-  /** Writes what the next start must know, if that has changed. */
+  /** Writes the values for the next start, if they have changed. */
   private void complete(ConsensusRecord record, String memberId, String clusterId, boolean alone)
       throws FileException {
     ConsensusRecord complete =
@@ -132,7 +132,7 @@ final class MemberSetup {
                 member.record().clusterId()));
   }
 
-  /** Tells the other members this one's address, if it has changed. */
+  /** Publishes this member's address to the others, if it has changed. */
   private void updatePeerUrl(EtcdAdmin admin, List<EtcdMember> members, long memberId)
       throws InterruptedException {
     List<String> urls = List.of(member.line().peerUrl());

@@ -17,7 +17,7 @@ final class MemberState {
   private final MutableValue<ConsensusStatus> status =
       new MutableValue<>(new ConsensusStatus.Stopped());
 
-  /** Keeps the published status until a run serves or has failed. */
+  /** True to keep the published status until a run serves or has failed. */
   private boolean quiet;
 
   private MemberAccess access; // null until a member has served
@@ -27,7 +27,7 @@ final class MemberState {
     return status;
   }
 
-  /** Publishes the step at which the start of a member is. */
+  /** Publishes the present step of a member's start. */
   synchronized void starting(String waitingFor) {
     if (quiet) {
       return;
@@ -35,7 +35,7 @@ final class MemberState {
     status.set(new ConsensusStatus.Starting(waitingFor));
   }
 
-  /** Hands out this access from now on, and publishes that the member runs. */
+  /** Returns this access from now on, and publishes that the member runs. */
   synchronized void serve(MemberAccess next) {
     access = next;
     serving = true;
@@ -46,28 +46,28 @@ final class MemberState {
     notifyAll();
   }
 
-  /** Publishes a change of a member that serves; does nothing once its run has ended. */
+  /** Publishes a change of a serving member; does nothing after the end of its run. */
   synchronized void update(ConsensusStatus.Running running) {
     if (serving) {
       status.set(running);
     }
   }
 
-  /** Ends the service of a run that was cancelled; returns whether it had served. */
+  /** Ends the service of a cancelled run; returns whether it had served. */
   synchronized boolean endRun() {
     boolean served = serving;
     serving = false;
     return served;
   }
 
-  /** Publishes why a run ended; access that was handed out stays valid for the next run. */
+  /** Publishes the reason for the end of a run; returned accesses stay valid for the next run. */
   synchronized void publish(ConsensusStatus end) {
     status.set(end);
     quiet = false;
     notifyAll();
   }
 
-  /** Publishes the status of another instance, and no other one until a run serves or fails. */
+  /** Publishes the status of another instance, and keeps it until a run serves or fails. */
   synchronized void goOn(ConsensusStatus published) {
     quiet = true;
     if (!status.peek().equals(Optional.of(published))) {
@@ -84,13 +84,13 @@ final class MemberState {
     return serving;
   }
 
-  /** Returns whether the published status is of this member, whatever its alarms. */
+  /** Returns whether the published status belongs to this member, whatever its alarms. */
   private boolean isOf(MemberAccess member) {
     return status.peek().orElseThrow() instanceof ConsensusStatus.Running running
         && member.running(running.alarms()).equals(running);
   }
 
-  /** Hands out no access any more, and publishes that the member is stopped. */
+  /** Removes the access, and publishes that the member is stopped. */
   synchronized void clear() {
     access = null;
     serving = false;
@@ -113,7 +113,7 @@ final class MemberState {
   }
 
   /**
-   * Returns the access to a member that serves now.
+   * Returns the access to the serving member.
    *
    * @throws ConsensusException if it does not
    */

@@ -9,11 +9,11 @@ import java.net.InetAddress;
 import java.util.List;
 
 /**
- * Holds all that is known about a member before its etcd runs.
+ * Holds the known data of a member before its etcd runs.
  *
  * @param identity this node's identity
- * @param address of this node
- * @param record how far the member came before
+ * @param address the address of this node
+ * @param record the earlier progress of the member
  * @param pki its keys and certificates
  * @param line its command line
  * @param owner the account that runs the process
@@ -26,16 +26,16 @@ record PreparedMember(
     EtcdCommandLine line,
     ChildOwner owner) {
 
-  /** Returns the access of root, which works before there are users. */
+  /** Returns root's access, which works even before other users exist. */
   EtcdAccess rootAccess() {
     return access(List.of(), "", "").access(ConsensusUser.ROOT);
   }
 
   /**
-   * Returns the access of all users, once there are any.
+   * Returns the access of all users, once they exist.
    *
-   * @param memberId in hexadecimal
-   * @param clusterId in hexadecimal
+   * @param memberId the member's id in hexadecimal
+   * @param clusterId the cluster's id in hexadecimal
    */
   MemberAccess access(String memberId, String clusterId) {
     return access(List.of(line.peerUrl()), memberId, clusterId);

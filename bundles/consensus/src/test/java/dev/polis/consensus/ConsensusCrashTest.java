@@ -52,7 +52,7 @@ class ConsensusCrashTest {
     AUTHORITY_STORED
   }
 
-  /** Names the part that a crash takes away. */
+  /** Names the part that a crash stops. */
   private enum Crash {
     /** The node's process ends; etcd keeps running. */
     NODE,

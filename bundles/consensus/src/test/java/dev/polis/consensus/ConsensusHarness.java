@@ -39,11 +39,11 @@ import java.util.function.Predicate;
 
 /**
  * Gives a member of real etcd a disk and an address, and makes instances of the organ one after the
- * other. Closing ends etcd and deletes everything.
+ * other. Its close ends etcd and deletes everything.
  */
 final class ConsensusHarness implements AutoCloseable {
 
-  /** Long enough for two busy cores and an etcd that waits for the disk. */
+  /** The longest wait: enough for two busy cores and an etcd that waits for the disk. */
   static final Duration PATIENCE = Duration.ofSeconds(30);
 
   private static final int LOOPBACK = 127;
@@ -62,7 +62,7 @@ final class ConsensusHarness implements AutoCloseable {
     this("");
   }
 
-  /** Makes one in a directory whose name ends with the suffix. */
+  /** Opens a harness in a directory whose name ends with the suffix. */
   ConsensusHarness(String suffix) throws IOException {
     folder = Files.createTempDirectory("polis-consensus" + suffix);
     // Like a node's folder, so that etcd can run under an account of its own.
@@ -112,7 +112,7 @@ final class ConsensusHarness implements AutoCloseable {
     return Etcd.FOLDER;
   }
 
-  /** Finds etcd when the class is loaded, so once. */
+  /** Finds etcd once, when the class is loaded. */
   private static final class Etcd {
     static final String FOLDER = find();
   }
