@@ -32,12 +32,15 @@ final class AuditVolume {
     this.folder = folder(storage.root());
   }
 
-  /** Returns where the files of the log are. */
+  /** Returns the folder of the log's files. */
   static FolderPlacement folder(Root root) {
     return root.data().organFolder(FOLDER);
   }
 
-  /** Follows the status of the volume until cancelled; the log stays open for the next instance. */
+  /**
+   * Follows the status of the volume until it is cancelled; the log stays open for the next
+   * instance.
+   */
   void run(Context context) throws IOException, InterruptedException {
     context.healthy();
     try (Watcher<DataStatus> watcher = storage.data().watch()) {

@@ -15,14 +15,14 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Compares this machine's clock with the newest time that the node has written or seen, in this run
- * or an earlier one. A clock that goes back makes today's certificates invalid, and gives later
+ * Compares this machine's clock with the newest time that the node has written or seen, in this or
+ * an earlier run. A clock that was set back makes today's certificates invalid, and gives later
  * records an earlier time. Thread-safe.
  */
 final class ClockCheck {
   private static final String WENT_BACK = "clock-went-back";
 
-  /** A time service may set a clock back by seconds; that does no harm. */
+  /** The tolerated step: a time service may set a clock back by seconds, which does no harm. */
   private static final Duration TOLERATED = Duration.ofMinutes(1);
 
   private final List<Path> folders;
@@ -33,7 +33,7 @@ final class ClockCheck {
   private String evidence = "";
 
   /**
-   * @param folders in which the node writes files
+   * @param folders the folders of the node's files
    */
   ClockCheck(List<Path> folders, InstantSource clock) {
     this.folders = folders;
@@ -83,7 +83,7 @@ final class ClockCheck {
     }
   }
 
-  /** Returns that the clock went back, with both times and the command. */
+  /** Reports a clock that was set back, with both times and the command. */
   synchronized Optional<HealthCondition> look() throws IOException {
     remember();
     Instant now = clock.instant();

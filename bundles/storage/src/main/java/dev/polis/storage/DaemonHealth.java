@@ -10,8 +10,8 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * Publishes that a signal has stopped a program that serves the volume. This asks only the kernel:
- * a read of the volume would wait as long as all other reads and writes.
+ * Publishes that a signal has stopped a program of the volume. It reads only the kernel's state,
+ * since a read of the volume would block like all other reads and writes.
  */
 final class DaemonHealth {
 
@@ -22,7 +22,7 @@ final class DaemonHealth {
 
   private static final Duration LOOK_EVERY = Duration.ofSeconds(2);
 
-  /** The same as for the other children. */
+  /** The time after which a stopped program is reported, the same as for other children. */
   private static final Duration PATIENCE = Duration.ofSeconds(5);
 
   private final ProcessManager processes;
@@ -33,7 +33,7 @@ final class DaemonHealth {
     this.scope = scope;
   }
 
-  /** Repeats the check until cancelled. */
+  /** Repeats the check until it is cancelled. */
   void run(Context context) throws InterruptedException {
     context.healthy();
     Silence silence = new Silence(() -> stopped().isEmpty());

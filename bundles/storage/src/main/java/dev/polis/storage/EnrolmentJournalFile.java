@@ -9,8 +9,8 @@ import dev.polis.wire.storage.EnrolmentJournal;
 import java.util.Map;
 
 /**
- * Reads and writes the enrolment journal: the wire message in an {@link Envelope}, because a killed
- * node has nothing else.
+ * Reads and writes the enrolment journal: the wire message in an {@link Envelope}, since after a
+ * crash the node has only this file.
  */
 final class EnrolmentJournalFile implements EnrolmentJournalStore {
 

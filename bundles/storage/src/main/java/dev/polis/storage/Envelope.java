@@ -9,9 +9,9 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * Holds a file that names its kind and version in its first line, followed by lines of fields, an
- * empty line and the payload. A checksum over all of it detects a truncated or overwritten file,
- * which a protobuf message cannot.
+ * Holds a file with its kind and version in the first line, then lines of fields, an empty line and
+ * the payload. A checksum over all of it detects a truncated or overwritten file, which a protobuf
+ * message cannot.
  *
  * <pre>
  *   polis sealed-configuration 1
@@ -51,8 +51,8 @@ record Envelope(String kind, Map<String, String> fields, byte[] payload) {
   /**
    * Reads an envelope.
    *
-   * @param required fields it must have
-   * @throws IllegalArgumentException saying how it differs from one of this kind
+   * @param required the required fields
+   * @throws IllegalArgumentException naming the difference from this kind
    */
   static Envelope decode(String kind, byte[] bytes, String... required) {
     String first = MAGIC + kind + VERSION + "\n";
@@ -84,7 +84,7 @@ record Envelope(String kind, Map<String, String> fields, byte[] payload) {
     return envelope;
   }
 
-  /** A field that must be there. */
+  /** Returns a required field. */
   String field(String name) {
     String value = fields.get(name);
     if (value == null) {

@@ -18,7 +18,9 @@ import java.nio.file.attribute.FileTime;
 import java.util.HexFormat;
 import java.util.Optional;
 
-/** Checks whether the owner can open the volume after a power-off, and where the key lies. */
+/**
+ * Checks whether the owner can open the volume after a power-off, and where the recovery key is.
+ */
 final class RecoveryCheck {
 
   private final Root root;
@@ -31,7 +33,7 @@ final class RecoveryCheck {
   /**
    * Remembers a file and the public half of the key in it.
    *
-   * @param modified when it was last written
+   * @param modified the time of its last write
    * @param publicKey hexadecimal; empty if the file holds no key
    */
   private record Seen(FileTime modified, String publicKey) {}
@@ -42,7 +44,7 @@ final class RecoveryCheck {
     this.keyBeside = root.owner().recoveryKey().path();
   }
 
-  /** Checks the files now; the status of the volume says whether they matter. */
+  /** Checks the files now; the status of the volume decides whether they matter. */
   RecoveryStatus of(DataStatus data) {
     return switch (data) {
       case DataStatus.NotMounted(String reason) -> new RecoveryStatus.Pending(reason);
@@ -95,7 +97,7 @@ final class RecoveryCheck {
       seenOrNull = null;
       return Optional.empty();
     } catch (IOException e) {
-      return Optional.empty(); // this process cannot name a key that it cannot read
+      return Optional.empty(); // a key that is unreadable here has no known public half
     }
   }
 

@@ -10,21 +10,22 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Checks how much room the file systems of the node have. On a full file system, open files can
- * grow for a while into reserved space, but the next start fails.
+ * Checks the free room of the node's file systems. On a full file system, open files can grow for a
+ * while into reserved space, but the next start fails.
  */
 final class RoomCheck {
   private static final String LITTLE = "little-room";
 
-  /** etcd reserves this much for its log before it serves. */
+  /** The least room on the data volume; etcd reserves this much for its log before it serves. */
   private static final long OF_DATA = 128L << 20;
 
   /**
-   * Records and certificates of the node have some KiB each; a swap stages a bundle of some MiB.
+   * The least room elsewhere: records and certificates have some KiB each, and a swap stages a
+   * bundle of some MiB.
    */
   private static final long OF_OTHERS = 8L << 20;
 
-  /** Returns how many bytes the node can write in a folder. */
+  /** Returns the number of bytes that the node can write in a folder. */
   @FunctionalInterface
   interface Room {
     long in(Path folder) throws IOException;
@@ -45,7 +46,7 @@ final class RoomCheck {
     return new RoomCheck(root, folder -> Files.getFileStore(folder).getUsableSpace());
   }
 
-  /** Returns the folder that has too little room. */
+  /** Reports a folder with too little room. */
   Optional<HealthCondition> look() throws IOException {
     for (Map.Entry<Path, Long> each : needed.entrySet()) {
       if (Files.isDirectory(each.getKey())) {

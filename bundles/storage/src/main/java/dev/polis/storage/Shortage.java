@@ -5,22 +5,22 @@ import dev.polis.api.storage.StorageException.Refusal;
 import java.util.List;
 
 /**
- * Lists what this machine lacks for one way to keep a volume.
+ * Lists what this machine lacks for one kind of volume.
  *
  * @param missing programs, devices and rights that the machine lacks; empty if nothing is missing
- * @param kernel how many of them need another kernel, or another container
- * @param remedies how to get them
+ * @param kernel the number of them that need another kernel or container
+ * @param remedies the remedies
  */
 record Shortage(List<String> missing, int kernel, List<String> remedies) {
 
-  /** Nothing is missing. */
+  /** The value of a machine that lacks nothing. */
   static final Shortage NONE = new Shortage(List.of(), 0, List.of());
 
   boolean isEmpty() {
     return missing.isEmpty();
   }
 
-  /** Returns the refusal of a way that this machine cannot give. */
+  /** Returns the refusal of a kind of volume that this machine cannot give. */
   StorageException refusal(String what) {
     return new StorageException(
         Refusal.UNSUPPORTED,
@@ -28,7 +28,7 @@ record Shortage(List<String> missing, int kernel, List<String> remedies) {
         String.join("; ", remedies) + "; or choose another storage security");
   }
 
-  /** Returns what is missing and how to get it, as the end of "… needs". */
+  /** Returns the missing parts with their remedies, as the end of "… needs". */
   String words() {
     return "%s (%s)".formatted(String.join(", ", missing), String.join("; ", remedies));
   }

@@ -6,12 +6,12 @@ import dev.polis.files.layout.Root;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** Makes the state directory usable, or fails with the reason. */
+/** Prepares the state directory, or fails with the reason. */
 final class StateDirectory {
 
   private StateDirectory() {}
 
-  /** Returns the declared tree at a path, with {@code esp/} and {@code ephemeral/} in it. */
+  /** Returns the declared tree at a path, with existing {@code esp/} and {@code ephemeral/}. */
   static Root prepare(Path path) throws FileException {
     if (Files.exists(path) && !Files.isDirectory(path)) {
       throw new FileException(

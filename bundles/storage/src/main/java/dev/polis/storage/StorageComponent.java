@@ -43,7 +43,7 @@ public final class StorageComponent implements Storage {
   private final HandOvers.Membership<StorageInstance> membership;
   private final StorageService service;
 
-  /** Prepares the state directory and adopts what is mounted. */
+  /** Prepares the state directory and adopts a mounted volume. */
   @Activate
   public StorageComponent(
       StorageConfig config,

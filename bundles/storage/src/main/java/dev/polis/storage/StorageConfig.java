@@ -3,7 +3,7 @@ package dev.polis.storage;
 import org.osgi.service.metatype.annotations.AttributeDefinition;
 import org.osgi.service.metatype.annotations.ObjectClassDefinition;
 
-/** Declares what an operator may configure of the storage organ. */
+/** Declares the configuration of the storage organ. */
 @ObjectClassDefinition(
     id = "dev.polis.storage",
     name = "Storage",

@@ -15,12 +15,12 @@ import java.util.Set;
 import java.util.concurrent.TimeoutException;
 
 /**
- * Publishes how the data volume is protected, and what its owner should repair, as conditions of
- * the organ's health.
+ * Publishes the protection of the data volume, and the owner's next repair, as conditions of the
+ * organ's health.
  */
 final class StorageHealth {
 
-  /** Reports how the volume is protected, and what a stronger protection would need. */
+  /** The condition about the protection of the volume, and the needs of a stronger one. */
   static final String SECURITY = "volume-security";
 
   private static final String NOT_MOUNTED = "volume-not-mounted";
@@ -39,7 +39,7 @@ final class StorageHealth {
     this.scope = scope;
   }
 
-  /** Follows the volume until cancelled. */
+  /** Follows the volume until it is cancelled. */
   void run(Context context) throws InterruptedException {
     context.healthy();
     try (Watcher<DataStatus> watcher = storage.data().watch()) {

@@ -28,7 +28,7 @@ import java.util.Optional;
 /** Keeps the state directory of a node and its data volume. Thread-safe. */
 final class StorageService implements Storage {
 
-  /** Names what one instance gives to the next. */
+  /** The name of the value that one instance passes to the next. */
   private static final String DATA = "data-volume";
 
   // Short enough that the node reports a lost volume before etcd's timeouts obscure the cause; one
@@ -60,8 +60,8 @@ final class StorageService implements Storage {
   }
 
   /**
-   * Prepares the state directory and adopts what a former instance left mounted. It takes over from
-   * the previous instance if there is one: then it must find the same volume mounted.
+   * Prepares the state directory and adopts a mounted volume of a former instance. If it takes over
+   * from a running instance, it must find the same volume mounted.
    *
    * @throws FileException if the directory is not usable, or this machine cannot give the requested
    *     security
@@ -96,7 +96,7 @@ final class StorageService implements Storage {
     return this;
   }
 
-  // ---- one instance after the other
+  // ---- hand-over between instances
 
   /** Waits for an operation on the volume; the mount and its programs stay. */
   OrganState give() throws InterruptedException {
@@ -112,7 +112,7 @@ final class StorageService implements Storage {
 
   /**
    * Returns the configured security, which must be possible; without one, returns the strongest
-   * possible and logs why no stronger one is.
+   * possible and logs the reason why it is not stronger.
    */
   private StorageSecurity preferred(StorageSettings.Wish wish) throws FileException {
     Optional<StorageSecurity> named = wish.named();
@@ -150,7 +150,7 @@ final class StorageService implements Storage {
     }
   }
 
-  /** Unmounts the volume, for a node that is powered off; logs what does not work. */
+  /** Unmounts the volume at a power-off, and logs each failure. */
   void unmount() {
     try {
       manager.close();

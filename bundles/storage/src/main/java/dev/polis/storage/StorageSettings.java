@@ -10,9 +10,9 @@ import java.util.Optional;
  * Holds the checked configuration of the storage organ.
  *
  * @param root the state directory, absolute
- * @param security of a new data volume
- * @param volumeBytes size of a new data volume
- * @param deviceOrNull partition for the data volume; null for an image file
+ * @param security the security of a new data volume
+ * @param volumeBytes the size of a new data volume
+ * @param deviceOrNull the partition for the data volume; null for an image file
  */
 record StorageSettings(Path root, Wish security, long volumeBytes, Path deviceOrNull) {
 
@@ -21,7 +21,7 @@ record StorageSettings(Path root, Wish security, long volumeBytes, Path deviceOr
   // XFS needs 300 MiB; etcd needs the rest for its log and one snapshot.
   private static final int SMALLEST_MEBIBYTES = 512;
 
-  /** The security that an operator may request for a new data volume. */
+  /** Lists the securities that an operator may request for a new data volume. */
   enum Wish {
     /** The strongest security that this machine can give. */
     STRONGEST,

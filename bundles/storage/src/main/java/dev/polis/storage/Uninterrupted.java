@@ -2,7 +2,7 @@ package dev.polis.storage;
 
 import dev.polis.files.FileException;
 
-/** Cleans up after a failure, also on a thread that is interrupted. */
+/** Cleans up after a failure, also on an interrupted thread. */
 final class Uninterrupted {
 
   /** The clean-up after the failure. */
@@ -16,7 +16,7 @@ final class Uninterrupted {
   /**
    * Runs a clean-up without the interrupt of this thread, and restores the interrupt afterwards.
    *
-   * @param failure gets what goes wrong as suppressed exceptions
+   * @param failure gets the failures of the clean-up as suppressed exceptions
    */
   static void afterFailure(Exception failure, CleanUp cleanUp) {
     boolean interrupted = Thread.interrupted();

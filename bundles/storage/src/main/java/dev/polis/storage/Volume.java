@@ -5,47 +5,46 @@ import dev.polis.api.storage.StorageSecurity;
 import dev.polis.files.FileException;
 
 /**
- * Keeps the data volume in one of several ways. An implementation only carries out the work: {@link
- * VolumeMaker} and {@link VolumeManager} decide what to make, discard or mount, and call one method
- * at a time.
+ * Keeps the data volume in one of several ways, each of which is an implementation. An
+ * implementation only executes: {@link VolumeMaker} and {@link VolumeManager} decide when to make,
+ * discard or mount it, and call one method at a time.
  */
 interface Volume {
 
-  /** What is mounted of a volume. */
+  /** Lists the states of a volume's mount. */
   enum Presence {
-    /** Nothing. */
+    /** The volume is not mounted. */
     ABSENT,
     /**
-     * It is mounted, but the program that served it is gone: call {@link #close} before opening it
-     * again.
+     * The volume is mounted, but its program has gone: call {@link #close} before the next open.
      */
     STALE,
-    /** It is mounted and works. */
+    /** The volume is mounted and works. */
     ALIVE
   }
 
-  /** Returns its name in the marker of an unfinished volume; the name never changes. */
+  /** Returns the volume's name in the marker of an unfinished volume; the name never changes. */
   String name();
 
-  /** What it promises. */
+  /** Returns the security of the volume. */
   StorageSecurity security();
 
-  /** Describes its programs and its limits. */
+  /** Describes the volume's programs and limits. */
   String how();
 
-  /** Says where its bytes are, for messages. */
+  /** Describes the place of the volume's bytes, for messages. */
   String backing();
 
-  /** Names what it gives and by which means, for refusals: "an ENCRYPTED volume with …". */
+  /** Describes the volume's security and means, for refusals: "an ENCRYPTED volume with …". */
   String what();
 
-  /** Lists what this machine lacks to run it. */
+  /** Lists what this machine lacks to run the volume. */
   Shortage shortage();
 
   /**
-   * Refuses if this machine cannot do it.
+   * Refuses a volume that this machine cannot run.
    *
-   * @throws StorageException UNSUPPORTED, naming what is missing and how to get it
+   * @throws StorageException UNSUPPORTED, naming the missing parts and their remedies
    */
   default void require() throws StorageException {
     Shortage shortage = shortage();
@@ -54,28 +53,28 @@ interface Volume {
     }
   }
 
-  /** Returns whether its backing exists, finished or not. */
+  /** Returns whether the volume's backing exists, finished or not. */
   boolean exists() throws FileException;
 
-  /** Returns what this or a former instance has mounted of it. */
+  /** Returns the state of the mount, also of one from a former instance. */
   Presence presence() throws FileException, InterruptedException;
 
-  /** Makes the backing with an empty file system and mounts it; the backing must not exist. */
+  /** Makes the backing with an empty file system and mounts it; no backing may exist. */
   void create(VolumeKey key) throws FileException, InterruptedException;
 
   /**
-   * Mounts it.
+   * Mounts the volume.
    *
-   * @throws FileException WRONG_KEY or CORRUPTED with the backing untouched
+   * @throws FileException WRONG_KEY or CORRUPTED; the backing stays unchanged
    */
   void open(VolumeKey key) throws FileException, InterruptedException;
 
   /**
-   * Unmounts it and ends its program; also cleans up after a killed instance. Does nothing if
-   * nothing is there.
+   * Unmounts the volume and ends its program; also cleans up after a killed instance. It does
+   * nothing if there is no mount.
    */
   void close() throws FileException, InterruptedException;
 
-  /** Removes the backing of an unfinished volume, which must be closed. */
+  /** Removes the backing of an unfinished and closed volume. */
   void discard() throws FileException, InterruptedException;
 }

@@ -16,8 +16,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Lists all ways to keep a data volume in order of preference: the kernel's first if it has
- * device-mapper. It finds out which of them this machine can give, and which of them exists.
+ * Lists all kinds of data volumes in order of preference, the kernel's first if it has
+ * device-mapper. It determines which of them this machine can give, and which one exists.
  */
 final class VolumeCatalog {
 
@@ -33,10 +33,10 @@ final class VolumeCatalog {
   }
 
   /**
-   * Lists the ways for one state directory.
+   * Lists the kinds for one state directory.
    *
-   * @param size of a new volume in bytes
-   * @param device partition for the volume; an image file if empty
+   * @param size the size of a new volume in bytes
+   * @param device the partition for the volume; empty for an image file
    */
   static VolumeCatalog of(
       Root root, long size, Optional<Path> device, VolumeTools tools, VolumeDaemons daemons)
@@ -55,7 +55,7 @@ final class VolumeCatalog {
         tools.root());
   }
 
-  /** Returns the name that programs and devices of a state directory get. */
+  /** Returns the name of a state directory's programs and devices. */
   static String name(Path root) {
     try {
       byte[] digest =
@@ -89,9 +89,10 @@ final class VolumeCatalog {
   }
 
   /**
-   * Returns the preferred way of a security that this machine can give.
+   * Returns the preferred kind of a security that this machine can give.
    *
-   * @throws StorageException UNSUPPORTED, naming what the easiest way lacks, if it can give none
+   * @throws StorageException UNSUPPORTED if it can give none, with the missing parts of the easiest
+   *     kind
    */
   Volume usable(StorageSecurity security) throws StorageException {
     for (Volume volume : of(security)) {
@@ -103,7 +104,10 @@ final class VolumeCatalog {
     throw easiest.shortage().refusal(easiest.what());
   }
 
-  /** Returns the way that lacks least on this machine: packages are easier to get than a kernel. */
+  /**
+   * Returns the kind with the fewest missing parts on this machine: packages are easier to get than
+   * a kernel.
+   */
   private Volume easiest(StorageSecurity security) {
     List<Volume> ways = of(security).reversed();
     return ways.stream()
@@ -113,7 +117,7 @@ final class VolumeCatalog {
         .orElseThrow();
   }
 
-  /** Returns what is there of a security, finished or not. */
+  /** Returns the existing volume of a security, finished or not. */
   Optional<Volume> existing(StorageSecurity security) throws FileException {
     for (Volume volume : of(security)) {
       if (volume.exists()) {
@@ -124,7 +128,7 @@ final class VolumeCatalog {
   }
 
   /**
-   * Returns the finished volume that a sealed configuration names.
+   * Returns the finished volume of a sealed configuration.
    *
    * @throws FileException FOREIGN or ABSENT if there is another one, or none
    */
@@ -147,7 +151,7 @@ final class VolumeCatalog {
         "bring the volume back; if it is lost, remove this node from the cluster and enrol it again; nothing was changed");
   }
 
-  /** Refuses if a volume of any kind exists: the organ makes no second volume beside or over it. */
+  /** Refuses if a volume of any kind exists, since the organ makes no second one. */
   void requireNone() throws FileException {
     for (Volume other : volumes) {
       if (other.exists()) {
@@ -160,8 +164,8 @@ final class VolumeCatalog {
   }
 
   /**
-   * Explains why a volume is not stronger: what each stronger security lacks on this machine and
-   * how to get it, or that this machine can give it.
+   * Explains why a volume is not stronger: for each stronger security it names the missing parts
+   * and their remedies, or that this machine can give it.
    *
    * @return whole sentences without the last full stop; empty for the strongest security
    */
@@ -185,7 +189,7 @@ final class VolumeCatalog {
     return String.join(". ", sentences);
   }
 
-  /** Returns a security as the command line writes it. */
+  /** Returns a security in the form of the command line. */
   private static String option(StorageSecurity security) {
     return security.name().toLowerCase(java.util.Locale.ROOT).replace('_', '-');
   }

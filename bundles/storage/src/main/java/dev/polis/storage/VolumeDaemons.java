@@ -3,10 +3,10 @@ package dev.polis.storage;
 import dev.polis.files.FileException;
 import java.util.List;
 
-/** Runs the programs that serve a mounted volume; they outlive this bundle and the process. */
+/** Runs the programs of a mounted volume, which survive this bundle and the process. */
 interface VolumeDaemons {
 
-  /** The organ calls this periodically until a daemon is ready. */
+  /** Checks whether a daemon is ready; called periodically until it is. */
   @FunctionalInterface
   interface Ready {
     /**
@@ -25,9 +25,9 @@ interface VolumeDaemons {
   void start(String name, List<String> command, Ready ready)
       throws FileException, InterruptedException;
 
-  /** Ends a daemon and waits for its end; no failure if there is none. */
+  /** Ends a daemon and waits for its end; does nothing if there is none. */
   void stop(String name) throws FileException, InterruptedException;
 
-  /** Returns whether it runs. */
+  /** Returns whether the daemon runs. */
   boolean running(String name);
 }

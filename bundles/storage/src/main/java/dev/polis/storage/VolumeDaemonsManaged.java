@@ -16,14 +16,14 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 
-/** Daemons as children of the process host: recorded, adopted by the next instance. */
+/** Runs daemons as children of the process host, which records them for the next instance. */
 final class VolumeDaemonsManaged implements VolumeDaemons {
 
   // Both daemons are ready within half a second on an idle machine.
   private static final Duration PATIENCE = Duration.ofSeconds(30);
   private static final Duration POLL = Duration.ofMillis(10);
   private static final int LAST_WORDS = 400;
-  // gocryptfs looks for fusermount3 there; nothing else of our environment is needed.
+  // gocryptfs looks for fusermount3 there, and needs no other part of the environment.
   private static final Map<String, String> ENVIRONMENT =
       Map.of("PATH", "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL", "C");
 
@@ -37,7 +37,7 @@ final class VolumeDaemonsManaged implements VolumeDaemons {
   public void start(String name, List<String> command, Ready ready)
       throws FileException, InterruptedException {
     try {
-      // A daemon that runs already may have reported long ago that it is ready.
+      // A running daemon may have reported long ago that it is ready.
       int before = running(name) ? 0 : log(processes.log(name)).length();
       ManagedProcess process =
           processes.ensure(
@@ -59,7 +59,7 @@ final class VolumeDaemonsManaged implements VolumeDaemons {
     return log.substring(log.length() < before ? 0 : before);
   }
 
-  /** Returns the readable part of the log; each byte is a character. */
+  /** Returns the readable part of the log, with a character for each byte. */
   private static String log(Path file) {
     try {
       return Files.exists(file) ? Files.readString(file, StandardCharsets.ISO_8859_1) : "";

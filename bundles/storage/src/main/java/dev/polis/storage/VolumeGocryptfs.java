@@ -18,8 +18,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * AUTHENTICATED_ENCRYPTED where the kernel has no device-mapper: gocryptfs, AES-256-GCM for each
- * block of 4 KiB of each file. It needs no root.
+ * Keeps an AUTHENTICATED_ENCRYPTED volume without device-mapper: gocryptfs, with AES-256-GCM for
+ * each block of 4 KiB of each file. It does not need root.
  *
  * <pre>
  *   volume.gocryptfs/ ──gocryptfs──▶ data/
@@ -169,7 +169,10 @@ final class VolumeGocryptfs implements Volume {
     }
   }
 
-  /** Returns the directory where the organ tries a key, read-only, before it starts the daemon. */
+  /**
+   * Returns the directory of the trial mount, with which the organ checks a key before it starts
+   * the daemon.
+   */
   private Path probe() throws FileException {
     Path probe = root.ephemeral().storage().create().resolve("probe");
     try {

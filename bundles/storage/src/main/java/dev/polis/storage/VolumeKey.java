@@ -11,7 +11,7 @@ import java.util.HexFormat;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
-/** Holds the key of one volume, and derives its public fingerprint. Closing wipes the key. */
+/** Holds the key of one volume, and derives its public fingerprint. Its close wipes the key. */
 final class VolumeKey implements AutoCloseable {
 
   private final Secret key;
@@ -37,8 +37,9 @@ final class VolumeKey implements AutoCloseable {
   }
 
   /**
-   * Returns the key as the pass phrase of a key slot: hexadecimal, because qemu takes UTF-8 and
-   * gocryptfs one line of text. It has the entropy of the key, so key slots need no stretching.
+   * Returns the key as the pass phrase of a key slot, in hexadecimal, because qemu accepts UTF-8
+   * and gocryptfs one line of text. It has the entropy of the key, so key slots need no key
+   * stretching.
    */
   byte[] passphrase() {
     byte[] raw = key.reveal();
@@ -50,8 +51,8 @@ final class VolumeKey implements AutoCloseable {
   }
 
   /**
-   * Returns a fingerprint of a node's half that reveals nothing about it: it ties a volume to a
-   * sealed configuration, and an unfinished volume to the journal that began it.
+   * Returns a fingerprint of a node's half that reveals nothing about it. It binds a volume to a
+   * sealed configuration, and an unfinished volume to the journal of its begin.
    */
   static String fingerprint(Secret nodeUnlockKey) {
     byte[] raw = nodeUnlockKey.reveal();

@@ -19,10 +19,10 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Hands a pass phrase to a program that reads it only from a file. The file is on a tmpfs, so that
+ * Passes a pass phrase to a program that reads it only from a file. The file is on a tmpfs, so that
  * it never reaches a disk; only the node's user can read it, and the node removes it with its
- * directory as soon as the program has read it. Its path is always the same, because the node
- * recognises a daemon by its command line.
+ * directory as soon as the program has read it. Its path never changes, because the node recognises
+ * a daemon by its command line.
  */
 final class VolumeKeyFile implements AutoCloseable {
 
@@ -34,7 +34,7 @@ final class VolumeKeyFile implements AutoCloseable {
     this.path = path;
   }
 
-  /** Returns the path for the key of a volume. Makes nothing. */
+  /** Returns the path for the key of a volume, without making a file. */
   static Path place(String volume) throws FileException {
     for (Path place : PLACES) {
       try {
@@ -84,7 +84,7 @@ final class VolumeKeyFile implements AutoCloseable {
         && attributes.owner().getName().equals(System.getProperty("user.name"));
   }
 
-  /** Writes the pass phrase; closing wipes it. */
+  /** Writes the pass phrase; the close wipes it. */
   static VolumeKeyFile write(Path path, VolumeKey key) throws FileException {
     byte[] phrase = key.passphrase();
     try {
@@ -112,9 +112,9 @@ final class VolumeKeyFile implements AutoCloseable {
   }
 
   /**
-   * Overwrites and removes a key with its directory. Does nothing if there is none, or if another
-   * user made the directory: the node puts no key there, and a link in it may lead to any file of
-   * the node.
+   * Overwrites and removes a key with its directory. It does nothing if there is none, or if
+   * another user made the directory: the node puts no key there, and a link in it may lead to any
+   * file of the node.
    */
   static void wipe(Path path) throws IOException {
     Path directory = path.getParent();

@@ -17,9 +17,9 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * ENCRYPTED where the kernel has no device-mapper: a LUKS image, exported in the clear by
- * qemu-storage-daemon over FUSE, a loop device on that, XFS on the loop device. The image is real
- * LUKS: a machine with dm-crypt opens it.
+ * Keeps an ENCRYPTED volume without device-mapper: qemu-storage-daemon exports a LUKS image
+ * decrypted over FUSE, with a loop device on the export and XFS on the loop device. The image is
+ * real LUKS: a machine with dm-crypt opens it.
  *
  * <pre>
  *   volume.luks ──qemu-storage-daemon──▶ ephemeral/storage/volume.img ──loop──▶ XFS ──▶ data/
@@ -41,7 +41,7 @@ final class VolumeLuksFuse implements Volume {
   private final VolumeDaemons daemons;
 
   /**
-   * @param size of the volume in bytes; the image is sparse
+   * @param size the size of the volume in bytes; the image is sparse
    * @param keyPath the path on a tmpfs for the key
    */
   VolumeLuksFuse(Root root, long size, Path keyPath, VolumeTools tools, VolumeDaemons daemons) {

@@ -15,9 +15,9 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * ENCRYPTED and AUTHENTICATED_ENCRYPTED by the kernel: LUKS2 on dm-crypt, with dm-integrity below
- * it for the latter, by cryptsetup, which attaches a loop device itself if the backing is a file.
- * The key goes through standard input.
+ * Keeps an ENCRYPTED or AUTHENTICATED_ENCRYPTED volume by the kernel: LUKS2 on dm-crypt, for the
+ * latter with dm-integrity below. cryptsetup attaches a loop device itself if the backing is a
+ * file, and reads the key from standard input.
  *
  * <pre>
  *   volume.luks2 or a partition ──(dm-integrity)──dm-crypt──▶ /dev/mapper/polis-… ──XFS──▶ data/
@@ -100,8 +100,8 @@ final class VolumeLuksMapper implements Volume {
   }
 
   /**
-   * Returns whether a partition is free: only if it begins with zeros, so that the organ does not
-   * overwrite content that it cannot recognise.
+   * Returns false for a partition that begins with zeros, so that the organ never overwrites
+   * unrecognised content.
    */
   @Override
   public boolean exists() throws FileException {
@@ -170,8 +170,8 @@ final class VolumeLuksMapper implements Volume {
   }
 
   List<String> formatCommand() {
-    // The fewest iterations that cryptsetup takes, because the pass phrase has the entropy of a key
-    // and stretching would only cost time.
+    // The fewest iterations that cryptsetup accepts, because the pass phrase has the entropy of a
+    // key and stretching would only cost time.
     List<String> command =
         new ArrayList<>(
             List.of(
@@ -213,7 +213,7 @@ final class VolumeLuksMapper implements Volume {
     List<String> command =
         new ArrayList<>(List.of("cryptsetup", "open", "--type", "luks2", "--key-file", "-"));
     if (!authenticated()) {
-      // Discards show which blocks are free, which ENCRYPTED does not hide; dm-integrity has none.
+      // Discards reveal the free blocks, which ENCRYPTED does not hide; dm-integrity has none.
       command.add("--allow-discards");
     }
     command.addAll(List.of(backing.toString(), mapping));

@@ -33,7 +33,7 @@ final class VolumeMaker {
    * Discards the remains of an interrupted attempt with these keys.
    *
    * @param by fingerprint of the keys
-   * @return whether there was such an attempt
+   * @return true if there was such an attempt
    * @throws FileException OCCUPIED if other keys began a volume
    */
   boolean discardUnfinished(String by) throws FileException, InterruptedException {
@@ -52,7 +52,7 @@ final class VolumeMaker {
     return true;
   }
 
-  /** Makes a volume and mounts it; after a failure the disk is as it was. */
+  /** Makes a volume and mounts it; restores the disk after a failure. */
   void make(Volume volume, VolumeKey key, String by) throws FileException, InterruptedException {
     catalog.requireNone();
     requireFreeMountPoint(volume);

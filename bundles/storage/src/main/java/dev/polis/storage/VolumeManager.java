@@ -44,7 +44,9 @@ final class VolumeManager {
     return status;
   }
 
-  /** Waits for the running operation, and starts no more: another instance takes over. */
+  /**
+   * Waits for the running operation, and starts no further one, since another instance takes over.
+   */
   void hold() throws InterruptedException {
     one.lockInterruptibly();
     try {
@@ -54,7 +56,7 @@ final class VolumeManager {
     }
   }
 
-  /** Operates again. */
+  /** Resumes operation. */
   void goOn() {
     one.lock();
     try {
@@ -73,7 +75,7 @@ final class VolumeManager {
     }
   }
 
-  /** Finds what a former instance left mounted. Changes nothing on the disk. */
+  /** Finds a mounted volume of a former instance, without a change of the disk. */
   void adopt() throws FileException, InterruptedException {
     one.lockInterruptibly();
     try {
@@ -132,7 +134,7 @@ final class VolumeManager {
     }
   }
 
-  /** See {@link dev.polis.api.storage.Storage#mountNew}. */
+  /** Implements {@link dev.polis.api.storage.Storage#mountNew}. */
   void mountNew(StorageSecurity security, UnlockKeys keys)
       throws FileException, InterruptedException {
     one.lockInterruptibly();
@@ -186,7 +188,9 @@ final class VolumeManager {
     }
   }
 
-  /** See {@link dev.polis.api.storage.Storage#mountExisting(SealedConfiguration, Secret)}. */
+  /**
+   * Implements {@link dev.polis.api.storage.Storage#mountExisting(SealedConfiguration, Secret)}.
+   */
   void mountExisting(SealedConfiguration configuration, Secret clusterUnlockKey)
       throws FileException, InterruptedException {
     one.lockInterruptibly();
@@ -199,7 +203,7 @@ final class VolumeManager {
     }
   }
 
-  /** See {@link dev.polis.api.storage.Storage#mountExisting(SealedConfiguration)}. */
+  /** Implements {@link dev.polis.api.storage.Storage#mountExisting(SealedConfiguration)}. */
   void mountExisting(SealedConfiguration configuration) throws FileException, InterruptedException {
     one.lockInterruptibly();
     try {
@@ -250,7 +254,7 @@ final class VolumeManager {
     status.set(mounted(volume));
   }
 
-  /** Checks whether the mounted volume is still mounted, and publishes the death of its server. */
+  /** Checks whether the mounted volume is still mounted, and publishes the end of its server. */
   void check() throws FileException, InterruptedException {
     one.lockInterruptibly();
     try {
@@ -277,7 +281,7 @@ final class VolumeManager {
     return false;
   }
 
-  /** Unmounts, unless another instance keeps the volume; for a machine that is switched off. */
+  /** Unmounts the volume at a power-off, unless another instance keeps it. */
   void close() throws FileException, InterruptedException {
     one.lockInterruptibly();
     try {

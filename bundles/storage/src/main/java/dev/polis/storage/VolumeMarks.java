@@ -14,7 +14,7 @@ import java.util.Optional;
  * Reads and writes the two files that name the owner of a volume.
  *
  * <p>The <em>marker</em> on {@code esp/} exists from before the first byte of a volume until just
- * before the volume is handed out: no program has ever used a volume with a marker, and the marker
+ * before the volume's first use: no program has ever used a volume with a marker, and the marker
  * names the keys that began it. The <em>identity</em> inside the volume names the node's half of
  * its keys, so that the organ recognises a volume of another node even if it is a plain directory.
  */
@@ -44,7 +44,7 @@ final class VolumeMarks {
     return root.esp().volumeFormat();
   }
 
-  /** Returns whether there is an unfinished volume. */
+  /** Returns whether an unfinished volume exists. */
   boolean unfinished() throws FileException {
     return marker().exists();
   }
@@ -70,7 +70,7 @@ final class VolumeMarks {
                 .encode());
   }
 
-  /** Removes the marker of a volume that is finished or gone. */
+  /** Removes the marker of a finished or removed volume. */
   void end() throws FileException {
     marker().delete();
   }
@@ -82,7 +82,7 @@ final class VolumeMarks {
         .write(new Envelope(IDENTITY, Map.of(BY, by, SECURITY, volume.security().name())).encode());
   }
 
-  /** Returns whether the mounted volume was made this way: two ways may share a backing. */
+  /** Returns whether the mounted volume is of this kind, since two kinds may share a backing. */
   boolean madeAs(Volume volume) throws FileException {
     return isOf(identity().orThrow(), volume);
   }
@@ -92,7 +92,7 @@ final class VolumeMarks {
     identity().orThrow();
   }
 
-  /** Refuses a mounted volume of another node, or of another way. */
+  /** Refuses a mounted volume of another node, or of another kind. */
   void requireIdentity(Volume volume, String by) throws FileException {
     Envelope found = identity().orThrow();
     if (!VolumeKey.sameFingerprint(found.field(BY), by)) {
@@ -116,7 +116,7 @@ final class VolumeMarks {
     }
   }
 
-  /** Returns the refusal of a marker that other keys wrote. */
+  /** Returns the refusal of another key's marker. */
   FileException begunByOthers() {
     return new FileException(
         Problem.OCCUPIED,
@@ -126,7 +126,7 @@ final class VolumeMarks {
             + " and the volume; nothing was changed");
   }
 
-  /** Returns the refusal of a marker that names an unknown way. */
+  /** Returns the refusal of a marker with an unknown kind. */
   StorageException unknownVolume(String name) {
     return new StorageException(
         Refusal.UNSUPPORTED,

@@ -4,7 +4,7 @@ import dev.polis.api.storage.StorageSecurity;
 import dev.polis.files.FileException;
 import dev.polis.files.layout.Root;
 
-/** INSECURE: a plain directory. */
+/** Keeps an INSECURE volume: a plain directory. */
 final class VolumePlain implements Volume {
 
   private final Root.Data data;
@@ -38,7 +38,7 @@ final class VolumePlain implements Volume {
     return "an INSECURE volume";
   }
 
-  /** The node can make a directory wherever it could make the state directory. */
+  /** Returns no shortage, since the node could make the state directory. */
   @Override
   public Shortage shortage() {
     return Shortage.NONE;
@@ -49,7 +49,7 @@ final class VolumePlain implements Volume {
     return !data.list().isEmpty();
   }
 
-  /** A directory needs no program to mount it. */
+  /** Returns ABSENT, since a directory needs no mount. */
   @Override
   public Presence presence() {
     return Presence.ABSENT;
@@ -62,7 +62,7 @@ final class VolumePlain implements Volume {
 
   @Override
   public void open(VolumeKey key) throws FileException {
-    // A directory that another program has filled keeps its mode, too.
+    // A directory with foreign content keeps its mode, too.
     if (!data.exists() || data.volume().exists()) {
       data.create();
     }
@@ -70,10 +70,10 @@ final class VolumePlain implements Volume {
 
   @Override
   public void close() {
-    // No program serves it.
+    // It has no program.
   }
 
-  /** An unfinished volume has at most the file that would have finished it. */
+  /** Removes the identity of an unfinished volume, its only possible content. */
   @Override
   public void discard() throws FileException {
     data.removeTemporaryFiles();

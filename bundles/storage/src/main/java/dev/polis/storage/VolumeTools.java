@@ -29,7 +29,7 @@ import java.util.Optional;
 import java.util.TreeSet;
 
 /**
- * Runs the system programs that volumes use. A probe names what is missing; a failure names its
+ * Runs the system programs that volumes use. A probe names the missing parts; a failure names its
  * reason.
  */
 final class VolumeTools {
@@ -69,7 +69,7 @@ final class VolumeTools {
     this.root = root;
   }
 
-  /** Lists which programs, device nodes and rights are missing, and how to get them. */
+  /** Lists the missing programs, device nodes and rights, with their remedies. */
   Shortage shortage(List<String> programs, List<Path> devices, boolean rootNeeded) {
     List<String> missing = new ArrayList<>();
     TreeSet<String> packages = new TreeSet<>();
@@ -105,7 +105,7 @@ final class VolumeTools {
         : new Shortage(List.copyOf(missing), kernel, List.copyOf(remedies));
   }
 
-  /** Returns whether a device is usable. */
+  /** Lists the states of a device. */
   private enum Access {
     OPENS,
     DENIED,
@@ -113,8 +113,8 @@ final class VolumeTools {
   }
 
   /**
-   * Opens a device to check that it works: cryptsetup makes device-mapper's node even on kernels
-   * without it.
+   * Opens a device to check that it works, since cryptsetup creates device-mapper's node even on
+   * kernels without it.
    */
   private static Access access(Path device) {
     try (FileChannel channel = FileChannel.open(device, StandardOpenOption.READ)) {
@@ -122,7 +122,7 @@ final class VolumeTools {
     } catch (AccessDeniedException e) {
       return Access.DENIED;
     } catch (IOException e) {
-      return Access.ABSENT; // a device that does not open does not work
+      return Access.ABSENT; // a device that cannot be opened does not work
     }
   }
 
@@ -136,7 +136,7 @@ final class VolumeTools {
     return root;
   }
 
-  /** Makes the sparse file that holds a volume; its name outlives a loss of power. */
+  /** Makes the sparse file of a volume; its name survives a loss of power. */
   static void allocate(Path image, long bytes) throws IOException {
     Files.createFile(image, PosixFilePermissions.asFileAttribute(Mode.SECRET.permissions()));
     try (RandomAccessFile file = new RandomAccessFile(image.toFile(), "rw")) {
@@ -145,7 +145,7 @@ final class VolumeTools {
     AtomicFile.forceEntry(image);
   }
 
-  /** Makes the directory that holds a volume; its name outlives a loss of power. */
+  /** Makes the directory of a volume; its name survives a loss of power. */
   static void allocateFolder(Path folder) throws IOException {
     Files.createDirectory(
         folder, PosixFilePermissions.asFileAttribute(Mode.PRIVATE_DIRECTORY.permissions()));
@@ -154,8 +154,7 @@ final class VolumeTools {
 
   /** Makes the file system of a newly formatted volume. */
   void makeFileSystem(Path place, String device) throws FileException, InterruptedException {
-    // -f: blocks that were never written decrypt to noise, which mkfs.xfs may take for a file
-    // system.
+    // -f: unwritten blocks decrypt to noise, which mkfs.xfs may mistake for a file system.
     run(place, "mkfs.xfs", "-q", "-f", "-K", "-L", "polis-data", device);
   }
 
@@ -195,8 +194,8 @@ final class VolumeTools {
   }
 
   /**
-   * Refuses a wrong key and a broken header, by a cryptsetup command that needs no device-mapper
-   * and changes nothing.
+   * Refuses a wrong key and a broken header, with a cryptsetup command that needs no device-mapper
+   * and has no effect.
    */
   void requireOpens(VolumeKey key, Path backing, List<String> testCommand)
       throws FileException, InterruptedException {
@@ -221,7 +220,7 @@ final class VolumeTools {
     }
   }
 
-  /** Returns whether this process acts as root. */
+  /** Returns whether this process is root. */
   static boolean isRoot() throws FileException {
     try {
       return Machine.effectiveUser() == 0;
@@ -231,7 +230,7 @@ final class VolumeTools {
     }
   }
 
-  /** Returns what is mounted on a directory, the topmost if there are several. */
+  /** Returns the topmost mount of a directory. */
   static Optional<Mounts.Mount> mounted(Path point) throws FileException {
     try {
       return Mounts.at(point);
@@ -241,10 +240,7 @@ final class VolumeTools {
     }
   }
 
-  /**
-   * Mounts XFS, with project quotas if the kernel has them: they only limit workloads, and no
-   * promise depends on them.
-   */
+  /** Mounts XFS, with project quotas if the kernel has them, which only limit workloads. */
   void mountXfs(String device, Path point) throws FileException {
     try {
       Mounts.mount(device, point, "xfs", List.of("noexec", "pquota"));
@@ -257,7 +253,7 @@ final class VolumeTools {
     }
   }
 
-  /** Unmounts a directory; does nothing if nothing is mounted there. */
+  /** Unmounts a directory; does nothing without a mount. */
   void unmount(Path point) throws FileException {
     if (mounted(point).isPresent()) {
       try {
@@ -299,7 +295,10 @@ final class VolumeTools {
     }
   }
 
-  /** Returns a failure at a place, with the free space there, which is the most frequent reason. */
+  /**
+   * Returns a failure at a place, with its free space, since a full disk is the most frequent
+   * cause.
+   */
   FileException failed(Path place, String what) {
     try {
       FileStore store = Files.getFileStore(Files.exists(place) ? place : place.getParent());

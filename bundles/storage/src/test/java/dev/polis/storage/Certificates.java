@@ -11,7 +11,7 @@ import org.bouncycastle.cert.jcajce.JcaX509CertificateConverter;
 import org.bouncycastle.cert.jcajce.JcaX509v3CertificateBuilder;
 import org.bouncycastle.operator.jcajce.JcaContentSignerBuilder;
 
-/** Makes certificates to be stored; any signer will do. */
+/** Makes certificates for the store, with any signer. */
 final class Certificates {
 
   private Certificates() {}

@@ -16,8 +16,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Makes a state directory with everything that a volume needs, wired as the component does, without
- * a framework.
+ * Makes a state directory with all parts of a volume, wired as the component does, without a
+ * framework.
  */
 final class VolumeBench implements AutoCloseable {
 
@@ -53,8 +53,8 @@ final class VolumeBench implements AutoCloseable {
   }
 
   /**
-   * Skips the test where this kernel or user cannot have such a volume. A missing program is a
-   * failure for root, for whom {@code polis test} installs it.
+   * Skips the test if this kernel or user cannot have such a volume. A missing program is a failure
+   * for root, for whom {@code polis test} installs it.
    */
   static void assumePossible(StorageSecurity security) {
     if (security == StorageSecurity.INSECURE) {
