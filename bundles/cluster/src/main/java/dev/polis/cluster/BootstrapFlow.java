@@ -34,9 +34,9 @@ import java.time.Instant;
 import java.time.InstantSource;
 
 /**
- * Creates a cluster whose first node is this one. Every step is repeatable, and the journal on the
- * ESP records the completed ones: after a kill the flow starts at the first step and reaches the
- * same result. The journal only moves forward, and the flow does not write a completed step again.
+ * Creates a cluster whose first node is this one. Each step is repeatable, and the journal on the
+ * ESP records the completed ones: after a crash the flow starts at the first step and reaches the
+ * same result. The journal only moves forward, and the flow does not record a step twice.
  */
 final class BootstrapFlow {
 
@@ -57,10 +57,10 @@ final class BootstrapFlow {
   }
 
   /**
-   * Creates the cluster, or continues where an earlier run was interrupted.
+   * Creates the cluster, or continues an interrupted run.
    *
-   * @return the node's credentials; everything they need is on disk
-   * @throws EnrolmentException if a step fails; names it
+   * @return the node's credentials, with all their data on the disk
+   * @throws EnrolmentException if a step fails, naming the step
    */
   NodeCredentials run(ClusterBootstrap parameters) throws InterruptedException {
     InetAddress address = steps.step("network address", organs::awaitAddress);
@@ -172,12 +172,12 @@ final class BootstrapFlow {
     return ByteString.copyFrom(Ed25519.seed(pair.getPrivate()));
   }
 
-  /** Returns whether an earlier run has brought the enrolment at least that far. */
+  /** Returns whether an earlier run has reached this step. */
   private static boolean reached(EnrolmentJournal journal, Step step) {
     return journal.getStepValue() >= step.getNumber();
   }
 
-  /** Records a step. This neither repeats nor reverts a record of an earlier run. */
+  /** Records a step, unless an earlier run has recorded it or a later one. */
   private EnrolmentJournal advance(EnrolmentJournal journal, Step step)
       throws InterruptedException {
     if (reached(journal, step)) {

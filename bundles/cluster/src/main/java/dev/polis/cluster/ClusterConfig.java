@@ -3,7 +3,7 @@ package dev.polis.cluster;
 import org.osgi.service.metatype.annotations.AttributeDefinition;
 import org.osgi.service.metatype.annotations.ObjectClassDefinition;
 
-/** Declares what an operator may configure of the cluster organ. */
+/** Declares the configuration of the cluster organ. */
 @ObjectClassDefinition(
     id = "dev.polis.cluster",
     name = "Cluster manager",
@@ -18,7 +18,7 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
               + " JSON, all else binary; empty for none")
   String parameters() default "";
 
-  /** Where QEMU's firmware configuration shows node parameters. */
+  /** The file in which QEMU's firmware configuration shows node parameters. */
   @AttributeDefinition(
       name = "Firmware configuration",
       description = "where QEMU's firmware configuration shows node parameters")
@@ -35,7 +35,7 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
               + " node can help; - for standard input; empty for none")
   String recovery_key() default "";
 
-  /** Returns how long consensus may take to become ready, in seconds. */
+  /** The seconds in which consensus must become ready. */
   @AttributeDefinition(
       name = "Consensus ready within",
       description = "seconds that consensus may take to become ready",

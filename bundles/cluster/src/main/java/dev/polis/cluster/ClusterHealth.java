@@ -33,7 +33,7 @@ final class ClusterHealth {
     };
   }
 
-  /** Reports what is wrong with the node's list of revoked certificates. */
+  /** Reports the fault of the node's revocation list. */
   static Optional<HealthCondition> of(RpcRevocations revocations) {
     return switch (revocations) {
       case RpcRevocations.None none -> Optional.empty();
@@ -48,10 +48,7 @@ final class ClusterHealth {
     };
   }
 
-  /**
-   * Reports that the credentials on the disk differ from those of the running node; empty if they
-   * do not.
-   */
+  /** Reports credentials on the disk that differ from those of the running node. */
   static Optional<HealthCondition> credentials(Credentials files, NodeCredentials inUse) {
     try {
       NodeCredentials stored =
@@ -82,7 +79,7 @@ final class ClusterHealth {
     return new String(file.read().orThrow(), StandardCharsets.UTF_8);
   }
 
-  /** Checks the certificates that this node and its cluster show to others. */
+  /** Checks the certificates of this node and its cluster. */
   static CertificateCheck certificates(Credentials files, InstantSource clock) {
     return new CertificateCheck(
         "cluster",

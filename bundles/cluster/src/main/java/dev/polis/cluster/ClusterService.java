@@ -28,7 +28,7 @@ import java.util.function.BooleanSupplier;
 /** Runs the enrolment once and publishes the state of the node. */
 final class ClusterService implements ClusterManager {
 
-  // The names of the values that one instance gives to the next.
+  // The names of the values that one instance passes to the next.
   private static final String CREDENTIALS = "credentials";
   private static final String STATE = "cluster-state";
   private static final String REASON = "reason-of-state";
@@ -47,7 +47,7 @@ final class ClusterService implements ClusterManager {
   private boolean gave; // guarded by charge
   private CredentialRenewal renewal; // null until this node is a member; guarded by charge
 
-  /** Continues from the state of another instance, if there is one. */
+  /** Creates a service, which continues from the state of another instance if there is one. */
   ClusterService(
       EnrolmentOrgans organs,
       EnrolmentMachine machine,
@@ -108,7 +108,7 @@ final class ClusterService implements ClusterManager {
     }
   }
 
-  /** The runnable that enrols the node, then follows consensus. */
+  /** Enrols the node, then follows consensus, as a supervised task. */
   void run(Context context) throws InterruptedException {
     Log log = context.log();
     try {
@@ -120,12 +120,12 @@ final class ClusterService implements ClusterManager {
       context.run("revocations", child -> organs.revocations().follow(organs.rpc(), child));
       context.healthy();
     } catch (InterruptedException | CancellationException e) {
-      // The calls of its context tell a manager that its subtree stops, before the manager itself
+      // A call on its context tells the manager that its subtree stops, before the manager itself
       // is cancelled.
       throw e;
     } catch (RuntimeException e) {
       if (context.cancelled()) {
-        // A manager that stops during the enrolment, because organs stop before it, has not failed.
+        // A stop during the enrolment, because other organs stop first, is no failure.
         throw e;
       }
       giveUp(e, log);
@@ -136,7 +136,7 @@ final class ClusterService implements ClusterManager {
     followConsensus(log);
   }
 
-  /** Returns the node's credentials, after it was enrolled unless it is a member already. */
+  /** Returns the node's credentials, and first enrols a node that is no member. */
   private NodeCredentials member(Log log) throws InterruptedException {
     Optional<NodeCredentials> taken = status.peek().flatMap(ClusterStatus::credentials);
     if (taken.isPresent()) {
@@ -165,11 +165,11 @@ final class ClusterService implements ClusterManager {
     }
   }
 
-  // ---- one instance after the other
+  // ---- hand-over between instances
 
   /**
-   * Gives the membership to another instance. It does not give a running enrolment: that writes its
-   * journal step by step, and ends in this instance.
+   * Passes the membership to another instance, but no running enrolment: that writes its journal
+   * step by step, and ends in this instance.
    */
   OrganState give() throws InterruptedException {
     if (machine.phase() != EnrolmentPhase.RUNNING) {
@@ -208,9 +208,7 @@ final class ClusterService implements ClusterManager {
     }
   }
 
-  /**
-   * Publishes the node's identity, and its list of revoked certificates before consensus answers.
-   */
+  /** Holds the node's credentials with its revocation list from before the answer of consensus. */
   private record Enrolled(NodeCredentials credentials, RpcRevocations revocations) {}
 
   private Enrolled enrol() throws InterruptedException {
@@ -284,7 +282,7 @@ final class ClusterService implements ClusterManager {
 
   private void giveUp(RuntimeException failure, Log log) {
     String reason = failure.getMessage() == null ? failure.toString() : failure.getMessage();
-    // The crash record keeps the place in the code.
+    // The crash record has the place in the code.
     log.error("Cluster enrolment failed: %s", reason);
     if (machine.phase() != EnrolmentPhase.FAILED) {
       machine.fail(reason);
@@ -294,8 +292,8 @@ final class ClusterService implements ClusterManager {
   }
 
   /**
-   * Publishes HOME while the curator knows a leader, and SPLIT while it does not: only a curator
-   * whose lease consensus still renews knows a leader.
+   * Publishes HOME while the curator knows a leader, and SPLIT otherwise. Only a curator with a
+   * renewed lease in consensus knows a leader.
    */
   private void followConsensus(Log log) throws InterruptedException {
     try (Watcher<CuratorStatus> watcher = organs.curator().status().watch()) {

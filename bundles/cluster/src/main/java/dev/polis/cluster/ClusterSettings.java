@@ -12,17 +12,17 @@ import java.util.List;
 /**
  * Holds the checked configuration of the cluster organ.
  *
- * @param parametersOrNull a file with node parameters, before all other places; null for none
- * @param firmware where QEMU's firmware configuration shows node parameters
- * @param recoveryKey where the owner's recovery key is
- * @param readyWithin how long consensus may take to become ready
+ * @param parametersOrNull the first file with node parameters; null for none
+ * @param firmware the file of QEMU's firmware configuration with node parameters
+ * @param recoveryKey the place of the owner's recovery key
+ * @param readyWithin the time for consensus to become ready
  */
 record ClusterSettings(
     Path parametersOrNull, Path firmware, RecoveryKeySource recoveryKey, Duration readyWithin) {
 
   private static final SettingCheck CHECK = SettingCheck.of("dev.polis.cluster");
 
-  // A member that needs longer than a day to become ready never becomes ready.
+  // A member that is not ready after a day never becomes ready.
   private static final Duration LONGEST = Duration.ofDays(1);
 
   /**

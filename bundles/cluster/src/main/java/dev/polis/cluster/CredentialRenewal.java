@@ -16,10 +16,13 @@ import java.util.function.Consumer;
 /** Replaces the node's certificate in time, without a restart. */
 final class CredentialRenewal {
 
-  /** A machine that was suspended notices within this time that its clock has moved. */
+  /**
+   * The longest pause between checks, in which a machine notices a changed clock after a
+   * suspension.
+   */
   private static final Duration LONGEST_SLEEP = Duration.ofHours(1);
 
-  /** The time until the next attempt after a failed renewal: ten days remain for it. */
+  /** The pause after a failed renewal, for which ten days remain. */
   private static final Duration RETRY = Duration.ofMinutes(1);
 
   private final EnrolmentOrgans organs;
@@ -33,7 +36,7 @@ final class CredentialRenewal {
    * Creates the runnable.
    *
    * @param first the present credentials
-   * @param publish gets all newer ones
+   * @param publish receives all newer ones
    */
   CredentialRenewal(
       EnrolmentOrgans organs,
@@ -62,7 +65,7 @@ final class CredentialRenewal {
     }
   }
 
-  /** Waits for a running renewal, and makes no more: another instance takes over. */
+  /** Waits for a running renewal, and starts no further one, since another instance takes over. */
   void hold() throws InterruptedException {
     lock.lockInterruptibly();
     try {
@@ -72,7 +75,7 @@ final class CredentialRenewal {
     }
   }
 
-  /** Starts to renew again, from these credentials. */
+  /** Resumes the renewals, from these credentials. */
   void goOn(NodeCredentials newest) {
     lock.lock();
     try {
@@ -83,7 +86,7 @@ final class CredentialRenewal {
     }
   }
 
-  /** Renews if it is time, and returns the wait before the next check. */
+  /** Renews a due certificate, and returns the wait before the next check. */
   Duration step(Context context) throws InterruptedException {
     Duration left = Renewal.of(present.certificate()).until(clock.instant());
     if (left.isPositive()) {
@@ -116,8 +119,8 @@ final class CredentialRenewal {
   }
 
   private void replace(X509Certificate newer) throws FileException {
-    // This comes first: it refuses a certificate that does not fit, before the good one is
-    // overwritten.
+    // This comes first: it refuses a certificate that does not match before it overwrites the good
+    // one.
     NodeCredentials renewed = present.renewed(newer);
     organs
         .storage()

@@ -46,7 +46,7 @@ final class EnrolmentMachine {
     started = true;
   }
 
-  /** Moves to the last phase of another instance's machine: the node is a member. */
+  /** Moves to the last phase of another instance's machine, in which the node is a member. */
   synchronized void goOn(String reason) {
     log.info("cluster manager: %s -> %s (%s)", phase(), EnrolmentPhase.RUNNING, reason);
     started = true;
@@ -56,7 +56,8 @@ final class EnrolmentMachine {
   /**
    * Moves to a phase.
    *
-   * @throws EnrolmentException if the phase may not follow the present one; the machine then fails
+   * @throws EnrolmentException if the phase is no successor of the present one; the machine then
+   *     fails
    */
   synchronized void transition(EnrolmentPhase to, String reason) {
     EnrolmentPhase from = phase();
@@ -71,7 +72,7 @@ final class EnrolmentMachine {
     standing.set(new Standing(to, reason));
   }
 
-  /** Fails the machine, from every phase, at every error of a handler. */
+  /** Fails the machine, in each phase and for each error of a handler. */
   synchronized void fail(String reason) {
     log.error("cluster manager: %s -> %s (%s)", phase(), EnrolmentPhase.FAILED, reason);
     standing.set(new Standing(EnrolmentPhase.FAILED, reason));

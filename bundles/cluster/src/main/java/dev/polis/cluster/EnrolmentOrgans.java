@@ -34,7 +34,7 @@ import java.util.List;
  * @param curator the records
  * @param rpc the listeners
  * @param boot the launcher
- * @param readyWithin how long consensus may take to become ready
+ * @param readyWithin the time for consensus to become ready
  */
 record EnrolmentOrgans(
     Storage storage,
@@ -45,16 +45,16 @@ record EnrolmentOrgans(
     BootReport boot,
     Duration readyWithin) {
 
-  /** The text that operators search in a log when etcd does not come up. */
+  /** The text that operators search in a log after a failed start of etcd. */
   private static final String NOT_READY = "consensus service failed to become ready";
 
-  /** Applies the network configuration of the parameters, or refuses it by its fields. */
+  /** Applies the network configuration of the parameters, or refuses it with its fields. */
   String configure(Net configuration) throws IOException, InterruptedException {
     network.configure(configuration);
     return configuration.getInterfaceCount() + " interfaces";
   }
 
-  /** Waits until the node has an address; for as long as it takes. */
+  /** Waits without a limit until the node has an address. */
   InetAddress awaitAddress(Wait wait) throws InterruptedException {
     try (Watcher<NetworkStatus> watcher = network.status().watch()) {
       while (true) {
@@ -128,9 +128,7 @@ record EnrolmentOrgans(
     }
   }
 
-  /**
-   * Returns whether this machine has a TPM that a sealer can use: no sealer can in this version.
-   */
+  /** Returns false, since this version has no sealer for a TPM. */
   boolean hasTpm() {
     return false;
   }
@@ -141,7 +139,7 @@ record EnrolmentOrgans(
   }
 
   /**
-   * Reports the node's address, how its data volume is protected, and what its owner should repair.
+   * Describes the node's address, the protection of its data volume, and the owner's next repair.
    */
   String summary(NodeCredentials credentials) {
     List<String> lines = new ArrayList<>();

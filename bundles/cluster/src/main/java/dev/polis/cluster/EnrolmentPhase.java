@@ -4,18 +4,18 @@ import java.util.Set;
 
 /** Lists the phases of the manager. */
 enum EnrolmentPhase {
-  /** The manager has decided nothing yet. */
+  /** The manager has decided about nothing yet. */
   NEW,
   /** The node founds a new cluster. */
   CREATING_CLUSTER,
-  /** A former member comes back. */
+  /** The node is a former member that joins again. */
   JOINING,
-  /** Done; the node is a member. */
+  /** The node is a member. */
   RUNNING,
-  /** The manager has given up. */
+  /** The enrolment has failed. */
   FAILED;
 
-  /** Returns the phases to which the manager may move from this one. */
+  /** Returns the possible next phases. */
   Set<EnrolmentPhase> successors() {
     return switch (this) {
       case NEW -> Set.of(CREATING_CLUSTER, JOINING);

@@ -8,7 +8,7 @@ import dev.polis.logtree.Log;
 /** Runs the steps of a flow under their names, so that each wait and each failure has a name. */
 final class EnrolmentSteps {
 
-  /** The work of a step. */
+  /** Is the work of a step. */
   @FunctionalInterface
   interface Step<T> {
     T run(Wait wait) throws Exception;
@@ -29,7 +29,7 @@ final class EnrolmentSteps {
   /**
    * Runs one step.
    *
-   * @param name what the step waits for, for people
+   * @param name the event for which the step waits, for people
    * @throws EnrolmentException if the step fails; its message names the step
    * @throws InterruptedException if the manager stops meanwhile
    */

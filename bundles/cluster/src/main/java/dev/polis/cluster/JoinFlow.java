@@ -18,10 +18,10 @@ import java.util.Comparator;
 import java.util.Optional;
 import java.util.stream.Stream;
 
-/** Brings back a node that was a member before. It changes nothing on the disk. */
+/** Joins a former member again, without a change of the disk. */
 final class JoinFlow {
 
-  /** The time between two readings of a wrong clock. */
+  /** The interval between two reads of a wrong clock. */
   private static final Duration CLOCK_PAUSE = Duration.ofMillis(500);
 
   private final EnrolmentOrgans organs;
@@ -43,7 +43,7 @@ final class JoinFlow {
   /**
    * Opens the volume, reads the credentials and starts consensus.
    *
-   * @throws EnrolmentException if a step fails; names it
+   * @throws EnrolmentException if a step fails, naming the step
    */
   NodeCredentials run(SealedConfiguration sealed) throws InterruptedException {
     steps.step("network address", organs::awaitAddress);
@@ -68,8 +68,8 @@ final class JoinFlow {
   }
 
   /**
-   * Returns why no connection of the cluster would succeed by this clock. The node's own
-   * certificate may have ended: consensus does not need it, and the node renews it later.
+   * Returns the reason why each connection of the cluster would fail by this clock. The node's own
+   * certificate may have ended, since consensus does not need it and the node renews it later.
    */
   private static Optional<String> trouble(NodeCredentials credentials, Instant now) {
     Instant begin =

@@ -11,9 +11,9 @@ import java.util.Optional;
  * Reads one place of node parameters.
  *
  * @param name the name of the place for people
- * @param file where it is
- * @param form how the parameters are written there
- * @param required whether an absent file is an error
+ * @param file its path
+ * @param form its format
+ * @param required true if an absent file is an error
  */
 record NodeParameterSource(String name, Path file, Form form, boolean required) {
 
@@ -22,13 +22,13 @@ record NodeParameterSource(String name, Path file, Form form, boolean required) 
     BINARY,
     JSON;
 
-    /** Chooses by the file's name: {@code .json} is JSON, all else is binary. */
+    /** Returns the format by the file's name: {@code .json} is JSON, all others are binary. */
     static Form of(Path file) {
       return file.getFileName().toString().endsWith(".json") ? JSON : BINARY;
     }
   }
 
-  /** Bytes of parameters, and where they came from. */
+  /** Holds the bytes of parameters and their source. */
   record Found(NodeParameterSource source, byte[] content) {
     @Override
     public boolean equals(Object other) {

@@ -1,6 +1,6 @@
 package dev.polis.cluster;
 
-/** Reports node parameters that are missing or wrong; the message names the file and the field. */
+/** Reports missing or wrong node parameters; the message names the file and the field. */
 final class NodeParametersException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 

@@ -43,7 +43,7 @@ final class NodeParametersLoader {
   /**
    * Loads the parameters.
    *
-   * @throws NodeParametersException if there are none, or they are wrong
+   * @throws NodeParametersException if they are missing or wrong
    */
   Loaded load() {
     List<Found> found = new ArrayList<>();
@@ -70,9 +70,9 @@ final class NodeParametersLoader {
   }
 
   /**
-   * Logs the parameters that the node does not read because it is already a member.
+   * Logs the parameters that the node ignores because it is already a member.
    *
-   * @return whether the operator gave some to this start
+   * @return true if the operator gave some at this start
    */
   boolean reportUnread() {
     boolean given = false;
@@ -109,8 +109,7 @@ final class NodeParametersLoader {
 
   private static NodeParameters parseBinary(Found found) {
     try {
-      // A parser silently keeps the last of two values of a choice, so this checks before it
-      // parses.
+      // A parser silently keeps the last of two values of a choice, so this check precedes it.
       Map<Integer, UnknownFieldSet.Field> fields =
           UnknownFieldSet.parseFrom(found.content()).asMap();
       if (fields.containsKey(NodeParameters.CLUSTER_BOOTSTRAP_FIELD_NUMBER)
@@ -168,7 +167,7 @@ final class NodeParametersLoader {
     }
   }
 
-  /** The curator refuses the same, but only after there are keys and a volume. */
+  /** Checks the domain as the curator does, but before keys and a volume exist. */
   private static void checkDomain(String domain, NodeParameterSource source) {
     DomainNames.problemOfCluster(domain)
         .ifPresent(
@@ -186,8 +185,8 @@ final class NodeParametersLoader {
   }
 
   /**
-   * Returns the labels without the malformed pairs, which it drops with a warning; the first of two
-   * with the same key wins.
+   * Returns the labels without malformed pairs, which it drops with a warning; the first of two
+   * pairs with the same key wins.
    */
   static Map<String, String> sanitized(dev.polis.wire.common.NodeLabels labels, Log log) {
     Map<String, String> kept = new java.util.TreeMap<>();

@@ -18,11 +18,11 @@ sealed interface RecoveryKeySource {
    * Reads the key.
    *
    * @return its 32 raw bytes, which the caller closes
-   * @throws EnrolmentException if there is none, it is unreadable or is not such a key
+   * @throws EnrolmentException if the key is missing, unreadable or of another kind
    */
   Secret read();
 
-  /** The operator gave none. */
+  /** Means that the operator gave no key. */
   record None() implements RecoveryKeySource {
     @Override
     public Secret read() {
@@ -39,7 +39,7 @@ sealed interface RecoveryKeySource {
   }
 
   /**
-   * It is in a file.
+   * Means that the key is in a file.
    *
    * @param path the file
    */
@@ -60,7 +60,8 @@ sealed interface RecoveryKeySource {
   }
 
   /**
-   * It comes on standard input, once: no disk and no list of arguments holds it.
+   * Means that the key comes on standard input, once, so that no disk and no list of arguments
+   * contains it.
    *
    * @param input standard input
    */
@@ -94,7 +95,7 @@ sealed interface RecoveryKeySource {
     try {
       return Secret.take(RecoveryKey.privateKey(new String(text, StandardCharsets.US_ASCII)));
     } catch (PkiException e) {
-      // This replaces the message, which does not name the file: the node shows its innermost own
+      // This replaces the message, which lacks the file, since the node shows its innermost own
       // message.
       throw refusal(name, e.getMessage(), e.getCause());
     } finally {

@@ -37,7 +37,7 @@ import java.util.concurrent.locks.ReentrantLock;
  *                                                         └──sealed──▶ recovery share on esp/
  * </pre>
  *
- * <p>It replaces the whole share: a kill leaves the former one or the new one.
+ * <p>It replaces the whole share: a crash leaves either the former or the new one.
  */
 final class RecoveryService extends RecoveryGrpc.RecoveryImplBase {
 
@@ -48,7 +48,7 @@ final class RecoveryService extends RecoveryGrpc.RecoveryImplBase {
   private final Value<ClusterStatus> cluster;
   private final Log log;
 
-  /** Only one call at a time writes a share. */
+  /** The lock of the share, which one call at a time writes. */
   private final ReentrantLock writing = new ReentrantLock();
 
   RecoveryService(Storage storage, Curator curator, Value<ClusterStatus> cluster, Log log) {

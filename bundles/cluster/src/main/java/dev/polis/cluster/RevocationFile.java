@@ -14,8 +14,8 @@ import java.security.cert.X509Certificate;
 import java.util.Arrays;
 
 /**
- * Keeps the cluster's revocation list on the data volume, so that a node that starts refuses
- * revoked certificates from its first connection on, before consensus answers.
+ * Keeps the cluster's revocation list on the data volume, so that a starting node refuses revoked
+ * certificates before consensus answers.
  */
 final class RevocationFile {
 
@@ -26,8 +26,8 @@ final class RevocationFile {
   }
 
   /**
-   * Reads the list of a node that was a member before. A missing or damaged list is unknown, not
-   * empty: only consensus knows which certificates it named.
+   * Reads the list of a former member. A missing or damaged list is unknown, not empty: only
+   * consensus knows its content.
    */
   RpcRevocations read(X509Certificate ca) {
     return switch (file.read()) {
@@ -48,7 +48,7 @@ final class RevocationFile {
     }
   }
 
-  /** Writes each new list of the node, until cancelled. */
+  /** Writes each new list of the node until it is cancelled. */
   void follow(RpcHost rpc, Context context) throws InterruptedException, FileException {
     context.healthy();
     try (Watcher<RpcRevocations> lists = rpc.revocations().watch()) {

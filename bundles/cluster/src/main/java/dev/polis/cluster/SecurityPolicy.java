@@ -13,7 +13,7 @@ final class SecurityPolicy {
 
   private SecurityPolicy() {}
 
-  /** The configuration of a cluster whose founder gave none: the strictest one. */
+  /** Returns the configuration of a cluster whose founder gave none: the strictest one. */
   static ClusterConfiguration defaults() {
     return ClusterConfiguration.newBuilder()
         .setClusterDomain("cluster.internal")
@@ -24,9 +24,9 @@ final class SecurityPolicy {
   }
 
   /**
-   * Chooses how a new volume is protected.
+   * Selects the protection of a new volume.
    *
-   * @param policy what the cluster demands
+   * @param policy the cluster's policy
    * @param preferred the preference of the machine, if the cluster leaves a choice
    * @throws EnrolmentException if the policy is unset, or excludes the requested security
    */
@@ -47,10 +47,10 @@ final class SecurityPolicy {
   }
 
   /**
-   * Decides how the node uses its TPM.
+   * Determines the node's use of its TPM.
    *
-   * @param mode what the cluster demands
-   * @param present whether the machine has a TPM that this node can use
+   * @param mode the cluster's demand
+   * @param present true if the machine has a usable TPM
    * @throws EnrolmentException if the cluster demands a TPM and there is none
    */
   static NodeTPMUsage tpm(TPMMode mode, boolean present) {

@@ -1,5 +1,5 @@
 /**
- * Decides how this node becomes a member of a cluster, and publishes how it stands.
+ * Makes this node a member of a cluster, and publishes its standing there.
  *
  * <pre>
  *   parameters (flag · fw_cfg · ESP)     sealed configuration     enrolment journal

@@ -27,7 +27,7 @@ record TestContext(Log log) implements Context {
   @Override
   public void done() {}
 
-  /** Runnables that the manager starts have tests of their own. */
+  /** Ignores runnables of the manager, which have tests of their own. */
   @Override
   public void run(String name, Task task) {}
 
