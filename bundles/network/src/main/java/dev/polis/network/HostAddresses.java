@@ -32,14 +32,14 @@ final class HostAddresses {
   private final Machine machine;
 
   /**
-   * @param configured a checked IP address, or empty to choose one of the machine's
+   * @param configured a checked IP address; empty to select one of the machine's
    */
   HostAddresses(String configured, Machine machine) {
     this.configured = configured;
     this.machine = machine;
   }
 
-  /** Returns the machine that this process runs on. */
+  /** Returns the machine of this process. */
   static Machine thisMachine() {
     return new Machine() {
       @Override
@@ -68,7 +68,7 @@ final class HostAddresses {
     }
   }
 
-  /** Returns the node's address if the machine has it now, or else what is missing. */
+  /** Returns the node's address if the machine has it now, or else the missing part. */
   NetworkStatus poll() {
     try {
       List<InetAddress> assigned = machine.addresses();
@@ -115,8 +115,8 @@ final class HostAddresses {
   }
 
   /**
-   * Returns whether it is in 127/8, which belongs to the loopback interface although no list shows
-   * it.
+   * Returns whether an address is in 127/8, which belongs to the loopback interface although no
+   * list shows it.
    */
   private static boolean isLoopbackBlock(InetAddress address) {
     return address instanceof Inet4Address && address.isLoopbackAddress();

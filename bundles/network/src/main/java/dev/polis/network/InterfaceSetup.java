@@ -21,15 +21,18 @@ import java.util.stream.Collectors;
  * Applies a static configuration to the interfaces of this machine or network namespace, with
  * iproute2's {@code ip}. Each change is idempotent, so the node can repeat an interrupted run.
  *
- * <p>Why not netlink: the JDK has no netlink socket, and {@code ip} is in every Debian.
+ * <p>It does not use netlink, since the JDK has no netlink socket and each Debian has {@code ip}.
  */
 final class InterfaceSetup {
 
-  /** Changes in the kernel take milliseconds; loading a driver for them may take seconds. */
+  /**
+   * The time for a change in the kernel, which takes milliseconds, or seconds with the load of a
+   * driver.
+   */
   private static final Duration PATIENCE = Duration.ofSeconds(20);
 
   private static final Path LINKS = Path.of("/sys/class/net");
-  private static final int MAX_NAME_SERVERS = 3; // as resolv.conf(5) says
+  private static final int MAX_NAME_SERVERS = 3; // the limit of resolv.conf(5)
 
   private final Commands commands;
   private final Path resolverFile;
@@ -41,7 +44,7 @@ final class InterfaceSetup {
     this.log = log;
   }
 
-  /** Starts the loopback interface, which a new network namespace has down. */
+  /** Starts the loopback interface, which is down in a new network namespace. */
   void startLoopback() throws IOException, InterruptedException {
     ip("link", "set", "dev", "lo", "up");
   }
@@ -49,7 +52,7 @@ final class InterfaceSetup {
   /**
    * Describes a link of the kernel.
    *
-   * @param hardwareAddress with colons, in lower case; empty if it has none
+   * @param hardwareAddress the hardware address with colons, in lower case; may be empty
    */
   private record Link(String name, String hardwareAddress) {
 
@@ -69,7 +72,7 @@ final class InterfaceSetup {
   /**
    * Finds the adapter of each configured interface.
    *
-   * @param problems gets one line for each that does not exist
+   * @param problems receives one line for each missing adapter
    * @return kernel names in the order of the configuration
    */
   List<String> find(StaticNetwork network, List<String> problems)
@@ -114,7 +117,7 @@ final class InterfaceSetup {
     };
   }
 
-  /** Returns all links but loopback, in the order in which the kernel numbers them. */
+  /** Returns all links except loopback, in the kernel's order. */
   private List<Link> links() throws IOException, InterruptedException {
     List<Link> links = new ArrayList<>();
     for (String line : ip("-oneline", "link", "show").lines().toList()) {
@@ -129,9 +132,9 @@ final class InterfaceSetup {
   }
 
   /**
-   * Makes the interfaces and the resolver as configured.
+   * Applies the configuration to the interfaces and the resolver.
    *
-   * @param links kernel names of the adapters, as {@link #find} returned them
+   * @param links the kernel names of the adapters from {@link #find}
    */
   void apply(StaticNetwork network, List<String> links) throws IOException, InterruptedException {
     for (int i = 0; i < network.adapters().size(); i++) {
@@ -224,7 +227,7 @@ final class InterfaceSetup {
           "%s names %d servers; the C library asks the first %d only",
           resolverFile, servers.size(), MAX_NAME_SERVERS);
     }
-    // This writes the file in place: in a network namespace another file is often mounted over it.
+    // Writes the file in place, since in a network namespace another file is often mounted over it.
     Files.writeString(
         resolverFile,
         servers.stream()

@@ -8,7 +8,7 @@ import java.net.UnknownHostException;
  * Holds an IP address with the length of its network's prefix.
  *
  * @param address the address
- * @param length of the prefix in bits
+ * @param length the length of the prefix in bits
  */
 record IpPrefix(InetAddress address, int length) {
 
@@ -19,9 +19,9 @@ record IpPrefix(InetAddress address, int length) {
   }
 
   /**
-   * Parses an address, alone or with a prefix length; alone it is a network of its own.
+   * Parses an address with or without a prefix length; without one it is a network of its own.
    *
-   * @throws IllegalArgumentException if it is neither; the message continues the text
+   * @throws IllegalArgumentException if the text is neither; the message continues the text
    */
   static IpPrefix parse(String text) {
     int slash = text.indexOf('/');
@@ -51,12 +51,12 @@ record IpPrefix(InetAddress address, int length) {
     return address.getAddress().length * Byte.SIZE;
   }
 
-  /** Returns whether all bits behind the prefix are 0. */
+  /** Returns whether all bits after the prefix are 0. */
   boolean isNetwork() {
     return network().equals(this);
   }
 
-  /** Returns the network that the address belongs to. */
+  /** Returns the network of the address. */
   IpPrefix network() {
     byte[] bytes = address.getAddress();
     BigInteger mask =

@@ -25,7 +25,7 @@ public final class NetworkComponent implements Network {
   private final HandOvers.Membership<NetworkService> membership;
   private final NetworkService service;
 
-  /** Declarative Services calls this. */
+  /** Starts the organ; Declarative Services call this. */
   @Activate
   public NetworkComponent(
       @Reference Storage storage,

@@ -38,7 +38,7 @@ import java.util.List;
  */
 final class NetworkService implements Network, OrganInstance {
 
-  /** Names what one instance gives to the next. */
+  /** The name of the value that one instance passes to the next. */
   private static final String STATUS = "status";
 
   private static final String MANAGED = "managed";
@@ -61,7 +61,7 @@ final class NetworkService implements Network, OrganInstance {
 
   /**
    * Applies the stored configuration of the network, unless another instance has applied it and
-   * gave its state. Then polls the address once, so that a status exists from the start.
+   * passed its state on. Then polls the address once, so that a status exists from the start.
    *
    * @throws NetworkConfigException if the stored configuration is not applicable
    */
@@ -86,7 +86,7 @@ final class NetworkService implements Network, OrganInstance {
     subtree.run("health", StatusHealth.task(status, health, NetworkHealth::of));
   }
 
-  // ---- one instance after the other
+  // ---- hand-over between instances
 
   /** Waits for a running configuration; interfaces and files stay as they are. */
   @Override
@@ -146,7 +146,7 @@ final class NetworkService implements Network, OrganInstance {
     poll();
   }
 
-  /** Publishes the present address, and returns whether it has changed. */
+  /** Publishes the present address, and returns whether it is new. */
   private synchronized boolean poll() throws IOException {
     if (gave) {
       return false;
@@ -186,7 +186,7 @@ final class NetworkService implements Network, OrganInstance {
     setup.apply(network, links);
   }
 
-  /** Names the set fields, and each element of a list separately. */
+  /** Names the set fields, with each element of a list. */
   private static List<String> fields(Net configuration) {
     List<String> fields = new ArrayList<>();
     for (int i = 0; i < configuration.getInterfaceCount(); i++) {

@@ -7,9 +7,9 @@ import java.nio.file.Path;
 /**
  * Holds the checked configuration.
  *
- * @param address at which others reach this node; empty to choose one of the machine's
- * @param manage whether this node owns the network interfaces
- * @param resolverFile gets the name servers
+ * @param address the node's address for others; empty to select one of the machine's
+ * @param manage true if this node owns the network interfaces
+ * @param resolverFile the file for the name servers
  */
 record NetworkSettings(String address, boolean manage, Path resolverFile) {
 

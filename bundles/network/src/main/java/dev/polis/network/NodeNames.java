@@ -23,7 +23,7 @@ final class NodeNames {
   private NodeId local; // null until published
   private NetworkStatus status = new NetworkStatus.Waiting("not polled yet");
 
-  /** Takes over the name that an earlier instance published, if there is one. */
+  /** Reads the name that an earlier instance published, if there is one. */
   NodeNames(FilePlacement hosts, FilePlacement machineId) {
     this.hosts = hosts;
     this.machineId = machineId;

@@ -15,12 +15,16 @@ import java.util.regex.Pattern;
  * Holds an applicable static configuration of the network: adapters with addresses and routes, and
  * name servers. It refuses a bond, a VLAN or an automatic address and names the field.
  *
- * @param adapters in the order of the configuration
- * @param nameServers the first is asked first; empty to leave the resolver unchanged
+ * @param adapters the adapters, in the order of the configuration
+ * @param nameServers the name servers, the preferred one first; empty to keep the resolver
+ *     unchanged
  */
 record StaticNetwork(List<Adapter> adapters, List<InetAddress> nameServers) {
 
-  /** The kernel's rule: at most 15 bytes, and no character with a meaning for its tools. */
+  /**
+   * The kernel's rule for names: at most 15 bytes, without characters that have a meaning for its
+   * tools.
+   */
   private static final Pattern NAME = Pattern.compile("[^\\s/:%]{1,15}");
 
   private static final Pattern HARDWARE_ADDRESS =
@@ -35,9 +39,9 @@ record StaticNetwork(List<Adapter> adapters, List<InetAddress> nameServers) {
    * Describes one network adapter.
    *
    * @param field its field in the configuration, for messages
-   * @param name in the kernel
-   * @param device which adapter it is
-   * @param mtu largest packet in bytes; 0 to leave it as it is
+   * @param name its name in the kernel
+   * @param device selects the adapter
+   * @param mtu the largest packet in bytes; 0 to keep it unchanged
    */
   record Adapter(
       String field,
@@ -47,7 +51,7 @@ record StaticNetwork(List<Adapter> adapters, List<InetAddress> nameServers) {
       int mtu,
       List<Route> routes) {}
 
-  /** Selects an adapter. */
+  /** Selects one adapter of the machine. */
   sealed interface DeviceMatch {
 
     /** Selects the adapter that already has the configured name. */
@@ -57,9 +61,9 @@ record StaticNetwork(List<Adapter> adapters, List<InetAddress> nameServers) {
      * Selects the adapter that meets all of these conditions; the node renames it to the configured
      * name.
      *
-     * @param hardwareAddress with colons; empty for any
-     * @param driver of the kernel; empty for any
-     * @param index which of several, counted from 0
+     * @param hardwareAddress the hardware address with colons; empty for any
+     * @param driver the kernel's driver; empty for any
+     * @param index the index among several, from 0
      */
     record ByProperties(String hardwareAddress, String driver, int index) implements DeviceMatch {}
   }
@@ -81,8 +85,8 @@ record StaticNetwork(List<Adapter> adapters, List<InetAddress> nameServers) {
   /**
    * Checks a configuration.
    *
-   * @param problems gets one line with a remedy for each field that is not applicable
-   * @return the configuration; of use only if there are no problems
+   * @param problems receives one line with a remedy for each field that is not applicable
+   * @return the configuration; valid only without problems
    */
   static StaticNetwork check(Net net, List<String> problems) {
     List<Adapter> adapters = new ArrayList<>();
