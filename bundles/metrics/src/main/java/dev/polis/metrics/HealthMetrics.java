@@ -7,7 +7,7 @@ import io.prometheus.metrics.model.snapshots.MetricSnapshot;
 import java.util.List;
 import java.util.Locale;
 
-/** Reports the health of each organ and role, from the table that the screens show. */
+/** Reports the health of each organ and role, from the health table. */
 final class HealthMetrics implements MetricsCollector {
   private final HealthRegistry health;
 

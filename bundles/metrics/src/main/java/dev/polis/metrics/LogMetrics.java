@@ -5,7 +5,7 @@ import io.prometheus.metrics.model.snapshots.MetricSnapshot;
 import java.util.List;
 import java.util.function.Supplier;
 
-/** Reports how much the log tree holds. */
+/** Reports the size of the log tree. */
 final class LogMetrics implements MetricsCollector {
   private final Supplier<LogStatistics> statistics;
 

@@ -10,7 +10,7 @@ import io.prometheus.metrics.model.snapshots.Labels;
 final class MetricFactory {
   private MetricFactory() {}
 
-  /** Starts a gauge, a value that goes up and down. */
+  /** Starts a gauge, a value that rises and falls. */
   static GaugeSnapshot.Builder gauge(String name, String help) {
     return GaugeSnapshot.builder().name(name).help(help);
   }
@@ -18,7 +18,7 @@ final class MetricFactory {
   /**
    * Starts a counter, a value that only grows.
    *
-   * @param name without {@code _total}, which the library appends
+   * @param name the name without {@code _total}, which the library appends
    */
   static CounterSnapshot.Builder counter(String name, String help) {
     return CounterSnapshot.builder().name(name).help(help);
@@ -27,7 +27,7 @@ final class MetricFactory {
   /**
    * Returns one value of a gauge.
    *
-   * @param labels names and values in turn
+   * @param labels the names and values in turn
    */
   static GaugeDataPointSnapshot gaugePoint(double value, String... labels) {
     return GaugeDataPointSnapshot.builder().value(value).labels(Labels.of(labels)).build();
@@ -36,7 +36,7 @@ final class MetricFactory {
   /**
    * Returns one value of a counter.
    *
-   * @param labels names and values in turn
+   * @param labels the names and values in turn
    */
   static CounterDataPointSnapshot counterPoint(double value, String... labels) {
     return CounterDataPointSnapshot.builder().value(value).labels(Labels.of(labels)).build();

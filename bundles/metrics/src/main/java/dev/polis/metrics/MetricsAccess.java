@@ -16,8 +16,8 @@ import java.util.function.Supplier;
 import javax.net.ssl.SSLContext;
 
 /**
- * Knows the node's certificate and who may read its metrics: nodes and users of its cluster. It
- * reads credentials and revocations when they are needed, so that changes count from then on.
+ * Holds the node's certificate, and admits nodes and users of its cluster to its metrics. It reads
+ * credentials and revocations at each use, so that changes take effect at once.
  */
 final class MetricsAccess {
   private final Value<ClusterStatus> cluster;
@@ -28,7 +28,7 @@ final class MetricsAccess {
     this.members = TlsTrust.Source.of(this::ca, revoked);
   }
 
-  /** Waits until the node has a certificate to present. */
+  /** Waits until the node has a certificate. */
   void awaitCredentials() throws InterruptedException {
     try (Watcher<ClusterStatus> watcher = cluster.watch()) {
       watcher.get(status -> status.credentials().isPresent());
@@ -42,9 +42,9 @@ final class MetricsAccess {
   }
 
   /**
-   * Checks a caller's certificate again, as its connection may be older than a revocation.
+   * Checks a caller's certificate again, since its connection may be older than a revocation.
    *
-   * @throws IdentityException saying why it may not read
+   * @throws IdentityException naming the reason of the refusal
    */
   Identity verify(X509Certificate certificate) {
     return members.verify(certificate);

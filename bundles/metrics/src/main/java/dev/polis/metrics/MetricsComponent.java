@@ -31,7 +31,7 @@ public final class MetricsComponent {
   private final BootReport boot;
   private final MetricsService service;
 
-  /** Called by Declarative Services. */
+  /** Starts the organ; Declarative Services call this. */
   @Activate
   public MetricsComponent(
       BundleContext bundle,
@@ -61,13 +61,13 @@ public final class MetricsComponent {
                 () -> Arrays.asList(bundle.getBundles())));
   }
 
-  /** Called by Declarative Services when an organ or role offers a page. */
+  /** Adds a page; Declarative Services call this when an organ or role offers one. */
   @Reference(cardinality = ReferenceCardinality.MULTIPLE, policy = ReferencePolicy.DYNAMIC)
   void addExporter(MetricsExporter exporter) {
     service.add(exporter);
   }
 
-  /** Called by Declarative Services when the page goes. */
+  /** Removes a page; Declarative Services call this when it goes. */
   void removeExporter(MetricsExporter exporter) {
     service.remove(exporter);
   }

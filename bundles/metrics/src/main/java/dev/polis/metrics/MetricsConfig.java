@@ -3,7 +3,7 @@ package dev.polis.metrics;
 import org.osgi.service.metatype.annotations.AttributeDefinition;
 import org.osgi.service.metatype.annotations.ObjectClassDefinition;
 
-/** Declares what an operator may set. */
+/** Declares the configuration of the metrics organ. */
 @ObjectClassDefinition(
     id = "dev.polis.metrics",
     name = "Metrics",

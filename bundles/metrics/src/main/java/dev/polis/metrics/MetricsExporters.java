@@ -25,7 +25,7 @@ final class MetricsExporters {
     return exporters.stream().map(MetricsExporter::exporterName).distinct().sorted().toList();
   }
 
-  /** Asks an exporter for its page; empty if there is none of this name. */
+  /** Reads an exporter's page; empty if there is no exporter of this name. */
   Optional<HttpAnswer> scrape(String name) throws InterruptedException {
     for (MetricsExporter exporter : exporters) {
       if (exporter.exporterName().equals(name)) {

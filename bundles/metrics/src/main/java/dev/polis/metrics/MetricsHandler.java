@@ -13,9 +13,9 @@ import java.util.ArrayList;
 import java.util.List;
 import javax.net.ssl.SSLPeerUnverifiedException;
 
-/** Answers requests with the page that the path names, or with the reason why there is none. */
+/** Answers requests with the page of the path, or with the reason why there is none. */
 final class MetricsHandler implements HttpHandler {
-  /** What the JDK's server takes for "no body". */
+  /** The length with which the JDK's server sends no body. */
   private static final int NO_BODY = -1;
 
   private static final String EXPORTERS = "/metrics/";
@@ -49,15 +49,15 @@ final class MetricsHandler implements HttpHandler {
   }
 
   /**
-   * Reads the request's body, which no page needs, before the answer is sent. Otherwise the JDK's
-   * server reads it afterwards and loses the beginning of the next request, which may lie in the
-   * same TLS record. A long body costs its sender, a member of the cluster, more than this node.
+   * Reads the request's body, which no page needs, before the answer. Otherwise the JDK's server
+   * reads it afterwards and loses the beginning of the next request, which may be in the same TLS
+   * record. A long body costs its sender, a member of the cluster, more than this node.
    */
   private static void readBody(HttpExchange exchange) throws IOException {
     exchange.getRequestBody().transferTo(OutputStream.nullOutputStream());
   }
 
-  /** Answers a failure with a status, since the JDK's server would just close the connection. */
+  /** Answers a failure with a status, since the JDK's server would only close the connection. */
   private HttpAnswer answer(HttpsExchange exchange) {
     try {
       return route(exchange);

@@ -38,8 +38,9 @@ final class MetricsRegistry {
   }
 
   /**
-   * Registers all JVM metrics of the library except the allocation rates of memory pools. Those add
-   * a listener to the JVM that cannot be removed, which would keep this bundle's classes for ever.
+   * Registers all JVM metrics of the library except the allocation rates of memory pools. These
+   * would add a permanent listener to the JVM, which would keep this bundle's classes in memory for
+   * ever.
    */
   private void registerJvm() {
     JvmBufferPoolMetrics.builder().register(registry);
@@ -53,7 +54,7 @@ final class MetricsRegistry {
     ProcessMetrics.builder().register(registry);
   }
 
-  /** Returns a page with the metrics as they are now. */
+  /** Returns a page with the present metrics. */
   HttpAnswer scrape() {
     ByteArrayOutputStream out = new ByteArrayOutputStream();
     try {
@@ -69,9 +70,9 @@ final class MetricsRegistry {
   }
 
   /**
-   * Repeats the states of runnables under the name that dashboards of the reference system know.
-   * The lines are copied, so that both names show one moment. The library cannot write them: it
-   * refuses a gauge whose name ends in {@code _total}.
+   * Repeats the states of runnables under the name in the reference system's dashboards. It copies
+   * the lines, so that both names show one moment. The library cannot write them, since it refuses
+   * a gauge whose name ends in {@code _total}.
    */
   private static String underReferenceName(String own) {
     return own.lines()

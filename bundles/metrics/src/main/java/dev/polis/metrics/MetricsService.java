@@ -28,7 +28,7 @@ import org.osgi.framework.Bundle;
 /** Runs the HTTPS server with its pages. */
 final class MetricsService {
 
-  /** What the organ works with. */
+  /** Holds the services that the organ uses. */
   record Parts(
       LogTree logs,
       Supervisor supervisor,
@@ -40,7 +40,10 @@ final class MetricsService {
       ClusterManager cluster,
       Supplier<List<Bundle>> bundles) {}
 
-  /** The first page loads the classes, and the JVM compiles the loops until the second ends. */
+  /**
+   * The pages before the first request: the first one loads the classes, and the JVM compiles the
+   * loops until the second ends.
+   */
   private static final int WARM_PAGES = 2;
 
   private final MetricsExporters exporters = new MetricsExporters();
@@ -51,7 +54,7 @@ final class MetricsService {
   private final NodeDiscovery discovery;
   private final Log log;
 
-  /** Starts the server, which waits for an address and for credentials by itself. */
+  /** Starts the server, which waits for an address and for credentials. */
   MetricsService(MetricsSettings settings, Parts parts) {
     this.supervision = new SupervisionMetrics(parts.supervisor());
     this.subtree = parts.supervisor().organ("metrics");
@@ -93,8 +96,8 @@ final class MetricsService {
   }
 
   /**
-   * Writes pages for no reader, which loads the code that writes them. On a thread of low priority,
-   * because the calls of the node get the processors first.
+   * Writes pages without a reader, which loads their code. It runs on a thread of low priority,
+   * because the calls of the node come first.
    */
   private void warm(MetricsRegistry registry, ComputingThreads threads) {
     try {
@@ -120,7 +123,7 @@ final class MetricsService {
     exporters.remove(exporter);
   }
 
-  /** Stops listening and counting; the node exporter ends too if the reason asks for it. */
+  /** Ends the server and the counts; ends the node exporter too if the reason ends work. */
   void close(StopReason reason) {
     health.close();
     subtree.close(reason);

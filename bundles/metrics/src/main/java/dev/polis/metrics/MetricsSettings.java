@@ -5,10 +5,10 @@ import dev.polis.base.config.SettingCheck;
 /**
  * Holds the checked configuration.
  *
- * @param port on the node's address; 0 for any free one
- * @param nodeExporter path of Prometheus' node exporter, or the directory that holds it; blank to
- *     search PATH
- * @param nodeExporterPort where it listens on a loopback address
+ * @param port the port on the node's address; 0 for any free one
+ * @param nodeExporter the path of Prometheus' node exporter or of its directory; blank to search
+ *     PATH
+ * @param nodeExporterPort its port on a loopback address
  */
 record MetricsSettings(int port, String nodeExporter, int nodeExporterPort) {
 

@@ -25,27 +25,30 @@ import java.util.TreeMap;
 import java.util.function.Supplier;
 
 /**
- * Lists the nodes of the cluster in the format of Prometheus' HTTP service discovery. The list is
- * read from the cluster's leader at each request, with this node's certificate, over a connection
+ * Lists the nodes of the cluster in the format of Prometheus' HTTP service discovery. It reads the
+ * list from the cluster's leader at each request, with this node's certificate, over a connection
  * that the first request opens.
  */
 final class NodeDiscovery implements AutoCloseable {
 
-  /** Half of what Prometheus waits by default, so that its reader learns the reason. */
+  /**
+   * The time for the list, half of Prometheus' default, so that Prometheus gets the reason of a
+   * failure.
+   */
   private static final Duration PATIENCE = Duration.ofSeconds(5);
 
   private static final String LABEL = "__meta_metropolis_";
   private static final Gson GSON = new Gson();
 
   /**
-   * One entry of the list; the names of its parts are the format's.
+   * Is one entry of the list, with the format's names.
    *
-   * @param targets addresses; Prometheus' configuration adds the port
-   * @param labels what is known of them
+   * @param targets the addresses; Prometheus' configuration adds the port
+   * @param labels their known properties
    */
   private record Target(List<String> targets, Map<String, String> labels) {}
 
-  /** The way to the leader, found by asking one curator. */
+  /** Is the connection to the leader, which one curator names. */
   private record Connection(String curator, LeaderResolver resolver, ManagedChannel channel) {
     void close() {
       channel.shutdownNow();
@@ -60,8 +63,8 @@ final class NodeDiscovery implements AutoCloseable {
   private boolean closed; // guarded by this
 
   /**
-   * @param listeners of this node, to find its curator
-   * @param credentials of this node
+   * @param listeners the listeners of this node, which include its curator
+   * @param credentials the credentials of this node
    */
   NodeDiscovery(
       Supplier<List<RpcListenerStatus>> listeners,
@@ -72,7 +75,7 @@ final class NodeDiscovery implements AutoCloseable {
     this.log = log;
   }
 
-  /** Returns the list; without one, or with an empty one, status 503 and the reason. */
+  /** Returns the list; without one, or for an empty one, status 503 with the reason. */
   HttpAnswer answer() {
     Optional<NodeCredentials> self = credentials.get();
     Optional<RpcListenerStatus> curator = curator();

@@ -41,42 +41,45 @@ import java.util.concurrent.TimeoutException;
 /**
  * Provides the machine's metrics, which Prometheus' node exporter reads from the kernel.
  *
- * <p>The exporter is a child process. It is started when its page is first asked for, so that a
- * node that is not scraped does not pay for it; from then on it runs under supervision and outlives
- * this organ. It listens at a loopback address.
+ * <p>The exporter is a child process. The first request for its page starts it, so that a node
+ * without requests does not pay for it; from then on it runs under supervision and survives this
+ * organ. It listens at a loopback address.
  */
 final class NodeExporter implements MetricsExporter {
 
-  /** Name of the process and of the runnable that keeps it. */
+  /** The name of the process and of its runnable. */
   static final String PROCESS = "node-exporter";
 
-  /** Debian's name, and that of the project's own archives. */
+  /** The names of the program: Debian's, and that of the project's own archives. */
   private static final List<String> NAMES = List.of("prometheus-node-exporter", "node_exporter");
 
-  /** Half of Prometheus' own default of 10 s, so that its reader learns the reason. */
+  /**
+   * The time for a page, half of Prometheus' default of 10 s, so that Prometheus gets the reason of
+   * a failure.
+   */
   private static final Duration PATIENCE = Duration.ofSeconds(5);
 
   private static final String SILENT = "node-exporter-silent";
 
   private static final Duration ANSWER = Duration.ofSeconds(1);
 
-  /** It is missed by a scrape alone, and these come each 15 s at most. */
+  /** The limits of its silence, which only delays scrapes, each 15 s at most. */
   private static final ChildPlan.Patience SILENCE =
       ChildPlan.Patience.of(Duration.ofSeconds(5), Duration.ofSeconds(9));
 
-  /** Some forty times what a machine with a hundred disks and links answers. */
+  /** The largest page, some forty times that of a machine with a hundred disks and links. */
   private static final int MOST_BYTES = 16 << 20;
 
-  /** What the exporter does. */
+  /** Describes the state of the exporter. */
   private sealed interface State {
     /**
-     * It does not serve.
+     * Means that the exporter does not serve.
      *
-     * @param reason as a message
+     * @param reason the reason, as a message
      */
     record Down(String reason) implements State {}
 
-    /** It serves at this address. */
+    /** Means that the exporter serves at this address. */
     record Serving(InetSocketAddress address) implements State {}
   }
 
@@ -90,7 +93,7 @@ final class NodeExporter implements MetricsExporter {
       new MutableValue<>(new State.Down("the node exporter has not been started yet"));
   private boolean started; // guarded by this
 
-  /** Adopts an exporter that an earlier instance has started; starts none. */
+  /** Adopts the exporter of an earlier instance, but starts none. */
   NodeExporter(
       MetricsSettings settings,
       ProcessManager processes,
@@ -190,7 +193,7 @@ final class NodeExporter implements MetricsExporter {
     }
   }
 
-  /** Publishes what the exporter does. */
+  /** Publishes the state of the exporter. */
   private final class Program implements ChildProgram {
 
     private final InetSocketAddress address;
@@ -203,7 +206,7 @@ final class NodeExporter implements MetricsExporter {
 
     @Override
     public boolean ready(ManagedProcess process) throws IOException {
-      // One that has ended holds no port; its end says why.
+      // An exporter that has ended holds no port; its end has the reason.
       if (!ports.isHeldBy(address.getAddress(), address.getPort(), process.pid())) {
         return false;
       }
@@ -212,7 +215,7 @@ final class NodeExporter implements MetricsExporter {
       return true;
     }
 
-    /** Its first page costs nothing, unlike its metrics. */
+    /** Requests the first page, which costs nothing, unlike the metrics. */
     @Override
     public boolean answers(ManagedProcess process) {
       return LocalHttp.status(address, "/", ANSWER).isPresent();
@@ -240,7 +243,10 @@ final class NodeExporter implements MetricsExporter {
     }
   }
 
-  /** Several nodes of one machine have a loopback address each, and so each exporter its port. */
+  /**
+   * Returns a loopback address of this node: each node of a machine has its own, and so each
+   * exporter its port.
+   */
   private InetAddress loopback() throws InterruptedException {
     try (Watcher<NetworkStatus> watcher = network.watch()) {
       NetworkStatus.Up here = (NetworkStatus.Up) watcher.get(NetworkStatus.Up.class::isInstance);
@@ -260,7 +266,7 @@ final class NodeExporter implements MetricsExporter {
     return obstacle.isPresent() ? spec : spec.withAccount(Account.NODE_EXPORTER.text());
   }
 
-  /** Differs after an upgrade, so that the old program is replaced and not adopted. */
+  /** Returns a text that changes with an upgrade, so that the node replaces the old program. */
   private static String fingerprint(Path program) {
     try {
       return Files.size(program) + " " + Files.getLastModifiedTime(program);
@@ -269,7 +275,7 @@ final class NodeExporter implements MetricsExporter {
     }
   }
 
-  /** Stops the exporter if the reason asks for it. Called after the subtree was closed. */
+  /** Stops the exporter if the reason ends work; called after the close of the subtree. */
   void close(StopReason reason) throws InterruptedException {
     if (reason.endsWork()) {
       processes.stop(PROCESS);

@@ -13,7 +13,7 @@ import java.util.function.Supplier;
 import java.util.function.ToLongFunction;
 import java.util.stream.Stream;
 
-/** Reports the calls that the RPC listeners served. */
+/** Reports the calls that the RPC listeners have served. */
 final class RpcMetrics implements MetricsCollector {
   private static final List<Double> BOUNDS =
       Stream.concat(RpcStatistics.BUCKETS.stream(), Stream.of(Double.POSITIVE_INFINITY)).toList();
@@ -143,7 +143,7 @@ final class RpcMetrics implements MetricsCollector {
     return active.build();
   }
 
-  /** Picks one number of a method's statistics. */
+  /** Selects one number of a method's statistics. */
   private interface Reading {
     long of(RpcStatistics.Method method);
   }

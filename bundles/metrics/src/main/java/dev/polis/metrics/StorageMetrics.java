@@ -7,7 +7,7 @@ import io.prometheus.metrics.model.snapshots.GaugeSnapshot;
 import io.prometheus.metrics.model.snapshots.MetricSnapshot;
 import java.util.List;
 
-/** Reports how the data volume is protected. */
+/** Reports the protection of the data volume. */
 final class StorageMetrics implements MetricsCollector {
   private final Value<DataStatus> data;
 

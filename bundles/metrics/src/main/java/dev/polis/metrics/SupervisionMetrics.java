@@ -21,7 +21,7 @@ import java.util.stream.Collectors;
 final class SupervisionMetrics implements MetricsCollector, TransitionListener, AutoCloseable {
   private record Change(RunState from, RunState to) {}
 
-  /** Name of the gauge of states. */
+  /** The name of the gauge of states. */
   static final String STATE = "polis_supervisor_dn_state";
 
   private final Supervisor supervisor;
@@ -41,7 +41,7 @@ final class SupervisionMetrics implements MetricsCollector, TransitionListener, 
         .increment();
   }
 
-  /** Drops the counts of a runnable that is gone, so that they do not pile up. */
+  /** Drops the counts of a removed runnable, so that they do not accumulate. */
   @Override
   public void removed(String dn) {
     changes.remove(dn);
@@ -82,8 +82,8 @@ final class SupervisionMetrics implements MetricsCollector, TransitionListener, 
   }
 
   /**
-   * Keeps one entry for each name. A runnable that does not return when cancelled may still be
-   * listed beside its successor.
+   * Keeps one entry for each name, since a runnable that ignores its cancellation may be listed
+   * beside its successor.
    */
   private static Collection<RunnableStatus> newest(List<RunnableStatus> all) {
     Map<String, RunnableStatus> byName = new LinkedHashMap<>();

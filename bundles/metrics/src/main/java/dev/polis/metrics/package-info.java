@@ -12,8 +12,8 @@
  *                              process on loopback        asks the leader
  * </pre>
  *
- * <p>Metrics are read at the moment of a scrape; between two scrapes nothing is computed and no
- * timer runs. Only state changes in the supervision tree are counted as they happen, at the cost of
+ * <p>The organ reads metrics at the moment of a scrape; between two scrapes it computes nothing and
+ * has no timer. It only counts state changes in the supervision tree as they happen, at the cost of
  * one addition each.
  *
  * <p>The server starts when the node has an address and credentials, and listens anew when the
