@@ -26,7 +26,10 @@ import java.util.Optional;
 
 /** Serves the audit log of this node to operators. */
 final class AuditEndpoint extends AuditGrpc.AuditImplBase {
-  /** A record has at most 20 KiB, and a client accepts responses of 4 MiB. */
+  /**
+   * The records of a response: a record has at most 20 KiB, and a client accepts responses of 4
+   * MiB.
+   */
   private static final int CHUNK = 100;
 
   private final AuditLog log;
@@ -60,7 +63,7 @@ final class AuditEndpoint extends AuditGrpc.AuditImplBase {
             : Math.max(request.getAfter(), end - request.getLast());
     AuditCursor cursor = new AuditCursor(folder, after);
     long first = end;
-    // The records of a file before the first one that is wanted take a processor for a second.
+    // The earlier records of a file occupy a processor for a second.
     List<AuditCursor.Entry> entries = computing.run(() -> next(cursor, first, folder));
     while (true) {
       if (!entries.isEmpty()) {
@@ -114,7 +117,7 @@ final class AuditEndpoint extends AuditGrpc.AuditImplBase {
             : Optional.of(AuditMark.parse(request.getExpected()));
     AuditFolder folder = folder();
     try {
-      // A full log has 64 MiB, which occupy a processor for seconds.
+      // A full log has 64 MiB, whose check occupies a processor for seconds.
       caller.onNext(wire(computing.run(() -> verify(folder, expected))));
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();

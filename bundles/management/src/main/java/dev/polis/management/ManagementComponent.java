@@ -26,14 +26,14 @@ import org.osgi.service.component.annotations.Reference;
     service = {},
     immediate = true)
 public final class ManagementComponent {
-  /** Members that may read the log at the same time; each takes 200 KiB at most. */
+  /** The most members that may read the log at the same time; each takes 200 KiB at most. */
   private static final int LOG_READERS = 128;
 
   private final BootReport boot;
   private final ServingOrgan organ;
   private final List<ServiceRegistration<BindableService>> registrations;
 
-  /** Declarative Services calls this. */
+  /** Starts the organ; Declarative Services call this. */
   @Activate
   public ManagementComponent(
       BundleContext bundle,
@@ -58,7 +58,7 @@ public final class ManagementComponent {
             .toList();
   }
 
-  /** Withdraws the endpoints, which lets calls in flight finish, then ends the streams. */
+  /** Withdraws the endpoints, which lets running calls finish, then ends the streams. */
   @Deactivate
   void deactivate() {
     registrations.forEach(ServiceRegistration::unregister);

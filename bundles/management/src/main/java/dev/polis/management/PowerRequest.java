@@ -9,7 +9,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 
 /**
- * Asks the launcher for a power-off or a new process, once the answer to the caller has left.
+ * Requests a power-off or a new process from the launcher, after the answer to the caller was sent.
  * Thread-safe.
  */
 final class PowerRequest {
@@ -36,8 +36,8 @@ final class PowerRequest {
   }
 
   /**
-   * Powers off when this call ends: the answer was sent, or the caller has gone, which does not
-   * revoke the request. The handler calls this before it answers.
+   * Powers off when this call ends: the answer was sent, or the caller has left, which does not
+   * revoke the request. The handler calls it before its answer.
    */
   void offAfter(ServerCallStreamObserver<?> call) {
     after(call, "powering off", boot::powerOff);

@@ -5,7 +5,7 @@ import dev.polis.wire.api.RebootRequest;
 import dev.polis.wire.api.RebootRequest.NextBoot;
 import dev.polis.wire.api.RebootRequest.Type;
 
-/** Refuses reboots that make no sense or that this node cannot do; a plain power-off passes. */
+/** Refuses invalid and impossible reboots; accepts a plain power-off. */
 final class RebootRules {
 
   private static final String HOST = ": it runs as a process on a machine that is not its own; ";
@@ -13,10 +13,10 @@ final class RebootRules {
   private RebootRules() {}
 
   /**
-   * Lets a plain power-off pass.
+   * Accepts a plain power-off.
    *
-   * @throws dev.polis.rpc.RpcException INVALID_ARGUMENT for a request that makes no sense on any
-   *     node, FAILED_PRECONDITION for one that this node cannot do
+   * @throws dev.polis.rpc.RpcException INVALID_ARGUMENT for a request that is invalid on each node,
+   *     FAILED_PRECONDITION for one that this node cannot fulfil
    */
   static void requirePossible(RebootRequest request) {
     requireKnown(request);

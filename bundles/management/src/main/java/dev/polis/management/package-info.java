@@ -1,5 +1,5 @@
 /**
- * Management: serves one node to its operators, as opposed to the cluster.
+ * Serves one node, as opposed to the cluster, to its operators.
  *
  * <pre>
  *   operator ──TLS 1.3, user certificate──▶ listener "management" (7839, owned by the platform)
