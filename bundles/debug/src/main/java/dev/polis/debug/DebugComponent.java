@@ -84,7 +84,7 @@ public final class DebugComponent implements DebugConditions.Organs {
   private final DebugService service;
   private final List<ServiceRegistration<BindableService>> registrations;
 
-  /** Declarative Services calls this. */
+  /** Starts the organ; Declarative Services call this. */
   @Activate
   public DebugComponent(
       BundleContext bundle,
@@ -122,7 +122,7 @@ public final class DebugComponent implements DebugConditions.Organs {
         BindableService.class, endpoint, new Hashtable<>(Map.of(RpcHost.LISTENER, listener)));
   }
 
-  /** Takes the endpoints back, which lets calls in flight finish, then ends the streams. */
+  /** Removes the endpoints, which lets running calls finish, then ends the streams. */
   @Deactivate
   void deactivate() {
     registrations.forEach(ServiceRegistration::unregister);

@@ -19,12 +19,11 @@ import java.util.function.Function;
 import java.util.function.Predicate;
 
 /**
- * Tells which conditions hold. A condition of an organ that is absent does not hold. Safe for any
- * thread.
+ * Evaluates conditions; a condition of an absent organ does not hold. It is safe for any thread.
  */
 final class DebugConditions {
 
-  /** Finds the organs; each is empty while the organ is absent. */
+  /** Finds the organs; each result is empty while the organ is absent. */
   interface Organs {
     /** Returns the network organ. */
     Optional<Network> network();
@@ -73,7 +72,7 @@ final class DebugConditions {
     return Optional.ofNullable(conditions.get(name)).map(BooleanSupplier::getAsBoolean);
   }
 
-  /** Returns all conditions by name, with whether they hold now. */
+  /** Returns the present values of all conditions by name. */
   SortedMap<String, Boolean> all() {
     SortedMap<String, Boolean> all = new TreeMap<>();
     conditions.forEach((name, holds) -> all.put(name, holds.getAsBoolean()));

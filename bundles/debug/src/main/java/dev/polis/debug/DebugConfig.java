@@ -20,7 +20,7 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
           "whether to serve the debug services; every client that reaches their port can then read the log")
   boolean enabled() default true;
 
-  /** Returns whether the organ gives out credentials of Kubernetes. */
+  /** Returns whether the organ issues credentials of Kubernetes. */
   @AttributeDefinition(
       name = "Kubeconfig",
       description =
@@ -28,7 +28,7 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
               + " for Kubernetes with any right")
   boolean kubeconfig() default false;
 
-  /** Returns whether strangers load container images. */
+  /** Returns whether strangers may load container images. */
   @AttributeDefinition(
       name = "Images",
       description =
@@ -36,7 +36,7 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
               + " images, which Pods then run")
   boolean images() default false;
 
-  /** Returns how many callers may read the log at the same time. */
+  /** Returns the number of callers that may read the log at the same time. */
   @AttributeDefinition(
       name = "Readers",
       description =
@@ -51,7 +51,7 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
           "whether the user that the node runs as may open a Gogo shell in it, with polisctl shell")
   boolean shell() default false;
 
-  /** The folder of the shell's socket. */
+  /** Returns the folder of the shell's socket. */
   @AttributeDefinition(
       name = "Folder of the shell",
       description = "folder for the socket of the shell; the launcher sets one below --state")

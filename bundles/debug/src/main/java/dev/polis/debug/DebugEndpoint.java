@@ -25,10 +25,10 @@ import java.util.concurrent.atomic.AtomicBoolean;
 /** Serves conditions, health and the last lines of components, without authentication. */
 final class DebugEndpoint extends DebugGrpc.DebugImplBase {
 
-  /** Answers with lines of the log at a time, each of half a mebibyte at most. */
+  /** The most answers with log lines at a time, each of half a mebibyte at most. */
   static final int ANSWERS = 16;
 
-  /** The time after which a caller that got no room should call again. */
+  /** The delay after which a caller without room tries again. */
   private static final Duration RETRY = Duration.ofSeconds(5);
 
   private final Semaphore answers = new Semaphore(ANSWERS);
@@ -108,7 +108,7 @@ final class DebugEndpoint extends DebugGrpc.DebugImplBase {
             answers.release();
           }
         };
-    // The answer takes memory until its caller has read it, or has gone.
+    // The answer takes memory until its caller has read it or has left.
     call.setOnCloseHandler(release);
     call.setOnCancelHandler(release);
     send(request, call, release);

@@ -11,17 +11,17 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.Supplier;
 
-/** Puts container images into the node's container runtime, and lists them. Thread-safe. */
+/** Loads container images into the node's container runtime, and lists them. Thread-safe. */
 final class DebugImages {
 
   private final boolean open;
   private final Supplier<Optional<Containers>> runtime;
 
   /**
-   * Makes it.
+   * Creates it.
    *
-   * @param open whether an operator lets strangers load images
-   * @param runtime empty while the organ is absent
+   * @param open true if an operator lets strangers load images
+   * @param runtime the container runtime; empty while the organ is absent
    */
   DebugImages(boolean open, Supplier<Optional<Containers>> runtime) {
     this.open = open;
@@ -56,7 +56,7 @@ final class DebugImages {
   }
 
   /**
-   * Takes the images of an archive, which is closed in any case; returns their names.
+   * Loads the images of an archive, closes the archive in any case, and returns the images' names.
    *
    * @throws RpcException FAILED_PRECONDITION if the runtime does not run or refuses the archive
    */
@@ -75,7 +75,7 @@ final class DebugImages {
   }
 
   /**
-   * Returns the names of the images, sorted.
+   * Returns the sorted names of the images.
    *
    * @throws RpcException FAILED_PRECONDITION if the runtime does not run
    */

@@ -8,7 +8,7 @@ import java.util.Optional;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Supplier;
 
-/** Hands out credentials of Kubernetes, if an operator has switched that on. Thread-safe. */
+/** Issues credentials of Kubernetes if an operator allows it. Thread-safe. */
 final class DebugKubeconfig {
 
   private static final Duration AGAIN = Duration.ofSeconds(5);
@@ -17,10 +17,10 @@ final class DebugKubeconfig {
   private final Supplier<Optional<KubeconfigIssuer>> issuer;
 
   /**
-   * Makes it.
+   * Creates it.
    *
-   * @param allowed whether an operator has switched it on
-   * @param issuer empty while the organ is absent
+   * @param allowed true if an operator allows it
+   * @param issuer the issuer; empty while the organ is absent
    */
   DebugKubeconfig(boolean allowed, Supplier<Optional<KubeconfigIssuer>> issuer) {
     this.allowed = allowed;
@@ -30,7 +30,7 @@ final class DebugKubeconfig {
   /**
    * Returns a kubeconfig file.
    *
-   * @throws RpcException if it cannot make one; the message gives the reason
+   * @throws RpcException if no kubeconfig is possible; the message names the reason
    */
   String issue(String user, List<String> groups) throws InterruptedException {
     if (user.isBlank()) {

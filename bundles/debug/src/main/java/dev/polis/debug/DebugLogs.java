@@ -15,26 +15,26 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Returns the last lines of a component, by the path a person would give: {@code consensus}, {@code
- * kube, apiserver}. A component is known if it, or a part of it, has a log on this node; a
- * component that never ran here is an error, and not an empty success.
+ * Returns the last lines of a component, by a person's path: {@code consensus}, {@code kube,
+ * apiserver}. A component is known if it, or a part of it, has a log on this node; an unknown one
+ * is an error, and not an empty result.
  */
 final class DebugLogs {
-  /** The first parts that clients use although they are not names of organs here. */
+  /** The names of other systems for organs, which clients use as the first part of a path. */
   private static final Map<String, String> ALIASES =
       Map.of("kube", "root.kubernetes", "containerd", "root.containers.containerd");
 
   private static final String KUBE = "kube";
 
-  /** Begins the name of the cluster's DNS server, {@code kube/dns}. */
+  /** The beginning of the DNS server's name, which clients call {@code kube/dns}. */
   private static final String CORE = "core";
 
-  /** Roles run Kubernetes' programs. */
+  /** The prefix of roles, which run Kubernetes' programs. */
   private static final String ROLES = "root.roles.";
 
   /**
-   * The size in bytes of one answer, which is one message: some thousand lines. All answers of one
-   * time take at most a tenth of the heap. An answer omits older lines beyond it.
+   * The size in bytes of one answer, which is one message: some thousand lines. All answers
+   * together take at most a tenth of the heap. An answer omits older lines beyond this size.
    */
   static final int MAX_BYTES = 512 << 10;
 
@@ -47,8 +47,8 @@ final class DebugLogs {
   /**
    * Returns the lines, oldest first.
    *
-   * @param path parts of its name
-   * @param tail the greatest number of newest lines; 0 for all
+   * @param path the parts of its name
+   * @param tail the most lines, the newest; 0 for all
    * @throws RpcException INVALID_ARGUMENT if the path is malformed, NOT_FOUND if it names no
    *     component
    */
@@ -66,7 +66,7 @@ final class DebugLogs {
     long bytes = 0;
     for (LogEntry entry : entries.reversed()) {
       for (String line : LogFormat.full(entry).lines().toList().reversed()) {
-        // Three bytes of UTF-8 at most for a char, and a few around each line.
+        // At most three bytes of UTF-8 for a char, and a few around each line.
         bytes += 3L * line.length() + Long.BYTES;
         if (kept.size() >= most || bytes > MAX_BYTES) {
           return List.copyOf(kept);
@@ -107,7 +107,7 @@ final class DebugLogs {
         Stream.of("root." + plain, plain));
   }
 
-  /** Returns the logs of a program of Kubernetes, which are below the role that runs it. */
+  /** Returns the logs of a Kubernetes program, which are below its role. */
   private Stream<String> kubernetes(List<String> path) {
     if (!path.getFirst().equals(KUBE)) {
       return Stream.of();
@@ -123,7 +123,7 @@ final class DebugLogs {
         .map(name -> name + rest);
   }
 
-  /** Truncates a name after the first part that is in this set; empty if none is. */
+  /** Cuts a name after the first part that is in this set; empty if none is. */
   private static Optional<String> upTo(String name, List<String> parts) {
     String[] all = name.split("\\.");
     for (int i = 0; i < all.length; i++) {

@@ -25,7 +25,7 @@ final class DebugService {
   private static final String CRASHED = "last-run-crashed";
   private static final String AUDIT = "audit";
 
-  /** Holds the services of other organs that the answers need. */
+  /** Holds the services of other organs for the answers. */
   record Sources(DebugConditions conditions, DebugImages images, DebugKubeconfig kubeconfig) {}
 
   private final ServingOrgan organ;
@@ -89,7 +89,7 @@ final class DebugService {
     organ.run("shell", new ShellServer(folder, bundle, audit, kept::note)::run);
   }
 
-  /** Returns the services of the debug listener; none if the organ is switched off. */
+  /** Returns the services of the debug listener; empty if the organ is switched off. */
   List<BindableService> endpoints() {
     return endpoints;
   }
@@ -99,7 +99,7 @@ final class DebugService {
     return images;
   }
 
-  /** Ends the streams that are still open. */
+  /** Ends the open streams. */
   void close(StopReason reason) {
     organ.close(reason);
   }

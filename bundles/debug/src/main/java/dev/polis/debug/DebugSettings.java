@@ -6,28 +6,31 @@ import java.nio.file.Path;
 /**
  * Holds the settings of the organ.
  *
- * @param enabled whether the organ serves the debug services
- * @param kubeconfig whether it gives out credentials of Kubernetes
- * @param images whether strangers load container images
- * @param readers how many callers may read the log at the same time
- * @param shell whether there is a shell, and where
+ * @param enabled true if the organ serves the debug services
+ * @param kubeconfig true if it issues credentials of Kubernetes
+ * @param images true if strangers may load container images
+ * @param readers the number of callers that may read the log at the same time
+ * @param shell the shell, if it is allowed
  */
 record DebugSettings(
     boolean enabled, boolean kubeconfig, boolean images, int readers, Shell shell) {
   private static final SettingCheck CHECK = SettingCheck.of("dev.polis.debug");
 
-  /** Each reader that does not read costs some 300 KiB; a thousand would fill the heap. */
+  /**
+   * The largest number of readers: an idle reader costs some 300 KiB, and a thousand would fill the
+   * heap.
+   */
   private static final int MOST_READERS = 256;
 
-  /** Holds whether there is a shell. */
+  /** Describes whether there is a shell. */
   sealed interface Shell {
-    /** There is none. */
+    /** Means that there is no shell. */
     record Off() implements Shell {}
 
     /**
-     * There is one.
+     * Means that there is a shell.
      *
-     * @param folder for its socket
+     * @param folder the folder of its socket
      */
     record On(Path folder) implements Shell {}
   }

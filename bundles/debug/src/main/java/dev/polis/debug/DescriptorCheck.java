@@ -8,39 +8,42 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * Compares the descriptors that the process of the node has open with its limit. Without a free one
+ * Compares the number of open descriptors of the node's process with its limit. Without a free one
  * the process accepts no connection, opens no file, and starts no child.
  */
 final class DescriptorCheck {
   private static final String SHORT = "descriptors-short";
   private static final String LIMIT = "Max open files";
 
-  /** Above this a few hundred connections more may exceed the limit. */
+  /**
+   * The percentage that is reported, above which a few hundred more connections may exceed the
+   * limit.
+   */
   private static final int NAMED_PERCENT = 80;
 
   private static final int WHOLE_PERCENT = 100;
 
-  /** A raised limit then suffices for a while. */
+  /** The factor of the proposed limit, which then suffices for a while. */
   private static final int RAISE = 4;
 
   private final Path process;
   private long limit;
 
   /**
-   * @param process its folder below {@code /proc}
+   * @param process the folder of the process below {@code /proc}
    */
   DescriptorCheck(Path process) {
     this.process = process;
   }
 
-  /** Returns that descriptors are short, with the commands that raise the limit. */
+  /** Reports a shortage of descriptors, with the commands that raise the limit. */
   Optional<HealthCondition> look() throws IOException {
     long open;
     try {
       limit = limit();
       open = open();
     } catch (IOException e) {
-      // To count them takes one.
+      // The count itself needs a descriptor.
       if (limit == 0 || !String.valueOf(e.getMessage()).contains("Too many open files")) {
         throw e;
       }
@@ -64,7 +67,7 @@ final class DescriptorCheck {
   private long limit() throws IOException {
     return Files.readAllLines(process.resolve("limits")).stream()
         .filter(line -> line.startsWith(LIMIT))
-        // Behind the name stand the soft limit, the hard one, and the unit.
+        // After the name come the soft limit, the hard one, and the unit.
         .map(line -> line.substring(LIMIT.length()).strip().split(" +")[0])
         .mapToLong(
             soft ->

@@ -7,7 +7,7 @@ import dev.polis.wire.images.LoadResponse;
 import dev.polis.wire.images.NodeImagesGrpc;
 import io.grpc.stub.StreamObserver;
 
-/** Takes container images from callers with the permission to change the software of this node. */
+/** Loads container images for callers with the permission to change this node's software. */
 final class ImagesEndpoint extends NodeImagesGrpc.NodeImagesImplBase {
 
   private final DebugImages images;

@@ -13,8 +13,8 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Looks how much memory is left to the machine, and to the cgroup with a limit that the node runs
- * in. Without any, the kernel ends a process: the largest, which need not be the one that grows.
+ * Measures the free memory of the machine, and of each cgroup with a limit around the node. Without
+ * free memory, the kernel ends the largest process, which need not be the growing one.
  */
 final class MemoryCheck {
   private static final String SHORT = "memory-short";
@@ -22,12 +22,15 @@ final class MemoryCheck {
   private static final long MEBI = 1L << 20;
   private static final long KIBI = 1L << 10;
 
-  /** An API server grows by as much in a moment; of a small machine a twentieth is left. */
+  /**
+   * The least free memory, by which an API server may grow in a moment; on a small machine a
+   * twentieth.
+   */
   private static final long LEAST = 512 * MEBI;
 
   private static final long SHARE = 20;
 
-  /** What the kernel writes in place of no limit, of either version, is longer than this. */
+  /** The most digits of a limit; the kernel's value for "no limit" is longer in both versions. */
   private static final int DIGITS = 15;
 
   /** The files of a cgroup, by the controller in {@code /proc/self/cgroup}. */
@@ -49,10 +52,10 @@ final class MemoryCheck {
   }
 
   /**
-   * What has a limit of memory.
+   * Is the machine or a cgroup with a limit of memory.
    *
    * @param group the path of a cgroup; {@code /} for the machine
-   * @param limit the file that sets it; empty for the machine
+   * @param limit the file of the limit; empty for the machine
    */
   private record Place(String group, String limit, long whole, long left) {
     boolean isShort() {
@@ -66,15 +69,15 @@ final class MemoryCheck {
   private final Path cgroups;
 
   /**
-   * @param proc where the kernel shows processes
-   * @param cgroups where cgroups are mounted
+   * @param proc the folder of the kernel's processes
+   * @param cgroups the mount point of cgroups
    */
   MemoryCheck(Path proc, Path cgroups) {
     this.proc = proc;
     this.cgroups = cgroups;
   }
 
-  /** Returns that memory is short, where, and which process takes most of it. */
+  /** Reports a shortage of memory, its place, and the largest process. */
   Optional<HealthCondition> look() throws IOException {
     Map<String, Long> machine = numbers(proc.resolve("meminfo"), KIBI);
     Place whole = new Place("/", "", machine.get("MemTotal:"), machine.get("MemAvailable:"));
@@ -105,7 +108,7 @@ final class MemoryCheck {
             .orElse(more));
   }
 
-  /** Returns the cgroups with a limit, from the node's own to the uppermost. */
+  /** Returns the cgroups with a limit, from the node's own upwards. */
   private List<Place> groups() throws IOException {
     return Files.readAllLines(proc.resolve("self/cgroup")).stream()
         .map(line -> line.split(":", 3))
@@ -135,7 +138,7 @@ final class MemoryCheck {
       long whole = Long.parseLong(limit);
       long used = Long.parseLong(Files.readString(folder.resolve(version.usage)).strip());
       Map<String, Long> parts = numbers(folder.resolve("memory.stat"), 1);
-      // The kernel takes back what it can read again from a disk.
+      // The kernel can drop memory that it can read again from a disk.
       long files =
           parts.getOrDefault(version.prefix + "inactive_file", 0L)
               + parts.getOrDefault(version.prefix + "active_file", 0L);
@@ -146,7 +149,7 @@ final class MemoryCheck {
               whole,
               whole - used + files));
     } catch (IOException notThere) {
-      // In a container the path can be one of the machine outside; the root has no such files.
+      // In a container the path may be one of the outer machine; the root has no such files.
       return Optional.empty();
     }
   }

@@ -16,8 +16,8 @@ import dev.polis.wire.api.TraceResponse;
 import io.grpc.stub.StreamObserver;
 
 /**
- * Serves the log of this node to developers, takes container images from them, and hands out
- * credentials of Kubernetes.
+ * Serves the log of this node to developers, loads their container images, and issues credentials
+ * of Kubernetes.
  */
 final class NodeDebugEndpoint extends NodeDebugServiceGrpc.NodeDebugServiceImplBase {
 
@@ -42,7 +42,7 @@ final class NodeDebugEndpoint extends NodeDebugServiceGrpc.NodeDebugServiceImplB
   @Override
   public void getDebugKubeconfig(
       GetDebugKubeconfigRequest request, StreamObserver<GetDebugKubeconfigResponse> caller) {
-    // On a thread that ends with the call, as it may wait for an API server.
+    // On a thread that ends with the call, since it may wait for an API server.
     streams.serve(
         "kubeconfig",
         caller,

@@ -19,16 +19,16 @@ import org.osgi.framework.ServiceReference;
 import org.osgi.util.tracker.ServiceTracker;
 
 /**
- * Holds the commands of the shell: those of Gogo that show, start and stop bundles, and those that
- * bundles register as services, by Gogo's own convention.
+ * Holds the commands of the shell: Gogo's commands for bundles, and those that bundles register as
+ * services by Gogo's convention.
  */
 final class ShellCommands implements AutoCloseable {
   private static final String SCOPE = "osgi.command.scope";
   private static final String FUNCTION = "osgi.command.function";
 
   /**
-   * The list omits install, update and uninstall: only polisctl plugin brings bundles, since it
-   * verifies them.
+   * Gogo's commands, without install, update and uninstall, since only polisctl plugin verifies
+   * bundles.
    */
   private static final List<String> BASIC =
       List.of("lb", "headers", "which", "resolve", "refresh", "start", "stop");
@@ -91,7 +91,7 @@ final class ShellCommands implements AutoCloseable {
   /** Begins a session, which its caller closes. */
   CommandSession session(InputStream in, PrintStream out) {
     CommandSession session = processor.createSession(in, out, out);
-    // So that "lb" need not be written "felix:lb".
+    // So "lb" is enough for "felix:lb".
     session.put("SCOPE", "felix:polis:*");
     return session;
   }
@@ -102,12 +102,12 @@ final class ShellCommands implements AutoCloseable {
     processor.stop();
   }
 
-  /** Finds a bundle by its number or its symbolic name, for commands that want one. */
+  /** Finds a bundle by its number or its symbolic name, for the arguments of commands. */
   private record BundleNames(BundleContext context) implements Converter {
     @Override
     public Object convert(Class<?> type, Object in) {
       if (type != Bundle.class) {
-        return null; // Gogo's word for: ask another converter
+        return null; // for Gogo: ask another converter
       }
       String name = in.toString();
       return NUMBER.matcher(name).matches()
@@ -124,7 +124,7 @@ final class ShellCommands implements AutoCloseable {
     }
   }
 
-  /** Lists the commands. Gogo calls it by reflection, which needs it to be public. */
+  /** Lists the commands; it is public because Gogo calls it by reflection. */
   public static final class Help {
     private final CommandProcessorImpl processor;
 
@@ -132,7 +132,7 @@ final class ShellCommands implements AutoCloseable {
       this.processor = processor;
     }
 
-    /** Returns the names of all commands, a line for each. */
+    /** Returns the names of all commands, one in each line. */
     public String help() {
       return String.join("\n", new TreeSet<>(processor.getCommands()))
           + "\nexit\n$context is the BundleContext of the debug organ: call any of its methods.";

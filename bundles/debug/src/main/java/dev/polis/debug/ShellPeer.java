@@ -11,14 +11,14 @@ import jdk.net.UnixDomainPrincipal;
 /** Identifies the peer of a connection, by the kernel's record of its process. */
 sealed interface ShellPeer {
   /**
-   * The peer is the user that runs the node.
+   * Means that the peer is the user that runs the node.
    *
    * @param user its name
    */
   record Owner(String user) implements ShellPeer {}
 
   /**
-   * The peer is another user, or an unknown one.
+   * Means that the peer is another or an unknown user.
    *
    * @param why the reason, as a message
    */

@@ -23,7 +23,7 @@ import org.osgi.framework.BundleContext;
  * its own socket, so that two instances do not conflict.
  */
 final class ShellServer {
-  /** A developer has one or two shells open; more are a mistake. */
+  /** The most open shells; a developer needs one or two. */
   private static final int MOST = 4;
 
   /** Linux keeps the path of a socket in 108 bytes, the last of which is zero. */
@@ -42,7 +42,7 @@ final class ShellServer {
     this.audit = audit;
   }
 
-  /** Serves until the run is cancelled. */
+  /** Serves until it is cancelled. */
   void run(Context context) throws IOException, InterruptedException {
     Path socket = folder.resolve("shell." + bundle.getBundle().getBundleId() + ".sock");
     require(socket);
@@ -77,7 +77,7 @@ final class ShellServer {
 
   private void makePrivate() throws IOException {
     Files.createDirectories(folder);
-    // This also applies to an existing folder: each user who may enter it may connect.
+    // Also for an existing folder, since each user that may enter it may connect.
     Files.setPosixFilePermissions(folder, Mode.PRIVATE_DIRECTORY.permissions());
   }
 

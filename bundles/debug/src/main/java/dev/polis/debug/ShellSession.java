@@ -13,14 +13,14 @@ import org.apache.felix.service.command.CommandSession;
 import org.apache.felix.service.command.Converter;
 
 /**
- * Executes the lines that come over one connection. After each line it writes one line that begins
- * with a zero byte and says how it ended, so that a client knows when to ask for the next one.
+ * Executes the lines from one connection. After each line it writes a line that begins with a zero
+ * byte and has the result, so that a client knows when to read the next input.
  */
 final class ShellSession {
-  /** Begins the line after the output of a command. */
+  /** The first character of the line after a command's output. */
   private static final char END = '\0';
 
-  /** Longer than any typed line; a line without an end does not fill the memory. */
+  /** The longest line, so that a line without an end does not fill the memory. */
   private static final int LONGEST_LINE = 16 * 1024;
 
   private final SocketChannel channel;
@@ -36,7 +36,7 @@ final class ShellSession {
     this.audit = audit;
   }
 
-  /** Tells a client why it may not have a shell, and ends the connection. */
+  /** Sends a client the reason why it gets no shell, and ends the connection. */
   static void refuse(SocketChannel channel, String why) throws IOException {
     try (channel;
         PrintStream out = printer(channel)) {
@@ -65,7 +65,8 @@ final class ShellSession {
         out.println(END + execute(line, session, out));
       }
     } catch (IOException e) {
-      // The client has gone, or the organ has ended the connection: no client is left to answer.
+      // The client has left, or the organ has ended the connection, so no client waits for an
+      // answer.
       audit.accept("(the connection has ended: " + e.getMessage() + ")");
     }
   }

@@ -1,5 +1,6 @@
 /**
- * Debug: shows a node that may not have come up, without credentials, and gives developers a shell.
+ * Shows the state of a node without credentials, even after a failed start, and gives developers a
+ * shell.
  *
  * <pre>
  *   developer ──plain text──▶ listener "debug" (port 7837, always on a loopback address)
