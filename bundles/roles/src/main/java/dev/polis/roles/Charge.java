@@ -2,13 +2,16 @@ package dev.polis.roles;
 
 import java.util.concurrent.locks.ReentrantLock;
 
-/** Says whether this instance of the organ decides, or has given that to another. Thread-safe. */
+/**
+ * Decides whether this instance of the organ acts, or has passed the task to another one.
+ * Thread-safe.
+ */
 final class Charge {
 
   private final ReentrantLock lock = new ReentrantLock();
   private boolean held = true; // guarded by lock
 
-  /** Does a step unless another instance decides; it does not while the step lasts. */
+  /** Runs a step unless another instance acts; the step delays a hand-over. */
   void whileHeld(Runnable step) {
     lock.lock();
     try {
@@ -20,7 +23,7 @@ final class Charge {
     }
   }
 
-  /** Waits for a step that is under way, and does no more of them. */
+  /** Waits for the running step, and runs no further one. */
   void give() throws InterruptedException {
     lock.lockInterruptibly();
     try {
@@ -30,7 +33,7 @@ final class Charge {
     }
   }
 
-  /** Decides again. */
+  /** Resumes the steps. */
   void resume() {
     lock.lock();
     try {

@@ -7,18 +7,20 @@ import java.util.function.Function;
 import java.util.function.LongSupplier;
 
 /**
- * Publishes that one kind of call to the leader has failed for longer than a change of the leader
- * takes. Belongs to one thread.
+ * Publishes that one kind of call to the leader has failed for longer than a change of leaders
+ * takes. One thread uses it.
  */
 final class LeaderContact {
 
-  /** A leader that is gone is followed by another within this time; heartbeats time out then. */
+  /** The time in which another leader follows a dead one, after which heartbeats time out. */
   private static final Duration PATIENCE = Duration.ofSeconds(10);
 
-  /** What these calls need on this node; where one of them fails, it is to blame. */
+  /**
+   * The organs that these calls need on this node, which are the roots of a failure if they fail.
+   */
   private static final String[] NEEDED = {"curator", "consensus", "network", "cluster"};
 
-  /** What to do, unless one of those is to blame. */
+  /** The remedy if none of those organs is the root. */
   static final String REMEDY =
       "polisctl explain curator names the leader; the node repeats the calls";
 
@@ -29,7 +31,7 @@ final class LeaderContact {
   private long since;
 
   /**
-   * @param condition makes the condition from how long and why the calls have failed
+   * @param condition makes the condition from the duration and the reason of the failures
    * @param nanoTime a monotonic clock
    */
   LeaderContact(
@@ -39,7 +41,7 @@ final class LeaderContact {
     this.nanoTime = nanoTime;
   }
 
-  /** Notes that a call has failed. */
+  /** Records a failed call. */
   void failed(String why) {
     long now = nanoTime.getAsLong();
     if (!failing) {
@@ -52,7 +54,7 @@ final class LeaderContact {
     }
   }
 
-  /** Notes that a call was answered. */
+  /** Records an answered call. */
   void answered() {
     if (failing) {
       failing = false;

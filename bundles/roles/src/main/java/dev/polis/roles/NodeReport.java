@@ -5,18 +5,18 @@ import dev.polis.wire.version.Version;
 import java.security.SecureRandom;
 
 /**
- * Holds what this node reports of itself and never changes while it runs.
+ * Holds the constant part of this node's reports.
  *
- * @param curatorPort port of the curator listener of every node
- * @param bootId new with each start of this organ
- * @param version of this organ
+ * @param curatorPort the port of each node's curator listener
+ * @param bootId the id of this start of the organ
+ * @param version the version of this organ
  */
 record NodeReport(int curatorPort, ByteString bootId, Version version) {
 
-  /** Length of a boot id in bytes, as in the wire format. */
+  /** The length of a boot id in bytes, which the wire format fixes. */
   private static final int BOOT_ID_BYTES = 16;
 
-  /** Makes a report with a boot id of its own. */
+  /** Makes a report with a new boot id. */
   static NodeReport of(int curatorPort, Version version) {
     byte[] id = new byte[BOOT_ID_BYTES];
     new SecureRandom().nextBytes(id);

@@ -14,15 +14,15 @@ import java.nio.file.Path;
 import java.util.Optional;
 
 /**
- * Keeps the roles of this node in a file on the data volume, so that they start again while the
- * cluster cannot be reached.
+ * Keeps the roles of this node in a file on the data volume, so that they start again without the
+ * cluster.
  */
 record RememberedRoles(FilePlacement file, HealthScope health) {
 
   private static final String NOT_REMEMBERED = "roles-not-remembered";
   private static final String MADE_ANEW = "roles-file-made-anew";
 
-  /** Reads the roles of before; empty if there are none, or if the file cannot be read. */
+  /** Reads the roles of the last run; empty if the file is missing or unreadable. */
   Optional<LocalRoles> read(Log log) {
     switch (file.read().map(RememberedRoles::parse)) {
       case Stored.Present<NodeRoles>(var path, var stored) -> {
@@ -38,7 +38,7 @@ record RememberedRoles(FilePlacement file, HealthScope health) {
 
   private void leaveOut(Path path, String reason, Log log) {
     log.warning("the node ignores the remembered roles %s: %s", path, reason);
-    // The cluster may not be reached for long, and no role runs until then.
+    // The cluster may be unreachable for long, and until then no role runs.
     health.set(
         HealthCondition.degraded(
             NOT_REMEMBERED,
@@ -60,7 +60,7 @@ record RememberedRoles(FilePlacement file, HealthScope health) {
     }
   }
 
-  /** Writes the file; a failure is only published, since the roles are known for this start. */
+  /** Writes the file; only publishes a failure, since the roles are known for this start. */
   void write(LocalRoles roles, Log log) {
     try {
       file.write(RoleRecord.of(roles.roles()).toByteArray());

@@ -34,7 +34,7 @@ public final class RoleComponent implements LocalRoleServer {
   private final HandOvers.Membership<RoleService> membership;
   private final RoleService service;
 
-  /** Called by Declarative Services. */
+  /** Starts the organ; Declarative Services call this. */
   @Activate
   public RoleComponent(
       BundleContext bundle,
@@ -68,19 +68,25 @@ public final class RoleComponent implements LocalRoleServer {
     this.service = membership.instance();
   }
 
-  /** Called by Declarative Services when all plugins that are there have been added. */
+  /**
+   * Ends the first collection of plugins; Declarative Services call this after all present ones
+   * were added.
+   */
   @Activate
   void activated() {
     service.expectNoMorePlugins();
   }
 
-  /** Called by Declarative Services when a bundle brings a role. */
+  /** Adds a plugin; Declarative Services call this when a bundle brings a role. */
   @Reference(cardinality = ReferenceCardinality.MULTIPLE, policy = ReferencePolicy.DYNAMIC)
   void addPlugin(RolePlugin plugin, Map<String, Object> properties) {
     service.add(plugin, properties);
   }
 
-  /** Called by Declarative Services when the bundle goes; returns when its work has ended. */
+  /**
+   * Removes a plugin; Declarative Services call this when the bundle goes. It returns after the
+   * plugin's work has ended.
+   */
   void removePlugin(RolePlugin plugin) {
     service.remove(plugin);
   }

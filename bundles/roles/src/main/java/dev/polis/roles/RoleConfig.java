@@ -3,7 +3,7 @@ package dev.polis.roles;
 import org.osgi.service.metatype.annotations.AttributeDefinition;
 import org.osgi.service.metatype.annotations.ObjectClassDefinition;
 
-/** Declares what an operator may set. */
+/** Declares the configuration of the roles organ. */
 @ObjectClassDefinition(
     id = "dev.polis.roles",
     name = "Roles",

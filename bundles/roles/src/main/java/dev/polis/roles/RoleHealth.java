@@ -16,13 +16,16 @@ import java.util.Map;
 import java.util.Set;
 import java.util.SortedMap;
 
-/** Publishes the health of each wanted role: that of its runnables, or why there are none. */
+/**
+ * Publishes the health of each wanted role: that of its runnables, or the reason why there are
+ * none.
+ */
 final class RoleHealth {
 
   static final String WITHOUT_PLUGIN = "role-without-plugin";
   static final String NO_CONSENSUS = "consensus-not-running";
 
-  /** The scope of a role and the name of the subtree that it follows; empty without a subtree. */
+  /** Holds the scope of a role and the name of its subtree; the name may be empty. */
   private record Published(String dn, HealthScope scope) {}
 
   private final HealthRegistry registry;
@@ -51,7 +54,7 @@ final class RoleHealth {
       context.healthy();
       context.awaitCancelled();
     } finally {
-      // The children have ended before: they are cancelled first.
+      // The children have ended before, since they are cancelled first.
       published.values().forEach(each -> each.scope().close());
     }
   }

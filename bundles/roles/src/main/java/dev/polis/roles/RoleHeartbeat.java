@@ -19,7 +19,7 @@ import java.util.concurrent.TimeoutException;
 /** Sends the leader a heartbeat in each interval, over one stream. */
 final class RoleHeartbeat {
 
-  /** A stream whose leader does not answer a heartbeat for this long is given up. */
+  /** The seconds for an answer of the leader, after which the stream ends. */
   private static final long ANSWER_SECONDS = 5;
 
   private final LeaderConnection connection;
@@ -83,7 +83,10 @@ final class RoleHeartbeat {
     }
   }
 
-  /** Returns the interval, up to a fifth shorter, so that nodes started together drift apart. */
+  /**
+   * Returns the interval, shortened by up to a fifth, so that nodes that started together drift
+   * apart.
+   */
   long jittered() {
     long millis = interval.toMillis();
     return millis - ThreadLocalRandom.current().nextLong(millis / 5 + 1);

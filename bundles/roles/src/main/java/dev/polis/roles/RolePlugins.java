@@ -27,26 +27,26 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 
 /**
- * Runs one plugin for each wanted role that has one. Thread-safe.
+ * Runs one plugin for each wanted role. Thread-safe.
  *
- * <p>Another instance of this organ may continue the runs: it gets them with their subtree, and
- * neither stops nor starts them.
+ * <p>Another instance of this organ may continue the runs: it gets them with their subtree, without
+ * a stop and a start.
  */
 final class RolePlugins {
 
-  /** Name of a plugin's runnable, in the subtree of its role. */
+  /** The name of a plugin's runnable in the subtree of its role. */
   static final String RUNNABLE = "plugin";
 
   /**
-   * How long a role may take to end. Its programs end one after the other and have ten seconds
-   * each; supervision keeps that order for half of this time, which is enough for three of them.
+   * The time for the end of a role. Its programs end one after the other, in at most ten seconds
+   * each; supervision keeps the order for half of this time, which is enough for three programs.
    */
   static final Duration PATIENCE = Duration.ofSeconds(60);
 
-  /** Leaves room for a number in the 64 characters of a name in the tree. */
+  /** The longest name of a role in the tree, with room for a number within 64 characters. */
   private static final int LONGEST_NODE_NAME = 60;
 
-  // Names of what one instance gives to the next.
+  // The names of the values that one instance passes to the next.
   private static final String PLACE = "runs";
   private static final String SUBTREES = "run-of-role";
   private static final String PLUGINS = "plugin-of-role";
@@ -56,10 +56,10 @@ final class RolePlugins {
   private static final Comparator<Offer> BEST =
       Comparator.comparingInt(Offer::ranking).thenComparingLong(Offer::serviceId);
 
-  /** A plugin that a bundle has registered. */
+  /** Is a plugin that a bundle has registered. */
   private record Offer(RolePlugin plugin, RoleName role, int ranking, long serviceId) {}
 
-  /** A plugin that runs. */
+  /** Is a running plugin. */
   private record Started(Offer offer, Subtree subtree) {}
 
   private final ReentrantLock lock = new ReentrantLock();
@@ -70,7 +70,7 @@ final class RolePlugins {
   private Subtree parent;
   private final Map<RolePlugin, Offer> offers = new HashMap<>();
 
-  /** Plugins of runs that were taken over, which the framework has not shown here yet. */
+  /** The plugins of adopted runs that the framework has not shown here yet. */
   private final Set<RolePlugin> expected = new HashSet<>();
 
   private final SortedMap<RoleName, Started> started = new TreeMap<>();
@@ -81,9 +81,9 @@ final class RolePlugins {
   private boolean closed;
 
   /**
-   * @param organ the subtree of the organ; each role gets one of its own below it
-   * @param codeGoes why a plugin that goes is stopped at that moment
-   * @param taken what another instance gave; nothing if there is none
+   * @param organ the subtree of the organ, below which each role has its own
+   * @param codeGoes returns the stop reason for a removed plugin at that moment
+   * @param taken the state from another instance; empty without one
    */
   RolePlugins(Subtree organ, Log log, Supplier<StopReason> codeGoes, OrganState taken) {
     this.organ = organ;
@@ -92,9 +92,9 @@ final class RolePlugins {
     adopt(taken);
   }
 
-  // ---- one instance after the other
+  // ---- hand-over between instances
 
-  /** Takes the runs of another instance, or begins with none. */
+  /** Adopts the runs of another instance, or begins with none. */
   private void adopt(OrganState taken) {
     Optional<Subtree> place = taken.find(PLACE, Subtree.class);
     Map<RoleName, Subtree> runs = map(taken, SUBTREES);
@@ -111,21 +111,18 @@ final class RolePlugins {
           started.put(role, new Started(offers.get(plugin), subtree));
         });
     wanted = Set.copyOf(runs.keySet());
-    // Last: a state that cannot be read moves no run into a subtree that is closed for that.
+    // Last, so that an unreadable state moves no run into a subtree that is then closed.
     place.ifPresent(given -> given.moveTo(organ));
     parent = place.orElseGet(() -> organ.subtree("plugins"));
     publish();
   }
 
-  @SuppressWarnings({"unchecked", "rawtypes"}) // what give() has put there
+  @SuppressWarnings({"unchecked", "rawtypes"}) // the value that give() has stored
   private static <V> Map<RoleName, V> map(OrganState taken, String name) {
     return taken.find(name, Map.class).map(found -> (Map<RoleName, V>) found).orElse(Map.of());
   }
 
-  /**
-   * Says that all plugins of this moment have been added: a run whose plugin is not among them
-   * ends.
-   */
+  /** Ends the first collection of plugins: an adopted run without its plugin ends. */
   void expectNoMore() {
     locked(
         () -> {
@@ -136,9 +133,10 @@ final class RolePlugins {
   }
 
   /**
-   * Ends starting and stopping, and returns the runs for another instance. What is published stays.
+   * Ends the starts and stops, and returns the runs for another instance. The published values
+   * stay.
    *
-   * @throws InterruptedException if a role that ends just now takes too long; nothing has changed
+   * @throws InterruptedException if a role that is ending takes too long; then nothing has changed
    */
   OrganState give() throws InterruptedException {
     lock.lockInterruptibly();
@@ -161,7 +159,7 @@ final class RolePlugins {
     return Map.copyOf(all);
   }
 
-  /** Continues the runs that another instance gives back, for the roles that are wanted now. */
+  /** Continues the runs that another instance returns, for the wanted roles of now. */
   void resume(OrganState given, Set<RoleName> roles) {
     locked(
         () -> {
@@ -185,11 +183,11 @@ final class RolePlugins {
     }
   }
 
-  // ---- wanted roles, and plugins that there are
+  // ---- wanted roles and plugins
 
   /**
-   * Adds a plugin. Of several for one role, the one with the highest ranking runs, and among those
-   * the newest, so that an update takes over when it comes and is undone when it goes.
+   * Adds a plugin. If a role has several plugins, the newest of the highest ranking runs, so that
+   * an update takes over when it comes, and its predecessor returns when it goes.
    */
   void add(RolePlugin plugin, RoleName role, int ranking, long serviceId) {
     locked(
@@ -200,7 +198,7 @@ final class RolePlugins {
         });
   }
 
-  /** Removes a plugin; returns when its work has ended or its time is over. */
+  /** Removes a plugin; returns after its work has ended or its time is over. */
   void remove(RolePlugin plugin) {
     locked(
         () -> {
@@ -209,7 +207,7 @@ final class RolePlugins {
         });
   }
 
-  /** Starts the wanted roles and stops the others; returns when those have ended. */
+  /** Starts the wanted roles and stops the others; returns after these have ended. */
   void want(LocalRoles roles) {
     locked(
         () -> {
@@ -218,7 +216,7 @@ final class RolePlugins {
         });
   }
 
-  /** Ends starting and stopping; the owner of the subtree closes it. */
+  /** Ends the starts and stops; the owner of the subtree closes it. */
   void close() {
     locked(() -> closed = true);
   }
@@ -232,7 +230,8 @@ final class RolePlugins {
     if (closed) {
       return;
     }
-    // In the reverse order of start: a Kubernetes worker still needs its API server to end.
+    // In the reverse order of the start: a Kubernetes worker still needs its API server for its
+    // end.
     List.copyOf(started.values()).reversed().forEach(this::stopUnlessRight);
     wanted.stream()
         .sorted()
@@ -267,7 +266,7 @@ final class RolePlugins {
     log.info("stopping role %s (%s)", present.offer().role(), reason);
     started.remove(present.offer().role());
     publish();
-    // A bundle that is replaced is stopped meanwhile, which has a deadline of its own.
+    // The replaced bundle is stopping meanwhile, with a deadline of its own.
     Duration patience = reason == StopReason.CODE_REPLACED ? SwapDeadline.ROLE.limit() : PATIENCE;
     List<String> left = present.subtree().close(reason, patience);
     if (!left.isEmpty()) {
@@ -281,13 +280,13 @@ final class RolePlugins {
     subtrees.set(Collections.unmodifiableSortedMap(now));
   }
 
-  /** Returns a name for a role in the supervision tree, such as {@code kubernetes_worker}. */
+  /** Returns the name of a role in the supervision tree, such as {@code kubernetes_worker}. */
   private String nodeName(RoleName role) {
     String spaced = role.text().replaceAll("(?<=[a-z0-9])(?=[A-Z])", "_").toLowerCase(Locale.ROOT);
     String name = shortened(spaced);
     boolean taken =
         started.values().stream().anyMatch(each -> each.subtree().dn().endsWith("." + name));
-    // Names that differ in capitals only are different roles.
+    // Names that differ only in capitals are different roles.
     return taken ? "%s-%d".formatted(name, ++twins) : name;
   }
 

@@ -21,7 +21,7 @@ final class RoleRecordWatcher {
   private final MutableValue<LocalRoles> roles;
   private final Charge charge;
 
-  /** Publishes and remembers only while this instance is in charge. */
+  /** Creates a watcher that publishes and remembers only while this instance acts. */
   RoleRecordWatcher(
       LeaderConnection connection,
       RememberedRoles remembered,

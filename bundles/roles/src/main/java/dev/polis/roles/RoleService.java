@@ -36,18 +36,17 @@ import org.osgi.framework.Constants;
 import org.osgi.framework.Version;
 
 /**
- * Runs the roles that are wanted, and exchanges with the cluster what is wanted and what runs.
+ * Runs the wanted roles, and exchanges the wanted and the running ones with the cluster.
  *
- * <p>The two do not wait for each other: roles that are remembered run before the cluster is
- * reached.
+ * <p>The two do not wait for each other: remembered roles run before the cluster answers.
  */
 final class RoleService implements LocalRoleServer, OrganInstance {
 
-  // Names of what one instance gives to the next, with what its plugins give.
+  // The names of the values that one instance passes to the next, besides those of its plugins.
   private static final String WANTED = "wanted-roles";
   private static final String RUNNING = "running-roles";
 
-  /** Holds what the organ works with. */
+  /** Holds the services that the organ uses. */
   record Parts(
       Version version,
       BootReport boot,
@@ -72,8 +71,8 @@ final class RoleService implements LocalRoleServer, OrganInstance {
   private final Charge charge = new Charge();
 
   /**
-   * Starts all runnables of the organ; roles run once they are known and their plugin is there.
-   * Runs of another instance, whose state was taken, keep running.
+   * Starts all runnables of the organ; a role runs once it is wanted and its plugin is there.
+   * Adopted runs of another instance keep running.
    */
   RoleService(RoleSettings settings, Parts parts, OrganState taken) {
     SortedSet<RoleName> ran = running(taken);
@@ -101,7 +100,7 @@ final class RoleService implements LocalRoleServer, OrganInstance {
     subtree.run("server", this::serve);
   }
 
-  /** Takes the runs of another instance, or leaves nothing behind. */
+  /** Adopts the runs of another instance, or releases all resources. */
   private RolePlugins plugins(OrganState taken) {
     try {
       return new RolePlugins(subtree, log, parts.boot()::stopReason, taken);
@@ -111,7 +110,7 @@ final class RoleService implements LocalRoleServer, OrganInstance {
     }
   }
 
-  @SuppressWarnings("unchecked") // what give() has put there
+  @SuppressWarnings("unchecked") // the value that give() has stored
   private static SortedSet<RoleName> running(OrganState taken) {
     return taken
         .find(RUNNING, SortedSet.class)
@@ -139,7 +138,7 @@ final class RoleService implements LocalRoleServer, OrganInstance {
     return running.value();
   }
 
-  /** Adds a plugin with the properties of its service, unless the name of its role is malformed. */
+  /** Adds a plugin with the properties of its service, unless its role's name is malformed. */
   void add(RolePlugin plugin, Map<String, Object> properties) {
     String name = String.valueOf(properties.get(RolePlugin.ROLE));
     Optional<String> problem = RoleName.problemOf(name);
@@ -156,13 +155,14 @@ final class RoleService implements LocalRoleServer, OrganInstance {
         (Long) properties.get(Constants.SERVICE_ID));
   }
 
-  /** Removes a plugin; returns when its work has ended. */
+  /** Removes a plugin; returns after its work has ended. */
   void remove(RolePlugin plugin) {
     plugins.remove(plugin);
   }
 
   /**
-   * Publishes the roles of before once the data volume is mounted, unless the cluster was faster.
+   * Publishes the roles of the last run once the data volume is mounted, unless the cluster was
+   * faster.
    */
   private void publishRemembered(Context context) throws InterruptedException {
     context.healthy();
@@ -186,12 +186,12 @@ final class RoleService implements LocalRoleServer, OrganInstance {
     return new RememberedRoles(parts.storage().root().data().node().roles(), health);
   }
 
-  /** Says that all plugins that are there have been added. */
+  /** Ends the first collection of plugins. */
   void expectNoMorePlugins() {
     plugins.expectNoMore();
   }
 
-  /** Gives the runs and what is known to another instance; they are neither stopped nor started. */
+  /** Passes the runs and the known state to another instance, without a stop and a start. */
   @Override
   public OrganState give() throws InterruptedException {
     charge.give();
@@ -247,8 +247,8 @@ final class RoleService implements LocalRoleServer, OrganInstance {
   }
 
   /**
-   * Ends all runnables of this organ, and all plugins, for this reason; those that another instance
-   * has run on.
+   * Ends all runnables of this organ and all plugins, for this reason; the runs of another instance
+   * continue.
    */
   @Override
   public void close(StopReason reason) {

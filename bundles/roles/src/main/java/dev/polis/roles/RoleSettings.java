@@ -6,14 +6,14 @@ import java.time.Duration;
 /**
  * Holds the checked configuration.
  *
- * @param heartbeat time between two heartbeats
- * @param curatorPort port of the curator listener of every node
+ * @param heartbeat the time between two heartbeats
+ * @param curatorPort the port of each node's curator listener
  */
 record RoleSettings(Duration heartbeat, int curatorPort) {
 
   private static final SettingCheck CHECK = SettingCheck.of("dev.polis.roles");
 
-  // The cluster gives a silent node 10 s: half of that leaves room for one that is lost.
+  // The cluster waits 10 s for a silent node: half of that leaves room for one lost heartbeat.
   private static final int LEAST_MILLIS = 100;
   static final int MOST_MILLIS = 5000;
 

@@ -83,7 +83,7 @@ final class RoleStatusPush {
     }
   }
 
-  /** Returns what there is to report; nothing before the first address. */
+  /** Returns the present report; empty before the first address. */
   Optional<NodeStatus> status() {
     return network
         .peek()

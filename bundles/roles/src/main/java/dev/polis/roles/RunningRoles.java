@@ -20,8 +20,8 @@ import java.util.SortedSet;
 import java.util.TreeSet;
 
 /**
- * Publishes which roles run: those whose plugin is healthy and whose health is UP, and
- * ConsensusMember when consensus runs.
+ * Publishes the running roles: those with a healthy plugin and UP health, and ConsensusMember while
+ * consensus runs.
  */
 final class RunningRoles {
 
@@ -34,10 +34,10 @@ final class RunningRoles {
   private final MutableValue<SortedSet<RoleName>> running;
 
   /**
-   * Begins with what another instance has published.
+   * Begins with the published roles of another instance.
    *
    * @param started the subtrees of the roles whose plugins were started
-   * @param health of organs and roles; a plugin that does not do all of its work says so there
+   * @param health the health of organs and roles, in which a plugin reports incomplete work
    */
   RunningRoles(
       Value<SortedMap<RoleName, String>> started,

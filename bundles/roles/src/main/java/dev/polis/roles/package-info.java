@@ -15,8 +15,8 @@
  *
  * <p>The names in quotes are runnables under {@code root.roles}. Those that talk to the leader are
  * children of {@code server}, which waits until the node is a member; they share one channel that
- * follows the leader, with this node's certificate. That the leader is usually this very node makes
- * no difference.
+ * follows the leader, with this node's certificate. It makes no difference if this node itself is
+ * the leader.
  *
  * <p><b>Roles do not wait for the cluster.</b> The roles that were wanted last are remembered on
  * the data volume and start as soon as it is open, so that a node which comes up during an outage
