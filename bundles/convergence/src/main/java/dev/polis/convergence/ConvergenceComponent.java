@@ -24,7 +24,7 @@ public final class ConvergenceComponent {
   private final BootReport boot;
   private final ConvergenceService service;
 
-  /** Declarative Services calls this. */
+  /** Starts the organ; Declarative Services call this. */
   @Activate
   public ConvergenceComponent(
       ConvergenceConfig config,

@@ -3,7 +3,7 @@ package dev.polis.convergence;
 import org.osgi.service.metatype.annotations.AttributeDefinition;
 import org.osgi.service.metatype.annotations.ObjectClassDefinition;
 
-/** Declares what an operator may set. */
+/** Declares the configuration of the convergence organ. */
 @ObjectClassDefinition(
     id = "dev.polis.convergence",
     name = "Convergence",

@@ -74,7 +74,7 @@ final class ConvergenceService {
     }
   }
 
-  /** Follows the wanted plugins; without a leader the last message of a leader counts. */
+  /** Follows the wanted plugins; without a leader the last message stays in force. */
   private static void follow(
       Context context, LeaderConnection leader, MutableValue<WantedSet> wanted)
       throws InterruptedException {
@@ -96,7 +96,7 @@ final class ConvergenceService {
     return parts.cluster().status().peek().orElseThrow().credentials().orElseThrow();
   }
 
-  /** Ends all runnables. A swap that was ordered continues. */
+  /** Ends all runnables; an ordered swap continues. */
   void close(StopReason reason) {
     health.close();
     subtree.close(reason);

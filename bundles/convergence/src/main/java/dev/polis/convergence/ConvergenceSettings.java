@@ -6,8 +6,8 @@ import java.time.Duration;
 /**
  * Holds the checked configuration.
  *
- * @param curatorPort port of the curator listener of every node
- * @param retry the time until the node asks again for a file that no node could give, and repeats a
+ * @param curatorPort the port of each node's curator listener
+ * @param retry the time after which the node requests an unavailable file again, or repeats a
  *     failed write to the disk
  */
 record ConvergenceSettings(int curatorPort, Duration retry) {

@@ -46,32 +46,30 @@ import java.util.stream.Collectors;
  * Swaps the plugins of a node to the wanted versions, one after the other, on one thread.
  *
  * <p>It repeats a failed attempt only when one of its conditions changes: the wanted plugins, the
- * running ones, or the trusted keys. After a while it asks again for a file that no node gave.
+ * running ones, or the trusted keys. After a while it requests an unavailable file again.
  */
 final class Converger {
   private static final String NOT_AS_WANTED = "plugin-not-as-wanted";
 
-  /**
-   * A swap takes seconds, so a check each second is soon enough after the swap of another caller.
-   */
+  /** The interval of checks while another caller's swap runs, which takes seconds. */
   private static final Duration BUSY = Duration.ofSeconds(1);
 
-  /** Longer than any wait needs; a change ends the wait. */
+  /** The longest wait; a change ends it. */
   private static final Duration FOR_LONG = Duration.ofHours(1);
 
-  /** Longer than any process lives. */
+  /** Longer than the life of a process. */
   private static final Duration NEVER = Duration.ofDays(36_500);
 
   /**
    * Holds the services that it uses.
    *
    * @param self this node
-   * @param plugins of this node
-   * @param roles that the cluster gave this node
+   * @param plugins the plugins of this node
+   * @param roles the roles that the cluster gave this node
    * @param wanted the last message of the curator
    * @param fetch fetches files
-   * @param progress gets the progress
-   * @param health gets the plugins that do not run as wanted
+   * @param progress receives the progress
+   * @param health receives the plugins that do not run as wanted
    */
   record Parts(
       NodeId self,
@@ -82,7 +80,7 @@ final class Converger {
       MutableValue<Progress> progress,
       HealthScope health) {}
 
-  /** Holds the conditions of an attempt: under the same conditions it would end in the same way. */
+  /** Holds the conditions of an attempt; equal conditions would lead to the same result. */
   private record Basis(Step step, Digest fingerprint, TrustRoots trusted, Set<String> holders) {}
 
   /**
@@ -90,10 +88,10 @@ final class Converger {
    *
    * @param why the reason
    * @param again the time of another attempt without a change, by {@code nanoTime}
-   * @param isFinal whether only a change justifies another attempt
+   * @param isFinal true if only a change justifies another attempt
    */
   private record Failed(Basis basis, String why, long again, boolean isFinal) {
-    /** Returns whether this plugin failed and the cluster wants the same plugin again. */
+    /** Returns whether the cluster wants this failed plugin again by a new wish. */
     boolean isWantedAnew(Want want) {
       return basis.step() instanceof Step.Bring(Want before)
           && before.plugin().equals(want.plugin())
@@ -137,7 +135,7 @@ final class Converger {
     }
   }
 
-  /** Waits for a change, or until a failed attempt, also one to keep something, is due again. */
+  /** Waits for a change, or until a failed attempt or write is due again. */
   private void pause(Watcher<Long> changes) throws InterruptedException {
     long now = System.nanoTime();
     long next =
@@ -155,7 +153,7 @@ final class Converger {
     }
   }
 
-  /** Makes one attempt if there is one to make; returns whether it did. */
+  /** Makes the next attempt, if there is one; returns whether it did. */
   private boolean pass(Log log) throws InterruptedException {
     Optional<WantedSet> set = parts.wanted().peek();
     Optional<LocalRoles> roles = parts.roles().peek();
@@ -181,7 +179,7 @@ final class Converger {
   }
 
   /**
-   * Stores the wanted plugins on this node's disk, for swaps by hand and the collection of files.
+   * Stores the wanted plugins on this node's disk, for manual swaps and the collection of files.
    */
   private void keep(WantedSet set, SortedMap<String, Want> wants, Log log) {
     ClusterWants now =
@@ -219,7 +217,7 @@ final class Converger {
     return new Basis(step, inventory.fingerprint(), inventory.trusted(), holders(step, set));
   }
 
-  /** Returns the nodes on which a step depends: those that have the file, if it is not here. */
+  /** Returns the nodes on which a step depends: the holders of the file, if this node lacks it. */
   private Set<String> holders(Step step, WantedSet set) {
     if (!(step instanceof Step.Bring bring)
         || parts.plugins().file(bring.want().plugin().digest()).isPresent()) {
@@ -249,7 +247,7 @@ final class Converger {
       SwapOutcome outcome = carriedOut(basis.step(), set, inventory, log);
       // The next pass must see the changes of this swap.
       parts.plugins().refresh();
-      // The file is complete: the other nodes that have it no longer matter.
+      // The file is complete, so its other holders no longer matter.
       Set<String> holders = holders(basis.step(), set);
       settle(
           name,
@@ -284,8 +282,8 @@ final class Converger {
   }
 
   /**
-   * Lets a removal wait while this node has a role of the plugin: no code would end the work of the
-   * role.
+   * Delays a removal while this node has a role of the plugin, since no code would end the role's
+   * work.
    */
   private void requireNoRole(StoredPlugin plugin) throws SwapRefusedException {
     Set<RoleName> roles =
@@ -307,7 +305,7 @@ final class Converger {
     try {
       return ManifestEnvelope.read(file.get()).content().provides();
     } catch (PluginRefusedException | IOException unreadable) {
-      // The swap engine reads it too, and refuses an unreadable one.
+      // The swap engine also reads it, and refuses an unreadable one.
       return List.of();
     }
   }
@@ -319,7 +317,7 @@ final class Converger {
     return before != null && before.isWantedAnew(bring.want()) ? options.forced() : options;
   }
 
-  /** Returns whether the cluster brought the running version: then an older one may follow. */
+  /** Returns whether the cluster brought the running version, so that an older one may follow. */
   private static boolean isBrought(Step.Bring bring, LocalInventory inventory) {
     return inventory
         .origin(bring.want().plugin().symbolicName())
@@ -358,7 +356,7 @@ final class Converger {
         failed.remove(name);
       }
       case SwapOutcome.NothingToDo nothing ->
-          // It runs already; the inventory says so as soon as it is read.
+          // It runs already, and the next read of the inventory shows it.
           failed.put(name, new Failed(basis, nothing.reason(), after(BUSY), false));
       case SwapOutcome.Refused _, SwapOutcome.Reverted _, SwapOutcome.CouldNotRevert _ -> {
         String why = "%s: %s".formatted(outcome.name(), outcome.reason());
@@ -377,7 +375,7 @@ final class Converger {
   /**
    * Publishes the progress.
    *
-   * @param current the plugin that this fetches or swaps; empty if there is none
+   * @param current the plugin of the running fetch or swap; empty if there is none
    */
   private void publish(
       SortedMap<String, Want> wants, SortedMap<String, Step> plan, String current) {

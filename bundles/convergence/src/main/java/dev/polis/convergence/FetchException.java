@@ -1,6 +1,6 @@
 package dev.polis.convergence;
 
-/** Reports that no node gave a plugin's file; the message names each node and its reason. */
+/** Reports that no node gave a plugin's file; the message names each node with its reason. */
 final class FetchException extends Exception {
   private static final long serialVersionUID = 1L;
 

@@ -31,16 +31,17 @@ import java.util.concurrent.TimeoutException;
 import java.util.stream.Collectors;
 
 /**
- * Fetches plugins' files from other nodes. If a node goes away, the received part of a file stays,
- * and the next node continues there. This deletes a file with another digest; it names the node
- * that gave all of it and does not ask that node again.
+ * Fetches plugins' files from other nodes. If a node disappears, the received part of a file stays,
+ * and the next node continues there. It deletes a file with another digest; if one node gave all of
+ * it, it names that node and does not use it again.
  */
 final class PluginFetch {
   /** The port of the management listener if a holder's address names none. */
   private static final int MANAGEMENT_PORT = 7839;
 
   /**
-   * After this time without data this leaves a node; another node, or a later attempt, continues.
+   * The time without data after which it leaves a node; another node, or a later attempt,
+   * continues.
    */
   private static final Duration SILENCE = Duration.ofSeconds(10);
 
@@ -59,7 +60,7 @@ final class PluginFetch {
   }
 
   /**
-   * @param silence for how long a node may give nothing
+   * @param silence the longest silence of a node
    */
   PluginFetch(Dialer dialer, StagedFiles staged, Duration silence) {
     this.dialer = dialer;
@@ -71,8 +72,8 @@ final class PluginFetch {
    * Fetches a file; returns when the whole file is staged.
    *
    * @param want the plugin of the file
-   * @param holders nodes that report to have it
-   * @throws FetchException if none of them gave it, with the reason of each
+   * @param holders the nodes that report to have it
+   * @throws FetchException if no node gave it, with the reason of each
    */
   void fetch(Want want, List<PluginHolder> holders, Log log)
       throws FetchException, InterruptedException {
@@ -128,8 +129,8 @@ final class PluginFetch {
         givers.add("");
       }
       List<PluginHolder> order = new ArrayList<>(holders);
-      // A node that gives wrong bytes costs at most two attempts: one together with others, in
-      // which this cannot identify it, and one alone.
+      // A node with wrong bytes costs at most two attempts: one together with others, in which it
+      // stays unknown, and one alone.
       int most = 2 * holders.size() + 1;
       while (beginnings <= most) {
         Result result = turn(order);
@@ -143,7 +144,7 @@ final class PluginFetch {
       throw new FetchException(words(holders));
     }
 
-    /** Asks each node once, one after the other, until the file is complete. */
+    /** Requests the file from each node once, one after the other, until it is complete. */
     private Result turn(List<PluginHolder> order) throws FetchException, InterruptedException {
       Result result = Result.STUCK;
       for (PluginHolder holder : List.copyOf(order)) {
@@ -157,7 +158,7 @@ final class PluginFetch {
           if (finished(holder)) {
             return Result.WHOLE;
           }
-          // It gives the next attempt alone, which shows whether it is wrong.
+          // It serves the next attempt alone, which shows whether it is wrong.
           order.remove(holder);
           order.addFirst(holder);
           return Result.FURTHER;

@@ -13,7 +13,7 @@ import java.util.TreeSet;
 
 /** Makes the report of the running, wanted and missing plugins for the cluster's record. */
 final class PluginReports {
-  /** The curator accepts reasons of 4 KiB; a character of a reason has at most three bytes. */
+  /** The longest reason in characters of at most three bytes; the curator accepts 4 KiB. */
   private static final int LONGEST_REASON = 1024;
 
   private PluginReports() {}
@@ -66,7 +66,7 @@ final class PluginReports {
     return plugin.build();
   }
 
-  /** Cuts a reason that the curator would refuse, and the whole report with it. */
+  /** Shortens a reason that would make the curator refuse the whole report. */
   private static String shortened(String reason) {
     return reason.length() <= LONGEST_REASON ? reason : reason.substring(0, LONGEST_REASON) + "…";
   }

@@ -8,7 +8,7 @@ import java.util.TreeMap;
 /**
  * Holds the progress of a node towards the wanted plugins.
  *
- * @param known whether the cluster has named its wanted plugins since this organ started
+ * @param known true if the cluster has sent its wanted plugins since this organ started
  * @param wants the wanted plugins, by symbolic name
  * @param whyNot the reason why a wanted plugin does not run yet, by symbolic name
  * @param failed the symbolic names of the plugins that wait for a change

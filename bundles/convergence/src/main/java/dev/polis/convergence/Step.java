@@ -8,7 +8,7 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.TreeSet;
 
-/** One step of a node towards the wanted version of one plugin. */
+/** Is one step of a node towards the wanted version of one plugin. */
 sealed interface Step {
 
   /** Returns a description for the log. */
@@ -22,7 +22,7 @@ sealed interface Step {
     }
   }
 
-  /** Runs the distribution's version again, since the cluster wants nothing any more. */
+  /** Runs the distribution's version again, since the cluster has no wish any more. */
   record GoBack(StoredPlugin own) implements Step {
     @Override
     public String words() {
@@ -31,7 +31,7 @@ sealed interface Step {
     }
   }
 
-  /** Takes a plugin away that the distribution does not have and the cluster no longer wants. */
+  /** Removes a plugin that the distribution lacks and the cluster no longer wants. */
   record TakeAway(StoredPlugin plugin) implements Step {
     @Override
     public String words() {
@@ -41,11 +41,12 @@ sealed interface Step {
   }
 
   /**
-   * Finds the steps to do.
+   * Determines the next steps.
    *
    * @param inventory the running plugins
    * @param wants the wanted plugins
-   * @return by symbolic name; none for plugins that run as wanted, or that an operator overruled
+   * @return the steps by symbolic name, without plugins that run as wanted or that an operator
+   *     overruled
    */
   static SortedMap<String, Step> plan(LocalInventory inventory, SortedMap<String, Want> wants) {
     SortedMap<String, Step> plan = new TreeMap<>();
@@ -67,9 +68,7 @@ sealed interface Step {
     return runs || isOverruled(inventory, want) ? Optional.empty() : Optional.of(new Bring(want));
   }
 
-  /**
-   * Returns whether an operator runs another one on this node although the cluster wanted this one.
-   */
+  /** Returns whether an operator runs another version on this node against the cluster's wish. */
   static boolean isOverruled(LocalInventory inventory, Want want) {
     return inventory
         .origin(want.plugin().symbolicName())
@@ -81,7 +80,7 @@ sealed interface Step {
     String name = running.symbolicName();
     boolean brought =
         inventory.origin(name).filter(PluginOrigin.FromCluster.class::isInstance).isPresent();
-    // Without a known distribution this removes nothing: the node would lose an organ of it.
+    // Without a known distribution no plugin is removed, since the node would lose an organ of it.
     if (!brought || inventory.distribution().isEmpty()) {
       return Optional.empty();
     }

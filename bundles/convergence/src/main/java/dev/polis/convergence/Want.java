@@ -24,7 +24,7 @@ import org.osgi.framework.Version;
  * @param plugin its name and version
  * @param decision the deciding scope: the node's own pin, one of its roles, or everywhere
  * @param scope the same as text, such as {@code on each node}
- * @param older accept it in place of a newer version
+ * @param older true to accept it in place of a newer version
  * @param sinceMillis the time of the wish; it changes when an operator asks for another attempt
  * @param manifest the content of its manifest's file
  */
@@ -37,8 +37,8 @@ record Want(
     ByteString manifest) {
 
   /**
-   * Orders the wants of one name by precedence: a pin over a role, a role over everywhere. Of
-   * several roles the one with the newest version decides, since it may need the new features.
+   * Orders the wants of one name by precedence: a pin over a role, a role over everywhere. Among
+   * several roles the newest version decides, since its role may need the new features.
    */
   private static final Comparator<Want> DECIDES =
       Comparator.comparingInt((Want want) -> rank(want.decision()))
@@ -56,11 +56,11 @@ record Want(
   /**
    * Finds the plugins that the cluster wants on one node.
    *
-   * @param all its wants of all nodes
+   * @param all the wants of all nodes
    * @param self the node
-   * @param roles that the cluster gave it
-   * @param malformed gets a line for each malformed entry, which this skips
-   * @return by symbolic name
+   * @param roles its roles
+   * @param malformed receives a line for each malformed entry, which is skipped
+   * @return the wants by symbolic name
    */
   static SortedMap<String, Want> of(
       List<WantedPlugin> all, NodeId self, Set<RoleName> roles, Consumer<String> malformed) {
@@ -102,7 +102,7 @@ record Want(
   }
 
   private static Want want(WantedPlugin wanted, Decision decision, String scope) {
-    // Refuses a version that cannot be compared here, where it is caught.
+    // Fails here for an invalid version, where the exception is caught.
     Version.parseVersion(wanted.getVersion());
     return new Want(
         new StoredPlugin(
@@ -114,7 +114,7 @@ record Want(
         wanted.getManifest());
   }
 
-  /** Returns its name and version for people. */
+  /** Returns the plugin's name and version for people. */
   String label() {
     return plugin.symbolicName() + " " + plugin.version();
   }

@@ -16,7 +16,7 @@ record WantedSet(List<WantedPlugin> plugins, List<PluginHolder> holders) {
     holders = List.copyOf(holders);
   }
 
-  /** Returns the nodes that have a file. */
+  /** Returns the holders of a file. */
   List<PluginHolder> holders(String digest) {
     return holders.stream().filter(holder -> holder.getFilesList().contains(digest)).toList();
   }
