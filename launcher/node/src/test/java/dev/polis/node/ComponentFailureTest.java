@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 class ComponentFailureTest {
 
   @Test
-  @DisplayName("A component's failure is told in the words of our own cause, which has the remedy")
+  @DisplayName("A component's failure quotes the cause that Polis names, which has the remedy")
   void givenOurCauseAboveTheSystems_thenOurs() {
     assertEquals(
         "cannot list /x: /x is a link to /y, which is not there; make it",
@@ -26,7 +26,7 @@ class ComponentFailureTest {
   }
 
   @Test
-  @DisplayName("A failure without a cause of our own is told in the words of the innermost cause")
+  @DisplayName("A failure without a cause that Polis names quotes the innermost cause")
   void givenNoCauseOfOurs_thenTheInnermost() {
     assertEquals(
         "no room left for it",

@@ -132,8 +132,7 @@ class CallFailureTest {
   }
 
   @Test
-  @DisplayName(
-      "a node that runs without its folder for the run is told so, and how to make it anew")
+  @DisplayName("a node that runs without its folder for the run: the message names the remedy")
   void folderOfTheRunIsGone() throws Exception {
     Files.writeString(state.resolve("node.lock"), ProcessHandle.current().pid() + "\n");
     CtlException told =
