@@ -96,7 +96,7 @@ final class ClusterInstance implements OrganInstance {
     service.resume(state);
   }
 
-  /** Stops enrolling or following; all that the organ started keeps running. */
+  /** Stops the enrolment or the watch; the started programs keep running. */
   @Override
   public void close(StopReason reason) {
     health.close();

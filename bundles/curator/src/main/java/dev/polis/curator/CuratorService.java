@@ -108,13 +108,13 @@ final class CuratorService implements Curator, OrganInstance {
     /** Withdraws the services; returns when their calls have ended. */
     void withdraw();
 
-    /** Withdraws them, and serves no others. */
+    /** Withdraws the services, and accepts no further ones. */
     void close();
   }
 
-  /** Gets the trusted keys until it is closed. */
+  /** Receives the trusted keys until it is closed. */
   interface Trust extends Consumer<TrustRoots> {
-    /** Takes the keys back, and ignores later ones. */
+    /** Unregisters the keys, and ignores later ones. */
     void close();
   }
 
@@ -428,8 +428,8 @@ final class CuratorService implements Curator, OrganInstance {
   }
 
   /**
-   * Withdraws the endpoints, which lets calls in flight finish, stops campaigning and gives the
-   * leadership back, unless another instance has it.
+   * Withdraws the endpoints, which lets running calls finish, stops the campaign and resigns,
+   * unless another instance has the place.
    */
   @Override
   public void close(StopReason reason) {

@@ -246,7 +246,7 @@ final class NetworkService implements Network, OrganInstance {
     }
   }
 
-  /** Ends polling. Interfaces and files stay as they are. */
+  /** Ends the checks; interfaces and files stay unchanged. */
   @Override
   public void close(StopReason reason) {
     health.close();

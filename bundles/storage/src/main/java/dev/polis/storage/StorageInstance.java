@@ -18,7 +18,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Runs the work around the volume: its checks, and the audit log that lies on it. */
+/** Runs the work around the volume: its checks, and the audit log on it. */
 final class StorageInstance implements OrganInstance {
 
   private final StorageService service;
@@ -26,7 +26,7 @@ final class StorageInstance implements OrganInstance {
   private final HealthScope health;
   private final AuditLog audit;
 
-  /** Starts the runnables. */
+  /** Starts the runnables of the organ. */
   StorageInstance(
       StorageService service,
       Supervisor supervisor,
@@ -75,7 +75,7 @@ final class StorageInstance implements OrganInstance {
     service.resume(state);
   }
 
-  /** Stops watching; unmounts only if the work of this node ends. */
+  /** Ends the watch; unmounts only if the work of this node ends. */
   @Override
   public void close(StopReason reason) {
     health.close();
