@@ -50,8 +50,7 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
 
   /**
    * The time for a second instance to adopt etcd, which needs about half a second. The first
-   * instance still answers meanwhile. It needs about half a second; the first instance still
-   * answers meanwhile.
+   * instance still answers meanwhile.
    */
   private static final Duration ADOPTION = Duration.ofSeconds(10);
 

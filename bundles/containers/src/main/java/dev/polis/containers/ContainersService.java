@@ -32,10 +32,7 @@ import java.util.concurrent.locks.ReentrantLock;
 /** Runs the runtime in a supervised run, and loads images into it. */
 final class ContainersService implements Containers, OrganInstance {
 
-  /**
-   * The time for a second instance to adopt containerd, which needs about a fifth of a second. It
-   * needs about a fifth of a second.
-   */
+  /** The time for a second instance to adopt containerd, which needs about a fifth of a second. */
   private static final Duration ADOPTION = Duration.ofSeconds(10);
 
   // The names of the values that one instance passes to the next.

@@ -17,9 +17,8 @@ final class SandboxSetup {
 
   /**
    * The script that runs inside: /usr gets the programs that the machine lacks, writes to /var and
-   * /etc stay in memory, and /run is empty. /usr gets the programs that the machine lacks, writes
-   * to /var and /etc stay in memory, /run is empty. The script binds again the folders of the node
-   * that these mounts would hide: an open descriptor still leads to them.
+   * /etc stay in memory, and /run is empty. The script binds again the folders of the node that
+   * these mounts would hide: an open descriptor still leads to them.
    *
    * <p>If the machine's mounts are private, as without systemd, the sandbox does not see later
    * unmounts. It would keep the data volume of another node busy, which that node could not mount

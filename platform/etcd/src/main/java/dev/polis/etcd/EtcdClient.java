@@ -35,8 +35,7 @@ public final class EtcdClient implements AutoCloseable {
   }
 
   /**
-   * Opens a connection and returns at once; the first call contacts a member. Returns at once:
-   * members are only talked to when something is asked.
+   * Opens a connection and returns at once; the first call contacts a member.
    *
    * @throws IllegalArgumentException if the key or certificate cannot be used
    */
@@ -108,8 +107,7 @@ public final class EtcdClient implements AutoCloseable {
    * Returns a key as a value. Its watchers get the newest state, and each later one if they are
    * fast enough. They wait for a missing key, and decode a deleted one from an empty input. {@link
    * Watcher#poll} returns only states that existed at the last get; the first poll waits for the
-   * first listing. {@link Watcher#poll} gives only what was there at the last get (for the first
-   * poll: at the first listing, which it waits for). {@link Value#peek} reads etcd once.
+   * first listing. {@link Value#peek} reads etcd once.
    */
   public <T> Value<T> value(String key, ValueDecoder<? extends T> decoder) {
     return new EtcdValue<>(this, KeyRange.single(key), decoder);

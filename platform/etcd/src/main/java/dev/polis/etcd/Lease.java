@@ -125,10 +125,7 @@ public final class Lease implements AutoCloseable {
     }
   }
 
-  /**
-   * Revokes the lease, so that etcd deletes its keys; does nothing if it is gone. Does nothing if
-   * it is gone already.
-   */
+  /** Revokes the lease, so that etcd deletes its keys; does nothing if it is gone. */
   public void revoke() throws InterruptedException {
     keeper.revoke(this);
   }

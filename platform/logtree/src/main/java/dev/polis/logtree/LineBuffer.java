@@ -11,9 +11,8 @@ import java.util.function.Function;
 /**
  * Joins written pieces into lines, and passes each line on without its newline. A line passes raw
  * and cut to {@value LogPayload#MAX_LINE_BYTES} bytes, or converted first and cut then. The buffer
- * holds an unfinished line until its newline comes or the buffer is closed. An unfinished line is
- * held until its newline comes or the buffer is closed. Safe for use by any thread; the sink is
- * called by the writing one.
+ * holds an unfinished line until its newline comes or the buffer is closed. Safe for use by any
+ * thread; the sink is called by the writing one.
  */
 public final class LineBuffer extends OutputStream {
   /**

@@ -22,8 +22,7 @@ public final class Child implements AutoCloseable {
 
   /**
    * The interval between checks until a child is ready. etcd is ready some 60 ms after its start,
-   * containerd after 150 ms, and a failed connection costs microseconds. Only the time until then
-   * is polled for, and a failed connection costs microseconds.
+   * containerd after 150 ms, and a failed connection costs microseconds.
    */
   private static final Duration READY_POLL = Duration.ofMillis(10);
 

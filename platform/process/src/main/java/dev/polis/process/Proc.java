@@ -25,9 +25,7 @@ final class Proc {
 
   /**
    * The longest wait for an exec, which takes well below a millisecond. On a busy machine it may be
-   * suspended for some 10 ms, so each pause between polls is twice the one before. On a machine
-   * where several processes wait for each core it may be suspended for some 10 ms, so the pause
-   * doubles each time, until this much has passed.
+   * suspended for some 10 ms, so each pause between polls is twice the one before.
    */
   private static final Duration EXEC = Duration.ofMillis(255);
 
@@ -47,9 +45,7 @@ final class Proc {
   record Stat(long pid, char state, long session, int threads, long startTicks) {
     /**
      * Returns whether the process has ended, as a zombie has. The state is that of the first
-     * thread; while there are others, the ports and files of the process are open. But the state is
-     * that of the first thread, and as long as there are others, the ports and files of the process
-     * are open.
+     * thread; while there are others, the ports and files of the process are open.
      */
     boolean dead() {
       return state == 'X' || state == 'Z' && threads <= 1;

@@ -97,9 +97,7 @@ record CallMethod(
   /**
    * Reads a request without throwing: gRPC answers INTERNAL to unreadable bytes, as if the server
    * had failed. It makes no objects of a request whose field is larger than the field's rule
-   * allows: the objects would take many times the bytes of the request. It makes no objects of a
-   * request with a field that is larger than the rule at the field says: they would take many times
-   * the bytes that came.
+   * allows: the objects would take many times the bytes of the request.
    */
   private record Tolerant(MethodDescriptor.Marshaller<Object> strict, FieldRules sizes)
       implements MethodDescriptor.Marshaller<Object> {

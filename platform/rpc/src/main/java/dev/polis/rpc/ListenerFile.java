@@ -13,8 +13,9 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * Writes the addresses of the listeners to a file, for clients on this machine. The file is there
- * as long as this is open.
+ * Writes the addresses of the listeners to a file, for clients on this machine. Each has a line,
+ * {@code NAME ADDRESS:PORT open} or {@code NAME ADDRESS:PORT closed REASON}. The file is there as
+ * long as this is open.
  */
 final class ListenerFile implements AutoCloseable {
   private final Path file;

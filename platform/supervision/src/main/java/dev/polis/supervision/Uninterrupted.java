@@ -6,7 +6,7 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Waits for an event, for a limited time that an interrupt does not shorten, since stopped code
- * still has to wait for its own threads. The interrupt is kept for afterwards.
+ * still has to wait for its own threads. It restores the interrupt afterwards.
  */
 final class Uninterrupted {
 

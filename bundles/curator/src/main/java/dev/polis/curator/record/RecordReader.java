@@ -51,7 +51,7 @@ final class RecordReader implements AutoCloseable {
 
   /**
    * Returns whether the records that were read from memory before this call were current. The
-   * caller asks this after it has read memory, never before.
+   * caller calls it after the read of memory, never before.
    */
   boolean isCertain() {
     return memory.isCurrent() && leads.getAsBoolean();

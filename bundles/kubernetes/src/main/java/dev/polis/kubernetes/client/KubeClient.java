@@ -211,7 +211,7 @@ public final class KubeClient implements AutoCloseable {
   /**
    * Passes the objects of a collection to a taker, each as soon as it has come. Users determine
    * their number and size, so all together may exceed the memory of this process. The client reads
-   * them page by page, all at the same moment. They are read page by page, all of the same moment.
+   * them page by page, all at the same moment.
    *
    * @param path of the collection, with its query
    * @return that moment, as a {@code resourceVersion}

@@ -132,7 +132,9 @@ record HttpRequest(String method, String target, HttpHead head, HttpBody body, S
   }
 
   /**
-   * Returns whether the request goes to a Pod, a Service or a node, which may take any time to answer. Such a path is {@code
+   * Returns whether the request goes to a Pod, a Service or a node, which may take any time to
+   * answer. Such a path is {@code /api/v1/nodes/NAME/proxy/...} or {@code
+   * /api/v1/namespaces/NAME/pods/NAME/proxy}.
    */
   boolean proxied() {
     String[] steps = target.split("[?]", 2)[0].split("/");

@@ -19,7 +19,10 @@ import java.util.Map;
  */
 final class NodeDrain {
 
-  /** The time for the drain. The end of the kubelet and of the containers gets the same time. */
+  /**
+   * The time for the drain, a part of the 60 s of a role's end, whose second half comes with
+   * interrupts. The end of the kubelet and of the containers gets the same time.
+   */
   static final Duration PATIENCE = Duration.ofSeconds(14);
 
   /** The time for the end of a Pod, which leaves time for Pods that a disruption budget delays. */

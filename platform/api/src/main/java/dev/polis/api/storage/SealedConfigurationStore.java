@@ -13,7 +13,6 @@ public interface SealedConfigurationStore {
 
   /**
    * Returns the configuration; only {@link Stored.None} means that this node was never enrolled.
-   * Only {@link Stored.None} means that this node was never enrolled.
    */
   Stored<SealedConfiguration> read();
 

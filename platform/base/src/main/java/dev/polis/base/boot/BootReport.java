@@ -78,8 +78,8 @@ public interface BootReport {
   }
 
   /**
-   * Returns the reason why a power-off would lock the owner out, with the remedy. Code that is
-   * asked for a power-off refuses it with this text.
+   * Returns the reason why a power-off would lock the owner out, with the remedy. Code that gets a
+   * request for a power-off refuses it with this text.
    *
    * @return empty if a power-off does no harm
    */

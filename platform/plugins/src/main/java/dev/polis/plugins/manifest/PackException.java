@@ -2,7 +2,6 @@ package dev.polis.plugins.manifest;
 
 /**
  * Reports that a bundle cannot be packed; the message names the bundle, the reason and the remedy.
- * The message names the bundle, why, and what to do.
  */
 public final class PackException extends Exception {
   private static final long serialVersionUID = 1;

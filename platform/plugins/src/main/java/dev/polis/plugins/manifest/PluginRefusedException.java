@@ -2,10 +2,7 @@ package dev.polis.plugins.manifest;
 
 import java.util.Objects;
 
-/**
- * Reports the refusal of a plugin; the message names the plugin, the fault and the remedy. The
- * message names the plugin, what is wrong, and what to do next.
- */
+/** Reports the refusal of a plugin; the message names the plugin, the fault and the remedy. */
 public final class PluginRefusedException extends Exception {
   private static final long serialVersionUID = 1;
 

@@ -4,8 +4,7 @@ import java.util.List;
 
 /**
  * Reports that a set of bundles cannot form a node; the message lists each fault with the bundle
- * that has to change. The message lists everything that is wrong, each with who would have to
- * change.
+ * that has to change.
  */
 public final class BootPlanException extends Exception {
   private static final long serialVersionUID = 1;

@@ -4,7 +4,7 @@ import java.nio.file.Path;
 
 /**
  * Reports that the store, or a file for it, is damaged or missing; the message names the file, the
- * fault and the remedy. The message names the file, what is wrong with it, and what to do next.
+ * fault and the remedy.
  */
 public final class PluginStoreException extends Exception {
   private static final long serialVersionUID = 1;

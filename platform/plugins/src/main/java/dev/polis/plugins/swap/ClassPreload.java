@@ -15,7 +15,7 @@ import org.osgi.framework.wiring.BundleWiring;
 final class ClassPreload {
   /**
    * The time for which it loads classes before calls get the processor: two milliseconds, less than
-   * a call takes. Two milliseconds are less than a call takes.
+   * a call takes.
    */
   private static final long WORK_NANOS = Duration.ofMillis(2).toNanos();
 

@@ -11,7 +11,6 @@ import org.osgi.framework.Bundle;
 /**
  * Remembers the bundles that swaps could not remove, shows them in the node's health, and removes
  * them once they have ended. It removes them at once, or before the next swap. Thread-safe.
- * Thread-safe.
  */
 final class Leftovers implements AutoCloseable {
   private static final String STUCK = "old-version-stuck";
