@@ -21,29 +21,32 @@
  * configuration is written. A kill at any point therefore ends in the same cluster with the same
  * node id. A node with a sealed configuration never bootstraps, however its parameters read.
  *
- * <p>While a cluster is being created, the cluster's half of the volume key has no other home than
- * the journal; it is erased there as soon as the curator holds it.
+ * <p>During the creation of a cluster, only the journal has the cluster's half of the volume key;
+ * the manager erases it there as soon as the curator has it.
  *
  * <p>Once the node is a member, {@link dev.polis.cluster.RecoveryService} seals the cluster's half
- * to a recovery key of the owner again, for an owner who has none or lost it.
+ * to a recovery key of the owner again, for an owner without one.
  *
  * <p>The newest revocation list lies beside the credentials. A node that comes back reads it before
  * it opens its listeners; if it is missing or damaged, no certificate of the cluster is accepted
  * until consensus has given the list again, and health says so.
  *
  * <p>Not promised: to recover from a failed enrolment by itself. What fails here (a damaged file, a
- * foreign volume, parameters that contradict each other) needs a person; the node says what and
- * stops, and nothing was overwritten.
+ * foreign volume, parameters that contradict each other) needs a person; the node names the fault
+ * and stops, and has overwritten no file.
  *
- * <p>Why no retry loop around the whole: each organ retries what is worth retrying under its own
- * supervision. A second loop around them would only hide which one it is that fails.
+ * <p>Why no retry loop around the whole: each organ makes its own retries under its own
+ * supervision. A second loop around them would only hide the failing organ.
  *
  * <ul>
- *   <li>Needs: BootReport, Consensus, Curator, HandOvers, HealthRegistry, LogTree, Network, RpcHost, Storage, Supervisor
+ *   <li>Needs: BootReport, Consensus, Curator, HandOvers, HealthRegistry, LogTree, Network,
+ *       RpcHost, Storage, Supervisor
  *   <li>Uses if there: none
  *   <li>Provides: BindableService, ClusterManager
  *   <li>Configuration: dev.polis.cluster
- *   <li>Files: data/node/credentials/ca.pem, data/node/credentials/cert-key.pem, data/node/credentials/cert.pem, data/node/credentials/revocations.crl, esp/cluster_directory.pb, esp/parameters.json, esp/parameters.pb
+ *   <li>Files: data/node/credentials/ca.pem, data/node/credentials/cert-key.pem,
+ *       data/node/credentials/cert.pem, data/node/credentials/revocations.crl,
+ *       esp/cluster_directory.pb, esp/parameters.json, esp/parameters.pb
  *   <li>Ports: management
  * </ul>
  */

@@ -59,7 +59,8 @@
  * changed command line means a restart instead of an adoption.
  *
  * <ul>
- *   <li>Needs: BootReport, HandOvers, HealthRegistry, LogTree, Network, ProcessManager, Storage, Supervisor
+ *   <li>Needs: BootReport, HandOvers, HealthRegistry, LogTree, Network, ProcessManager, Storage,
+ *       Supervisor
  *   <li>Uses if there: none
  *   <li>Provides: Consensus, MetricsExporter
  *   <li>Configuration: dev.polis.consensus

@@ -21,10 +21,10 @@
  * each handshake and, as connections may be old, at each request: renewal and revocation need no
  * restart.
  *
- * <p>The exporter reads what everybody may read of the kernel. Where the node is root it runs as an
- * account that exists as a number alone; if other accounts cannot run its program, or a container
- * keeps the account from the node, it runs as root, and the log says why. One that does not answer
- * is named, ended and started again.
+ * <p>The exporter reads public files of the kernel. On a node that is root it runs under an account
+ * that exists only as a number; if other accounts cannot run its program, or a container keeps the
+ * account from the node, it runs as root, and the log names the reason. The organ reports, ends and
+ * restarts an exporter that does not answer.
  *
  * <p>Not promised: counts from before this organ was started, where the source does not keep them.
  * The counters of a runnable end with it; a runnable that starts again counts from zero.
@@ -33,7 +33,8 @@
  * Prometheus' own HTTP server: it has one certificate for its whole life.
  *
  * <ul>
- *   <li>Needs: BootReport, ClusterManager, HealthRegistry, LogTree, Network, ProcessManager, RpcHost, Storage, Supervisor
+ *   <li>Needs: BootReport, ClusterManager, HealthRegistry, LogTree, Network, ProcessManager,
+ *       RpcHost, Storage, Supervisor
  *   <li>Uses if there: MetricsExporter
  *   <li>Provides: none
  *   <li>Configuration: dev.polis.metrics

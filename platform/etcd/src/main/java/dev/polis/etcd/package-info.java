@@ -16,11 +16,11 @@
  *       EtcdConnection ── one channel for each member, the next one when one fails
  * </pre>
  *
- * <p>Three rules hold everywhere. A <b>write</b> is sent again only if it is known not to have been
- * carried out; otherwise the caller learns that its outcome is unknown. A <b>watch</b> is its next
- * revision and nothing else, so no end of a stream, graceful or not, can lose or double a change. A
- * <b>lease</b> is counted here from the sending of the last request that was answered, with the
- * time for which the machine was suspended, so its holder stops before anyone else may start.
+ * <p>Three rules hold everywhere. A <b>write</b> is sent again only if etcd certainly did not apply
+ * it; otherwise the caller learns that its outcome is unknown. The state of a <b>watch</b> is only
+ * its next revision, so no end of a stream can lose or double a change. The life of a <b>lease</b>
+ * counts here from the time at which the last answered request was sent, and includes suspensions
+ * of the machine, so its holder stops before another one may start.
  *
  * <p>Not promised: a watcher whose changes were compacted away sees their result, not each of them;
  * a lock does not stop its holder in the middle of a step, only a fence in the transaction does;

@@ -22,30 +22,29 @@
  * </table>
  *
  * <p><b>Who publishes.</b> An organ opens a scope when its component is activated and closes it
- * when it is deactivated. What the supervision tree knows needs no further call. An organ adds a
- * condition only for what the tree cannot see: a volume that is less secure than it could be, a
- * role that no plugin runs. It clears the condition when it no longer holds. What announces no
- * change, such as the clock, the descriptors in use and the end of a certificate, an organ looks at
- * every few seconds ({@link dev.polis.health.SelfCheck}).
+ * when it is deactivated. The table itself reads the supervision tree. An organ adds a condition
+ * only for a fact that the tree cannot show: a volume that is less secure than it could be, a role
+ * that no plugin runs. It clears the condition when it no longer holds. Every few seconds an organ
+ * checks facts that announce no change, such as the clock, the open descriptors and the end of a
+ * certificate ({@link dev.polis.health.SelfCheck}).
  *
- * <p><b>A runnable that never becomes healthy</b> is shown with where its thread is, once it has
- * been NEW for 5 s: what it is in and which code has called that. {@code explain} of its
- * distinguished name has the whole stack.
+ * <p><b>A runnable that never becomes healthy</b> is shown with the position of its thread, once it
+ * has been NEW for 5 s: the innermost call and its callers. {@code explain} of its distinguished
+ * name has the whole stack.
  *
- * <p><b>Roots and victims.</b> A condition says what it is due to, or leaves that to be found from
- * what the organ needs: {@link dev.polis.health.HealthCauses} blames what does not work below it.
- * What can be blamed on none is a root; screens begin with it and give each victim one line. If an
- * organ and its runnables report the same failure, it appears once, in the organ's words. A
- * condition without a remedy gets the one that is known for its reason, and else that of reading
- * the log.
+ * <p><b>Roots and victims.</b> A condition names its causes, or the needs of the organ determine
+ * them: {@link dev.polis.health.HealthCauses} finds the needed organs that do not work. A trouble
+ * without a cause is a root; screens begin with it and give each victim one line. If an organ and
+ * its runnables report the same failure, it appears once, in the organ's words. A condition without
+ * a remedy gets the known one for its reason, and else the advice to read the log.
  *
  * <p><b>Not promised.</b> A history: this is the present, the log is the past. That a listener sees
  * each change: like every {@link dev.polis.base.values.Value}, the list skips what was overtaken.
  * That an organ is well because it says nothing: an organ without a scope is absent, and is listed
  * as such.
  *
- * <p><b>Why not ask the organs?</b> An organ that is asked may hang, and then so does the answer.
- * Publishing turns this round: a reader only reads memory. Why not the framework's own condition
+ * <p><b>Why not ask the organs?</b> A request to an organ may hang, and then the answer hangs too.
+ * With published conditions, a reader only reads memory. Why not the framework's own condition
  * service ({@code org.osgi.service.condition})? It knows only that a condition holds, and has no
  * place for a reason or a remedy. Why not Felix Health Checks? They run checks on a schedule, on
  * threads of their own; the table of levels is theirs, the rest is not needed.

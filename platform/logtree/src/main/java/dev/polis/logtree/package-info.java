@@ -24,14 +24,15 @@
  * it is held for some tens of nanoseconds.
  *
  * <p>The place of a leveled entry is found by a walk up the stack, which takes several times as
- * long as all else. The walk cannot wait until a reader asks for the place, for then the stack is
- * another one. {@link dev.polis.logtree.Log#here} looks once for many entries, and the build of a
- * distribution puts the places into the code, which then calls {@link dev.polis.logtree.LogPlaces}.
+ * long as all else. The walk cannot wait until a reader needs the place, since the stack is
+ * different then. {@link dev.polis.logtree.Log#here} looks once for many entries, and the build of
+ * a distribution puts the places into the code, which then calls {@link
+ * dev.polis.logtree.LogPlaces}.
  *
  * <p>Memory is bounded three times: entries per journal, bytes over all journals (the largest
  * journal gives first, so a talkative organ cannot push out the few lines of a quiet one), and a
- * time to live for the journals of names that are no longer held. Nothing runs in the background:
- * dropping happens while appending and reading.
+ * time to live for the journals of names that are no longer held. No thread runs in the background:
+ * appends and reads drop old entries.
  *
  * <p>Secrets are kept out by type: {@link dev.polis.logtree.Secret}, private keys and byte arrays
  * given as arguments are named, never printed.

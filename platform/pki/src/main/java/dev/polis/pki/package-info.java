@@ -18,9 +18,9 @@
  * </pre>
  *
  * <p>Objects live in etcd because any curator may become leader and must issue from the same
- * authority. They are created under a guard, so two that create at once end with one object which
- * both get. Nothing is overwritten because it could not be read: a stored object that does not
- * parse is an error with its key in the message.
+ * authority. A guard protects their creation, so two creators at the same time get the same object.
+ * Nothing is overwritten because it could not be read: a stored object that does not parse is an
+ * error with its key in the message.
  *
  * <p>A peer that is not known yet shows a certificate that its own key signed, often without any
  * name in it. The JDK refuses to read a certificate without an issuer, so {@link

@@ -16,26 +16,27 @@
  * </pre>
  *
  * <p>A process id alone proves nothing, since the kernel reuses it. A record counts only if the
- * machine has not been booted since, the process's start time is to the clock tick the recorded
- * one, and it belongs to our user. Descendants, daemonized or not, carry the token in their
- * environment, so that a stop can end all of them.
+ * machine has not restarted since, the process's start time equals the recorded one to the clock
+ * tick, and the process belongs to the node's user. Descendants, daemonized or not, carry the token
+ * in their environment, so that a stop can end all of them.
  *
  * <p>This package does not restart anything: {@link dev.polis.process.ProcessTask} fails with its
  * process and supervision decides. Nor does a process end because code goes away: it ends when
  * {@code stop} is called, or when its {@code ProcessTask} is stopped for a {@link
  * dev.polis.base.boot.StopReason} that ends work.
  *
- * <p>Where the node is root a child need not be: {@link dev.polis.process.Account} lists the
- * accounts, {@link dev.polis.process.ChildOwner} finds out whether a child can have its own, and
- * gives it the files that it reads. These lie in folders of the node, which others may pass through
- * and in which no other account puts a link; a child writes in folders of its own alone.
+ * <p>On a node that is root, a child may have an account of its own: {@link
+ * dev.polis.process.Account} lists the accounts, and {@link dev.polis.process.ChildOwner} decides
+ * whether a child can have its own, and gives it its files. The files are in folders of the node,
+ * through which other accounts may pass but in which they cannot put a link; a child writes only in
+ * its own folders.
  *
- * <p>A component declares its child as a {@link dev.polis.process.ChildPlan}: the spec, what it
- * knows of the program ({@link dev.polis.process.ChildProgram}), and for how long it may be silent.
- * {@link dev.polis.process.ProcessTask} runs it where that is all there is to do; a component that
- * has more to do stays with the {@link dev.polis.process.Child} itself. Both publish a child that
- * does not answer, with what the kernel knows of it ({@link dev.polis.process.Silence}), end one
- * that hangs, and quote the {@link dev.polis.process.LastWords} of one that has ended.
+ * <p>A component declares its child as a {@link dev.polis.process.ChildPlan}: the spec, its
+ * knowledge of the program ({@link dev.polis.process.ChildProgram}), and the limits of its silence.
+ * {@link dev.polis.process.ProcessTask} runs a child that needs no further work; a component with
+ * further work uses the {@link dev.polis.process.Child} itself. Both publish a child that does not
+ * answer, with what the kernel knows of it ({@link dev.polis.process.Silence}), end one that hangs,
+ * and quote the {@link dev.polis.process.LastWords} of one that has ended.
  *
  * <p>What lives in a sandbox is no child of the node. The organ that makes sandboxes, and a stop of
  * a node that was killed, find and end it with {@link dev.polis.process.SandboxProcesses} and

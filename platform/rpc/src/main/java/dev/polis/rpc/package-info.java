@@ -22,12 +22,12 @@
  * refused. A failure of any step, or of the organ's code, ends the call it happened in and no
  * other.
  *
- * <p>What was changed and by whom is kept in files, by {@link dev.polis.rpc.audit.AuditLog}: a
- * mutating call of an authenticated peer is on the disk before its caller is answered.
+ * <p>{@link dev.polis.rpc.audit.AuditLog} keeps each change with its caller in files: a changing
+ * call of an authenticated peer is on the disk before its caller gets the answer.
  *
- * <p>Each call has a virtual thread of its own, which may wait. A service that says so by {@link
- * dev.polis.rpc.NonBlockingMethods} answers some methods on the thread that read the request: the
- * change of threads and back is most of the time of a call that is answered from memory.
+ * <p>Each call has a virtual thread of its own, which may wait. A service with {@link
+ * dev.polis.rpc.NonBlockingMethods} answers some methods on the thread that read the request, since
+ * the change of threads takes most of the time of a call that is answered from memory.
  *
  * <p>Virtual threads share as many carriers as the machine has processors, and a thread that
  * computes does not give its carrier back. So a call whose size its caller decides computes on
@@ -35,9 +35,9 @@
  * Its own virtual thread waits, and ends the work when its caller leaves.
  *
  * <p>{@link dev.polis.rpc.CallStreams} serves the streams of an organ that last as long as their
- * callers listen: each on a virtual thread of its own, or, where a thousand callers get the same
- * messages, from the thread that has a new message or, many together, from those that write to
- * their connections.
+ * callers listen: each on a virtual thread of its own, or, if a thousand callers get the same
+ * messages, on the thread that has a new message. Many streams together run on the threads that
+ * write to their connections.
  *
  * <p>{@link dev.polis.rpc.RpcClients} is the other end: channels that know whom they may trust.
  * {@link dev.polis.rpc.BlockingStreams} ends a stream that was opened on one.
@@ -45,19 +45,19 @@
  * <p>A new connection is a stranger's until its handshake shows a certificate of the cluster.
  * Strangers have little room, {@link dev.polis.rpc.StrangerRoom}, which all ports of the process
  * share: for connections ({@link dev.polis.rpc.ConnectionLimits}), for open calls and for bytes of
- * requests ({@link dev.polis.rpc.StrangerCalls}). They never fill it up: a new one takes the place
- * of the oldest of the source that has the most. So a flood from some addresses shuts no other peer
- * out. A stranger without a call is disconnected soon, its call has a time, and its stream has no
- * handler before the first message. Members have room of their own, and no flood displaces them;
- * one member takes a third of it at most. A connection closes when the certificate that it showed
- * is revoked, or ends. The status of a listener names a flood, and the statistics count what was
- * turned away.
+ * requests ({@link dev.polis.rpc.StrangerCalls}). When it is full, a new connection or call takes
+ * the place of the oldest one of the source that has the most. So a flood from some addresses
+ * excludes no other peer. A stranger without a call is disconnected soon, its call has a time, and
+ * its stream has no handler before the first message. Members have room of their own, and no flood
+ * displaces them; one member takes a third of it at most. A connection closes when the certificate
+ * that it showed is revoked, or ends. The status of a listener names a flood, and the statistics
+ * count what was turned away.
  *
  * <p>The open calls of members, with their requests and the answers that are not read yet, take a
- * quarter of the heap together. What is beyond it ends the largest call of the member whose calls
- * take the most: {@code RequestRoom}, as for requests of strangers. A call is open until its answer
- * is read; one that gives way to others although its answer is unread ends with its connection,
- * since a status would wait behind the answer.
+ * quarter of the heap together. When they exceed it, the largest call of the member whose calls
+ * take the most ends: {@code RequestRoom}, as for requests of strangers. A call is open until its
+ * answer is read. If a call with an unread answer must end, its connection ends too, since a status
+ * would wait behind the answer.
  *
  * <p>While the heap is nearly full, new calls are refused with RESOURCE_EXHAUSTED, so that those
  * being served can end: {@code HeapRoom}. The reports of the cluster's nodes about themselves, and
@@ -66,14 +66,14 @@
  * <p>{@link dev.polis.rpc.TlsTask} keeps the port of an organ open whose clients speak another
  * protocol, such as HTTP/1.1 ({@link dev.polis.rpc.HttpRequests}): metrics and Kubernetes. Its
  * {@link dev.polis.rpc.TlsListener} gives each request of a connection, with its first byte unread,
- * to the organ. A long one the organ may join to another connection; then the platform passes the
- * bytes, and a replacement of the organ's code does not end it. Port and connections belong to the
- * platform: an instance of an organ that replaces another one opens the port too, and gets the next
- * request of each connection. Before that it may {@linkplain dev.polis.rpc.TlsHandler#prepare
+ * to the organ. The organ may join a long request to another connection; then the platform passes
+ * the bytes, and a replacement of the organ's code does not end it. Port and connections belong to
+ * the platform: an instance of an organ that replaces another one opens the port too, and gets the
+ * next request of each connection. Before that it may {@linkplain dev.polis.rpc.TlsHandler#prepare
  * prepare}, while the other one answers.
  *
- * <p>A request that changes something is refused if it holds a field that this node does not know;
- * a part that was done silently would be taken for the whole.
+ * <p>The host refuses a changing request with a field that this node does not know, since the
+ * caller would believe that the node did all of it.
  *
  * <p>The largest size of each field is stated at the field ({@code max_bytes}, {@code max_items}).
  * A request with a larger one is refused before its handler, the log or a record gets it.
@@ -82,8 +82,8 @@
  * is sent to the successor once; a call that had already reached the predecessor is never repeated,
  * since only the caller knows whether that is safe.
  *
- * <p><b>Why not the JDK's HTTPS server.</b> It counts connections and not whose they are, so the
- * first thousand strangers shut all others out; and it reports no connection before its first byte.
+ * <p><b>Why not the JDK's HTTPS server.</b> It counts connections without their owners, so the
+ * first thousand strangers exclude all others; and it reports no connection before its first byte.
  *
  * <p><b>Why not refuse new connections when there are too many.</b> The connections that are open
  * are the flood, and the operator needs a new one to end it.

@@ -17,9 +17,9 @@
  * replaces them.
  *
  * <p><b>Mounting is repeatable.</b> {@link dev.polis.api.storage.Storage#mountNew} with the same
- * keys may be called again after the process was killed at any point, and continues. It is the keys
- * that prove whose volume it is: they are random, so a volume they open is ours, and one they do
- * not open is left as it is. The caller therefore makes the keys and writes them to the enrolment
+ * keys may be called again after the process was killed at any point, and continues. The random
+ * keys prove the owner of a volume: a volume that they open belongs to this node, and any other
+ * volume stays unchanged. The caller therefore makes the keys and writes them to the enrolment
  * journal <em>before</em> it asks for a volume; a service that made the keys itself and returned
  * them could be killed in between and leave a volume whose keys are lost.
  *

@@ -28,10 +28,10 @@
  * a case for it; a reader can then tell "not known yet" from "known to be gone".
  *
  * <p><b>Why not callbacks or {@code Flow}?</b> A callback runs on the publisher's thread, under the
- * publisher's locks, and a slow one stalls it or needs a queue that grows. Pulling turns this
- * round: the reader's own thread asks when it is ready, a loop over {@code get()} reads like the
- * sequential program it is, and there is nothing to unsubscribe but the watcher itself. {@code
- * Flow} keeps every element, which is the one thing a state does not need.
+ * publisher's locks, and a slow one stalls it or needs a queue that grows. With a watcher, the
+ * reader's own thread calls when it is ready, a loop over {@code get()} is a sequential program,
+ * and a close of the watcher ends it. {@code Flow} keeps every element, which is the one thing a
+ * state does not need.
  *
  * <p>{@link dev.polis.base.values.MutableValue} keeps its value in memory. Other implementations
  * follow a remote place; the contract of {@link dev.polis.base.values.Watcher} says what they have

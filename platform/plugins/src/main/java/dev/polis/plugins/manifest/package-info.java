@@ -16,10 +16,10 @@
  * <p>A plugin is a bundle and a manifest in a file beside it. The bundle says by capabilities which
  * organ or role it provides and which platform it needs ({@link
  * dev.polis.plugins.manifest.BundleCapabilities}), so that the framework's resolver checks it; a
- * bundle's name says nothing, so that plugins from outside are equals of ours. The manifest repeats
- * it, for all that decide without the bundle: the leader, and a node before it fetches the file. A
- * manifest that says something else than its bundle is refused. A plugin that an earlier release
- * has packed says it in its manifest alone, and stays good. {@link
+ * bundle's name plays no role, so that foreign plugins have the same rights. The manifest repeats
+ * this for the decisions without the bundle: those of the leader, and of a node before it fetches
+ * the file. The verifier refuses a manifest that contradicts its bundle. A plugin that an earlier
+ * release has packed has these facts only in its manifest, and stays valid. {@link
  * dev.polis.plugins.manifest.PluginVerifier} reads the bundle as a file, never as code, and refuses
  * with a {@link dev.polis.plugins.manifest.RefusalReason} and a sentence. It looks at nothing but
  * the envelope before the signature is verified.

@@ -25,16 +25,17 @@
  * </pre>
  *
  * <p>Everything is written under a temporary name, forced to disk, renamed, and the folder forced
- * too; a pointer is only switched to a generation whose files are all in place. So whatever moment
- * the process or the machine dies at, the next start finds the old generation or the new one,
- * whole. Every read is verified: the pointer bears the digest of the generation, the generation
- * those of the files. A file that still has the CRC-32C it had when its digest was compared is not
- * digested again: that finds damage all the same, and was half of the time a node took to start.
+ * too; a pointer is only switched to a generation whose files are all in place. So after the death
+ * of the process or the machine at any moment, the next start finds the old or the new generation,
+ * complete. Every read is verified: the pointer bears the digest of the generation, the generation
+ * those of the files. The store does not compute the digest again for a file whose CRC-32C is
+ * unchanged since the comparison of its digest: the CRC finds damage, too, and the digests took
+ * half of the time of a node's start.
  *
  * <p>A damaged store is refused, never repaired by guessing: the refusal names the file and what to
- * do. What is not referenced any more is deleted by {@link
- * dev.polis.plugins.store.PluginStore#collect}, which keeps the generation before the current one,
- * for a way back, the distribution's files, and what the cluster wants.
+ * do. {@link dev.polis.plugins.store.PluginStore#collect} deletes unneeded files; it keeps the
+ * generation before the current one for a rollback, the distribution's files, and the cluster's
+ * wanted plugins.
  *
  * <p>Not promised: a second process may not write the same store at the same time (the node's lock
  * on its state directory sees to that), and there is no protection against a person who rewrites

@@ -15,27 +15,28 @@
  *
  * <p>Successors are installed beside their predecessors, which continue to serve. Predecessors are
  * stopped when the successors are active and healthy, and stay installed until the node as a whole
- * has been healthy for a while without them: until then a revert starts them again. The generation
- * is committed before anything is uninstalled, so that a full disk reverts too.
+ * has been healthy for a while without them: until then a revert starts them again. The commit of
+ * the generation precedes each removal of a bundle, so that a full disk reverts the swap, too.
  *
  * <p>While successors are activated and judged, the process may use some more memory and threads
  * than before, up to limits that are configured; beyond them the swap is reverted. The heap counts
- * as it is after a collection, so a busy node is not blamed for its garbage. A plugin that leaks
- * more slowly than a gate lasts passes it. One that fills the heap faster than it is measured ends
- * the process, as any lack of memory does: the next start undoes the swap, and after the second
- * such end the generation counts as failed.
+ * after a collection, so the garbage of a busy node does no harm. A plugin whose leak is slower
+ * than the gate passes the gate. A plugin that fills the heap between two measurements ends the
+ * process, as any lack of memory does: the next start undoes the swap, and after the second such
+ * end the generation counts as failed.
  *
- * <p>A configuration is read by a second instance of the bundle, from the same file, which starts
- * with it: so it is judged, handed over to and taken back like another version, and the first
- * instance never sees a value that it cannot live with. Why not a component's own method for
- * changes? Each organ would need the code for each key, and half a change has no way back.
+ * <p>A second instance of the bundle, from the same file, starts with a new configuration: so the
+ * swap judges, switches and reverts it like another version, and the first instance never sees a
+ * value that it cannot use. Why not a component's own method for changes? Each organ would need the
+ * code for each key, and half a change has no way back.
  *
- * <p>A predecessor that hangs while it is stopped keeps nothing back, since calls have gone to its
- * successor. It is left where it is, the node's health says so, and it is removed when it ends; so
- * is a successor that could not be taken back. A revert keeps the successor of a predecessor that
- * does not run again: an organ in another version goes before none. Whatever a stage throws, the
- * swap ends, listeners are notified of the end, and the next swap may begin. Of each version that
- * was uninstalled the class loader is followed: one that stays in memory is named.
+ * <p>A predecessor that hangs during its stop delays no call, since its successor already gets the
+ * calls. It stays installed, the node's health reports it, and the engine removes it when it ends;
+ * the same holds for a successor that a revert could not remove. A revert keeps the successor of a
+ * predecessor that does not run again, since an organ in another version is better than none. After
+ * any exception of a stage, the swap ends, listeners are notified of the end, and the next swap may
+ * begin. The engine follows the class loader of each uninstalled version, and names one that stays
+ * in memory.
  *
  * <p>A single bundle is stopped and started through the engine too, so that neither happens in the
  * middle of a swap.

@@ -9,9 +9,9 @@
  *
  * <p>A line is one record: the SHA-256 of the line before it and of its own text, a number, a time,
  * a kind, the call, the peer, the method and a text, separated by tabs. The first line of a file
- * names the number and the hash of the last line of the file before. So a line that was changed,
- * removed or put in is found by {@link dev.polis.rpc.audit.AuditFolder#verify}. A file that is full
- * is followed by another one, and the oldest is deleted when there are too many.
+ * names the number and the hash of the last line of the file before. So {@link
+ * dev.polis.rpc.audit.AuditFolder#verify} finds a changed, removed or added line. A file that is
+ * full is followed by another one, and the oldest is deleted when there are too many.
  *
  * <p>A mutating call of an authenticated peer is written before its handler is asked (BEGIN), and
  * its outcome afterwards (END). The caller is answered when the BEGIN is on the disk. It is written

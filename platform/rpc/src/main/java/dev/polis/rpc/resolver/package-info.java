@@ -20,8 +20,8 @@
  * closed. A channel that fails to connect ends all pauses, so that a caller does not wait for them.
  *
  * <p>Organs of a node use a {@link dev.polis.rpc.resolver.LeaderConnection}. Their connections
- * share one resolver and one channel, so that an organ which is replaced makes no handshake: the
- * node that leads makes both sides of it, on the threads that serve its callers.
+ * share one resolver and one channel, so that a replaced organ makes no handshake, whose two sides
+ * a leading node would compute on the threads that serve its callers.
  *
  * <p><b>Not promised.</b> The leader that is found may have stopped leading when a call arrives; it
  * then answers UNAVAILABLE, and the caller decides whether to call again. Answers of curators are
