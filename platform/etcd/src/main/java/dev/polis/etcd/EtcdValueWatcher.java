@@ -9,9 +9,8 @@ import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
 
@@ -35,8 +34,6 @@ final class EtcdValueWatcher<T> implements Watcher<T> {
   private static final Duration FIRST_LISTING = EtcdConnection.DEFAULT_DEADLINE;
   private static final long FOR_EVER = Long.MAX_VALUE;
 
-  private final ReentrantLock lock = new ReentrantLock();
-  private final Condition changed = lock.newCondition();
   private final EtcdConnection connection;
   private final WatchSubscription subscription;
   private final EtcdValue<T> value;
@@ -108,31 +105,29 @@ final class EtcdValueWatcher<T> implements Watcher<T> {
   }
 
   /** Waits for a state; returns empty if the time is over. */
-  private Optional<State> await(long nanos) throws InterruptedException {
-    lock.lockInterruptibly();
-    try {
-      long left = nanos;
-      while (true) {
-        requireOpen();
-        admit();
-        Optional<State> next = takeBacklog();
-        if (next.isPresent()) {
-          return next;
-        }
-        throwFailure();
-        if (left <= 0) {
-          return Optional.empty();
-        }
-        left = nanos == FOR_EVER ? waitForEver() : changed.awaitNanos(left);
-      }
-    } finally {
-      lock.unlock();
+  private synchronized Optional<State> await(long nanos) throws InterruptedException {
+    if (Thread.interrupted()) {
+      throw new InterruptedException("interrupted before it waited");
     }
-  }
-
-  private long waitForEver() throws InterruptedException {
-    changed.await();
-    return FOR_EVER;
+    long end = System.nanoTime() + nanos;
+    while (true) {
+      requireOpen();
+      admit();
+      Optional<State> next = takeBacklog();
+      if (next.isPresent()) {
+        return next;
+      }
+      throwFailure();
+      long left = end - System.nanoTime();
+      if (left <= 0) {
+        return Optional.empty();
+      }
+      if (nanos == FOR_EVER) {
+        wait();
+      } else {
+        TimeUnit.NANOSECONDS.timedWait(this, left);
+      }
+    }
   }
 
   @Override
@@ -147,32 +142,30 @@ final class EtcdValueWatcher<T> implements Watcher<T> {
     }
   }
 
-  private Optional<State> pollState() throws InterruptedException {
-    lock.lockInterruptibly();
-    try {
-      long left = FIRST_LISTING.toNanos();
-      while (!listed) {
-        requireOpen();
-        throwFailure();
-        if (left <= 0) {
-          throw new EtcdUnavailableException(
-              "the first listing of "
-                  + subscription.range
-                  + " did not come within "
-                  + FIRST_LISTING.toSeconds()
-                  + " s; check that a quorum is up",
-              null);
-        }
-        left = changed.awaitNanos(left);
-      }
-      requireOpen();
-      if (!begun) {
-        admit();
-      }
-      return takeBacklog();
-    } finally {
-      lock.unlock();
+  private synchronized Optional<State> pollState() throws InterruptedException {
+    if (Thread.interrupted()) {
+      throw new InterruptedException("interrupted before it waited");
     }
+    long end = System.nanoTime() + FIRST_LISTING.toNanos();
+    while (!listed) {
+      requireOpen();
+      throwFailure();
+      if (end - System.nanoTime() <= 0) {
+        throw new EtcdUnavailableException(
+            "the first listing of "
+                + subscription.range
+                + " did not come within "
+                + FIRST_LISTING.toSeconds()
+                + " s; check that a quorum is up",
+            null);
+      }
+      TimeUnit.NANOSECONDS.timedWait(this, end - System.nanoTime());
+    }
+    requireOpen();
+    if (!begun) {
+      admit();
+    }
+    return takeBacklog();
   }
 
   /** Moves new states to the backlog, where they replace older ones of the same key. */
@@ -211,29 +204,19 @@ final class EtcdValueWatcher<T> implements Watcher<T> {
     }
   }
 
-  private void enter() {
-    lock.lock();
-    try {
-      requireOpen();
-      if (reading) {
-        throw new IllegalStateException(
-            "two threads read one watcher of "
-                + subscription.range
-                + ": a watcher belongs to one reader, open one each");
-      }
-      reading = true;
-    } finally {
-      lock.unlock();
+  private synchronized void enter() {
+    requireOpen();
+    if (reading) {
+      throw new IllegalStateException(
+          "two threads read one watcher of "
+              + subscription.range
+              + ": a watcher belongs to one reader, open one each");
     }
+    reading = true;
   }
 
-  private void leave() {
-    lock.lock();
-    try {
-      reading = false;
-    } finally {
-      lock.unlock();
-    }
+  private synchronized void leave() {
+    reading = false;
   }
 
   private void requireOpen() {
@@ -250,15 +233,12 @@ final class EtcdValueWatcher<T> implements Watcher<T> {
 
   @Override
   public void close() {
-    lock.lock();
-    try {
+    synchronized (this) {
       if (closed) {
         return;
       }
       closed = true;
-      changed.signalAll();
-    } finally {
-      lock.unlock();
+      notifyAll();
     }
     connection.watches().remove(subscription);
     onClose.run();
@@ -268,17 +248,14 @@ final class EtcdValueWatcher<T> implements Watcher<T> {
 
     @Override
     public void deliver(WatchUpdate update) {
-      lock.lock();
-      try {
+      synchronized (EtcdValueWatcher.this) {
         failure = null;
         switch (update) {
           case WatchUpdate.Changes changes -> changes.events().forEach(this::change);
           case WatchUpdate.Snapshot snapshot -> replace(snapshot);
           case WatchUpdate.Progress progress -> {}
         }
-        changed.signalAll();
-      } finally {
-        lock.unlock();
+        EtcdValueWatcher.this.notifyAll();
       }
     }
 
@@ -323,12 +300,9 @@ final class EtcdValueWatcher<T> implements Watcher<T> {
 
     @Override
     public void fail(EtcdException refusal) {
-      lock.lock();
-      try {
+      synchronized (EtcdValueWatcher.this) {
         failure = refusal;
-        changed.signalAll();
-      } finally {
-        lock.unlock();
+        EtcdValueWatcher.this.notifyAll();
       }
     }
 

@@ -3,9 +3,8 @@ package dev.polis.etcd;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 
 /**
@@ -15,8 +14,6 @@ import java.util.function.Consumer;
  */
 public final class EtcdWatch implements AutoCloseable {
 
-  private final ReentrantLock lock = new ReentrantLock();
-  private final Condition arrived = lock.newCondition();
   private final Deque<Item> queue = new ArrayDeque<>();
   private final EtcdConnection connection;
   private final WatchSubscription subscription;
@@ -56,17 +53,15 @@ public final class EtcdWatch implements AutoCloseable {
    *     succeed later
    * @throws EtcdClosedException if the watch or its client is closed
    */
-  public WatchUpdate next() throws InterruptedException {
-    lock.lockInterruptibly();
-    try {
-      while (queue.isEmpty()) {
-        requireOpen();
-        arrived.await();
-      }
-      return take();
-    } finally {
-      lock.unlock();
+  public synchronized WatchUpdate next() throws InterruptedException {
+    if (Thread.interrupted()) {
+      throw new InterruptedException("interrupted before it waited");
     }
+    while (queue.isEmpty()) {
+      requireOpen();
+      wait();
+    }
+    return take();
   }
 
   /**
@@ -74,22 +69,21 @@ public final class EtcdWatch implements AutoCloseable {
    *
    * @throws TimeoutException if none came; the watch stays usable
    */
-  public WatchUpdate next(Duration within) throws InterruptedException, TimeoutException {
-    long left = within.toNanos();
-    lock.lockInterruptibly();
-    try {
-      while (queue.isEmpty()) {
-        requireOpen();
-        if (left <= 0) {
-          throw new TimeoutException(
-              "no update of " + subscription.range + " within " + within + " after " + revision);
-        }
-        left = arrived.awaitNanos(left);
-      }
-      return take();
-    } finally {
-      lock.unlock();
+  public synchronized WatchUpdate next(Duration within)
+      throws InterruptedException, TimeoutException {
+    long end = System.nanoTime() + within.toNanos();
+    if (Thread.interrupted()) {
+      throw new InterruptedException("interrupted before it waited");
     }
+    while (queue.isEmpty()) {
+      requireOpen();
+      if (end - System.nanoTime() <= 0) {
+        throw new TimeoutException(
+            "no update of " + subscription.range + " within " + within + " after " + revision);
+      }
+      TimeUnit.NANOSECONDS.timedWait(this, end - System.nanoTime());
+    }
+    return take();
   }
 
   /** Returns the revision up to which all changes were returned; a successor begins after it. */
@@ -104,16 +98,13 @@ public final class EtcdWatch implements AutoCloseable {
 
   @Override
   public void close() {
-    lock.lock();
-    try {
+    synchronized (this) {
       if (closed) {
         return;
       }
       closed = true;
       queue.clear();
-      arrived.signalAll();
-    } finally {
-      lock.unlock();
+      notifyAll();
     }
     connection.watches().remove(subscription);
     onClose.run();
@@ -156,8 +147,7 @@ public final class EtcdWatch implements AutoCloseable {
 
     @Override
     public void deliver(WatchUpdate update) {
-      lock.lock();
-      try {
+      synchronized (EtcdWatch.this) {
         if (closed) {
           return;
         }
@@ -165,32 +155,24 @@ public final class EtcdWatch implements AutoCloseable {
         if (update instanceof WatchUpdate.Changes(long at, var events)) {
           changes += events.size();
         }
-        arrived.signal();
-      } finally {
-        lock.unlock();
+        EtcdWatch.this.notifyAll();
       }
     }
 
     @Override
     public void fail(EtcdException failure) {
-      lock.lock();
-      try {
+      synchronized (EtcdWatch.this) {
         if (!closed && !(queue.peekLast() instanceof Item.Failure)) {
           queue.add(new Item.Failure(failure));
-          arrived.signal();
+          EtcdWatch.this.notifyAll();
         }
-      } finally {
-        lock.unlock();
       }
     }
 
     @Override
     public boolean isFull() {
-      lock.lock();
-      try {
+      synchronized (EtcdWatch.this) {
         return EtcdWatch.this.isFull();
-      } finally {
-        lock.unlock();
       }
     }
   }

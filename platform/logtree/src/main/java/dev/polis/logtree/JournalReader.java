@@ -4,8 +4,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.ReentrantLock;
+import java.util.concurrent.TimeUnit;
 
 /**
  * Buffers the matching entries for one reader. Its own lock is taken after that of the tree, never
@@ -19,8 +18,6 @@ final class JournalReader implements LogReader {
   private List<LogEntry> backlog; // null until the first call asks for it
   private volatile long cursor;
 
-  private final ReentrantLock lock = new ReentrantLock();
-  private final Condition changed = lock.newCondition();
   private List<LogEntry> buffer = new ArrayList<>();
   private long buffered;
   private long missed;
@@ -41,8 +38,7 @@ final class JournalReader implements LogReader {
         || entry.sequence() <= query.after()) {
       return;
     }
-    lock.lock();
-    try {
+    synchronized (this) {
       if (ended) {
         return;
       }
@@ -53,20 +49,13 @@ final class JournalReader implements LogReader {
         buffer.add(entry);
         buffered += weight;
       }
-      changed.signal();
-    } finally {
-      lock.unlock();
+      notifyAll();
     }
   }
 
-  void end() {
-    lock.lock();
-    try {
-      ended = true;
-      changed.signalAll();
-    } finally {
-      lock.unlock();
-    }
+  synchronized void end() {
+    ended = true;
+    notifyAll();
   }
 
   @Override
@@ -88,30 +77,26 @@ final class JournalReader implements LogReader {
   }
 
   @Override
-  public Optional<LogBatch> next() throws InterruptedException {
-    lock.lockInterruptibly();
-    try {
-      while (buffer.isEmpty() && !ended) {
-        changed.await();
-      }
-      return drain();
-    } finally {
-      lock.unlock();
+  public synchronized Optional<LogBatch> next() throws InterruptedException {
+    if (Thread.interrupted()) {
+      throw new InterruptedException("interrupted before it waited");
     }
+    while (buffer.isEmpty() && !ended) {
+      wait();
+    }
+    return drain();
   }
 
   @Override
-  public Optional<LogBatch> next(Duration within) throws InterruptedException {
-    lock.lockInterruptibly();
-    try {
-      long left = within.toNanos();
-      while (buffer.isEmpty() && !ended && left > 0) {
-        left = changed.awaitNanos(left);
-      }
-      return drain();
-    } finally {
-      lock.unlock();
+  public synchronized Optional<LogBatch> next(Duration within) throws InterruptedException {
+    if (Thread.interrupted()) {
+      throw new InterruptedException("interrupted before it waited");
     }
+    long end = System.nanoTime() + within.toNanos();
+    while (buffer.isEmpty() && !ended && end - System.nanoTime() > 0) {
+      TimeUnit.NANOSECONDS.timedWait(this, end - System.nanoTime());
+    }
+    return drain();
   }
 
   @Override

@@ -13,7 +13,6 @@ import java.util.Optional;
 import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
 
 /** Stores journals sorted by name, so that a subtree is a range. */
@@ -30,7 +29,6 @@ final class JournalTree implements LogTree {
   private final InstantSource clock;
   private final LongSupplier ticker;
 
-  private final ReentrantLock lock = new ReentrantLock();
   private final TreeMap<String, Journal> journals = new TreeMap<>();
   private JournalReader[] followers = {};
   private final long firstSequence;
@@ -58,45 +56,31 @@ final class JournalTree implements LogTree {
   @Override
   public Log log(String dn) {
     String name = Dn.journal(dn);
-    lock.lock();
-    try {
+    synchronized (this) {
       Journal journal = journal(name);
       return new JournalLog(this, journal, journal.anchor());
-    } finally {
-      lock.unlock();
     }
   }
 
   @Override
   public RawLog raw(String dn) {
     String name = Dn.journal(dn);
-    lock.lock();
-    try {
+    synchronized (this) {
       Journal journal = journal(name);
       return new JournalRawLog(this, journal, journal.anchor());
-    } finally {
-      lock.unlock();
     }
   }
 
   @Override
   public void append(String dn, LogPayload payload) {
     String name = Dn.journal(dn);
-    lock.lock();
-    try {
+    synchronized (this) {
       appendLocked(journal(name), payload);
-    } finally {
-      lock.unlock();
     }
   }
 
-  void append(Journal journal, LogPayload payload) {
-    lock.lock();
-    try {
-      appendLocked(journal, payload);
-    } finally {
-      lock.unlock();
-    }
+  synchronized void append(Journal journal, LogPayload payload) {
+    appendLocked(journal, payload);
   }
 
   InstantSource clock() {
@@ -104,50 +88,40 @@ final class JournalTree implements LogTree {
   }
 
   @Override
-  public LogReader read(LogQuery query) {
-    lock.lock();
-    try {
-      sweep(ticker.getAsLong());
-      boolean gap = droppedUpTo > query.after();
-      for (Journal journal : matching(query)) {
-        gap |= journal.evictedUpTo() > query.after();
-      }
-      JournalReader reader =
-          new JournalReader(this, query, query.after() > 0 && gap, beginning(query), sequence);
-      if (query.following()) {
-        followers = Arrays.copyOf(followers, followers.length + 1);
-        followers[followers.length - 1] = reader;
-      } else {
-        reader.end();
-      }
-      return reader;
-    } finally {
-      lock.unlock();
+  public synchronized LogReader read(LogQuery query) {
+    sweep(ticker.getAsLong());
+    boolean gap = droppedUpTo > query.after();
+    for (Journal journal : matching(query)) {
+      gap |= journal.evictedUpTo() > query.after();
     }
+    JournalReader reader =
+        new JournalReader(this, query, query.after() > 0 && gap, beginning(query), sequence);
+    if (query.following()) {
+      followers = Arrays.copyOf(followers, followers.length + 1);
+      followers[followers.length - 1] = reader;
+    } else {
+      reader.end();
+    }
+    return reader;
   }
 
   @Override
-  public List<LogEntry> newest(LogQuery query, long bytes) {
-    lock.lock();
-    try {
-      sweep(ticker.getAsLong());
-      List<LogEntry> found = new ArrayList<>();
-      long weight = 0;
-      JournalMerge merge = JournalMerge.backwards(matching(query));
-      while (merge.hasNext() && found.size() < query.backlog() && weight < bytes) {
-        LogEntry entry = merge.next();
-        if (entry.sequence() <= query.after()) {
-          break;
-        }
-        if (query.admits(entry.payload())) {
-          found.add(entry);
-          weight += Journal.weight(entry);
-        }
+  public synchronized List<LogEntry> newest(LogQuery query, long bytes) {
+    sweep(ticker.getAsLong());
+    List<LogEntry> found = new ArrayList<>();
+    long weight = 0;
+    JournalMerge merge = JournalMerge.backwards(matching(query));
+    while (merge.hasNext() && found.size() < query.backlog() && weight < bytes) {
+      LogEntry entry = merge.next();
+      if (entry.sequence() <= query.after()) {
+        break;
       }
-      return found.reversed();
-    } finally {
-      lock.unlock();
+      if (query.admits(entry.payload())) {
+        found.add(entry);
+        weight += Journal.weight(entry);
+      }
     }
+    return found.reversed();
   }
 
   /** Returns the sequence number before the backlog of a query. */
@@ -179,8 +153,7 @@ final class JournalTree implements LogTree {
    */
   LogPage page(LogQuery query, BacklogPlace part, long bytes) {
     List<LogEntry> found = new ArrayList<>();
-    lock.lock();
-    try {
+    synchronized (this) {
       Collection<Journal> journals = matching(query);
       boolean gap = part.lost(journals);
       long weight = 0;
@@ -199,19 +172,12 @@ final class JournalTree implements LogTree {
       }
       part.move(more ? found.getLast().sequence() : part.end(), sequence);
       return new LogPage(found, gap);
-    } finally {
-      lock.unlock();
     }
   }
 
-  void remove(JournalReader reader) {
-    lock.lock();
-    try {
-      followers =
-          Arrays.stream(followers).filter(each -> each != reader).toArray(JournalReader[]::new);
-    } finally {
-      lock.unlock();
-    }
+  synchronized void remove(JournalReader reader) {
+    followers =
+        Arrays.stream(followers).filter(each -> each != reader).toArray(JournalReader[]::new);
   }
 
   @Override
@@ -221,54 +187,31 @@ final class JournalTree implements LogTree {
       throw new IllegalArgumentException(
           "verbosity of \"" + dn + "\" is negative: " + level + "; 0 is the quietest");
     }
-    lock.lock();
-    try {
+    synchronized (this) {
       journal(name).verbosity = level;
-    } finally {
-      lock.unlock();
     }
   }
 
   @Override
-  public SortedSet<String> names() {
-    lock.lock();
-    try {
-      sweep(ticker.getAsLong());
-      return Collections.unmodifiableSortedSet(new TreeSet<>(journals.keySet()));
-    } finally {
-      lock.unlock();
-    }
+  public synchronized SortedSet<String> names() {
+    sweep(ticker.getAsLong());
+    return Collections.unmodifiableSortedSet(new TreeSet<>(journals.keySet()));
   }
 
   @Override
-  public LogStatistics statistics() {
-    lock.lock();
-    try {
-      sweep(ticker.getAsLong());
-      long entries = journals.values().stream().mapToLong(Journal::size).sum();
-      return new LogStatistics(
-          journals.size(), entries, bytes, sequence - firstSequence, followers.length);
-    } finally {
-      lock.unlock();
-    }
+  public synchronized LogStatistics statistics() {
+    sweep(ticker.getAsLong());
+    long entries = journals.values().stream().mapToLong(Journal::size).sum();
+    return new LogStatistics(
+        journals.size(), entries, bytes, sequence - firstSequence, followers.length);
   }
 
-  int followerCount() {
-    lock.lock();
-    try {
-      return followers.length;
-    } finally {
-      lock.unlock();
-    }
+  synchronized int followerCount() {
+    return followers.length;
   }
 
-  long bytes() {
-    lock.lock();
-    try {
-      return bytes;
-    } finally {
-      lock.unlock();
-    }
+  synchronized long bytes() {
+    return bytes;
   }
 
   private void appendLocked(Journal journal, LogPayload payload) {

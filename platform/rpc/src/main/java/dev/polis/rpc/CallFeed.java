@@ -9,7 +9,6 @@ import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
 
@@ -43,9 +42,8 @@ public final class CallFeed<T> {
   private final ServerCallStreamObserver<T> call;
   private final CallConnection connection = CallConnection.current();
   private final Consumer<CallFeed<T>> onEnd;
-  private final ReentrantLock lock = new ReentrantLock();
 
-  // Guarded by lock.
+  // Guarded by this.
   private Source<T> source; // null until it is open
   private boolean over;
 
@@ -55,15 +53,12 @@ public final class CallFeed<T> {
   }
 
   void from(Source<T> opened) {
-    lock.lock();
-    try {
+    synchronized (this) {
       if (over) {
         opened.over();
         return;
       }
       source = opened;
-    } finally {
-      lock.unlock();
     }
     wake();
   }
@@ -133,8 +128,7 @@ public final class CallFeed<T> {
    * Sends the messages that the source has, no faster than the caller reads; the rest is sent when
    * the caller has room.
    */
-  public void wake() {
-    lock.lock();
+  public synchronized void wake() {
     try {
       if (!over && source != null) {
         send();
@@ -148,8 +142,6 @@ public final class CallFeed<T> {
       } finally {
         call.onError(failure);
       }
-    } finally {
-      lock.unlock();
     }
   }
 
@@ -164,25 +156,15 @@ public final class CallFeed<T> {
   }
 
   /** Ends the stream; does nothing if it has ended. */
-  public void end(RpcException reason) {
-    lock.lock();
-    try {
-      if (finish()) {
-        call.onError(reason.status().asRuntimeException(reason.trailers()));
-      }
-    } finally {
-      lock.unlock();
+  public synchronized void end(RpcException reason) {
+    if (finish()) {
+      call.onError(reason.status().asRuntimeException(reason.trailers()));
     }
   }
 
   /** Ends the stream because its caller disconnected. */
-  void gone() {
-    lock.lock();
-    try {
-      finish();
-    } finally {
-      lock.unlock();
-    }
+  synchronized void gone() {
+    finish();
   }
 
   private boolean finish() {

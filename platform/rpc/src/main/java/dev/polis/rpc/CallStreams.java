@@ -7,8 +7,6 @@ import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Semaphore;
-import java.util.concurrent.locks.Lock;
-import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * Serves calls whose answer is a stream without end: each on a virtual thread of its own, or fed by
@@ -56,9 +54,6 @@ public final class CallStreams implements AutoCloseable {
   private final Set<Thread> threads = ConcurrentHashMap.newKeySet();
   private final Set<CallFeed<?>> feeds = ConcurrentHashMap.newKeySet();
 
-  // Makes adding and starting a thread one step: close() cannot wait for one that has not started.
-  private final Lock starting = new ReentrantLock();
-
   private volatile boolean closed;
 
   /**
@@ -80,15 +75,13 @@ public final class CallStreams implements AutoCloseable {
             .unstarted(Context.current().wrap(() -> run(call, sink, body)));
     call.setOnReadyHandler(sink.ready::release);
     call.setOnCancelHandler(thread::interrupt);
-    starting.lock();
-    try {
+    // Adding and starting are one step: close() cannot wait for a thread that has not started.
+    synchronized (this) {
       if (closed) {
         throw replaced();
       }
       threads.add(thread);
       thread.start();
-    } finally {
-      starting.unlock();
     }
   }
 
@@ -181,14 +174,9 @@ public final class CallStreams implements AutoCloseable {
   }
 
   /** Refuses new streams, and returns the threads of the existing ones, which have all started. */
-  private Set<Thread> closing() {
-    starting.lock();
-    try {
-      closed = true;
-      return Set.copyOf(threads);
-    } finally {
-      starting.unlock();
-    }
+  private synchronized Set<Thread> closing() {
+    closed = true;
+    return Set.copyOf(threads);
   }
 
   /**

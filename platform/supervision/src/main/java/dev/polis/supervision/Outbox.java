@@ -2,7 +2,6 @@ package dev.polis.supervision;
 
 import java.util.ArrayDeque;
 import java.util.Queue;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 
 /**
@@ -15,7 +14,6 @@ import java.util.function.Consumer;
 final class Outbox {
   private record Message(long number, Runnable action) {}
 
-  private final ReentrantLock delivery = new ReentrantLock();
   private final Runnable afterwards;
   private final Consumer<Throwable> onFailure;
 
@@ -47,19 +45,14 @@ final class Outbox {
   }
 
   /** Delivers all undelivered messages up to a number. */
-  void deliver(long upTo) {
-    delivery.lock();
-    try {
-      boolean any = false;
-      for (Runnable next = next(upTo); next != null; next = next(upTo)) {
-        contained(next);
-        any = true;
-      }
-      if (any) {
-        contained(afterwards);
-      }
-    } finally {
-      delivery.unlock();
+  synchronized void deliver(long upTo) {
+    boolean any = false;
+    for (Runnable next = next(upTo); next != null; next = next(upTo)) {
+      contained(next);
+      any = true;
+    }
+    if (any) {
+      contained(afterwards);
     }
   }
 

@@ -4,8 +4,7 @@ import java.time.Instant;
 import java.util.Comparator;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.ReentrantLock;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
@@ -26,8 +25,6 @@ final class ThreadTimer implements Timer {
         };
   }
 
-  private final ReentrantLock lock = new ReentrantLock();
-  private final Condition changed = lock.newCondition();
   private final TreeMap<Due, Runnable> alarms = new TreeMap<>(Due.BY_TIME);
   private final Consumer<Throwable> onFailure;
   private final Thread thread;
@@ -53,30 +50,20 @@ final class ThreadTimer implements Timer {
   }
 
   @Override
-  public Alarm schedule(long delayNanos, Runnable action) {
-    lock.lock();
-    try {
-      if (closed) {
-        return () -> {};
-      }
-      Due due = new Due(nanos() + delayNanos, made++);
-      alarms.put(due, action);
-      if (alarms.firstKey().equals(due)) {
-        changed.signal();
-      }
-      return () -> cancel(due);
-    } finally {
-      lock.unlock();
+  public synchronized Alarm schedule(long delayNanos, Runnable action) {
+    if (closed) {
+      return () -> {};
     }
+    Due due = new Due(nanos() + delayNanos, made++);
+    alarms.put(due, action);
+    if (alarms.firstKey().equals(due)) {
+      notifyAll();
+    }
+    return () -> cancel(due);
   }
 
-  private void cancel(Due due) {
-    lock.lock();
-    try {
-      alarms.remove(due);
-    } finally {
-      lock.unlock();
-    }
+  private synchronized void cancel(Due due) {
+    alarms.remove(due);
   }
 
   private void ring() {
@@ -95,27 +82,22 @@ final class ThreadTimer implements Timer {
     }
   }
 
-  private Runnable await() throws InterruptedException {
-    lock.lockInterruptibly();
-    try {
-      while (true) {
-        if (closed) {
-          throw new InterruptedException("the timer is closed");
-        }
-        if (alarms.isEmpty()) {
-          changed.await();
-          continue;
-        }
-        Map.Entry<Due, Runnable> first = alarms.firstEntry();
-        long left = first.getKey().nanos() - nanos();
-        if (left <= 0) {
-          alarms.remove(first.getKey());
-          return first.getValue();
-        }
-        changed.awaitNanos(left);
+  private synchronized Runnable await() throws InterruptedException {
+    while (true) {
+      if (closed) {
+        throw new InterruptedException("the timer is closed");
       }
-    } finally {
-      lock.unlock();
+      if (alarms.isEmpty()) {
+        wait();
+        continue;
+      }
+      Map.Entry<Due, Runnable> first = alarms.firstEntry();
+      long left = first.getKey().nanos() - nanos();
+      if (left <= 0) {
+        alarms.remove(first.getKey());
+        return first.getValue();
+      }
+      TimeUnit.NANOSECONDS.timedWait(this, left);
     }
   }
 
@@ -125,13 +107,10 @@ final class ThreadTimer implements Timer {
    */
   @Override
   public void close() {
-    lock.lock();
-    try {
+    synchronized (this) {
       closed = true;
       alarms.clear();
-      changed.signal();
-    } finally {
-      lock.unlock();
+      notifyAll();
     }
     if (Thread.currentThread() != thread) {
       Uninterrupted.join(thread, Subtree.PATIENCE);

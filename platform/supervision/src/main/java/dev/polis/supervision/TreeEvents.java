@@ -8,7 +8,6 @@ import dev.polis.logtree.Severity;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 
 /**
@@ -19,7 +18,6 @@ import java.util.function.Consumer;
  */
 final class TreeEvents {
 
-  private final ReentrantLock lock = new ReentrantLock();
   private final LogTree logs;
   private final Timer timer;
   private final Log ownLog;
@@ -47,12 +45,9 @@ final class TreeEvents {
   /** Runs a step under the lock, then delivers its messages. */
   void locked(Runnable step) {
     long posted;
-    lock.lock();
-    try {
+    synchronized (this) {
       step.run();
       posted = outbox.posted();
-    } finally {
-      lock.unlock();
     }
     outbox.deliver(posted);
   }

@@ -13,8 +13,7 @@ import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.ReentrantLock;
+import java.util.concurrent.TimeUnit;
 
 /**
  * Writes the audit log of this node. Records wait in memory until one thread has written them; its
@@ -75,10 +74,7 @@ public final class AuditLog implements AutoCloseable {
   private final AuditTally reports =
       new AuditTally("reports of nodes about themselves", HOUR, HOUR, System::nanoTime);
 
-  private final ReentrantLock lock = new ReentrantLock();
-  private final Condition work = lock.newCondition();
-  private final Condition done = lock.newCondition();
-  // Guarded by lock.
+  // Guarded by this.
   private final Deque<Pending> queue = new ArrayDeque<>();
   private Path wanted; // null while there is no data volume
   private Path open; // null while the writer has no file
@@ -133,30 +129,20 @@ public final class AuditLog implements AutoCloseable {
    * Writes to this directory from now on, the waiting records first. It does nothing if the
    * directory is open already, as after the replacement of an organ.
    */
-  public void open(Path directory) {
-    lock.lock();
-    try {
-      if (!directory.equals(wanted)) {
-        wanted = directory;
-        retryAt = 0;
-        work.signal();
-      }
-    } finally {
-      lock.unlock();
+  public synchronized void open(Path directory) {
+    if (!directory.equals(wanted)) {
+      wanted = directory;
+      retryAt = 0;
+      notifyAll();
     }
   }
 
   /** Writes the waiting records and closes the file, so that the volume can be unmounted. */
-  public void release() throws InterruptedException {
-    lock.lockInterruptibly();
-    try {
-      wanted = null;
-      work.signal();
-      while ((open != null || busy) && !stopped) {
-        done.await();
-      }
-    } finally {
-      lock.unlock();
+  public synchronized void release() throws InterruptedException {
+    wanted = null;
+    notifyAll();
+    while ((open != null || busy) && !stopped) {
+      wait();
     }
   }
 
@@ -168,16 +154,11 @@ public final class AuditLog implements AutoCloseable {
    * @return a ticket for {@link #await}
    * @throws AuditFullException if too many records wait for the disk
    */
-  public long begin(String call, String peer, String method, String text) {
-    lock.lock();
-    try {
-      if (queue.size() >= HELD) {
-        throw full();
-      }
-      return add(AuditKind.BEGIN, call, peer, method, text, true);
-    } finally {
-      lock.unlock();
+  public synchronized long begin(String call, String peer, String method, String text) {
+    if (queue.size() >= HELD) {
+      throw full();
     }
+    return add(AuditKind.BEGIN, call, peer, method, text, true);
   }
 
   private AuditFullException full() {
@@ -195,13 +176,8 @@ public final class AuditLog implements AutoCloseable {
   }
 
   /** Records the outcome of a call that has a BEGIN. */
-  public void end(String call, String peer, String method, String text) {
-    lock.lock();
-    try {
-      add(AuditKind.END, call, peer, method, text, false);
-    } finally {
-      lock.unlock();
-    }
+  public synchronized void end(String call, String peer, String method, String text) {
+    add(AuditKind.END, call, peer, method, text, false);
   }
 
   /**
@@ -209,23 +185,13 @@ public final class AuditLog implements AutoCloseable {
    *
    * @return a ticket for {@link #await}
    */
-  public long call(String call, String peer, String method, String text) {
-    lock.lock();
-    try {
-      return add(AuditKind.CALL, call, peer, method, text, true);
-    } finally {
-      lock.unlock();
-    }
+  public synchronized long call(String call, String peer, String method, String text) {
+    return add(AuditKind.CALL, call, peer, method, text, true);
   }
 
   /** Records an event that is no call. */
-  public void note(String text) {
-    lock.lock();
-    try {
-      add(AuditKind.NOTE, "", "", "", text, true);
-    } finally {
-      lock.unlock();
-    }
+  public synchronized void note(String text) {
+    add(AuditKind.NOTE, "", "", "", text, true);
   }
 
   /**
@@ -245,11 +211,8 @@ public final class AuditLog implements AutoCloseable {
 
   private void count(AuditTally tally, String key) {
     if (kept && tally.add(key)) {
-      lock.lock();
-      try {
-        work.signal();
-      } finally {
-        lock.unlock();
+      synchronized (this) {
+        notifyAll();
       }
     }
   }
@@ -268,10 +231,10 @@ public final class AuditLog implements AutoCloseable {
         new Pending(tickets, new AuditRecord.Draft(Instant.now(), kind, call, peer, method, text)));
     if (soon && !urgent) {
       urgent = true;
-      work.signal();
+      notifyAll();
     } else if (!soon && lazyUntil == NOTHING) {
       lazyUntil = System.nanoTime() + LAZY.toNanos();
-      work.signal();
+      notifyAll();
     }
     return tickets;
   }
@@ -281,50 +244,30 @@ public final class AuditLog implements AutoCloseable {
    *
    * @param ticket the ticket of the record
    */
-  public void await(long ticket) throws InterruptedException {
-    lock.lockInterruptibly();
-    try {
-      while (settled < ticket && wanted != null && !failing && !stopped) {
-        done.await();
-      }
-    } finally {
-      lock.unlock();
+  public synchronized void await(long ticket) throws InterruptedException {
+    while (settled < ticket && wanted != null && !failing && !stopped) {
+      wait();
     }
   }
 
   // ---- readers
 
   /** Returns the folder of the files; empty while no file is open. */
-  public Optional<AuditFolder> folder() {
-    lock.lock();
-    try {
-      return Optional.ofNullable(open).map(AuditFolder::new);
-    } finally {
-      lock.unlock();
-    }
+  public synchronized Optional<AuditFolder> folder() {
+    return Optional.ofNullable(open).map(AuditFolder::new);
   }
 
   /** Returns the number of the last record that is on the disk. */
-  public long confirmed() {
-    lock.lock();
-    try {
-      return confirmed;
-    } finally {
-      lock.unlock();
-    }
+  public synchronized long confirmed() {
+    return confirmed;
   }
 
   /** Waits until a later record is on the disk, and returns the number of the last one. */
-  public long awaitAfter(long sequence) throws InterruptedException {
-    lock.lockInterruptibly();
-    try {
-      while (confirmed <= sequence && !stopped) {
-        done.await();
-      }
-      return confirmed;
-    } finally {
-      lock.unlock();
+  public synchronized long awaitAfter(long sequence) throws InterruptedException {
+    while (confirmed <= sequence && !stopped) {
+      wait();
     }
+    return confirmed;
   }
 
   // ---- the writing thread
@@ -342,41 +285,28 @@ public final class AuditLog implements AutoCloseable {
       log.error("the audit log's writer was interrupted; nothing is written any more");
     } finally {
       closeWriter();
-      lock.lock();
-      try {
+      synchronized (this) {
         stopped = true;
         open = null;
-        done.signalAll();
-      } finally {
-        lock.unlock();
+        notifyAll();
       }
     }
   }
 
   /** Waits for work; returns true when it is the last. */
-  private boolean awaitWork() throws InterruptedException {
-    lock.lock();
-    try {
-      long left = pause();
-      while (left > 0 && !stopping) {
-        work.awaitNanos(left);
-        left = pause();
-      }
-      busy = true;
-      return stopping;
-    } finally {
-      lock.unlock();
+  private synchronized boolean awaitWork() throws InterruptedException {
+    long left = pause();
+    while (left > 0 && !stopping) {
+      TimeUnit.NANOSECONDS.timedWait(this, left);
+      left = pause();
     }
+    busy = true;
+    return stopping;
   }
 
-  private void rest() {
-    lock.lock();
-    try {
-      busy = false;
-      done.signalAll();
-    } finally {
-      lock.unlock();
-    }
+  private synchronized void rest() {
+    busy = false;
+    notifyAll();
   }
 
   /** Returns the nanoseconds until the next work. */
@@ -414,11 +344,8 @@ public final class AuditLog implements AutoCloseable {
           .take()
           .ifPresent(
               line -> {
-                lock.lock();
-                try {
+                synchronized (this) {
                   add(kind, "", "", "", line, true);
-                } finally {
-                  lock.unlock();
                 }
               });
     }
@@ -442,22 +369,12 @@ public final class AuditLog implements AutoCloseable {
     }
   }
 
-  private Path target() {
-    lock.lock();
-    try {
-      return wanted;
-    } finally {
-      lock.unlock();
-    }
+  private synchronized Path target() {
+    return wanted;
   }
 
-  private Path openNow() {
-    lock.lock();
-    try {
-      return open;
-    } finally {
-      lock.unlock();
-    }
+  private synchronized Path openNow() {
+    return open;
   }
 
   private void switchTo(Path target) throws IOException {
@@ -485,8 +402,7 @@ public final class AuditLog implements AutoCloseable {
   }
 
   private void publish(Path now, AuditStatus next) {
-    lock.lock();
-    try {
+    synchronized (this) {
       boolean recovered = failing && next instanceof AuditStatus.Open;
       open = now;
       failing = false;
@@ -495,40 +411,33 @@ public final class AuditLog implements AutoCloseable {
       if (recovered) {
         log.info("the audit log is written again, with %d records that were held", queue.size());
       }
-      done.signalAll();
-    } finally {
-      lock.unlock();
+      notifyAll();
     }
     status.set(next);
   }
 
   /** Takes as many records as one append may write. */
-  private List<Pending> take() {
-    lock.lock();
-    try {
-      if (dropped > 0 && queue.size() < MOST) {
-        long lost = dropped;
-        dropped = 0;
-        add(
-            AuditKind.NOTE,
-            "",
-            "",
-            "",
-            "%d records are lost: the disk took none for too long".formatted(lost),
-            true);
-      }
-      urgent = false;
-      lazyUntil = NOTHING;
-      List<Pending> batch = new ArrayList<>();
-      int bytes = 0;
-      while (!queue.isEmpty() && bytes + queue.peek().bytes() <= AuditWriter.LONGEST_WRITE) {
-        bytes += queue.peek().bytes();
-        batch.add(queue.poll());
-      }
-      return batch;
-    } finally {
-      lock.unlock();
+  private synchronized List<Pending> take() {
+    if (dropped > 0 && queue.size() < MOST) {
+      long lost = dropped;
+      dropped = 0;
+      add(
+          AuditKind.NOTE,
+          "",
+          "",
+          "",
+          "%d records are lost: the disk took none for too long".formatted(lost),
+          true);
     }
+    urgent = false;
+    lazyUntil = NOTHING;
+    List<Pending> batch = new ArrayList<>();
+    int bytes = 0;
+    while (!queue.isEmpty() && bytes + queue.peek().bytes() <= AuditWriter.LONGEST_WRITE) {
+      bytes += queue.peek().bytes();
+      batch.add(queue.poll());
+    }
+    return batch;
   }
 
   private void append(List<Pending> batch) throws IOException {
@@ -536,21 +445,15 @@ public final class AuditLog implements AutoCloseable {
       AuditMark mark = writer.append(batch.stream().map(Pending::draft).toList());
       knownSequence = mark.sequence();
     } catch (IOException | RuntimeException e) {
-      lock.lock();
-      try {
+      synchronized (this) {
         batch.reversed().forEach(queue::addFirst);
-      } finally {
-        lock.unlock();
       }
       throw e;
     }
-    lock.lock();
-    try {
+    synchronized (this) {
       settled = batch.getLast().ticket();
       confirmed = knownSequence;
-      done.signalAll();
-    } finally {
-      lock.unlock();
+      notifyAll();
     }
   }
 
@@ -558,8 +461,7 @@ public final class AuditLog implements AutoCloseable {
     closeWriter();
     AuditStatus next = new AuditStatus.Closed();
     boolean first;
-    lock.lock();
-    try {
+    synchronized (this) {
       open = null;
       first = !failing;
       failing = wanted != null;
@@ -567,9 +469,7 @@ public final class AuditLog implements AutoCloseable {
         next = new AuditStatus.Failing(wanted, String.valueOf(failure));
       }
       retryAt = System.nanoTime() + RETRY.toNanos();
-      done.signalAll();
-    } finally {
-      lock.unlock();
+      notifyAll();
     }
     status.set(next);
     if (first) {
@@ -593,9 +493,9 @@ public final class AuditLog implements AutoCloseable {
 
   private void awaitStopped() {
     try {
-      long left = LAST_WRITE.toNanos();
-      while (!stopped && left > 0) {
-        left = done.awaitNanos(left);
+      long end = System.nanoTime() + LAST_WRITE.toNanos();
+      while (!stopped && end - System.nanoTime() > 0) {
+        TimeUnit.NANOSECONDS.timedWait(this, end - System.nanoTime());
       }
     } catch (InterruptedException e) {
       log.error("interrupted while the audit log was written to its end");
@@ -605,19 +505,14 @@ public final class AuditLog implements AutoCloseable {
 
   /** Writes the waiting records and ends the thread; logs the records that no disk accepts. */
   @Override
-  public void close() {
-    lock.lock();
-    try {
-      stopping = true;
-      work.signal();
-      awaitStopped();
-      if (!queue.isEmpty()) {
-        log.error(
-            "%d records of the audit log are lost, because the node could not write them to a disk",
-            queue.size());
-      }
-    } finally {
-      lock.unlock();
+  public synchronized void close() {
+    stopping = true;
+    notifyAll();
+    awaitStopped();
+    if (!queue.isEmpty()) {
+      log.error(
+          "%d records of the audit log are lost, because the node could not write them to a disk",
+          queue.size());
     }
   }
 }
