@@ -1,5 +1,6 @@
 package dev.polis.health;
 
+import dev.polis.supervision.SupervisionTree;
 import java.util.List;
 import java.util.stream.Collectors;
 
@@ -16,7 +17,7 @@ record Standing(List<StackTraceElement> stack) {
   private static final int TOLD = 3;
 
   /** The class at which the body of each runnable's thread begins. */
-  private static final String BODY = "dev.polis.supervision.Tree";
+  private static final String BODY = SupervisionTree.class.getName();
 
   /** Returns the position as the end of a sentence; empty if unknown. */
   String words() {

@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Map;
 
 /** Gives the opener of a subtree its methods. */
-record Branch(Tree tree, Node node) implements Subtree {
+record Branch(SupervisionTree tree, Node node) implements Subtree {
 
   @Override
   public String dn() {
@@ -30,7 +30,7 @@ record Branch(Tree tree, Node node) implements Subtree {
 
   @Override
   public void moveTo(Subtree parent) {
-    if (!(parent instanceof Branch(Tree other, Node to)) || other != tree) {
+    if (!(parent instanceof Branch(SupervisionTree other, Node to)) || other != tree) {
       throw new SupervisionException(
           "%s cannot be moved to %s, which belongs to another tree".formatted(this, parent));
     }

@@ -22,9 +22,9 @@ final class Run implements Context {
   /** The reason of a final stop, or null; set before the interrupt, read without the lock. */
   volatile StopReason stopReason;
 
-  private final Tree tree;
+  private final SupervisionTree tree;
 
-  Run(Tree tree, Node node) {
+  Run(SupervisionTree tree, Node node) {
     this.tree = tree;
     this.node = node;
     thread = Thread.ofVirtual().name(node.dn).unstarted(() -> tree.execute(this));

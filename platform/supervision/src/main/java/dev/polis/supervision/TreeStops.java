@@ -21,14 +21,14 @@ import java.util.stream.Stream;
  * methods do.
  */
 final class TreeStops {
-  private final Tree tree;
+  private final SupervisionTree tree;
   private final TreeEvents events;
   private final Set<Node> abandoned = new LinkedHashSet<>();
 
   /** The runs that have returned, whose threads may still execute their last instructions. */
   private final Queue<Run> leaving = new ArrayDeque<>();
 
-  TreeStops(Tree tree, TreeEvents events) {
+  TreeStops(SupervisionTree tree, TreeEvents events) {
     this.tree = tree;
     this.events = events;
   }
