@@ -11,6 +11,7 @@ import dev.polis.logtree.LogTree;
 import dev.polis.plugins.local.LocalInventory;
 import dev.polis.plugins.local.LocalPlugins;
 import dev.polis.plugins.manifest.PlatformVersion;
+import dev.polis.plugins.manifest.PluginRefusedException;
 import dev.polis.plugins.manifest.PluginVerifier;
 import dev.polis.plugins.manifest.TrustRoots;
 import dev.polis.plugins.manifest.TrustSource;
@@ -113,7 +114,7 @@ public final class PluginsComponent implements BindableService, LocalPlugins, Pl
             new SwapParts(
                 context,
                 store,
-                new SignatureCheck(verifier, this::roots),
+                (bundle, manifest) -> signer(verifier, bundle, manifest),
                 health,
                 own,
                 components,
@@ -132,6 +133,20 @@ public final class PluginsComponent implements BindableService, LocalPlugins, Pl
             context, store, engine, verifier, this::knownRoots, graph::all, graph::contracts);
     subtree = supervisor.organ("plugins");
     subtree.run("store", SelfCheck.task(own, new StoreCheck(store)));
+  }
+
+  /**
+   * Names the signer of a plugin.
+   *
+   * @throws SwapRefusedException unless the cluster trusts the key at this moment
+   */
+  private String signer(PluginVerifier verifier, Path bundle, byte[] manifest)
+      throws SwapRefusedException, IOException {
+    try {
+      return "signed by " + verifier.verify(bundle, manifest, roots()).signer();
+    } catch (PluginRefusedException e) {
+      throw new SwapRefusedException(e.getMessage(), e);
+    }
   }
 
   /** Returns the keys that the cluster trusts, or those of the copy if no source knows them. */

@@ -16,6 +16,9 @@ import java.util.stream.Stream;
 
 /** Adopts, replaces or starts processes, and records each step before it takes it. */
 final class Processes implements ProcessManager.OpenManager {
+  private static final List<String> SETSID =
+      List.of("/usr/bin/setsid", "/bin/setsid", "/usr/sbin/setsid");
+
   private final ProcessFiles files;
   private final LogTree logs;
   private final Log log;
@@ -141,8 +144,7 @@ final class Processes implements ProcessManager.OpenManager {
               .formatted(spec.name(), spec.directory()));
     }
     List<String> command = RunAs.command(spec.account(), spec.command());
-    var builder =
-        new ProcessBuilder(Stream.concat(Stream.of(Setsid.path()), command.stream()).toList());
+    var builder = new ProcessBuilder(Stream.concat(Stream.of(setsid()), command.stream()).toList());
     builder.environment().clear();
     builder.environment().putAll(spec.environment());
     builder.environment().put(Proc.TOKEN, token);
@@ -151,6 +153,20 @@ final class Processes implements ProcessManager.OpenManager {
     builder.redirectOutput(ProcessBuilder.Redirect.appendTo(files.log(spec.name()).toFile()));
     builder.redirectErrorStream(true);
     return builder;
+  }
+
+  /**
+   * Finds the setsid program. setsid makes its own process the leader of a new session, then
+   * becomes the wanted program in it: the process id stays the same, and no signal to the node's
+   * terminal or process group reaches it.
+   */
+  private static String setsid() {
+    return SETSID.stream()
+        .filter(place -> Files.isExecutable(Path.of(place)))
+        .findFirst()
+        .orElseThrow(
+            () ->
+                new ProcessException("no setsid in " + SETSID + "; install util-linux or busybox"));
   }
 
   private ManagedProcess track(TrackedProcess process) {

@@ -36,13 +36,7 @@ final class Announcements {
   private void each(Consumer<SwapListener> call) throws InterruptedException {
     for (SwapListener listener : listeners.get()) {
       try {
-        LimitedCall.call(
-            "announcement",
-            limit,
-            () -> {
-              call.accept(listener);
-              return listener;
-            });
+        LimitedCall.call("announcement", limit, () -> call.accept(listener));
       } catch (ExecutionException e) {
         note(listener, RootCauses.of(e.getCause()));
       } catch (LimitedCall.OverdueException e) {

@@ -227,42 +227,25 @@ final class FrameworkBundles {
 
   /** Stops a bundle; returns the reason if that fails. */
   Optional<String> stop(Bundle bundle, Duration limit) throws InterruptedException {
-    if (bundle.getState() == Bundle.UNINSTALLED) {
-      return Optional.empty();
-    }
-    return attempt(
-        "stop",
-        bundle,
-        limit,
-        () -> {
-          bundle.stop();
-          return bundle;
-        });
+    return attempt("stop", bundle, limit, Bundle::stop);
   }
 
   /** Uninstalls a bundle; returns the reason if that fails. */
   Optional<String> uninstall(Bundle bundle, Duration limit) throws InterruptedException {
-    if (bundle.getState() == Bundle.UNINSTALLED) {
-      return Optional.empty();
-    }
-    return attempt(
-        "leave the framework",
-        bundle,
-        limit,
-        () -> {
-          bundle.uninstall();
-          return bundle;
-        });
+    return attempt("leave the framework", bundle, limit, Bundle::uninstall);
   }
 
   private interface Move {
-    Bundle move() throws BundleException;
+    void make(Bundle bundle) throws BundleException;
   }
 
   private static Optional<String> attempt(String verb, Bundle bundle, Duration limit, Move move)
       throws InterruptedException {
+    if (bundle.getState() == Bundle.UNINSTALLED) {
+      return Optional.empty();
+    }
     try {
-      LimitedCall.call("stop-" + bundle.getSymbolicName(), limit, move::move);
+      LimitedCall.call("stop-" + bundle.getSymbolicName(), limit, () -> move.make(bundle));
       return Optional.empty();
     } catch (ExecutionException e) {
       return Optional.of(

@@ -25,6 +25,12 @@ final class LimitedCall {
 
   private LimitedCall() {}
 
+  /** Is the code to call. */
+  @FunctionalInterface
+  interface Action {
+    void run() throws Exception;
+  }
+
   /** Reports that a call was still running at its limit. */
   static final class OverdueException extends Exception {
     private static final long serialVersionUID = 1;
@@ -34,20 +40,17 @@ final class LimitedCall {
     }
   }
 
-  /**
-   * Calls the code and waits for its end.
-   *
-   * @param name the suffix of the thread's name
-   * @param limit the time after which the call is interrupted
-   * @return the result of the call
-   * @throws OverdueException if it did not end within the limit; the message states whether its
-   *     thread still runs
-   * @throws ExecutionException if it throws, with the cause
-   * @throws InterruptedException if this thread is interrupted; the call is interrupted too
-   */
-  static <T> T call(String name, Duration limit, Callable<T> call)
+  /** Calls code that returns nothing, as the other method does. */
+  static void call(String name, Duration limit, Action action)
       throws OverdueException, ExecutionException, InterruptedException {
-    return call(name, limit, Optional::empty, call);
+    call(
+        name,
+        limit,
+        Optional::empty,
+        () -> {
+          action.run();
+          return name;
+        });
   }
 
   /**

@@ -103,9 +103,7 @@ final class SwapRun {
   SwapOutcome run(SwapOrder order, SwapOptions options) throws InterruptedException {
     try {
       return prepared(order, options);
-    } catch (SwapRefusedException e) {
-      return abandoned(new SwapOutcome.Refused(e.getMessage()));
-    } catch (PluginStoreException e) {
+    } catch (SwapRefusedException | PluginStoreException e) {
       return abandoned(new SwapOutcome.Refused(e.getMessage()));
     } catch (IOException e) {
       return abandoned(new SwapOutcome.Refused(StoreFailure.words(e)));
