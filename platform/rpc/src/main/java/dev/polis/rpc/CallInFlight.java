@@ -584,15 +584,9 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
           });
     }
 
-    private boolean over() {
-      synchronized (state) {
-        return closed;
-      }
-    }
-
     @Override
     public void onMessage(Object message) {
-      if (over()) {
+      if (isClosed()) {
         return;
       }
       work(
@@ -616,7 +610,7 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
 
     @Override
     public void onHalfClose() {
-      if (over() || own.isCancelled()) {
+      if (isClosed() || own.isCancelled()) {
         return;
       }
       work(
@@ -637,10 +631,7 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
 
     @Override
     public void onComplete() {
-      boolean cut;
-      synchronized (state) {
-        cut = abandoned;
-      }
+      boolean cut = isAbandoned();
       run(
           () -> {
             if (cut) {
@@ -654,7 +645,7 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
 
     @Override
     public void onReady() {
-      if (!over()) {
+      if (!isClosed()) {
         freeAnswers();
         askAgain();
         run(() -> handler.onReady());

@@ -11,6 +11,8 @@ import io.grpc.ServerCallHandler;
 import io.grpc.ServerMethodDefinition;
 import io.grpc.ServerServiceDefinition;
 import io.grpc.Status;
+import io.netty.channel.EventLoopGroup;
+import io.netty.util.concurrent.EventExecutor;
 import java.io.ByteArrayInputStream;
 import java.io.InputStream;
 import java.security.cert.X509Certificate;
@@ -24,6 +26,7 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.concurrent.locks.StampedLock;
@@ -38,7 +41,10 @@ final class CallRouter extends HandlerRegistry {
   private final String listener;
   private final CallIdentity identity;
   private final CallLog log;
-  private final CallHold hold;
+
+  /** Has a permit for each call that may wait for an absent provider, on all listeners together. */
+  private final Semaphore hold;
+
   private final RpcSettings.Limits limits;
   private final HeapRoom heap;
 
@@ -55,7 +61,7 @@ final class CallRouter extends HandlerRegistry {
   /** Runs the tasks that may wait. */
   private final Executor threads;
 
-  private final EventLoops loops;
+  private final EventLoopGroup loops;
 
   // Many calls read, join and leave at the same time; a change of the provider excludes them all.
   private final StampedLock serving = new StampedLock();
@@ -65,7 +71,7 @@ final class CallRouter extends HandlerRegistry {
   // Guarded by serving; written under its write lock.
   private final List<CallProvider> providers = new ArrayList<>();
   private long registrations;
-  private boolean stopped;
+  private volatile boolean stopped;
   private int draining;
 
   // Wakes calls that wait for a provider, and providers that wait for their calls. A thread that
@@ -77,12 +83,12 @@ final class CallRouter extends HandlerRegistry {
       String listener,
       CallIdentity identity,
       CallLog log,
-      CallHold hold,
+      Semaphore hold,
       RpcSettings.Limits limits,
       HeapRoom heap,
       RequestRoom requests,
       Executor threads,
-      EventLoops loops) {
+      EventLoopGroup loops) {
     this.listener = listener;
     this.identity = identity;
     this.log = log;
@@ -205,7 +211,17 @@ final class CallRouter extends HandlerRegistry {
   /** Returns the connection of a call; runs on the thread that serves the connection. */
   CallConnection connection(ServerCall<?, ?> call) {
     return new CallConnection(
-        loops.current(), call.getAttributes().get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR));
+        currentLoop(), call.getAttributes().get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR));
+  }
+
+  /** Returns the event loop that runs the calling thread: the one that serves its connection. */
+  private Executor currentLoop() {
+    for (EventExecutor loop : loops) {
+      if (loop.inEventLoop()) {
+        return loop;
+      }
+    }
+    throw new IllegalStateException(Thread.currentThread() + " runs no event loop of this host");
   }
 
   @Override
@@ -427,7 +443,7 @@ final class CallRouter extends HandlerRegistry {
       Context.current().addListener(gone -> wake(), Runnable::run);
       return awaitProvider(call);
     } finally {
-      hold.giveBack();
+      hold.release();
     }
   }
 
@@ -456,7 +472,7 @@ final class CallRouter extends HandlerRegistry {
               Status.Code.CANCELLED,
               "the caller went away or was removed, or its deadline passed, while it waited");
         }
-        boolean stopping = isStopped();
+        boolean stopping = stopped;
         if (stopping || left <= 0) {
           throw away(
               call.method().service(),
@@ -477,7 +493,7 @@ final class CallRouter extends HandlerRegistry {
     if (!call.method().unary() || call.caller().peer() instanceof RpcPeer.Unauthenticated) {
       throw away(service, "is away");
     }
-    if (!hold.take()) {
+    if (!hold.tryAcquire()) {
       throw away(service, "is away, and too many calls wait already");
     }
   }
@@ -498,15 +514,6 @@ final class CallRouter extends HandlerRegistry {
       Optional<CallProvider> provider = Optional.ofNullable(preferred.get(call.method().service()));
       provider.ifPresent(call::enter);
       return provider;
-    } finally {
-      serving.unlockRead(stamp);
-    }
-  }
-
-  private boolean isStopped() {
-    long stamp = serving.readLock();
-    try {
-      return stopped;
     } finally {
       serving.unlockRead(stamp);
     }

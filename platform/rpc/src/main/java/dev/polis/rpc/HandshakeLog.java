@@ -1,5 +1,6 @@
 package dev.polis.rpc;
 
+import com.google.common.base.Throwables;
 import dev.polis.logtree.Log;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
@@ -79,12 +80,8 @@ final class HandshakeLog {
     if (failure instanceof NotSslRecordException) {
       return "the peer does not speak TLS";
     }
-    Throwable root = failure;
-    while (root.getCause() != null) {
-      root = root.getCause();
-    }
     String said = String.valueOf(failure.getMessage());
-    String why = String.valueOf(root.getMessage());
+    String why = String.valueOf(Throwables.getRootCause(failure).getMessage());
     return said.contains(why) ? said : said + ": " + why;
   }
 

@@ -8,7 +8,6 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.Socket;
-import java.net.SocketAddress;
 import java.net.SocketException;
 
 /**
@@ -18,6 +17,8 @@ import java.net.SocketException;
  * <p>A write that fails does not end the handshake; the next read does. A client that refuses the
  * server's certificate sends the reason and closes, while the server still writes: its reason is in
  * the receive buffer then, and a failed write would hide it.
+ *
+ * <p>It passes on what Java's TLS asks of the socket below it, and no more.
  */
 final class HandshakeSocket extends Socket {
   private final Socket socket;
@@ -127,11 +128,6 @@ final class HandshakeSocket extends Socket {
   }
 
   @Override
-  public boolean isBound() {
-    return socket.isBound();
-  }
-
-  @Override
   public boolean isClosed() {
     return socket.isClosed();
   }
@@ -162,28 +158,8 @@ final class HandshakeSocket extends Socket {
   }
 
   @Override
-  public InetAddress getLocalAddress() {
-    return socket.getLocalAddress();
-  }
-
-  @Override
   public int getPort() {
     return socket.getPort();
-  }
-
-  @Override
-  public int getLocalPort() {
-    return socket.getLocalPort();
-  }
-
-  @Override
-  public SocketAddress getRemoteSocketAddress() {
-    return socket.getRemoteSocketAddress();
-  }
-
-  @Override
-  public SocketAddress getLocalSocketAddress() {
-    return socket.getLocalSocketAddress();
   }
 
   @Override
@@ -199,10 +175,5 @@ final class HandshakeSocket extends Socket {
   @Override
   public int getSoLinger() throws SocketException {
     return socket.getSoLinger();
-  }
-
-  @Override
-  public void setSoLinger(boolean on, int linger) throws SocketException {
-    socket.setSoLinger(on, linger);
   }
 }

@@ -1,5 +1,6 @@
 package dev.polis.rpc;
 
+import com.google.common.base.Throwables;
 import dev.polis.logtree.Log;
 import dev.polis.pki.TlsKeys;
 import dev.polis.process.PortHolder;
@@ -178,16 +179,12 @@ final class HostListener {
 
   private String failure(IOException e) {
     InetSocketAddress address = settings.address();
-    Throwable root = e;
-    while (root.getCause() != null) {
-      root = root.getCause();
-    }
     return "listener '%s' cannot open port %d on %s: %s; %s. Stop that process, or configure another port"
         .formatted(
             settings.name(),
             address.getPort(),
             address.getAddress().getHostAddress(),
-            root.getMessage(),
+            Throwables.getRootCause(e).getMessage(),
             new PortHolder().describe(address));
   }
 

@@ -27,6 +27,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
@@ -58,7 +59,8 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
   private final CallIdentity identity;
   private final MutableValue<RpcRevocations> revocations =
       new MutableValue<>(new RpcRevocations.None());
-  private final CallHold hold;
+  private final int mostHeld;
+  private final Semaphore hold;
   private final HeapRoom heap;
   private final Map<String, HostListener> listeners = new TreeMap<>();
   private final MutableValue<List<RpcListenerStatus>> status = new MutableValue<>();
@@ -79,8 +81,6 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
           EVENT_THREADS,
           Thread.ofPlatform().daemon().name("rpc-events-", 0).factory(),
           NioIoHandler.newFactory());
-
-  private final EventLoops loops = new EventLoops(events);
 
   /** Creates a host on the system's clock, whose audit log keeps nothing. */
   public LocalRpcHost(RpcSettings settings, LogTree logs) {
@@ -136,7 +136,8 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
     this.computing = new ComputingThreads(log);
     CallAudit kept = new CallAudit(audit);
     this.identity = new CallIdentity(clock, log);
-    this.hold = new CallHold(settings.limits().heldCalls());
+    this.mostHeld = settings.limits().heldCalls();
+    this.hold = new Semaphore(mostHeld);
     RequestRoom requests = requests(heap, settings.limits().retryDelay());
     for (RpcSettings.Listener listener : settings.listeners()) {
       CallRouter router =
@@ -149,7 +150,7 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
               heap,
               requests,
               executor,
-              loops);
+              events);
       listeners.put(
           listener.name(),
           new HostListener(
@@ -370,7 +371,7 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
         listeners.values().stream()
             .flatMap(listener -> listener.router().statistics().stream())
             .toList(),
-        hold.now(),
+        mostHeld - hold.availablePermits(),
         Stream.concat(
                 listeners.values().stream().map(HostListener::connections), SharedPort.statistics())
             .toList());

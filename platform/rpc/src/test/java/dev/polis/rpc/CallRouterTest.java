@@ -23,6 +23,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
 import java.util.Set;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
@@ -44,12 +45,12 @@ class CallRouterTest {
           new CallIdentity(InstantSource.system(), LogTree.create().log("rpc")),
           new CallLog(
               logs, new CallAudit(AuditLog.discarding(logs.log("rpc.audit"))), RpcHost.CURATOR),
-          new CallHold(1),
+          new Semaphore(1),
           RpcSettings.Limits.DEFAULT,
           heap,
           new RequestRoom(1 << 20, most -> RpcException.invalid("more than " + most)),
           waiting::add,
-          new EventLoops(events));
+          events);
 
   @AfterEach
   void stop() throws Exception {
