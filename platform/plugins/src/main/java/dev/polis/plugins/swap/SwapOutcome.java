@@ -1,5 +1,7 @@
 package dev.polis.plugins.swap;
 
+import dev.polis.plugins.store.SwapRecord;
+
 /** Lists the outcomes of a swap. */
 public sealed interface SwapOutcome {
 
@@ -8,7 +10,15 @@ public sealed interface SwapOutcome {
    *
    * @return a name such as {@code could not revert}
    */
-  String name();
+  default String name() {
+    return switch (this) {
+      case Applied _ -> SwapRecord.APPLIED;
+      case NothingToDo _ -> SwapRecord.NOTHING_TO_DO;
+      case Refused _ -> "refused";
+      case Reverted _ -> "reverted";
+      case CouldNotRevert _ -> "could not revert";
+    };
+  }
 
   /**
    * Returns the reason of the outcome.
@@ -23,48 +33,28 @@ public sealed interface SwapOutcome {
    * @param generation the number of the new generation
    * @param reason a remark for people; may be empty
    */
-  record Applied(long generation, String reason) implements SwapOutcome {
-    @Override
-    public String name() {
-      return "applied";
-    }
-  }
+  record Applied(long generation, String reason) implements SwapOutcome {}
 
   /**
    * Means that the order was already fulfilled, or changes nothing.
    *
    * @param reason the one that applies
    */
-  record NothingToDo(String reason) implements SwapOutcome {
-    @Override
-    public String name() {
-      return "nothing to do";
-    }
-  }
+  record NothingToDo(String reason) implements SwapOutcome {}
 
   /**
    * Means that the order was refused and the node is unchanged.
    *
    * @param reason the reason and the remedy
    */
-  record Refused(String reason) implements SwapOutcome {
-    @Override
-    public String name() {
-      return "refused";
-    }
-  }
+  record Refused(String reason) implements SwapOutcome {}
 
   /**
    * Means that the order was executed and reverted; the node runs its former plugins.
    *
    * @param reason the reason of the revert
    */
-  record Reverted(String reason) implements SwapOutcome {
-    @Override
-    public String name() {
-      return "reverted";
-    }
-  }
+  record Reverted(String reason) implements SwapOutcome {}
 
   /**
    * Means that the order failed and was reverted only in part. The former generation counts, and a
@@ -73,10 +63,5 @@ public sealed interface SwapOutcome {
    *
    * @param reason the failure, and the rest
    */
-  record CouldNotRevert(String reason) implements SwapOutcome {
-    @Override
-    public String name() {
-      return "could not revert";
-    }
-  }
+  record CouldNotRevert(String reason) implements SwapOutcome {}
 }
