@@ -105,15 +105,12 @@ class KubernetesMachineIT {
 
   private void awaitHome(Process node) throws Exception {
     Path log = directory.resolve("node.log");
-    try {
-      Await.until(
-          TestNode.PATIENCE,
-          "the node to be home",
-          () -> Files.readString(log).contains("HOME after") || !node.isAlive());
-      assertTrue(node.isAlive(), "the node has ended");
-    } catch (AssertionError late) {
-      throw new AssertionError(late.getMessage() + "; it said:\n" + Files.readString(log), late);
-    }
+    Await.until(
+        TestNode.PATIENCE,
+        "the node to be home",
+        () -> Files.readString(log).contains("HOME after") || !node.isAlive(),
+        () -> "it said:\n" + Files.readString(log));
+    assertTrue(node.isAlive(), "the node has ended; it said:\n" + Files.readString(log));
   }
 
   @Test
