@@ -9,6 +9,7 @@ import dev.polis.api.curator.NodeLabels;
 import dev.polis.api.storage.SealedConfiguration;
 import dev.polis.api.storage.StorageSecurity;
 import dev.polis.api.storage.UnlockKeys;
+import dev.polis.base.digest.Sha256;
 import dev.polis.files.Stored;
 import dev.polis.logtree.Secret;
 import dev.polis.pki.Ed25519;
@@ -25,7 +26,6 @@ import java.net.InetAddress;
 import java.nio.charset.StandardCharsets;
 import java.security.KeyPair;
 import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.security.PrivateKey;
 import java.security.PublicKey;
 import java.security.SecureRandom;
@@ -106,7 +106,7 @@ final class BootstrapFlow {
   }
 
   private EnrolmentJournal open(ClusterBootstrap parameters) throws Exception {
-    byte[] digest = sha256(parameters.toByteArray());
+    byte[] digest = Sha256.begin().digest(parameters.toByteArray());
     return switch (organs.storage().enrolmentJournal().read()) {
       case Stored.None<EnrolmentJournal> none -> begin(parameters, digest);
       case Stored.Present<EnrolmentJournal>(var path, var journal) -> {
@@ -258,14 +258,6 @@ final class BootstrapFlow {
         .setSeconds(instant.getEpochSecond())
         .setNanos(instant.getNano())
         .build();
-  }
-
-  private static byte[] sha256(byte[] bytes) {
-    try {
-      return MessageDigest.getInstance("SHA-256").digest(bytes);
-    } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException("every Java runtime has SHA-256", e);
-    }
   }
 
   /** Holds the keys of a journal. */

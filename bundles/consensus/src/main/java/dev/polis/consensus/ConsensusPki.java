@@ -3,6 +3,7 @@ package dev.polis.consensus;
 import dev.polis.api.consensus.ConsensusException;
 import dev.polis.api.consensus.ConsensusIdentity;
 import dev.polis.api.consensus.ConsensusOverview.OperatorFiles;
+import dev.polis.base.digest.Sha256;
 import dev.polis.etcd.EtcdTls;
 import dev.polis.files.FileException;
 import dev.polis.files.FilePlacement;
@@ -17,8 +18,6 @@ import java.net.InetAddress;
 import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
 import java.security.KeyPair;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.security.PublicKey;
 import java.security.cert.CertificateParsingException;
 import java.security.cert.X509Certificate;
@@ -132,12 +131,8 @@ final class ConsensusPki {
   }
 
   private static String token(X509Certificate ca) {
-    try {
-      byte[] digest = MessageDigest.getInstance("SHA-256").digest(Pem.der(ca));
-      return "POLIS-" + HexFormat.of().formatHex(digest, 0, TOKEN_BYTES);
-    } catch (NoSuchAlgorithmException impossible) {
-      throw new IllegalStateException("every Java runtime has SHA-256", impossible);
-    }
+    byte[] digest = Sha256.begin().digest(Pem.der(ca));
+    return "POLIS-" + HexFormat.of().formatHex(digest, 0, TOKEN_BYTES);
   }
 
   /**

@@ -1,21 +1,16 @@
 package dev.polis.consensus;
 
 import dev.polis.api.consensus.ConsensusException;
+import dev.polis.base.digest.Sha256;
 import dev.polis.files.FileException;
 import dev.polis.files.FilePlacement;
 import dev.polis.files.Stored;
 import dev.polis.process.Commands;
 import dev.polis.process.ProgramPath;
 import java.io.IOException;
-import java.io.InputStream;
-import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
@@ -34,8 +29,6 @@ record EtcdBinary(Path path, EtcdVersion version) {
   // etcd answers in 20 ms; a slow disk under load gets five hundred times that.
   private static final Duration PATIENCE = Duration.ofSeconds(10);
   private static final int SHOWN_CHARACTERS = 200;
-  // An executable's notes are in its first page or two.
-  private static final int READ_BYTES = 64 << 10;
 
   /**
    * Finds etcd.
@@ -81,27 +74,17 @@ record EtcdBinary(Path path, EtcdVersion version) {
     return binary;
   }
 
-  /**
-   * Returns the SHA-256, in hexadecimal, of the length and the beginning of the program. It
-   * distinguishes builds under the same path. The beginning has the build id, which Go's linker
-   * computes from the whole program. A read of the rest would take longer than any other step to
-   * HOME.
-   */
+  /** Returns a digest that another build under the same path does not share. */
   String digest() {
     return digest(path);
   }
 
   private static String digest(Path path) {
-    try (InputStream program = Files.newInputStream(path)) {
-      MessageDigest sha = MessageDigest.getInstance("SHA-256");
-      sha.update(ByteBuffer.allocate(Long.BYTES).putLong(Files.size(path)).flip());
-      sha.update(program.readNBytes(READ_BYTES));
-      return HexFormat.of().formatHex(sha.digest());
+    try {
+      return Sha256.ofProgram(path);
     } catch (IOException unreadable) {
       throw new ConsensusException(
           "cannot read " + path + ": " + unreadable.getMessage() + REMEDY, unreadable);
-    } catch (NoSuchAlgorithmException impossible) {
-      throw new IllegalStateException("every Java runtime has SHA-256", impossible);
     }
   }
 

@@ -2,13 +2,11 @@ package dev.polis.containers;
 
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
+import dev.polis.base.digest.Sha256;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
-import java.util.HexFormat;
 import java.util.List;
 
 /**
@@ -39,11 +37,7 @@ final class PauseImage {
   private record Blob(String mediaType, byte[] content) {
 
     String hex() {
-      try {
-        return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(content));
-      } catch (NoSuchAlgorithmException impossible) {
-        throw new IllegalStateException("every Java runtime has SHA-256", impossible);
-      }
+      return Sha256.hex(content);
     }
 
     String digest() {

@@ -1,16 +1,12 @@
 package dev.polis.containers;
 
 import dev.polis.api.containers.ContainersException;
+import dev.polis.base.digest.Sha256;
 import dev.polis.process.Commands;
 import java.io.IOException;
-import java.io.InputStream;
-import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
-import java.util.HexFormat;
 import java.util.List;
 
 /**
@@ -38,9 +34,6 @@ record RuntimePrograms(Path folder, RuntimeVersion containerd, RuntimeVersion ru
 
   /** The time for the version of a program of 40 MB on a slow disk under load. */
   private static final Duration PATIENCE = Duration.ofSeconds(20);
-
-  // An executable's notes are in its first page or two.
-  private static final int READ_BYTES = 64 << 10;
 
   /** The characters with another meaning in the options of an overlay. */
   private static final String SEPARATORS = ".*[,:\\\\].*";
@@ -128,23 +121,14 @@ record RuntimePrograms(Path folder, RuntimeVersion containerd, RuntimeVersion ru
     return folder.resolve("root/usr");
   }
 
-  /**
-   * Returns the SHA-256, in hexadecimal, of the length and the beginning of containerd. It
-   * distinguishes builds under the same path. The beginning has the build id, which Go's linker
-   * computes from the whole.
-   */
+  /** Returns a digest that another build of containerd under the same path does not share. */
   String digest() {
     Path path = program("containerd");
-    try (InputStream program = Files.newInputStream(path)) {
-      MessageDigest sha = MessageDigest.getInstance("SHA-256");
-      sha.update(ByteBuffer.allocate(Long.BYTES).putLong(Files.size(path)).flip());
-      sha.update(program.readNBytes(READ_BYTES));
-      return HexFormat.of().formatHex(sha.digest());
+    try {
+      return Sha256.ofProgram(path);
     } catch (IOException unreadable) {
       throw new ContainersException(
           "cannot read " + path + ": " + unreadable.getMessage() + REMEDY, unreadable);
-    } catch (NoSuchAlgorithmException impossible) {
-      throw new IllegalStateException("every Java runtime has SHA-256", impossible);
     }
   }
 }

@@ -1,8 +1,8 @@
 package dev.polis.storage;
 
+import dev.polis.base.digest.Sha256;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.LinkedHashMap;
@@ -114,12 +114,8 @@ record Envelope(String kind, Map<String, String> fields, byte[] payload) {
   }
 
   private static String digest(String head, byte[] payload) {
-    try {
-      MessageDigest digest = MessageDigest.getInstance("SHA-256");
-      digest.update(head.getBytes(StandardCharsets.ISO_8859_1));
-      return HexFormat.of().formatHex(digest.digest(payload));
-    } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException("every Java platform has SHA-256", e);
-    }
+    MessageDigest digest = Sha256.begin();
+    digest.update(head.getBytes(StandardCharsets.ISO_8859_1));
+    return HexFormat.of().formatHex(digest.digest(payload));
   }
 }

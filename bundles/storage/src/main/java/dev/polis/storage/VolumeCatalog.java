@@ -2,13 +2,12 @@ package dev.polis.storage;
 
 import dev.polis.api.storage.StorageException;
 import dev.polis.api.storage.StorageSecurity;
+import dev.polis.base.digest.Sha256;
 import dev.polis.files.FileException;
 import dev.polis.files.FileException.Problem;
 import dev.polis.files.layout.Root;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HexFormat;
@@ -57,14 +56,8 @@ final class VolumeCatalog {
 
   /** Returns the name of a state directory's programs and devices. */
   static String name(Path root) {
-    try {
-      byte[] digest =
-          MessageDigest.getInstance("SHA-256")
-              .digest(root.toString().getBytes(StandardCharsets.UTF_8));
-      return HexFormat.of().formatHex(digest, 0, NAME_BYTES);
-    } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException("every Java platform has SHA-256", e);
-    }
+    byte[] digest = Sha256.begin().digest(root.toString().getBytes(StandardCharsets.UTF_8));
+    return HexFormat.of().formatHex(digest, 0, NAME_BYTES);
   }
 
   /** Returns whether this process is root. */

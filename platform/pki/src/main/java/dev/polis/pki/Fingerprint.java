@@ -1,9 +1,7 @@
 package dev.polis.pki;
 
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
+import dev.polis.base.digest.Sha256;
 import java.security.cert.X509Certificate;
-import java.util.HexFormat;
 import java.util.Locale;
 import java.util.regex.Pattern;
 
@@ -26,12 +24,7 @@ public record Fingerprint(String hex) {
 
   /** Returns the fingerprint of a certificate. */
   public static Fingerprint of(X509Certificate certificate) {
-    try {
-      byte[] digest = MessageDigest.getInstance("SHA-256").digest(Pem.der(certificate));
-      return new Fingerprint(HexFormat.of().formatHex(digest));
-    } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException("every Java runtime has SHA-256", e);
-    }
+    return new Fingerprint(Sha256.hex(Pem.der(certificate)));
   }
 
   /**

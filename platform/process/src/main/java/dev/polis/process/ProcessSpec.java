@@ -1,9 +1,9 @@
 package dev.polis.process;
 
+import dev.polis.base.digest.Sha256;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
 import java.util.HexFormat;
 import java.util.List;
@@ -211,21 +211,16 @@ public record ProcessSpec(
    * account.
    */
   public String digest() {
-    try {
-      var sha = MessageDigest.getInstance("SHA-256");
-      command.forEach(argument -> update(sha, "argument", argument));
-      new TreeMap<>(environment)
-          .forEach((key, value) -> update(sha, "variable", key + "=" + value));
-      update(sha, "directory", directory.toString());
-      update(sha, "fingerprint", fingerprint);
-      // Omitted if empty, so that processes from the time before accounts keep their digest.
-      if (!account.isEmpty()) {
-        update(sha, "account", account);
-      }
-      return HexFormat.of().formatHex(sha.digest());
-    } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException("every Java runtime has SHA-256", e);
+    MessageDigest sha = Sha256.begin();
+    command.forEach(argument -> update(sha, "argument", argument));
+    new TreeMap<>(environment).forEach((key, value) -> update(sha, "variable", key + "=" + value));
+    update(sha, "directory", directory.toString());
+    update(sha, "fingerprint", fingerprint);
+    // Omitted if empty, so that processes from the time before accounts keep their digest.
+    if (!account.isEmpty()) {
+      update(sha, "account", account);
     }
+    return HexFormat.of().formatHex(sha.digest());
   }
 
   /** Adds a text after its length, so that two specs never give the same bytes. */

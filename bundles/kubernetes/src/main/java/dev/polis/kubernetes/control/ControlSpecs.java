@@ -1,12 +1,12 @@
 package dev.polis.kubernetes.control;
 
+import dev.polis.base.digest.Sha256;
 import dev.polis.etcd.EtcdEndpoint;
 import dev.polis.files.FileException;
 import dev.polis.process.ChildOwner;
 import dev.polis.process.ProcessSpec;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 import java.util.List;
 
@@ -76,15 +76,11 @@ record ControlSpecs(ProcessSpec apiServer, ProcessSpec controllerManager, Proces
 
   private static String digest(ControlFolder files, List<ControlFile> readOnce)
       throws FileException {
-    try {
-      MessageDigest sha = MessageDigest.getInstance("SHA-256");
-      for (ControlFile each : readOnce) {
-        sha.update(files.read(each).orElse("").getBytes(StandardCharsets.UTF_8));
-        sha.update((byte) 0);
-      }
-      return HexFormat.of().formatHex(sha.digest());
-    } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException("every Java runtime has SHA-256", e);
+    MessageDigest sha = Sha256.begin();
+    for (ControlFile each : readOnce) {
+      sha.update(files.read(each).orElse("").getBytes(StandardCharsets.UTF_8));
+      sha.update((byte) 0);
     }
+    return HexFormat.of().formatHex(sha.digest());
   }
 }

@@ -1,15 +1,11 @@
 package dev.polis.kubernetes.settings;
 
+import dev.polis.base.digest.Sha256;
 import dev.polis.process.Commands;
 import java.io.IOException;
-import java.io.InputStream;
-import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -24,9 +20,6 @@ public record KubernetesPrograms(Path folder, KubernetesVersion version) {
 
   /** The time for the version of a program of 90 MB on a slow disk. */
   private static final Duration ANSWER = Duration.ofSeconds(20);
-
-  // An executable's notes are in its first page or two.
-  private static final int READ_BYTES = 64 << 10;
 
   private static final Pattern VERSION = Pattern.compile("v?(\\d+)\\.(\\d+)\\.(\\d+)");
 
@@ -64,24 +57,17 @@ public record KubernetesPrograms(Path folder, KubernetesVersion version) {
   }
 
   /**
-   * Returns the SHA-256, in hexadecimal, of the length and the beginning of a program. It
-   * distinguishes builds under the same path. The beginning holds the build id, which Go's linker
-   * computes from the whole.
+   * Returns a digest that another build under the same path does not share.
    *
    * @throws KubernetesProgramException if it cannot be read
    */
   public String digest(String name) {
     Path program = program(name);
-    try (InputStream content = Files.newInputStream(program)) {
-      MessageDigest sha = MessageDigest.getInstance("SHA-256");
-      sha.update(ByteBuffer.allocate(Long.BYTES).putLong(Files.size(program)).flip());
-      sha.update(content.readNBytes(READ_BYTES));
-      return HexFormat.of().formatHex(sha.digest());
+    try {
+      return Sha256.ofProgram(program);
     } catch (IOException e) {
       throw new KubernetesProgramException(
           "the node cannot read %s: %s".formatted(program, e.getMessage()), e);
-    } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException("every Java runtime has SHA-256", e);
     }
   }
 

@@ -1,11 +1,11 @@
 package dev.polis.plugins.store;
 
+import dev.polis.base.digest.Sha256;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 import java.util.Objects;
 import java.util.regex.Pattern;
@@ -40,7 +40,7 @@ public record Digest(String hex) {
    * @return their digest
    */
   public static Digest of(byte[] bytes) {
-    return finish(algorithm(), bytes);
+    return new Digest(Sha256.hex(bytes));
   }
 
   /**
@@ -49,30 +49,18 @@ public record Digest(String hex) {
    * @throws IOException if it can not be read
    */
   public static Digest of(Path file) throws IOException {
-    MessageDigest algorithm = algorithm();
+    MessageDigest algorithm = Sha256.begin();
     try (InputStream in = Files.newInputStream(file)) {
       byte[] buffer = new byte[BUFFER_BYTES];
       for (int n = in.read(buffer); n >= 0; n = in.read(buffer)) {
         algorithm.update(buffer, 0, n);
       }
     }
-    return finish(algorithm, new byte[0]);
+    return new Digest(HexFormat.of().formatHex(algorithm.digest()));
   }
 
   @Override
   public String toString() {
     return hex;
-  }
-
-  private static Digest finish(MessageDigest algorithm, byte[] last) {
-    return new Digest(HexFormat.of().formatHex(algorithm.digest(last)));
-  }
-
-  private static MessageDigest algorithm() {
-    try {
-      return MessageDigest.getInstance("SHA-256");
-    } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException("every Java platform has SHA-256, this one has not", e);
-    }
   }
 }

@@ -1,12 +1,10 @@
 package dev.polis.rpc.audit;
 
+import dev.polis.base.digest.Sha256;
 import dev.polis.logtree.LogFormat;
 import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.time.DateTimeException;
 import java.time.Instant;
-import java.util.HexFormat;
 import java.util.Optional;
 
 /**
@@ -74,14 +72,7 @@ public record AuditRecord(
   }
 
   private static String hash(String before, String body) {
-    try {
-      MessageDigest digest = MessageDigest.getInstance("SHA-256");
-      digest.update(before.getBytes(StandardCharsets.US_ASCII));
-      digest.update((byte) '\t');
-      return HexFormat.of().formatHex(digest.digest(body.getBytes(StandardCharsets.UTF_8)));
-    } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException("every JDK has SHA-256", e);
-    }
+    return Sha256.hex((before + "\t" + body).getBytes(StandardCharsets.UTF_8));
   }
 
   /** Returns the record's line in the file, without the line feed. */
