@@ -1,13 +1,12 @@
 package dev.polis.ctl.kube;
 
-import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
-import dev.polis.ctl.node.HealthReport;
 import dev.polis.ctl.session.CtlException;
 import dev.polis.ctl.session.Document;
-import dev.polis.ctl.session.Document.Column;
 import dev.polis.ctl.session.KubeJson;
+import dev.polis.ctl.session.Rows;
 import dev.polis.ctl.session.Session;
+import dev.polis.ctl.session.WireName;
 import dev.polis.wire.api.Node;
 import dev.polis.wire.health.GetHealthRequest;
 import dev.polis.wire.health.Status;
@@ -47,17 +46,6 @@ final class KubeStatus {
     boolean works() {
       return state.equals(UP) || state.equals("DEGRADED");
     }
-
-    JsonObject json() {
-      JsonObject row = new JsonObject();
-      row.addProperty("kind", kind);
-      row.addProperty("name", name);
-      row.addProperty("node", node);
-      row.addProperty("state", state);
-      row.addProperty("version", version);
-      row.addProperty("reason", reason);
-      return row;
-    }
   }
 
   private final Session session;
@@ -95,16 +83,14 @@ final class KubeStatus {
   }
 
   Document document() {
-    JsonArray all = new JsonArray();
-    rows.forEach(row -> all.add(row.json()));
-    return Document.rows(
-        all,
-        Column.of("KIND", "kind"),
-        Column.of("NAME", "name"),
-        Column.of("NODE", "node"),
-        Column.of("STATE", "state"),
-        Column.of("VERSION", "version"),
-        Column.of("REASON", "reason"));
+    return new Rows<Row>()
+        .column("KIND", "kind", Row::kind)
+        .column("NAME", "name", Row::name)
+        .column("NODE", "node", Row::node)
+        .column("STATE", "state", Row::state)
+        .column("VERSION", "version", Row::version)
+        .column("REASON", "reason", Row::reason)
+        .document(rows);
   }
 
   /**
@@ -151,7 +137,7 @@ final class KubeStatus {
                           kind,
                           role,
                           node,
-                          HealthReport.word(status.getLevel()),
+                          WireName.shortened(status.getLevel()),
                           version,
                           why(status)))
               .orElseGet(
@@ -250,7 +236,7 @@ final class KubeStatus {
     if (!address.isEmpty()) {
       try {
         Optional<Status> found = find(CONTAINERS, address);
-        state = found.map(status -> HealthReport.word(status.getLevel())).orElse(DOWN);
+        state = found.map(status -> WireName.shortened(status.getLevel())).orElse(DOWN);
         reason = found.map(KubeStatus::why).orElse("the node does not run the organ containers");
       } catch (CtlException away) {
         reason = away.getMessage();

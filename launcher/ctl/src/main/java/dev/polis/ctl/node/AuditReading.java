@@ -13,8 +13,8 @@ import java.io.PrintWriter;
  */
 abstract class AuditReading<R> {
 
-  private final Session session;
-  private final PrintWriter out;
+  final Session session;
+  final PrintWriter out;
 
   AuditReading(Session session, PrintWriter out) {
     this.session = session;

@@ -1,6 +1,7 @@
 package dev.polis.ctl.node;
 
 import dev.polis.ctl.session.CtlOptions;
+import dev.polis.ctl.session.ExitCode;
 import dev.polis.ctl.session.WireName;
 import dev.polis.wire.api.LogsRequest;
 import dev.polis.wire.api.LogsRequest.BacklogMode;
@@ -103,10 +104,10 @@ final class LogPrinter {
   }
 
   /** Prints a log until it ends, or until its output has no reader. */
-  static Void print(LogsRequest request, LogStream.Opener opener, PrintWriter out)
+  static ExitCode print(LogsRequest request, LogStream.Opener opener, PrintWriter out)
       throws StatusException, InterruptedException {
     new LogStream(opener, request).read(response -> print(response, out));
-    return null;
+    return ExitCode.OK;
   }
 
   /** Prints a response; returns false if its reader has gone, such as the "head" of a pipe. */

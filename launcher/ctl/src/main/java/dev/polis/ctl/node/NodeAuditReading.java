@@ -11,14 +11,10 @@ import java.time.Instant;
 /** Prints the node's own audit log. */
 final class NodeAuditReading extends AuditReading<ReadAuditResponse> {
 
-  private final Session session;
-  private final PrintWriter out;
   private long printed;
 
   NodeAuditReading(Session session, PrintWriter out) {
     super(session, out);
-    this.session = session;
-    this.out = out;
   }
 
   @Override

@@ -1,17 +1,13 @@
 package dev.polis.ctl.plugin;
 
-import dev.polis.ctl.session.Session;
-import dev.polis.ctl.session.SwapScreen;
+import dev.polis.ctl.session.ExitCode;
+import dev.polis.ctl.session.SwapCommand;
 import dev.polis.wire.plugins.AdoptRequest;
 import java.util.List;
-import java.util.concurrent.Callable;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.ParentCommand;
-import picocli.CommandLine.Spec;
 
 /** Runs plugins in the versions that came with the node's distribution. */
 @Command(
@@ -20,19 +16,11 @@ import picocli.CommandLine.Spec;
       "Runs plugins in the versions that came with the node's distribution.",
       "Swapped plugins stay when a node is started from another distribution; this takes the"
           + " distribution's instead. Exit code 1 if that is refused or reverted."
-    },
-    mixinStandardHelpOptions = true)
-final class PluginAdoptCommand implements Callable<Integer> {
-  @ParentCommand PluginCommand plugin;
-  @Spec CommandSpec spec;
+    })
+final class PluginAdoptCommand extends SwapCommand.Tried {
 
   @ArgGroup(multiplicity = "1")
   Which which;
-
-  @Option(
-      names = "--dry-run",
-      description = "only print the effects on the node, with their reasons")
-  boolean dryRun;
 
   @Option(
       names = "--force",
@@ -50,7 +38,7 @@ final class PluginAdoptCommand implements Callable<Integer> {
   }
 
   @Override
-  public Integer call() throws InterruptedException {
+  protected ExitCode run() throws InterruptedException {
     AdoptRequest request =
         AdoptRequest.newBuilder()
             .addAllSymbolicNames(which.names)
@@ -58,10 +46,6 @@ final class PluginAdoptCommand implements Callable<Integer> {
             .setDryRun(dryRun)
             .setForce(force)
             .build();
-    try (Session session = Session.open(plugin.ctl.options)) {
-      return new SwapScreen(plugin.ctl.options.output, spec.commandLine().getOut())
-          .follow(session, () -> session.swaps().adopt(request))
-          .code();
-    }
+    return swap(swaps -> swaps.adopt(request));
   }
 }

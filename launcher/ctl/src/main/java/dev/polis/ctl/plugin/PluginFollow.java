@@ -1,8 +1,8 @@
 package dev.polis.ctl.plugin;
 
 import com.google.gson.JsonArray;
-import com.google.gson.JsonObject;
 import dev.polis.ctl.session.ExitCode;
+import dev.polis.ctl.session.Rows;
 import dev.polis.ctl.session.Session;
 import dev.polis.wire.api.Node;
 import dev.polis.wire.cluster.ReportedPlugin;
@@ -121,18 +121,11 @@ final class PluginFollow {
 
   /** Returns what was seen last of each node. */
   JsonArray rows() {
-    JsonArray rows = new JsonArray();
-    nodes.keySet().stream()
-        .sorted()
-        .forEach(
-            node -> {
-              JsonObject row = new JsonObject();
-              row.addProperty("node", node);
-              row.addProperty("runs", nodes.get(node).runs());
-              row.addProperty("failed", nodes.get(node).failed());
-              row.addProperty("text", nodes.get(node).text());
-              rows.add(row);
-            });
-    return rows;
+    return new Rows<String>()
+        .field("node", node -> node)
+        .field("runs", node -> nodes.get(node).runs())
+        .field("failed", node -> nodes.get(node).failed())
+        .field("text", node -> nodes.get(node).text())
+        .json(nodes.keySet().stream().sorted().toList());
   }
 }

@@ -1,20 +1,16 @@
 package dev.polis.ctl.plugin;
 
 import dev.polis.api.roles.RoleRecord;
+import dev.polis.ctl.session.ExitCode;
 import dev.polis.ctl.session.Session;
 import dev.polis.wire.api.Node;
 import dev.polis.wire.cluster.PluginFile;
 import dev.polis.wire.cluster.PluginScope;
 import dev.polis.wire.cluster.WantPluginRequest;
 import java.util.List;
-import java.util.concurrent.Callable;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.ParentCommand;
-import picocli.CommandLine.Spec;
 
 /** Makes a node, or the nodes with a role, run a version that the cluster has already. */
 @Command(
@@ -23,11 +19,8 @@ import picocli.CommandLine.Spec;
       "Makes a node, or the nodes with a role, run a version of a plugin that the cluster"
           + " already has, independent of other scopes; also an older one.",
       "Without a version it pins the running one. Exit code 5 if a node does not run it in the end."
-    },
-    mixinStandardHelpOptions = true)
-final class PluginPinCommand implements Callable<Integer> {
-  @ParentCommand PluginCommand plugin;
-  @Spec CommandSpec spec;
+    })
+final class PluginPinCommand extends PluginWanting {
 
   @Parameters(
       paramLabel = "NAME[@VERSION|@DIGEST]",
@@ -38,11 +31,9 @@ final class PluginPinCommand implements Callable<Integer> {
   @ArgGroup(multiplicity = "1")
   PluginScopeOptions scope;
 
-  @Mixin PluginWanting wanting = new PluginWanting();
-
   @Override
-  public Integer call() throws InterruptedException {
-    try (Session session = Session.open(plugin.ctl.options)) {
+  protected ExitCode run() throws InterruptedException {
+    try (Session session = Session.open(options())) {
       PluginSetView view = PluginSetView.fetch(session);
       PluginChoice choice = new PluginChoice(view, name);
       PluginFile chosen = choice.find(nodes(view, scope.scope()));
@@ -52,7 +43,7 @@ final class PluginPinCommand implements Callable<Integer> {
               .setManifest(choice.manifest(session, chosen))
               .setOlder(true)
               .build();
-      return wanting.run(session, request, plugin.ctl.options.output, spec.commandLine().getOut());
+      return want(session, request);
     }
   }
 

@@ -1,17 +1,13 @@
 package dev.polis.ctl.plugin;
 
+import dev.polis.ctl.session.ExitCode;
 import dev.polis.ctl.session.Session;
 import dev.polis.wire.cluster.WantPluginRequest;
 import java.nio.file.Path;
-import java.util.concurrent.Callable;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.ParentCommand;
-import picocli.CommandLine.Spec;
 
 /** Sends a plugin to the cluster, whose nodes then run it. */
 @Command(
@@ -21,11 +17,8 @@ import picocli.CommandLine.Spec;
           + " and swaps it in, and reverts it if it makes the node unhealthy.",
       "Without an option it applies to each node. A version wanted on a node overrides that for"
           + " its role, and that overrides the version wanted everywhere. Exit code 5 if a node does not run it in the end."
-    },
-    mixinStandardHelpOptions = true)
-final class PluginPushCommand implements Callable<Integer> {
-  @ParentCommand PluginCommand plugin;
-  @Spec CommandSpec spec;
+    })
+final class PluginPushCommand extends PluginWanting {
 
   @Parameters(
       paramLabel = "FILE",
@@ -33,7 +26,6 @@ final class PluginPushCommand implements Callable<Integer> {
   Path file;
 
   @ArgGroup PluginScopeOptions scope = new PluginScopeOptions();
-  @Mixin PluginWanting wanting = new PluginWanting();
 
   @Option(
       names = "--older",
@@ -41,10 +33,10 @@ final class PluginPushCommand implements Callable<Integer> {
   boolean older;
 
   @Override
-  public Integer call() throws InterruptedException {
+  protected ExitCode run() throws InterruptedException {
     PluginUpload upload = PluginUpload.of(file);
     upload.requireWhole();
-    try (Session session = Session.open(plugin.ctl.options)) {
+    try (Session session = Session.open(options())) {
       upload.send(session);
       WantPluginRequest request =
           WantPluginRequest.newBuilder()
@@ -52,7 +44,7 @@ final class PluginPushCommand implements Callable<Integer> {
               .setManifest(upload.header().getManifest())
               .setOlder(older)
               .build();
-      return wanting.run(session, request, plugin.ctl.options.output, spec.commandLine().getOut());
+      return want(session, request);
     }
   }
 }

@@ -1,39 +1,28 @@
 package dev.polis.ctl.plugin;
 
+import dev.polis.ctl.session.ExitCode;
 import dev.polis.ctl.session.Session;
-import dev.polis.ctl.session.SwapScreen;
+import dev.polis.ctl.session.SwapCommand;
 import dev.polis.wire.plugins.SwapRequest;
 import java.nio.file.Path;
-import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.ParentCommand;
-import picocli.CommandLine.Spec;
 
 /** Sends a plugin to a node and swaps it in. */
 @Command(
     name = "swap",
     description = {
       "Sends a plugin to a node and replaces the present version, stage by stage.",
-      "The node reverts it by itself if its health gets worse. The swap continues when this command is interrupted;"
-          + " \"plugin cancel\" ends it. Exit code 1 if it is refused or reverted."
-    },
-    mixinStandardHelpOptions = true)
-final class PluginSwapCommand implements Callable<Integer> {
-  @ParentCommand PluginCommand plugin;
-  @Spec CommandSpec spec;
+      "The node reverts it by itself if its health gets worse. The swap continues when this command"
+          + " is interrupted; \"plugin cancel\" ends it. Exit code 1 if it is refused or reverted."
+    })
+final class PluginSwapCommand extends SwapCommand.Tried {
 
   @Parameters(
       paramLabel = "FILE",
       description = "the bundle; its signed manifest is beside it as FILE.plugin")
   Path file;
-
-  @Option(
-      names = "--dry-run",
-      description = "only print the effects on the node, with their reasons")
-  boolean dryRun;
 
   @Option(
       names = "--force",
@@ -44,9 +33,9 @@ final class PluginSwapCommand implements Callable<Integer> {
   boolean older;
 
   @Override
-  public Integer call() throws InterruptedException {
+  protected ExitCode run() throws InterruptedException {
     PluginUpload upload = PluginUpload.of(file);
-    try (Session session = Session.open(plugin.ctl.options)) {
+    try (Session session = Session.open(options())) {
       upload.send(session);
       SwapRequest request =
           SwapRequest.newBuilder()
@@ -55,9 +44,7 @@ final class PluginSwapCommand implements Callable<Integer> {
               .setForce(force)
               .setOlder(older)
               .build();
-      return new SwapScreen(plugin.ctl.options.output, spec.commandLine().getOut())
-          .follow(session, () -> session.swaps().swap(request))
-          .code();
+      return swap(session, swaps -> swaps.swap(request));
     }
   }
 }

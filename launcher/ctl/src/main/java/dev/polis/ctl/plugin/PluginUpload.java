@@ -7,6 +7,7 @@ import dev.polis.ctl.session.Session;
 import dev.polis.plugins.manifest.ManifestEnvelope;
 import dev.polis.plugins.manifest.PluginRefusedException;
 import dev.polis.plugins.manifest.PluginVerifier;
+import dev.polis.plugins.store.Digest;
 import dev.polis.wire.plugins.StageHeader;
 import dev.polis.wire.plugins.StageRequest;
 import dev.polis.wire.plugins.StageResponse;
@@ -18,9 +19,6 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
-import java.util.HexFormat;
 
 /**
  * Sends a plugin's file to the node, and continues where a former attempt was broken off.
@@ -41,7 +39,7 @@ record PluginUpload(Path file, StageHeader header) {
       return new PluginUpload(
           file,
           StageHeader.newBuilder()
-              .setDigest(digest(file))
+              .setDigest(Digest.of(file).hex())
               .setSize(Files.size(file))
               .setManifest(ByteString.copyFrom(Files.readAllBytes(manifest)))
               .build());
@@ -54,22 +52,6 @@ record PluginUpload(Path file, StageHeader header) {
     } catch (IOException e) {
       throw new CtlException(ExitCode.FAILED, file + " cannot be read: " + e.getMessage(), e);
     }
-  }
-
-  private static String digest(Path file) throws IOException {
-    MessageDigest algorithm;
-    try {
-      algorithm = MessageDigest.getInstance("SHA-256");
-    } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException("every Java platform has SHA-256, this one has not", e);
-    }
-    try (InputStream in = Files.newInputStream(file)) {
-      byte[] buffer = new byte[CHUNK_BYTES];
-      for (int n = in.read(buffer); n >= 0; n = in.read(buffer)) {
-        algorithm.update(buffer, 0, n);
-      }
-    }
-    return HexFormat.of().formatHex(algorithm.digest());
   }
 
   /**

@@ -1,21 +1,20 @@
 package dev.polis.ctl.plugin;
 
 import com.google.gson.JsonObject;
+import dev.polis.ctl.session.CtlCommand;
 import dev.polis.ctl.session.CtlOptions;
 import dev.polis.ctl.session.Document;
 import dev.polis.ctl.session.ExitCode;
-import dev.polis.ctl.session.Output;
 import dev.polis.ctl.session.Session;
 import dev.polis.wire.cluster.WantPluginRequest;
 import dev.polis.wire.cluster.WantPluginResponse;
 import dev.polis.wire.cluster.WantedPlugin;
-import java.io.PrintWriter;
 import java.time.Duration;
 import java.util.function.Consumer;
 import picocli.CommandLine.Option;
 
 /** Makes the cluster want a plugin, and follows the nodes; what push and pin have in common. */
-final class PluginWanting {
+abstract class PluginWanting extends CtlCommand {
 
   @Option(
       names = "--wait",
@@ -29,29 +28,23 @@ final class PluginWanting {
       description = "repeats the wish, so that nodes on which it failed try it again")
   boolean again;
 
-  int run(Session session, WantPluginRequest request, Output output, PrintWriter out)
-      throws InterruptedException {
+  final ExitCode want(Session session, WantPluginRequest request) throws InterruptedException {
     CtlOptions.requireAtLeast(0, wait, "--wait");
     WantPluginRequest asked = request.toBuilder().setAgain(again).build();
     WantPluginResponse answer = session.call(() -> session.pluginSet().wantPlugin(asked));
     WantedPlugin wanted = answer.getWanted();
-    boolean people = output == Output.table || output == Output.wide;
-    Consumer<String> screen = people ? line -> print(line, out) : line -> {};
+    boolean people = options().output.isForPeople();
+    Consumer<String> screen = people ? out()::println : line -> {};
     screen.accept(words(answer));
     PluginFollow follow = new PluginFollow(wanted, screen);
     ExitCode end = wait == 0 ? ExitCode.OK : follow.follow(session, Duration.ofSeconds(wait));
     if (!people) {
-      JsonObject document = PluginSetRows.of(wanted);
+      JsonObject document = PluginSetRows.WANTED.json(wanted);
       document.addProperty("before", answer.getBefore().getVersion());
       document.add("nodes", follow.rows());
-      output.print(Document.single(document), out);
+      print(Document.single(document));
     }
-    return end.code();
-  }
-
-  private static void print(String line, PrintWriter out) {
-    out.println(line);
-    out.flush();
+    return end;
   }
 
   private static String words(WantPluginResponse answer) {
@@ -61,7 +54,7 @@ final class PluginWanting {
             .formatted(
                 wanted.getSymbolicName(),
                 wanted.getVersion(),
-                PluginScopeOptions.words(wanted.getScope()).replace("everywhere", "each node"));
+                PluginScopeOptions.nodes(wanted.getScope()));
     if (!answer.hasBefore()) {
       return what;
     }

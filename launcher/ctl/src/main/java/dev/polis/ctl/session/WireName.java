@@ -3,6 +3,7 @@ package dev.polis.ctl.session;
 import com.google.protobuf.Descriptors.EnumValueDescriptor;
 import com.google.protobuf.ProtocolMessageEnum;
 import java.util.List;
+import java.util.Locale;
 
 /**
  * Shortens the names of the wire format for screens: {@code HEALTH_HEALTHY} is shown as HEALTHY.
@@ -26,6 +27,15 @@ public final class WireName {
         .getValueDescriptor()
         .getName()
         .substring(prefix(value.getDescriptorForType().getValues()).length());
+  }
+
+  /** Returns the same name as words in lower case. */
+  public static String words(ProtocolMessageEnum value) {
+    return words(shortened(value));
+  }
+
+  static String words(String constant) {
+    return constant.toLowerCase(Locale.ROOT).replace('_', ' ');
   }
 
   private static String prefix(List<EnumValueDescriptor> values) {
