@@ -47,7 +47,7 @@ public final class ImageCommand {
         out().println("loaded " + String.join(", ", loaded.getNamesList()));
         return ExitCode.OK;
       } catch (IOException e) {
-        throw new CtlException(ExitCode.FAILED, file + " cannot be read: " + e.getMessage(), e);
+        throw new CtlException(file + " cannot be read: " + e.getMessage(), e);
       }
     }
 
@@ -78,7 +78,7 @@ public final class ImageCommand {
         }
       } catch (IOException e) {
         call.cancel("the archive cannot be read", e);
-        throw new CtlException(ExitCode.FAILED, file + " cannot be read: " + e.getMessage(), e);
+        throw new CtlException(file + " cannot be read: " + e.getMessage(), e);
       }
       call.halfClose();
       return call.read();

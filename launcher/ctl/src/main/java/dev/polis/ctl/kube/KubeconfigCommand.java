@@ -137,7 +137,7 @@ public final class KubeconfigCommand extends SessionCommand {
     try {
       return Files.exists(file) ? file.toRealPath() : file.toAbsolutePath();
     } catch (IOException e) {
-      throw new CtlException(ExitCode.FAILED, file + " cannot be read: " + e, e);
+      throw new CtlException(file + " cannot be read: " + e, e);
     }
   }
 
@@ -150,9 +150,7 @@ public final class KubeconfigCommand extends SessionCommand {
       Files.createDirectories(file.getParent());
     } catch (IOException e) {
       throw new CtlException(
-          ExitCode.FAILED,
-          "%s cannot be made: %s; give --to FILE".formatted(file.getParent(), e),
-          e);
+          "%s cannot be made: %s; give --to FILE".formatted(file.getParent(), e), e);
     }
     CtlFiles.write(file, config.text().getBytes(StandardCharsets.UTF_8));
   }

@@ -58,7 +58,7 @@ public final class AuditCommand extends SessionCommand {
     AuditReading<?> reading =
         kubernetes
             ? new KubernetesAuditReading(session, options().output, out())
-            : new NodeAuditReading(session, out());
+            : new AuditReading.OfNode(session, out());
     while (reading.read(follow, last)) {
       Thread.sleep(AGAIN);
     }

@@ -42,7 +42,7 @@ public final class ExplainCommand extends CtlCommand {
       description = "the word; all of them are listed if none is given")
   List<String> words = List.of();
 
-  /** What the node says. */
+  /** The answer of the node. */
   private sealed interface Live {
     /** It knows the name. */
     record Known(ExplainResponse facts, String source) implements Live {}
@@ -136,7 +136,7 @@ public final class ExplainCommand extends CtlCommand {
     }
   }
 
-  /** Tells an answer of the node from a file that is missing here. */
+  /** Returns whether the node itself does not know the name, and no file is missing here. */
   private static boolean isUnknown(CtlException failure) {
     return failure.exitCode() == ExitCode.NOT_FOUND
         && failure.getCause() instanceof io.grpc.StatusException;

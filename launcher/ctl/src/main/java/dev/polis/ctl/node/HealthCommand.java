@@ -28,12 +28,10 @@ public final class HealthCommand extends CtlCommand {
   /** Health changes with heartbeats, which come every 2.5 s. */
   private static final Duration ASK_AGAIN = Duration.ofMillis(500);
 
-  /**
-   * How many seconds a node is waited for that stands alone; people wait for a screen no longer.
-   */
+  /** The command waits so many seconds for a node that stands alone; people wait no longer. */
   private static final int PATIENCE = 2;
 
-  /** What keeps the cluster from being asked, and not the debug service of the node. */
+  /** The failures that keep the cluster from being asked, and not the debug service of the node. */
   private static final Set<ExitCode> ASK_DEBUG =
       EnumSet.of(ExitCode.UNREACHABLE, ExitCode.NOT_FOUND);
 

@@ -10,7 +10,6 @@ import dev.polis.ctl.session.WireName;
 import dev.polis.wire.api.Node;
 import dev.polis.wire.common.NodeState;
 import dev.polis.wire.health.Condition;
-import dev.polis.wire.health.GetHealthRequest;
 import dev.polis.wire.health.GetHealthResponse;
 import dev.polis.wire.health.Status;
 import dev.polis.wire.health.Wait;
@@ -28,8 +27,8 @@ import java.util.List;
 public record HealthReport(List<NodeHealth> nodes, String note) {
 
   /**
-   * How long the cluster is waited for, once the node that is asked has answered for itself: people
-   * read within 2 s what is wrong.
+   * The report waits this long for the cluster, once the node that is asked has answered for
+   * itself: people read within 2 s what is wrong.
    */
   private static final Duration PATIENCE = Duration.ofSeconds(1);
 
@@ -126,11 +125,13 @@ public record HealthReport(List<NodeHealth> nodes, String note) {
       return unasked(node, well, "it has reported no address");
     }
     try {
-      GetHealthResponse health =
-          session.call(
-              () -> session.health(address).getHealth(GetHealthRequest.getDefaultInstance()));
       return new NodeHealth(
-          node.getId(), WireName.shortened(node.getHealth()), well, reason(node), health, true);
+          node.getId(),
+          WireName.shortened(node.getHealth()),
+          well,
+          reason(node),
+          session.healthOf(address),
+          true);
     } catch (CtlException e) {
       return unasked(node, well, e.getMessage());
     }

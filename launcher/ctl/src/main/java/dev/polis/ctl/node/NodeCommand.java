@@ -5,9 +5,11 @@ import dev.polis.ctl.session.ExitCode;
 import dev.polis.ctl.session.Session;
 import dev.polis.ctl.session.SessionCommand;
 import dev.polis.ctl.session.Subcommands;
+import dev.polis.wire.api.LogsRequest;
 import dev.polis.wire.api.Node;
 import java.util.List;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
@@ -16,7 +18,7 @@ import picocli.CommandLine.Parameters;
 @Subcommands({
   NodeCommand.ListCommand.class,
   NodeCommand.DescribeCommand.class,
-  NodeLogsCommand.class,
+  NodeCommand.LogsCommand.class,
   NodeRoleCommand.class,
   NodeRestartCommand.class
 })
@@ -53,8 +55,7 @@ public final class NodeCommand {
   public static String address(Node node) {
     String address = node.getStatus().getExternalAddress();
     if (address.isEmpty()) {
-      throw new CtlException(
-          ExitCode.FAILED, node.getId() + " has not reported an address yet; ask again soon");
+      throw new CtlException(node.getId() + " has not reported an address yet; ask again soon");
     }
     return address;
   }
@@ -99,6 +100,30 @@ public final class NodeCommand {
           .asMap()
           .forEach((key, value) -> out().printf("%-12s %s%n", key + ":", NodeRows.text(value)));
       out().println();
+    }
+  }
+
+  /** Prints the log of a node. */
+  @Command(name = "logs", description = "Shows the log of a node.")
+  static final class LogsCommand extends SessionCommand {
+
+    @Mixin LogPrinter printer = new LogPrinter();
+
+    @Parameters(
+        arity = "0..1",
+        paramLabel = "ID",
+        description = "the node; optional if there is only one")
+    List<String> ids = List.of();
+
+    @Override
+    protected ExitCode run(Session session) throws InterruptedException {
+      Node chosen = NodeCommand.single(session, ids);
+      String address = NodeCommand.address(chosen);
+      LogsRequest request = printer.request(spec.commandLine());
+      out().printf("=== Logs from %s (%s):%n", chosen.getId(), address);
+      session.stream(() -> LogPrinter.print(request, session.node(address)::logs, out()));
+      out().println("=== Done.");
+      return ExitCode.OK;
     }
   }
 }

@@ -25,7 +25,7 @@ final class NodeRoleCommand {
 
   /** Holds the common part of both commands. */
   abstract static class Change extends CtlCommand {
-    /** How a bundle says that it brings a role. */
+    /** Begins the capability of a bundle that brings a role. */
     private static final String OF_ROLE = "role ";
 
     @Parameters(index = "0", paramLabel = "NODE", description = "the node's id")

@@ -63,6 +63,11 @@ public final class NodeRows {
         patience);
   }
 
+  /** Returns whether a node is to have a role. */
+  public static boolean has(Node node, String role) {
+    return RoleRecord.names(node.getRoles()).stream().anyMatch(each -> each.text().equals(role));
+  }
+
   private static String address(Node node) {
     String address = node.getStatus().getExternalAddress();
     return address.isEmpty() ? "unknown" : address;

@@ -94,9 +94,7 @@ public final class ShellCommand extends CtlCommand {
       return List.of();
     } catch (IOException e) {
       throw new CtlException(
-          ExitCode.FAILED,
-          folder + " cannot be read: " + e.getMessage() + "; run this as the user of the node",
-          e);
+          folder + " cannot be read: " + e.getMessage() + "; run this as the user of the node", e);
     }
   }
 
@@ -165,7 +163,7 @@ public final class ShellCommand extends CtlCommand {
     private ExitCode ended(String how, String said) {
       out.flush();
       if (how.equals(REFUSED)) {
-        throw new CtlException(ExitCode.FAILED, "the node refuses a shell: " + said);
+        throw new CtlException("the node refuses a shell: " + said);
       }
       return how.equals(DONE) ? ExitCode.OK : ExitCode.FAILED;
     }

@@ -15,6 +15,7 @@ import dev.polis.ctl.session.Output;
 import dev.polis.ctl.session.OwnerKeyFile;
 import dev.polis.ctl.session.Session;
 import dev.polis.ctl.session.Subcommands;
+import dev.polis.ctl.session.WireName;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.OwnerKey;
 import dev.polis.pki.RecoveryKey;
@@ -35,9 +36,7 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.security.PrivateKey;
-import java.util.Arrays;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import picocli.CommandLine.Command;
@@ -86,18 +85,16 @@ public final class ParamsCommand {
         message.mergeFrom(content);
       }
     } catch (InvalidProtocolBufferException e) {
-      throw new CtlException(
-          ExitCode.FAILED, "%s holds no %s: %s".formatted(file, what, e.getMessage()), e);
+      throw new CtlException("%s holds no %s: %s".formatted(file, what, e.getMessage()), e);
     } catch (NoSuchFileException e) {
       throw new CtlException(
           ExitCode.NOT_FOUND, "%s does not exist; name a file of %s".formatted(file, ofWhat), e);
     } catch (IOException e) {
-      throw new CtlException(ExitCode.FAILED, file + " cannot be read: " + e, e);
+      throw new CtlException(file + " cannot be read: " + e, e);
     }
     List<String> unknown = UnknownFields.of(message.build());
     if (!unknown.isEmpty()) {
       throw new CtlException(
-          ExitCode.FAILED,
           "%s has unknown fields: %s; it was written for another version"
               .formatted(file, String.join(", ", unknown)));
     }
@@ -315,10 +312,7 @@ public final class ParamsCommand {
 
     private <E extends Enum<E>> E choice(
         Class<E> type, String prefix, String option, String value) {
-      String wanted = prefix + value.toUpperCase(Locale.ROOT).replace('-', '_');
-      return Arrays.stream(type.getEnumConstants())
-          .filter(each -> each.name().equals(wanted) && !each.name().endsWith("_INVALID"))
-          .findFirst()
+      return WireName.find(type, prefix, value)
           .orElseThrow(() -> misused("%s \"%s\" is unknown; see --help".formatted(option, value)));
     }
 

@@ -107,9 +107,7 @@ public final class RecoveryKeyCommand {
         return Files.getFileStore(state).equals(Files.getFileStore(file));
       } catch (IOException e) {
         throw new CtlException(
-            ExitCode.FAILED,
-            "polisctl cannot examine the file system of %s: %s".formatted(file, e),
-            e);
+            "polisctl cannot examine the file system of %s: %s".formatted(file, e), e);
       }
     }
   }
@@ -161,12 +159,11 @@ public final class RecoveryKeyCommand {
         throw none("the node in " + state);
       } catch (InvalidProtocolBufferException e) {
         throw new CtlException(
-            ExitCode.FAILED,
             "%s is damaged: %s; make another one with '%s recovery-key enroll' while the node runs"
                 .formatted(file, e.getMessage(), CtlName.called()),
             e);
       } catch (IOException e) {
-        throw new CtlException(ExitCode.FAILED, file + " cannot be read: " + e, e);
+        throw new CtlException(file + " cannot be read: " + e, e);
       }
     }
 

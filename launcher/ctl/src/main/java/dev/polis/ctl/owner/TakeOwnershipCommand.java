@@ -120,7 +120,6 @@ public final class TakeOwnershipCommand extends CtlCommand {
     Console console = System.console();
     if (wanted.isPresent() || console == null || !console.isTerminal()) {
       throw new CtlException(
-          ExitCode.FAILED,
           question
               + (wanted.isEmpty()
                   ? "There is no terminal to ask at; compare it on the node and give --accept-ca %s"
@@ -130,7 +129,7 @@ public final class TakeOwnershipCommand extends CtlCommand {
     String answer =
         console.readLine("%sAre you sure you want to continue connecting (yes/no)? ", question);
     if (!"yes".equals(answer)) {
-      throw new CtlException(ExitCode.FAILED, "not connected, as you wish; nothing was written");
+      throw new CtlException("not connected, as you wish; nothing was written");
     }
     return ca;
   }

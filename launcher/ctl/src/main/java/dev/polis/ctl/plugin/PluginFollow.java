@@ -20,13 +20,13 @@ final class PluginFollow {
   private static final double MILLIS_OF_SECOND = 1000;
 
   /**
-   * How often the curator is asked: what nodes say is part of no watch. A swap takes seconds, and a
-   * question costs the cluster one read.
+   * The pause between two questions to the curator: what nodes say is part of no watch. A swap
+   * takes seconds, and a question costs the cluster one read.
    */
   private static final Duration AGAIN = Duration.ofMillis(500);
 
   /**
-   * What a node says of the plugin.
+   * Holds what a node says of the plugin.
    *
    * @param text for the operator
    * @param runs whether it runs what is wanted

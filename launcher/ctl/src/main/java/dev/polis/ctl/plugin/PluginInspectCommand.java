@@ -55,7 +55,7 @@ final class PluginInspectCommand extends CtlCommand {
     } catch (PluginRefusedException e) {
       throw new CtlException(ExitCode.NOT_MET, e.getMessage(), e);
     } catch (IOException e) {
-      throw new CtlException(ExitCode.FAILED, "%s cannot be read: %s".formatted(bundle, e), e);
+      throw new CtlException("%s cannot be read: %s".formatted(bundle, e), e);
     }
   }
 

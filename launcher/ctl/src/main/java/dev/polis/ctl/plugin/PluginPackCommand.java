@@ -77,10 +77,9 @@ final class PluginPackCommand extends CtlCommand {
     try {
       return PluginPacker.pack(bundle, PackOptions.of(organs, roles, minimumPlatform), signer);
     } catch (PackException e) {
-      throw new CtlException(ExitCode.FAILED, e.getMessage(), e);
+      throw new CtlException(e.getMessage(), e);
     } catch (IOException e) {
       throw new CtlException(
-          ExitCode.FAILED,
           "%s cannot be packed: %s; %s"
               .formatted(bundle, DiskTrouble.reason(e), DiskTrouble.remedy(DiskTrouble.of(e))),
           e);

@@ -47,8 +47,7 @@ final class PluginTrustCommand {
     try {
       return KeyId.of(Ed25519.publicKey(raw(key))).hex();
     } catch (PkiException e) {
-      throw new CtlException(
-          ExitCode.FAILED, "the node answered with a malformed key: " + e.getMessage(), e);
+      throw new CtlException("the node answered with a malformed key: " + e.getMessage(), e);
     }
   }
 

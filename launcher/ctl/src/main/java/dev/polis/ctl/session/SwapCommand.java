@@ -16,7 +16,7 @@ import picocli.CommandLine.Option;
 public abstract class SwapCommand extends CtlCommand {
   private static final double MILLIS_OF_SECOND = 1000;
 
-  /** Orders a swap that may be tried only. */
+  /** Adds the option with which a swap only prints its effects. */
   public abstract static class Tried extends SwapCommand {
     @Option(
         names = "--dry-run",
@@ -43,8 +43,7 @@ public abstract class SwapCommand extends CtlCommand {
       throws InterruptedException {
     List<SwapProgress> steps = session.stream(() -> steps(order.apply(session.swaps())));
     if (steps.isEmpty()) {
-      throw new CtlException(
-          ExitCode.FAILED, "the node ended the call without an outcome; see \"plugin history\"");
+      throw new CtlException("the node ended the call without an outcome; see \"plugin history\"");
     }
     SwapProgress end = steps.getLast();
     print(line(end), json(steps));
