@@ -73,7 +73,7 @@ final class TestPlan {
     return missing;
   }
 
-  /** Whether a source has a test that the tier does not leave out. */
+  /** Returns whether a source has a test that the tier does not leave out. */
   private boolean belongs(String source) {
     if (ABSTRACT.matcher(source).find()) {
       return false;

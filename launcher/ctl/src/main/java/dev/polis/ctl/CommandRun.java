@@ -16,14 +16,14 @@ import picocli.CommandLine.ParseResult;
  */
 final class CommandRun {
 
-  /** How a word begins that names a file with more words. */
+  /** Begins a word that names a file with more words. */
   private static final String FILE_OF_WORDS = "@";
 
   private final String[] arguments;
   private final PrintWriter out;
   private final PrintWriter err;
 
-  /** Whether the command itself runs, so that nothing may run it again. */
+  /** Notes that the command itself runs, so that nothing may run it again. */
   private boolean started;
 
   CommandRun(String[] arguments, PrintWriter out, PrintWriter err) {

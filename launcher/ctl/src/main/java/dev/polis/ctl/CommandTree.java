@@ -28,7 +28,9 @@ public final class CommandTree {
     return grown(new CommandLine(new Ctl()), Ctl.class, words::contains);
   }
 
+  /** Adds the options of help to a command, and its subcommands, of which it does the same. */
   private static CommandLine grown(CommandLine line, Class<?> command, Predicate<String> wanted) {
+    line.getCommandSpec().mixinStandardHelpOptions(true);
     Subcommands subcommands = command.getAnnotation(Subcommands.class);
     if (subcommands != null) {
       for (Class<?> each : subcommands.value()) {

@@ -42,7 +42,6 @@ import picocli.CommandLine.ParameterException;
 @Command(
     name = "polisctl",
     description = "Operates a Polis cluster.",
-    mixinStandardHelpOptions = true,
     versionProvider = Ctl.Version.class,
     synopsisSubcommandLabel = "COMMAND",
     exitCodeListHeading = "%nExit codes:%n",

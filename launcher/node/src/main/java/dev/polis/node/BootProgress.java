@@ -10,6 +10,9 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
@@ -20,7 +23,7 @@ import java.util.function.Supplier;
  */
 final class BootProgress implements BootReport {
 
-  /** Why the node ends. */
+  /** A reason for the end of the node. */
   sealed interface Ending {
     /** A stop was requested. */
     record Asked(StopReason reason) implements Ending {}
@@ -63,13 +66,6 @@ final class BootProgress implements BootReport {
       new AtomicReference<>(StopReason.CODE_REPLACED);
   private final CompletableFuture<String> home = new CompletableFuture<>();
   private final CompletableFuture<Ending> ending = new CompletableFuture<>();
-
-  /**
-   * @param nanos a clock that only goes forward
-   */
-  BootProgress(LongSupplier nanos, Listener listener) {
-    this(nanos, listener, Optional::empty, Optional.empty());
-  }
 
   /**
    * @param nanos a clock that only goes forward
@@ -153,6 +149,18 @@ final class BootProgress implements BootReport {
    */
   void stopsAfterFatal() {
     stopReason.compareAndSet(StopReason.CODE_REPLACED, StopReason.PROCESS_RESTART);
+  }
+
+  /** Waits for a result; returns none if it takes longer. */
+  static <T> Optional<T> within(Duration limit, CompletableFuture<T> result)
+      throws InterruptedException {
+    try {
+      return Optional.of(result.get(limit.toMillis(), TimeUnit.MILLISECONDS));
+    } catch (TimeoutException e) {
+      return Optional.empty();
+    } catch (ExecutionException e) {
+      throw new IllegalStateException("it has a result, and is never exceptional", e);
+    }
   }
 
   CompletableFuture<Ending> ending() {

@@ -15,14 +15,6 @@ import org.osgi.service.component.runtime.dto.UnsatisfiedReferenceDTO;
 /** Finds out from Declarative Services why components are not active. */
 final class ComponentDiagnosis {
 
-  /**
-   * A component whose own code failed.
-   *
-   * @param organ the bundle's name without what all bundles share
-   * @param failure the stack trace, as text
-   */
-  record Failed(String organ, String component, String failure) {}
-
   private ComponentDiagnosis() {}
 
   /** Returns a line for each component that waits, with the services it waits for. */
@@ -40,7 +32,7 @@ final class ComponentDiagnosis {
    * Returns a component whose activation threw an exception. One that failed because it needs
    * another that failed is a consequence; it is returned only if there is no other.
    */
-  static Optional<Failed> failed(BundleContext context) {
+  static Optional<ComponentFailure> failed(BundleContext context) {
     List<ComponentConfigurationDTO> failed =
         runtime(context).flatMap(ComponentDiagnosis::failures).toList();
     return failed.stream()
@@ -62,8 +54,8 @@ final class ComponentDiagnosis {
         .anyMatch(reference -> provided.contains(reference.interfaceName));
   }
 
-  private static Failed failure(ComponentConfigurationDTO configuration) {
-    return new Failed(
+  private static ComponentFailure failure(ComponentConfigurationDTO configuration) {
+    return new ComponentFailure(
         organ(configuration.description), configuration.description.name, configuration.failure);
   }
 

@@ -9,12 +9,22 @@ import dev.polis.base.boot.FailureText;
 final class ComponentFailure extends Exception {
   private static final long serialVersionUID = 1;
 
+  private final String organ;
   private final String trace;
 
-  ComponentFailure(ComponentDiagnosis.Failed failed) {
-    super(FailureText.rootCause(failed.failure()));
-    this.trace = failed.component() + " could not be activated: " + failed.failure();
+  /**
+   * @param organ the bundle's name without what all bundles share
+   * @param failure the stack trace, as text
+   */
+  ComponentFailure(String organ, String component, String failure) {
+    super(FailureText.rootCause(failure));
+    this.organ = organ;
+    this.trace = component + " could not be activated: " + failure;
     setStackTrace(new StackTraceElement[0]);
+  }
+
+  String organ() {
+    return organ;
   }
 
   @Override

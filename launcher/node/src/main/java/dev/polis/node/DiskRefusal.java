@@ -13,7 +13,7 @@ import java.util.List;
  */
 final class DiskRefusal {
 
-  /** What counts as full: less than one file of the launcher's needs. */
+  /** A disk with less room counts as full: one file of the launcher needs more. */
   private static final long FULL_BYTES = 64 << 10;
 
   private final NodeDirectory directory;

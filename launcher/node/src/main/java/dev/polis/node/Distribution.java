@@ -150,34 +150,32 @@ record Distribution(Path folder) {
    *
    * @param screen receives a line for each thing a person should know
    * @return the generation to run
-   * @throws Refusal if a bundle is missing or garbled, here or in the store
+   * @throws Refusal if a bundle is missing or garbled here
+   * @throws PluginStoreException if one is garbled in the store
    * @throws IOException if the store can not be written
    */
-  Generation seed(PluginStore store, Consumer<String> screen) throws Refusal, IOException {
+  Generation seed(PluginStore store, Consumer<String> screen)
+      throws Refusal, PluginStoreException, IOException {
     Digest origin = identity();
-    try {
-      Optional<Generation> current = store.current();
-      List<StoredPlugin> own = lines().stream().map(Line::plugin).toList();
-      Optional<Generation> kept = store.distribution();
-      if (kept.isEmpty() || !kept.get().origin().equals(origin)) {
-        for (Line line : lines()) {
-          put(store, line);
-        }
-        store.putDistribution(origin, own);
+    Optional<Generation> current = store.current();
+    List<StoredPlugin> own = lines().stream().map(Line::plugin).toList();
+    Optional<Generation> kept = store.distribution();
+    if (kept.isEmpty() || !kept.get().origin().equals(origin)) {
+      for (Line line : lines()) {
+        put(store, line);
       }
-      if (current.isPresent() && current.get().origin().equals(origin)) {
-        differences(current.get(), own).forEach(screen);
-        return current.get();
-      }
-      Generation next =
-          current.isPresent()
-              ? withFormer(store, origin, own, current.get(), screen)
-              : store.commit(origin, own);
-      store.collect();
-      return next;
-    } catch (PluginStoreException e) {
-      throw new Refusal(e.getMessage(), e);
+      store.putDistribution(origin, own);
     }
+    if (current.isPresent() && current.get().origin().equals(origin)) {
+      differences(current.get(), own).forEach(screen);
+      return current.get();
+    }
+    Generation next =
+        current.isPresent()
+            ? withFormer(store, origin, own, current.get(), screen)
+            : store.commit(origin, own);
+    store.collect();
+    return next;
   }
 
   /**
@@ -202,7 +200,7 @@ record Distribution(Path folder) {
         : store.commitWithWayBack(origin, own, plugins, configuration);
   }
 
-  /** Says which organs run in another version than this distribution has. */
+  /** Returns a line for each organ that runs in another version than this distribution has. */
   private static List<String> differences(Generation generation, List<StoredPlugin> own) {
     return own.stream()
         .filter(plugin -> !generation.plugins().contains(plugin))
@@ -227,15 +225,12 @@ record Distribution(Path folder) {
    * @throws Refusal if one is missing or garbled here, too
    * @throws IOException if the store can not be written
    */
-  void restore(PluginStore store, Generation generation) throws Refusal, IOException {
-    try {
-      for (Line line : lines()) {
-        if (generation.plugins().contains(line.plugin())) {
-          put(store, line);
-        }
+  void restore(PluginStore store, Generation generation)
+      throws Refusal, PluginStoreException, IOException {
+    for (Line line : lines()) {
+      if (generation.plugins().contains(line.plugin())) {
+        put(store, line);
       }
-    } catch (PluginStoreException e) {
-      throw new Refusal(e.getMessage(), e);
     }
   }
 

@@ -8,7 +8,7 @@ final class Exit {
   static final int REFUSED = 3;
   static final int RUNNING = 4;
 
-  /** What a shell reports for a process ended by SIGINT. */
+  /** A shell reports this for a process that SIGINT ended. */
   static final int FORCED = 130;
 
   private Exit() {}

@@ -7,7 +7,7 @@ import dev.polis.plugins.store.StoredPlugin;
 import dev.polis.plugins.store.SwapNotes;
 import dev.polis.plugins.store.SwapRecord;
 import java.io.IOException;
-import java.time.InstantSource;
+import java.time.Instant;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Consumer;
@@ -29,7 +29,6 @@ final class GenerationAtStart {
   private final PluginStore store;
   private final SwapNotes notes;
   private final Consumer<String> screen;
-  private final InstantSource clock = InstantSource.system();
 
   /**
    * @param screen receives a line for each thing a person should know
@@ -45,9 +44,9 @@ final class GenerationAtStart {
    *
    * @param current the generation that counts
    * @return the generation to run
-   * @throws Refusal if the store is damaged
+   * @throws PluginStoreException if the store is damaged
    */
-  Generation choose(Generation current) throws Refusal {
+  Generation choose(Generation current) throws PluginStoreException {
     try {
       closeJournal(current);
       int failed = notes.start(current.number());
@@ -56,8 +55,6 @@ final class GenerationAtStart {
         return current;
       }
       return fallBack(current, before.get(), failed);
-    } catch (PluginStoreException e) {
-      throw new Refusal(e.getMessage(), e);
     } catch (IOException e) {
       // A node on a full disk starts all the same; only the count is lost.
       screen.accept("starts are not counted, the plugin store cannot be written: " + e);
@@ -118,7 +115,7 @@ final class GenerationAtStart {
             .formatted(failed, current.number(), next.number(), before.number());
     SwapRecord record =
         SwapRecord.ofStart(
-            clock.instant(), current, SwapRecord.FELL_BACK, reason, difference(current, before));
+            Instant.now(), current, SwapRecord.FELL_BACK, reason, difference(current, before));
     notes.failed(record);
     notes.ended(record);
     notes.start(next.number());

@@ -31,7 +31,7 @@ final class JvmError {
    * @throws IOException if the state directory can not be read or written
    */
   static void record(NodeDirectory directory) throws IOException {
-    Path file = directory.jvmError();
+    Path file = directory.launcher().jvmError().path();
     String report;
     Instant when;
     try (var in = Files.newInputStream(file)) {

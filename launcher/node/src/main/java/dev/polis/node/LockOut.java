@@ -27,9 +27,12 @@ final class LockOut {
   }
 
   static Optional<String> of(NodeDirectory directory, List<Mount> mounts) throws IOException {
-    boolean mounted = mounts.stream().anyMatch(mount -> mount.point().equals(directory.data()));
+    boolean mounted =
+        mounts.stream().anyMatch(mount -> mount.point().equals(directory.layout().data().path()));
     // Until the enrolment is done, the journal holds the key.
-    if (!mounted || Files.exists(directory.enrolmentJournal()) || hasShare(directory)) {
+    if (!mounted
+        || Files.exists(directory.layout().esp().enrolmentJournal().path())
+        || hasShare(directory)) {
       return Optional.empty();
     }
     return Optional.of(
@@ -38,7 +41,7 @@ final class LockOut {
   }
 
   private static boolean hasShare(NodeDirectory directory) throws IOException {
-    Path share = directory.recoveryShare();
+    Path share = directory.layout().esp().recoveryShare().path();
     return Files.exists(share) && Files.size(share) > 0;
   }
 }

@@ -14,8 +14,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 import org.osgi.framework.BundleException;
@@ -23,8 +21,8 @@ import org.osgi.framework.BundleException;
 /** Runs a node once, from the start of the framework to its end. */
 final class Node {
   /**
-   * How often components are polled for failures until the node is home: soon enough for a person,
-   * rare enough to cost nothing.
+   * The boot polls the components for failures once in this time until the node is home: soon
+   * enough for a person, rare enough to cost nothing.
    */
   private static final Duration LOOK = Duration.ofSeconds(1);
 
@@ -115,19 +113,17 @@ final class Node {
   private Ending awaitEnding() throws InterruptedException {
     Pulse pulse = new Pulse(directory, terminal, System::nanoTime);
     while (true) {
-      try {
-        return progress.ending().get(Pulse.PACE.toMillis(), TimeUnit.MILLISECONDS);
-      } catch (TimeoutException e) {
-        pulse.look();
-      } catch (ExecutionException e) {
-        throw new IllegalStateException("an ending is never exceptional", e);
+      Optional<Ending> ending = BootProgress.within(Pulse.PACE, progress.ending());
+      if (ending.isPresent()) {
+        return ending.get();
       }
+      pulse.look();
     }
   }
 
   /**
-   * Says that this process starts over, before its listeners close: a client that finds them closed
-   * reads here for how long that may last.
+   * Announces, before the listeners close, that this process starts over: a client that finds them
+   * closed reads here for how long that may last.
    */
   private void announceRestart() {
     try {
@@ -168,14 +164,14 @@ final class Node {
     long reported = System.nanoTime();
     List<String> before = List.of();
     while (true) {
-      Optional<String> home = homeWithin(LOOK);
+      Optional<String> home = BootProgress.within(LOOK, progress.home());
       if (home.isPresent()) {
         arrived(home.get());
         return;
       }
-      Optional<ComponentDiagnosis.Failed> failed = ComponentDiagnosis.failed(framework.context());
+      Optional<ComponentFailure> failed = ComponentDiagnosis.failed(framework.context());
       if (failed.isPresent()) {
-        progress.fatal(failed.get().organ(), new ComponentFailure(failed.get()));
+        progress.fatal(failed.get().organ(), failed.get());
         return;
       }
       if (policy.homeWithin().isPositive() && since(began).compareTo(policy.homeWithin()) > 0) {
@@ -198,16 +194,6 @@ final class Node {
         before = waiting;
         reported = System.nanoTime();
       }
-    }
-  }
-
-  private Optional<String> homeWithin(Duration limit) throws InterruptedException {
-    try {
-      return Optional.of(progress.home().get(limit.toMillis(), TimeUnit.MILLISECONDS));
-    } catch (TimeoutException e) {
-      return Optional.empty();
-    } catch (ExecutionException e) {
-      throw new IllegalStateException("home is never exceptional", e);
     }
   }
 

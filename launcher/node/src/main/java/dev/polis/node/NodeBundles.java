@@ -22,19 +22,16 @@ import java.util.Map;
  */
 record NodeBundles(Map<BundleManifest, Path> files, BootPlan plan, SystemPackages systemPackages) {
   /**
-   * @throws Refusal if a file is missing or damaged, or the plan does not work out
+   * @throws PluginStoreException if a file is missing or damaged
+   * @throws Refusal if the plan does not work out
    * @throws IOException if a file can not be read
    */
   static NodeBundles load(PluginStore store, Generation generation, SystemPackages systemPackages)
-      throws Refusal, IOException {
+      throws Refusal, PluginStoreException, IOException {
     Map<BundleManifest, Path> files = new LinkedHashMap<>();
-    try {
-      for (StoredPlugin plugin : generation.plugins()) {
-        Path file = store.verified(plugin);
-        files.put(BundleManifest.read(file), file);
-      }
-    } catch (PluginStoreException e) {
-      throw new Refusal(e.getMessage(), e);
+    for (StoredPlugin plugin : generation.plugins()) {
+      Path file = store.verified(plugin);
+      files.put(BundleManifest.read(file), file);
     }
     return new NodeBundles(files, plan(files.keySet(), systemPackages), systemPackages);
   }

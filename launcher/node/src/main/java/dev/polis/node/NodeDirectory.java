@@ -64,36 +64,8 @@ record NodeDirectory(Root layout) {
     return launcher().unresponsive().path();
   }
 
-  /** Returns what the JVM writes when it gives up. */
-  Path jvmError() {
-    return launcher().jvmError().path();
-  }
-
-  Path data() {
-    return layout.data().path();
-  }
-
-  /** Holds both halves of the volume's key until the enrolment is done. */
-  Path enrolmentJournal() {
-    return layout.esp().enrolmentJournal().path();
-  }
-
-  /** Lets the owner open the data volume of a node that no other can help. */
-  Path recoveryShare() {
-    return layout.esp().recoveryShare().path();
-  }
-
   Path processes() {
     return layout.ephemeral().processes().path();
-  }
-
-  Path listeners() {
-    return layout.ephemeral().listeners().path();
-  }
-
-  /** Returns the folder of the sockets of the developers' shell. */
-  Path shell() {
-    return layout.ephemeral().shell().path();
   }
 
   /**
@@ -116,7 +88,7 @@ record NodeDirectory(Root layout) {
     return launcher().refused().path();
   }
 
-  private Root.Launcher launcher() {
+  Root.Launcher launcher() {
     return layout.ephemeral().launcher();
   }
 
@@ -130,7 +102,7 @@ record NodeDirectory(Root layout) {
     Files.deleteIfExists(powerOff());
     Files.deleteIfExists(refused());
     Files.deleteIfExists(unresponsive());
-    Files.deleteIfExists(listeners());
+    Files.deleteIfExists(layout.ephemeral().listeners().path());
     // What was said on an earlier command line does not count any more.
     FileTree.delete(frameworkCache());
     FileTree.delete(configuration());

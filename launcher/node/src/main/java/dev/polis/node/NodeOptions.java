@@ -1,5 +1,6 @@
 package dev.polis.node;
 
+import dev.polis.files.layout.Root;
 import dev.polis.plugins.metatype.ConfigurationKeys;
 import dev.polis.plugins.store.ConfigurationSet;
 import dev.polis.plugins.store.Digest;
@@ -101,17 +102,18 @@ final class NodeOptions {
       Consumer<String> screen)
       throws Refusal {
     NodeSettings all = new NodeSettings();
+    Root layout = Root.at(state);
     String root = state.toAbsolutePath().normalize().toString();
     all.imply("dev.polis.storage", "root", root, "--state", keys);
-    String records = NodeDirectory.of(state).processes().toString();
+    String records = layout.ephemeral().processes().path().toString();
     all.imply("dev.polis.process", "records", records, "--state", keys);
     all.imply("dev.polis.network", "address", address, "--address", keys);
     all.imply("dev.polis.rpc", "address", address, "--address", keys);
-    String listeners = NodeDirectory.of(state).listeners().toString();
+    String listeners = layout.ephemeral().listeners().path().toString();
     all.imply("dev.polis.rpc", "listeners.file", listeners, "--state", keys);
     // Another debug organ than ours, or an older one, may have no shell.
     if (keys.of(DEBUG).stream().anyMatch(key -> key.id().equals(SHELL_FOLDER))) {
-      all.set(DEBUG, SHELL_FOLDER, NodeDirectory.of(state).shell().toString(), "--state");
+      all.set(DEBUG, SHELL_FOLDER, layout.ephemeral().shell().path().toString(), "--state");
     }
     all.imply("dev.polis.logtree", "console", log, "--log", keys);
     if (manageNetwork) {
@@ -127,7 +129,7 @@ final class NodeOptions {
     } else {
       file(all, "dev.polis.cluster", "recovery.key", recoveryKey, "--recovery-key");
     }
-    String store = NodeDirectory.of(state).plugins().toString();
+    String store = layout.plugins().path().toString();
     all.imply(SWAPS, "store", store, "--state", keys);
     for (String setting : settings) {
       all.assign(setting, keys);

@@ -13,7 +13,7 @@ import java.util.function.LongSupplier;
  * thread of the system, which asks now and then.
  */
 final class Pulse {
-  /** How often it is to be asked: cheap, and soon enough for a person. */
+  /** The pause between two looks: cheap, and short enough for a person. */
   static final Duration PACE = Duration.ofSeconds(5);
 
   /**

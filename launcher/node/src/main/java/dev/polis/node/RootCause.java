@@ -10,7 +10,7 @@ import java.util.Set;
 final class RootCause {
   private RootCause() {}
 
-  /** What our own exceptions are named by; bundles carry theirs in loaders of their own. */
+  /** Begins the names of our own exceptions; bundles carry theirs in loaders of their own. */
   private static final String OURS = "dev.polis.";
 
   /**

@@ -96,10 +96,10 @@ final class RunCommand implements Callable<Integer> {
   /** The key that came on standard input; null if none was asked for. */
   private RecoveryKeyInput recoveryKeyOrNull;
 
-  /** What was printed to standard error while the node started; set before it starts. */
+  /** Holds the standard error of the start; set before the node starts. */
   private StartErrors errors;
 
-  /** Whether the end of the run is in the crash record, or was to be. */
+  /** Notes that the end of the run is in the crash record, or was to be. */
   private boolean recorded;
 
   @Override
@@ -139,14 +139,15 @@ final class RunCommand implements Callable<Integer> {
   private Ending startOrNote(NodeDirectory directory, Terminal terminal) throws Exception {
     try {
       return start(directory, terminal);
-    } catch (Refusal | BundleException | IOException e) {
-      Exception refusal = new DiskRefusal(directory).of(e);
+    } catch (PluginStoreException | Refusal | BundleException | IOException e) {
+      Exception failure = e instanceof PluginStoreException ? new Refusal(e.getMessage(), e) : e;
+      Exception refusal = new DiskRefusal(directory).of(failure);
       if (!recorded) {
         String why = RootCause.of(refusal);
         attempt(() -> Node.noteRefusal(directory, Instant.now() + " " + why), terminal);
       }
       // A refusal has its own words already, which name the file.
-      throw e instanceof Refusal ? e : refusal;
+      throw failure instanceof Refusal ? failure : refusal;
     } catch (RuntimeException e) {
       throw crashed(directory, "launcher", new DiskRefusal(directory).of(e), terminal);
     } catch (Error e) {
@@ -191,13 +192,10 @@ final class RunCommand implements Callable<Integer> {
 
   private static NodeBundles load(
       Distribution distribution, PluginStore store, Generation generation, Terminal terminal)
-      throws Refusal, IOException {
+      throws Refusal, PluginStoreException, IOException {
     try {
       return NodeBundles.load(store, generation, distribution.systemPackages());
-    } catch (Refusal damaged) {
-      if (!(damaged.getCause() instanceof PluginStoreException)) {
-        throw damaged;
-      }
+    } catch (PluginStoreException damaged) {
       terminal.line(damaged.getMessage());
       distribution.restore(store, generation);
       NodeBundles restored = NodeBundles.load(store, generation, distribution.systemPackages());
@@ -290,7 +288,7 @@ final class RunCommand implements Callable<Integer> {
     return new Refusal(Exit.FAILED, organ + ": " + RootCause.of(cause), cause);
   }
 
-  /** Says what runs on after a start that failed, and what ends it. */
+  /** Returns the processes that a failed start leaves running, and the command that ends them. */
   private static Optional<String> childrenLeft(NodeDirectory directory) {
     try {
       String alive =

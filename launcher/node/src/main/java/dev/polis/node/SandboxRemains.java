@@ -45,10 +45,10 @@ final class SandboxRemains {
 
   private static final Path BOOT_ID = Path.of("/proc/sys/kernel/random/boot_id");
 
-  /** What a program may take to end that is asked to; then it is killed. */
+  /** A program that is asked to end may take this long; then it is killed. */
   private static final Duration GRACE = Duration.ofSeconds(3);
 
-  /** What the kernel may take for a killed process, and for an emptied cgroup. */
+  /** The kernel may take this long for a killed process, and for an emptied cgroup. */
   private static final Duration PATIENCE = Duration.ofSeconds(20);
 
   private final Path data;

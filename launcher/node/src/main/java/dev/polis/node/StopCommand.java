@@ -14,9 +14,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Callable;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.stream.Collectors;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -38,7 +35,7 @@ final class StopCommand implements Callable<Integer> {
    */
   private static final Set<String> VOLUME_SERVERS = Set.of("qemu-storage-daemon", "gocryptfs");
 
-  /** How often a long stop says that it still lasts. */
+  /** A long stop says once in this time that it still lasts. */
   private static final int TELL_SECONDS = 5;
 
   @Option(
@@ -48,19 +45,19 @@ final class StopCommand implements Callable<Integer> {
       description = "State directory of the node.")
   private Path state;
 
-  /** What a process may take to end that gives up its organs. */
+  /** A process that gives up its organs may take this long to end. */
   private static final Duration SPARE = Duration.ofSeconds(10);
 
   /** A killed process goes at once, unless a dead disk keeps it in the kernel. */
   private static final Duration KILLED = Duration.ofSeconds(5);
 
-  /** What all children together may take; etcd and its like need less than a second each. */
+  /** All children together may take this long; etcd and its like need less than a second each. */
   private static final Duration CHILDREN = Duration.ofSeconds(30);
 
-  /** What a child gets at least, though others before it took all the time. */
+  /** A child gets at least this time, though others before it took all of it. */
   private static final Duration LEAST_GRACE = Duration.ofSeconds(2);
 
-  /** How long all of it may take; what the kernel needs to write a volume back comes on top. */
+  /** All of it may take this long; the time to write a volume back comes on top. */
   static final Duration WITHIN = StopLimit.DEFAULT.plus(SPARE).plus(KILLED).plus(CHILDREN);
 
   @Option(
@@ -162,14 +159,7 @@ final class StopCommand implements Callable<Integer> {
   }
 
   private static boolean ends(ProcessHandle process, Duration within) throws InterruptedException {
-    try {
-      process.onExit().get(within.toMillis(), TimeUnit.MILLISECONDS);
-      return true;
-    } catch (TimeoutException e) {
-      return false;
-    } catch (ExecutionException e) {
-      throw new IllegalStateException("the exit of a process is never exceptional", e);
-    }
+    return BootProgress.within(within, process.onExit()).isPresent();
   }
 
   /**
@@ -189,7 +179,8 @@ final class StopCommand implements Callable<Integer> {
       throws IOException, InterruptedException, Refusal {
     endChildren(directory);
     // Before the unmount: the record of it lies on the volume, and its mounts hold the volume.
-    List<String> remains = new SandboxRemains(directory.data(), StopCommand::say).remove();
+    List<String> remains =
+        new SandboxRemains(directory.layout().data().path(), StopCommand::say).remove();
     StateMounts.unmount(directory.root(), StopCommand::say);
     StateMounts.detachLoops(directory.root(), StopCommand::say);
     // A volume that lies on a mount could not be unmounted before its loop device was detached.

@@ -15,7 +15,7 @@ import java.util.concurrent.TimeUnit;
  * system: virtual threads may be what hangs.
  */
 final class StopLimit implements AutoCloseable {
-  /** What {@code polis down} and a service manager may rely on. */
+  /** The limit on which {@code polis down} and a service manager may rely. */
   static final Duration DEFAULT = Duration.ofSeconds(60);
 
   /** Those that stop and start the organs. */

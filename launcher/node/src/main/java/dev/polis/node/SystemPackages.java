@@ -1,19 +1,20 @@
 package dev.polis.node;
 
 import dev.polis.base.boot.BootReport;
+import dev.polis.node.places.CacheableJars;
 import dev.polis.plugins.plan.ManifestHeader;
 import dev.polis.plugins.plan.Offer;
 import java.io.IOException;
 import java.net.URISyntaxException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.jar.Attributes;
 import java.util.jar.JarFile;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.osgi.framework.Constants;
 import org.osgi.service.cm.ConfigurationAdmin;
@@ -85,7 +86,10 @@ record SystemPackages(List<String> packages, Set<String> libraries, List<String>
           libraries.add(headers.getValue(Constants.BUNDLE_SYMBOLICNAME).split(";")[0].strip());
           capabilities.addAll(own(headers));
         }
-        ClassPathJar.copy(jar, distribution.resolve("lib").resolve(withoutVersion(jar)));
+        Path library = distribution.resolve("lib").resolve(withoutVersion(jar));
+        Files.copy(
+            jar, library, StandardCopyOption.REPLACE_EXISTING, StandardCopyOption.COPY_ATTRIBUTES);
+        CacheableJars.rewrite(library);
       }
     }
     Files.write(distribution.resolve(PACKAGES), packages);
@@ -153,7 +157,7 @@ record SystemPackages(List<String> packages, Set<String> libraries, List<String>
                     + ";version=\""
                     + export.attributes().getOrDefault(Constants.VERSION_ATTRIBUTE, "0.0.0")
                     + '"')
-        .collect(Collectors.toList());
+        .toList();
   }
 
   /**

@@ -14,7 +14,7 @@ import dev.polis.plugins.store.SwapNotes;
 import dev.polis.plugins.store.SwapRecord;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.time.InstantSource;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -35,7 +35,6 @@ final class TrustAtStart {
   private final Distribution distribution;
   private final TrustRoots roots;
   private final Consumer<String> screen;
-  private final InstantSource clock = InstantSource.system();
 
   /**
    * @param roots the keys that the cluster trusted when this node last heard of them
@@ -54,26 +53,22 @@ final class TrustAtStart {
    * plugin that may not run is replaced by the one before it, by the distribution's, or by none.
    *
    * @param current the generation that counts
-   * @throws Refusal if the store is damaged
+   * @throws Refusal if the distribution is damaged
+   * @throws PluginStoreException if the store is damaged
    * @throws IOException if the store cannot be written
    */
-  Generation allowed(Generation current) throws Refusal, IOException {
-    try {
-      Map<StoredPlugin, String> refused = refused(current);
-      if (refused.isEmpty()) {
-        return current;
-      }
-      List<StoredPlugin> plugins = without(current, refused);
-      FormerPlugins former =
-          new FormerPlugins(
-              store, distribution.systemPackages(), PlatformVersion.current(), screen);
-      Generation next =
-          store.commit(current.origin(), plugins, former.fitting(current.configuration(), plugins));
-      note(current, next, refused);
-      return next;
-    } catch (PluginStoreException e) {
-      throw new Refusal(e.getMessage(), e);
+  Generation allowed(Generation current) throws Refusal, PluginStoreException, IOException {
+    Map<StoredPlugin, String> refused = refused(current);
+    if (refused.isEmpty()) {
+      return current;
     }
+    List<StoredPlugin> plugins = without(current, refused);
+    FormerPlugins former =
+        new FormerPlugins(store, distribution.systemPackages(), PlatformVersion.current(), screen);
+    Generation next =
+        store.commit(current.origin(), plugins, former.fitting(current.configuration(), plugins));
+    note(current, next, refused);
+    return next;
   }
 
   private Map<StoredPlugin, String> refused(Generation generation) throws Refusal, IOException {
@@ -138,7 +133,7 @@ final class TrustAtStart {
     try {
       NodeBundles.load(store, next, distribution.systemPackages());
       return true;
-    } catch (Refusal lacksOne) {
+    } catch (Refusal | PluginStoreException lacksOne) {
       return false;
     }
   }
@@ -161,7 +156,7 @@ final class TrustAtStart {
     SwapNotes notes = SwapNotes.of(store);
     notes.ended(
         SwapRecord.ofStart(
-            clock.instant(),
+            Instant.now(),
             current,
             SwapRecord.NOT_TRUSTED,
             reason,

@@ -9,6 +9,7 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -21,7 +22,7 @@ class BootScreenTest {
   @DisplayName("Without a terminal a long wait has one line, and one more when it ends")
   void plainTellsLongWaits() {
     BootScreen screen = screen(0);
-    BootProgress progress = new BootProgress(nanos::get, screen);
+    BootProgress progress = progress(screen);
     Wait wait = progress.waiting("etcd to elect a leader");
     wait.detail("1 of 3 members answers");
 
@@ -43,7 +44,7 @@ class BootScreenTest {
   @Test
   @DisplayName("A short wait that succeeds leaves no line, one that is given up does")
   void shortWaits() {
-    BootProgress progress = new BootProgress(nanos::get, screen(0));
+    BootProgress progress = progress(screen(0));
     progress.waiting("the disk").done("");
     try (Wait wait = progress.waiting("an address")) {
       wait.detail("no answer");
@@ -58,7 +59,7 @@ class BootScreenTest {
   void liveLine() {
     Terminal terminal = terminal(20);
     BootScreen screen = new BootScreen(terminal);
-    BootProgress progress = new BootProgress(nanos::get, screen);
+    BootProgress progress = progress(screen);
     progress.waiting("a leader with a very long name");
     progress.waiting("another");
 
@@ -74,7 +75,7 @@ class BootScreenTest {
   @DisplayName(
       "A restart does not cancel a power off; the first end counts, and later failures are printed as consequences")
   void endings() {
-    BootProgress progress = new BootProgress(nanos::get, screen(0));
+    BootProgress progress = progress(screen(0));
 
     progress.stop(StopReason.POWER_OFF);
     progress.stop(StopReason.PROCESS_RESTART);
@@ -99,5 +100,9 @@ class BootScreenTest {
 
   private List<String> lines() {
     return output.toString(StandardCharsets.UTF_8).lines().toList();
+  }
+
+  private BootProgress progress(BootScreen screen) {
+    return new BootProgress(nanos::get, screen, Optional::empty, Optional.empty());
   }
 }

@@ -42,6 +42,6 @@ class ComponentFailureTest {
   }
 
   private static ComponentFailure failure(String trace) {
-    return new ComponentFailure(new ComponentDiagnosis.Failed("storage", "Storage", trace));
+    return new ComponentFailure("storage", "Storage", trace);
   }
 }

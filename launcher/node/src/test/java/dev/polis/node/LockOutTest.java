@@ -29,16 +29,16 @@ class LockOutTest {
     String reason = LockOut.of(directory, mounts).orElseThrow();
     assertTrue(reason.contains("no recovery key opens"), reason);
     assertTrue(reason.contains("--state " + state + " recovery-key enroll"), reason);
-    Files.createFile(directory.recoveryShare());
+    Files.createFile(directory.layout().esp().recoveryShare().path());
     assertTrue(LockOut.of(directory, mounts).isPresent(), "an empty share opens nothing");
   }
 
   @Test
   void aRecoveryShareOrAJournalOpensTheVolumeAgain() throws Exception {
-    Files.writeString(directory.recoveryShare(), "a share");
+    Files.writeString(directory.layout().esp().recoveryShare().path(), "a share");
     assertEquals(Optional.empty(), LockOut.of(directory, mounts));
-    Files.delete(directory.recoveryShare());
-    Files.writeString(directory.enrolmentJournal(), "a journal");
+    Files.delete(directory.layout().esp().recoveryShare().path());
+    Files.writeString(directory.layout().esp().enrolmentJournal().path(), "a journal");
     assertEquals(Optional.empty(), LockOut.of(directory, mounts));
   }
 

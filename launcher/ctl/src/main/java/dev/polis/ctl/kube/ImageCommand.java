@@ -1,14 +1,11 @@
 package dev.polis.ctl.kube;
 
-import com.google.gson.JsonArray;
-import com.google.gson.JsonObject;
 import com.google.protobuf.ByteString;
 import dev.polis.ctl.session.CtlException;
-import dev.polis.ctl.session.CtlRoot;
-import dev.polis.ctl.session.Document;
-import dev.polis.ctl.session.Document.Column;
 import dev.polis.ctl.session.ExitCode;
+import dev.polis.ctl.session.Rows;
 import dev.polis.ctl.session.Session;
+import dev.polis.ctl.session.SessionCommand;
 import dev.polis.ctl.session.Subcommands;
 import dev.polis.wire.debug.ListImagesRequest;
 import dev.polis.wire.images.LoadRequest;
@@ -20,19 +17,11 @@ import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.util.List;
-import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.ParentCommand;
-import picocli.CommandLine.Spec;
 
 /** Groups the commands for the container images of a node. */
-@Command(
-    name = "image",
-    description = "Loads container images into a node, and lists them.",
-    mixinStandardHelpOptions = true)
+@Command(name = "image", description = "Loads container images into a node, and lists them.")
 @Subcommands({ImageCommand.LoadCommand.class, ImageCommand.ListCommand.class})
 public final class ImageCommand {
 
@@ -41,37 +30,24 @@ public final class ImageCommand {
 
   private static final String STANDARD_INPUT = "-";
 
-  @ParentCommand CtlRoot ctl;
-
-  private static List<String> names(Session session) throws InterruptedException {
-    return session
-        .call(() -> session.debug().listImages(ListImagesRequest.getDefaultInstance()))
-        .getNamesList();
-  }
-
   /** Images of an archive. */
   @Command(
       name = "load",
       description =
           "Loads the images of an archive into a node: a tar file with an OCI layout, or of"
-              + " docker save.",
-      mixinStandardHelpOptions = true)
-  static final class LoadCommand implements Callable<Integer> {
-    @ParentCommand ImageCommand image;
-    @Spec CommandSpec spec;
-
+              + " docker save.")
+  static final class LoadCommand extends SessionCommand {
     @Parameters(paramLabel = "FILE", description = "the archive; - for standard input")
     String file;
 
     @Override
-    public Integer call() throws InterruptedException {
-      try (Session session = Session.open(image.ctl.options);
-          InputStream archive = open()) {
+    protected ExitCode run(Session session) throws InterruptedException {
+      try (InputStream archive = open()) {
         LoadResponse loaded = session.stream(() -> send(session.images().load(), archive));
-        spec.commandLine().getOut().println("loaded " + String.join(", ", loaded.getNamesList()));
-        return ExitCode.OK.code();
+        out().println("loaded " + String.join(", ", loaded.getNamesList()));
+        return ExitCode.OK;
       } catch (IOException e) {
-        throw new CtlException(ExitCode.FAILED, file + " cannot be read: " + e.getMessage(), e);
+        throw new CtlException(file + " cannot be read: " + e.getMessage(), e);
       }
     }
 
@@ -102,7 +78,7 @@ public final class ImageCommand {
         }
       } catch (IOException e) {
         call.cancel("the archive cannot be read", e);
-        throw new CtlException(ExitCode.FAILED, file + " cannot be read: " + e.getMessage(), e);
+        throw new CtlException(file + " cannot be read: " + e.getMessage(), e);
       }
       call.halfClose();
       return call.read();
@@ -110,27 +86,15 @@ public final class ImageCommand {
   }
 
   /** All images. */
-  @Command(
-      name = "list",
-      description = "Lists the images of a node.",
-      mixinStandardHelpOptions = true)
-  static final class ListCommand implements Callable<Integer> {
-    @ParentCommand ImageCommand image;
-    @Spec CommandSpec spec;
-
+  @Command(name = "list", description = "Lists the images of a node.")
+  static final class ListCommand extends SessionCommand {
     @Override
-    public Integer call() throws InterruptedException {
-      try (Session session = Session.open(image.ctl.options)) {
-        JsonArray rows = new JsonArray();
-        for (String name : names(session)) {
-          JsonObject row = new JsonObject();
-          row.addProperty("name", name);
-          rows.add(row);
-        }
-        image.ctl.options.output.print(
-            Document.rows(rows, Column.of("NAME", "name")), spec.commandLine().getOut());
-        return ExitCode.OK.code();
-      }
+    protected ExitCode run(Session session) throws InterruptedException {
+      ListImagesRequest request = ListImagesRequest.getDefaultInstance();
+      return print(
+          new Rows<String>()
+              .column("NAME", "name", name -> name)
+              .document(session.call(() -> session.debug().listImages(request)).getNamesList()));
     }
   }
 }

@@ -79,7 +79,7 @@ final class KubeApi implements AutoCloseable {
       return JsonParser.parseString(response.body()).getAsJsonObject();
     } catch (JsonParseException | IllegalStateException e) {
       throw new CtlException(
-          ExitCode.FAILED, endpoint.uri() + " answers what is no Kubernetes: " + e.getMessage(), e);
+          endpoint.uri() + " answers what is no Kubernetes: " + e.getMessage(), e);
     }
   }
 

@@ -1,26 +1,19 @@
 package dev.polis.ctl.kube;
 
 import dev.polis.ctl.node.NodeRows;
-import dev.polis.ctl.session.CtlRoot;
 import dev.polis.ctl.session.ExitCode;
 import dev.polis.ctl.session.Session;
+import dev.polis.ctl.session.SessionCommand;
 import dev.polis.ctl.session.Subcommands;
-import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParentCommand;
-import picocli.CommandLine.Spec;
 
 /** Groups the commands for Kubernetes. */
 @Command(
     name = "kube",
-    description = "Shows how Kubernetes stands; 'kubeconfig' sets kubectl up for all else.",
-    mixinStandardHelpOptions = true)
+    description = "Shows how Kubernetes stands; 'kubeconfig' sets kubectl up for all else.")
 @Subcommands(KubeCommand.StatusCommand.class)
 public final class KubeCommand {
-
-  @ParentCommand CtlRoot ctl;
 
   /** Controllers, workers and components. */
   @Command(
@@ -29,12 +22,8 @@ public final class KubeCommand {
         "Shows the controllers and workers of the cluster, and their components, with versions.",
         "Shows a node's report of its roles together with Kubernetes' own report.",
         "Exit code 5 if one of them does not do its work."
-      },
-      mixinStandardHelpOptions = true)
-  static final class StatusCommand implements Callable<Integer> {
-    @ParentCommand KubeCommand kube;
-    @Spec CommandSpec spec;
-
+      })
+  static final class StatusCommand extends SessionCommand {
     @Option(
         names = "--port",
         paramLabel = "PORT",
@@ -42,15 +31,13 @@ public final class KubeCommand {
     int port = KubeEndpoint.PORT;
 
     @Override
-    public Integer call() throws InterruptedException {
-      try (Session session = Session.open(kube.ctl.options)) {
-        KubeStatus status = KubeStatus.of(session, NodeRows.fetch(session, ""), port);
-        if (status.isEmpty()) {
-          throw KubeEndpoint.none(kube.ctl.options);
-        }
-        kube.ctl.options.output.print(status.document(), spec.commandLine().getOut());
-        return (status.works() ? ExitCode.OK : ExitCode.NOT_MET).code();
+    protected ExitCode run(Session session) throws InterruptedException {
+      KubeStatus status = KubeStatus.of(session, NodeRows.fetch(session, ""), port);
+      if (status.isEmpty()) {
+        throw KubeEndpoint.none(options());
       }
+      print(status.document());
+      return status.works() ? ExitCode.OK : ExitCode.NOT_MET;
     }
   }
 }

@@ -3,9 +3,9 @@ package dev.polis.ctl.kube;
 import com.google.gson.JsonObject;
 import dev.polis.ctl.owner.OwnerCertificate;
 import dev.polis.ctl.session.CtlException;
-import dev.polis.ctl.session.CtlRoot;
 import dev.polis.ctl.session.ExitCode;
 import dev.polis.ctl.session.Session;
+import dev.polis.ctl.session.SessionCommand;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.Pem;
 import dev.polis.pki.Renewal;
@@ -13,11 +13,7 @@ import dev.polis.pki.UserCredentials;
 import java.security.KeyPair;
 import java.security.cert.X509Certificate;
 import java.time.Instant;
-import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.ParentCommand;
-import picocli.CommandLine.Spec;
 
 /**
  * Prints the operator's certificate and key for kubectl, which runs this command as the kubeconfig
@@ -26,27 +22,20 @@ import picocli.CommandLine.Spec;
 @Command(
     name = KubeCredentialsCommand.NAME,
     description = "Prints the credentials for kubectl, which calls this command itself.",
-    hidden = true,
-    mixinStandardHelpOptions = true)
-public final class KubeCredentialsCommand implements Callable<Integer> {
+    hidden = true)
+public final class KubeCredentialsCommand extends SessionCommand {
 
   static final String NAME = "kubernetes-credentials";
 
   /** Kubernetes' interface for programs that know credentials. */
   static final String API = "client.authentication.k8s.io/v1";
 
-  @ParentCommand CtlRoot ctl;
-  @Spec CommandSpec spec;
-
   @Override
-  public Integer call() throws InterruptedException {
-    try (Session session = Session.open(ctl.options)) {
-      UserCredentials credentials = session.credentials();
-      X509Certificate certificate = fresh(session, credentials);
-      spec.commandLine().getOut().println(document(credentials, certificate));
-      spec.commandLine().getOut().flush();
-      return ExitCode.OK.code();
-    }
+  protected ExitCode run(Session session) throws InterruptedException {
+    UserCredentials credentials = session.credentials();
+    X509Certificate certificate = fresh(session, credentials);
+    out().println(document(credentials, certificate));
+    return ExitCode.OK;
   }
 
   private X509Certificate fresh(Session session, UserCredentials credentials)
@@ -66,11 +55,9 @@ public final class KubeCredentialsCommand implements Callable<Integer> {
       if (life.invalid(now)) {
         throw notNow;
       }
-      spec.commandLine()
-          .getErr()
-          .println(
-              "polisctl: the certificate ends at %s and was not renewed: %s"
-                  .formatted(life.notAfter(), notNow.getMessage()));
+      remark(
+          "the certificate ends at %s and was not renewed: %s"
+              .formatted(life.notAfter(), notNow.getMessage()));
       return credentials.certificate();
     }
   }

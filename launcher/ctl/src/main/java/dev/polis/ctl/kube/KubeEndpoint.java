@@ -1,6 +1,6 @@
 package dev.polis.ctl.kube;
 
-import dev.polis.api.roles.RoleRecord;
+import dev.polis.ctl.node.NodeRows;
 import dev.polis.ctl.session.CtlException;
 import dev.polis.ctl.session.CtlOptions;
 import dev.polis.ctl.session.ExitCode;
@@ -34,15 +34,10 @@ record KubeEndpoint(String node, String address, int port) {
   /** Returns the controllers among these nodes that have an address, in their order. */
   static List<KubeEndpoint> of(List<Node> nodes, int port) {
     return nodes.stream()
-        .filter(node -> has(node, CONTROLLER))
+        .filter(node -> NodeRows.has(node, CONTROLLER))
         .filter(node -> !node.getStatus().getExternalAddress().isEmpty())
         .map(node -> new KubeEndpoint(node.getId(), node.getStatus().getExternalAddress(), port))
         .toList();
-  }
-
-  /** Returns whether a node is to have a role. */
-  static boolean has(Node node, String role) {
-    return RoleRecord.names(node.getRoles()).stream().anyMatch(each -> each.text().equals(role));
   }
 
   /** Returns the remedy for a cluster without controllers. */

@@ -1,15 +1,14 @@
 package dev.polis.ctl.kube;
 
-import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
-import dev.polis.ctl.node.HealthReport;
+import dev.polis.ctl.node.NodeRows;
 import dev.polis.ctl.session.CtlException;
 import dev.polis.ctl.session.Document;
-import dev.polis.ctl.session.Document.Column;
 import dev.polis.ctl.session.KubeJson;
+import dev.polis.ctl.session.Rows;
 import dev.polis.ctl.session.Session;
+import dev.polis.ctl.session.WireName;
 import dev.polis.wire.api.Node;
-import dev.polis.wire.health.GetHealthRequest;
 import dev.polis.wire.health.Status;
 import java.time.Duration;
 import java.time.Instant;
@@ -47,18 +46,10 @@ final class KubeStatus {
     boolean works() {
       return state.equals(UP) || state.equals("DEGRADED");
     }
-
-    JsonObject json() {
-      JsonObject row = new JsonObject();
-      row.addProperty("kind", kind);
-      row.addProperty("name", name);
-      row.addProperty("node", node);
-      row.addProperty("state", state);
-      row.addProperty("version", version);
-      row.addProperty("reason", reason);
-      return row;
-    }
   }
+
+  /** The state of an organ or a role, and the reason. */
+  private record Standing(String state, String reason) {}
 
   private final Session session;
   private final List<Row> rows = new ArrayList<>();
@@ -75,7 +66,7 @@ final class KubeStatus {
       asked |= status.addController(each, asked ? List.of() : nodes, !asked);
     }
     for (Node node : nodes) {
-      if (KubeEndpoint.has(node, KubeEndpoint.WORKER)) {
+      if (NodeRows.has(node, KubeEndpoint.WORKER)) {
         status.addRole("worker", KubeEndpoint.WORKER, node.getId(), address(node), "");
       }
     }
@@ -95,16 +86,14 @@ final class KubeStatus {
   }
 
   Document document() {
-    JsonArray all = new JsonArray();
-    rows.forEach(row -> all.add(row.json()));
-    return Document.rows(
-        all,
-        Column.of("KIND", "kind"),
-        Column.of("NAME", "name"),
-        Column.of("NODE", "node"),
-        Column.of("STATE", "state"),
-        Column.of("VERSION", "version"),
-        Column.of("REASON", "reason"));
+    return new Rows<Row>()
+        .column("KIND", "kind", Row::kind)
+        .column("NAME", "name", Row::name)
+        .column("NODE", "node", Row::node)
+        .column("STATE", "state", Row::state)
+        .column("VERSION", "version", Row::version)
+        .column("REASON", "reason", Row::reason)
+        .document(rows);
   }
 
   /**
@@ -138,26 +127,30 @@ final class KubeStatus {
 
   private void addRole(String kind, String role, String node, String address, String version)
       throws InterruptedException {
+    Standing now =
+        standing(role, address, "the node has reported no address", "the role does not run yet");
+    rows.add(new Row(kind, role, node, now.state(), version, now.reason()));
+  }
+
+  /**
+   * Asks a node how one of its organs or roles stands.
+   *
+   * @param nowhere the reason if there is no address
+   * @param absent the reason if the node has none of this name
+   */
+  private Standing standing(String name, String address, String nowhere, String absent)
+      throws InterruptedException {
     if (address.isEmpty()) {
-      rows.add(new Row(kind, role, node, UNKNOWN, version, "the node has reported no address"));
-      return;
+      return new Standing(UNKNOWN, nowhere);
     }
     try {
-      rows.add(
-          find(role, address)
-              .map(
-                  status ->
-                      new Row(
-                          kind,
-                          role,
-                          node,
-                          HealthReport.word(status.getLevel()),
-                          version,
-                          why(status)))
-              .orElseGet(
-                  () -> new Row(kind, role, node, DOWN, version, "the role does not run yet")));
+      return session.healthOf(address).getStatusesList().stream()
+          .filter(status -> status.getName().equals(name))
+          .findFirst()
+          .map(status -> new Standing(WireName.shortened(status.getLevel()), why(status)))
+          .orElse(new Standing(DOWN, absent));
     } catch (CtlException away) {
-      rows.add(new Row(kind, role, node, UNKNOWN, version, away.getMessage()));
+      return new Standing(UNKNOWN, away.getMessage());
     }
   }
 
@@ -165,16 +158,6 @@ final class KubeStatus {
     return status.getRemedy().isEmpty()
         ? status.getReason()
         : "%s; to do: %s".formatted(status.getReason(), status.getRemedy());
-  }
-
-  /** Asks a node how one of its organs or roles stands. */
-  private Optional<Status> find(String name, String address) throws InterruptedException {
-    return session
-        .call(() -> session.health(address).getHealth(GetHealthRequest.getDefaultInstance()))
-        .getStatusesList()
-        .stream()
-        .filter(status -> status.getName().equals(name))
-        .findFirst();
   }
 
   /** Adds a component of which one instance leads; its lease says whether it lives. */
@@ -245,17 +228,12 @@ final class KubeStatus {
             .map(KubeStatus::address)
             .findFirst()
             .orElse("");
-    String state = UNKNOWN;
-    String reason = "no node of this cluster that has reported an address has this name";
-    if (!address.isEmpty()) {
-      try {
-        Optional<Status> found = find(CONTAINERS, address);
-        state = found.map(status -> HealthReport.word(status.getLevel())).orElse(DOWN);
-        reason = found.map(KubeStatus::why).orElse("the node does not run the organ containers");
-      } catch (CtlException away) {
-        reason = away.getMessage();
-      }
-    }
-    rows.add(new Row("component", "container runtime", name, state, version, reason));
+    Standing now =
+        standing(
+            CONTAINERS,
+            address,
+            "no node of this cluster that has reported an address has this name",
+            "the node does not run the organ containers");
+    rows.add(new Row("component", "container runtime", name, now.state(), version, now.reason()));
   }
 }

@@ -1,7 +1,7 @@
 package dev.polis.ctl.kube;
 
+import dev.polis.ctl.session.Contexts;
 import dev.polis.ctl.session.CtlException;
-import dev.polis.ctl.session.ExitCode;
 import dev.polis.pki.Pem;
 import java.nio.charset.StandardCharsets;
 import java.security.cert.X509Certificate;
@@ -34,7 +34,7 @@ final class Kubeconfig {
   private static final String CONTEXTS = "contexts";
   private static final String USERS = "users";
 
-  /** What readers of YAML 1.1, such as kubectl, take for something other than a text. */
+  /** Matches texts that readers of YAML 1.1, such as kubectl, take for something else. */
   private static final String AMBIGUOUS = "(?i)y|n|yes|no|on|off|true|false|null|~||[-+.0-9].*";
 
   private final Map<String, Object> document;
@@ -68,7 +68,6 @@ final class Kubeconfig {
       return config;
     } catch (YamlEngineException | IllegalArgumentException e) {
       throw new CtlException(
-          ExitCode.FAILED,
           "%s is not a kubeconfig: %s; repair it, or give --to FILE"
               .formatted(file, e.getMessage()),
           e);
@@ -76,12 +75,9 @@ final class Kubeconfig {
   }
 
   private static Map<String, Object> map(Object value, String what) {
-    if (value instanceof Map<?, ?> found) {
-      Map<String, Object> map = new LinkedHashMap<>();
-      found.forEach((key, each) -> map.put(String.valueOf(key), each));
-      return map;
-    }
-    throw new IllegalArgumentException(what + " must be a map, and is " + value);
+    Map<String, Object> map = new LinkedHashMap<>();
+    Contexts.map(value, what).forEach((key, each) -> map.put(String.valueOf(key), each));
+    return map;
   }
 
   /** Returns the entries of a list, each with its name; none if the list is missing. */

@@ -4,10 +4,10 @@ import dev.polis.ctl.node.NodeRows;
 import dev.polis.ctl.session.CtlException;
 import dev.polis.ctl.session.CtlFiles;
 import dev.polis.ctl.session.CtlName;
-import dev.polis.ctl.session.CtlRoot;
 import dev.polis.ctl.session.CtlTarget;
 import dev.polis.ctl.session.ExitCode;
 import dev.polis.ctl.session.Session;
+import dev.polis.ctl.session.SessionCommand;
 import dev.polis.pki.UserCredentials;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -18,12 +18,8 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParentCommand;
-import picocli.CommandLine.Spec;
 
 /** Sets kubectl up for this cluster. */
 @Command(
@@ -32,17 +28,13 @@ import picocli.CommandLine.Spec;
       "Sets kubectl up for this cluster: adds a context to the kubeconfig file, and chooses it.",
       "Each controller also has its own context, NAME-XXXXXXXX after its id. If the selected"
           + " controller is gone, run the command again, or select another context."
-    },
-    mixinStandardHelpOptions = true)
-public final class KubeconfigCommand implements Callable<Integer> {
+    })
+public final class KubeconfigCommand extends SessionCommand {
 
   private static final String STANDARD_OUTPUT = "-";
 
   /** A controller that does not answer within this time is not the one to begin with. */
   private static final Duration PROBE = Duration.ofSeconds(3);
-
-  @ParentCommand CtlRoot ctl;
-  @Spec CommandSpec spec;
 
   @Option(
       names = "--to",
@@ -64,40 +56,29 @@ public final class KubeconfigCommand implements Callable<Integer> {
   int port = KubeEndpoint.PORT;
 
   @Override
-  public Integer call() throws InterruptedException {
-    try (Session session = Session.open(ctl.options)) {
-      List<KubeEndpoint> controllers = KubeEndpoint.of(NodeRows.fetch(session, ""), port);
-      if (controllers.isEmpty()) {
-        throw KubeEndpoint.none(ctl.options);
-      }
-      UserCredentials credentials = session.credentials();
-      List<KubeEndpoint> ordered = answeringFirst(controllers, credentials);
-      if (to.equals(STANDARD_OUTPUT)) {
-        Kubeconfig config = Kubeconfig.empty();
-        merge(config, session, credentials, ordered);
-        spec.commandLine().getOut().print(config.text());
-        spec.commandLine().getOut().flush();
-      } else {
-        Path file = file();
-        Kubeconfig config = Kubeconfig.parse(present(file), file.toString());
-        merge(config, session, credentials, ordered);
-        write(file, config);
-        spec.commandLine()
-            .getOut()
-            .printf(
-                "%s has the context %s now, at %s. Next: kubectl --context=%s get nodes%n",
-                file, name, ordered.getFirst().uri(), name);
-      }
-      return ExitCode.OK.code();
+  protected ExitCode run(Session session) throws InterruptedException {
+    List<KubeEndpoint> controllers = KubeEndpoint.of(NodeRows.fetch(session, ""), port);
+    if (controllers.isEmpty()) {
+      throw KubeEndpoint.none(options());
     }
-  }
-
-  private void merge(
-      Kubeconfig config,
-      Session session,
-      UserCredentials credentials,
-      List<KubeEndpoint> controllers) {
-    config.merge(name, credentials.ca(), controllers, plugin(session.target()));
+    UserCredentials credentials = session.credentials();
+    List<KubeEndpoint> ordered = answeringFirst(controllers, credentials);
+    boolean toFile = !to.equals(STANDARD_OUTPUT);
+    Path file = toFile ? file() : Path.of(to);
+    Kubeconfig config =
+        toFile ? Kubeconfig.parse(present(file), file.toString()) : Kubeconfig.empty();
+    config.merge(name, credentials.ca(), ordered, plugin(session.target()));
+    if (toFile) {
+      write(file, config);
+      out()
+          .printf(
+              "%s has the context %s now, at %s. Next: kubectl --context=%s get nodes%n",
+              file, name, ordered.getFirst().uri(), name);
+    } else {
+      out().print(config.text());
+      out().flush();
+    }
+    return ExitCode.OK;
   }
 
   /** Puts the first controller that answers first. */
@@ -115,11 +96,7 @@ public final class KubeconfigCommand implements Callable<Integer> {
         failures.add(away.getMessage());
       }
     }
-    spec.commandLine()
-        .getErr()
-        .println(
-            "polisctl: no controller answers yet, the first one is chosen: "
-                + String.join("; ", failures));
+    remark("no controller answers yet, the first one is chosen: " + String.join("; ", failures));
     return controllers;
   }
 
@@ -129,11 +106,11 @@ public final class KubeconfigCommand implements Callable<Integer> {
     if (target.state().isPresent()) {
       command.addAll(List.of("--state", target.state().get().toAbsolutePath().toString()));
     } else {
-      command.addAll(List.of("--config", ctl.options.configFolder().toAbsolutePath().toString()));
-      if (ctl.options.endpoint != null) {
-        command.addAll(List.of("--endpoint", ctl.options.endpoint));
+      command.addAll(List.of("--config", options().configFolder().toAbsolutePath().toString()));
+      if (options().endpoint != null) {
+        command.addAll(List.of("--endpoint", options().endpoint));
       }
-      if (Files.exists(ctl.options.configFolder().resolve("contexts.yaml"))) {
+      if (Files.exists(options().configFolder().resolve("contexts.yaml"))) {
         command.addAll(List.of("--context", target.name()));
       }
     }
@@ -160,7 +137,7 @@ public final class KubeconfigCommand implements Callable<Integer> {
     try {
       return Files.exists(file) ? file.toRealPath() : file.toAbsolutePath();
     } catch (IOException e) {
-      throw new CtlException(ExitCode.FAILED, file + " cannot be read: " + e, e);
+      throw new CtlException(file + " cannot be read: " + e, e);
     }
   }
 
@@ -173,9 +150,7 @@ public final class KubeconfigCommand implements Callable<Integer> {
       Files.createDirectories(file.getParent());
     } catch (IOException e) {
       throw new CtlException(
-          ExitCode.FAILED,
-          "%s cannot be made: %s; give --to FILE".formatted(file.getParent(), e),
-          e);
+          "%s cannot be made: %s; give --to FILE".formatted(file.getParent(), e), e);
     }
     CtlFiles.write(file, config.text().getBytes(StandardCharsets.UTF_8));
   }

@@ -1,26 +1,20 @@
 package dev.polis.ctl.node;
 
-import com.google.gson.JsonArray;
-import com.google.gson.JsonObject;
 import dev.polis.ctl.session.CtlException;
 import dev.polis.ctl.session.CtlOptions;
-import dev.polis.ctl.session.CtlRoot;
-import dev.polis.ctl.session.Document;
 import dev.polis.ctl.session.Document.Column;
 import dev.polis.ctl.session.ExitCode;
+import dev.polis.ctl.session.Rows;
 import dev.polis.ctl.session.Session;
+import dev.polis.ctl.session.SessionCommand;
 import dev.polis.ctl.session.Subcommands;
 import dev.polis.wire.audit.AuditFault;
 import dev.polis.wire.audit.VerifyAuditRequest;
 import dev.polis.wire.audit.VerifyAuditResponse;
-import java.io.PrintWriter;
-import java.util.concurrent.Callable;
+import java.util.List;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ParentCommand;
-import picocli.CommandLine.Spec;
 
 /** Prints the audit log of a node. */
 @Command(
@@ -28,16 +22,12 @@ import picocli.CommandLine.Spec;
     description = {
       "Shows the audit log of a node: changes with their callers, and refused calls.",
       "It marks a record that does not follow the previous one as BROKEN."
-    },
-    mixinStandardHelpOptions = true)
+    })
 @Subcommands({AuditCommand.Verify.class})
-public final class AuditCommand implements Callable<Integer> {
+public final class AuditCommand extends SessionCommand {
 
   /** The service of a replaced organ is back within moments. */
   private static final long AGAIN = 200;
-
-  @ParentCommand CtlRoot ctl;
-  @Spec CommandSpec spec;
 
   @Option(
       names = {"-f", "--follow"},
@@ -59,19 +49,20 @@ public final class AuditCommand implements Callable<Integer> {
   boolean kubernetes;
 
   @Override
-  public Integer call() throws InterruptedException {
+  protected void check() {
     CtlOptions.requireAtLeast(0, last, "--last");
-    try (Session session = Session.open(ctl.options)) {
-      PrintWriter out = spec.commandLine().getOut();
-      AuditReading<?> reading =
-          kubernetes
-              ? new KubernetesAuditReading(session, ctl.options.output, out)
-              : new NodeAuditReading(session, out);
-      while (reading.read(follow, last)) {
-        Thread.sleep(AGAIN);
-      }
-      return ExitCode.OK.code();
+  }
+
+  @Override
+  protected ExitCode run(Session session) throws InterruptedException {
+    AuditReading<?> reading =
+        kubernetes
+            ? new KubernetesAuditReading(session, options().output, out())
+            : new AuditReading.OfNode(session, out());
+    while (reading.read(follow, last)) {
+      Thread.sleep(AGAIN);
     }
+    return ExitCode.OK;
   }
 
   /** Checks the chain. */
@@ -81,11 +72,18 @@ public final class AuditCommand implements Callable<Integer> {
         "Checks that no record of a node's audit log was changed, removed or put in.",
         "Note the last record on another machine: --expect finds a log that was rewritten or truncated.",
         "Exit code 5 if the chain is broken."
-      },
-      mixinStandardHelpOptions = true)
-  static final class Verify implements Callable<Integer> {
+      })
+  static final class Verify extends SessionCommand {
+    private static final Rows<VerifyAuditResponse> ROWS =
+        new Rows<VerifyAuditResponse>()
+            .column("FILES", "files", VerifyAuditResponse::getFiles)
+            .column("RECORDS", "records", VerifyAuditResponse::getRecords)
+            .column("FIRST", "first", VerifyAuditResponse::getFirst)
+            .field("last", VerifyAuditResponse::getLast)
+            .column("CHAIN", "chain", each -> each.getFaultsCount() == 0 ? "whole" : "BROKEN")
+            .column(Column.of("LAST", "last"));
+
     @ParentCommand AuditCommand audit;
-    @Spec CommandSpec spec;
 
     @Option(
         names = "--expect",
@@ -94,54 +92,27 @@ public final class AuditCommand implements Callable<Integer> {
     String expected = "";
 
     @Override
-    public Integer call() throws InterruptedException {
+    protected void check() {
       if (audit.kubernetes) {
-        throw new ParameterException(
-            spec.commandLine(),
-            "Kubernetes' audit log has no hashes to check; leave out --kubernetes");
-      }
-      try (Session session = Session.open(audit.ctl.options)) {
-        VerifyAuditResponse verdict =
-            session.call(
-                () ->
-                    session
-                        .audit()
-                        .verify(VerifyAuditRequest.newBuilder().setExpected(expected).build()));
-        PrintWriter out = spec.commandLine().getOut();
-        audit.ctl.options.output.print(document(verdict), out);
-        if (verdict.getFaultsCount() > 0) {
-          throw new CtlException(ExitCode.NOT_MET, words(verdict));
-        }
-        return ExitCode.OK.code();
+        throw misused("Kubernetes' audit log has no hashes to check; leave out --kubernetes");
       }
     }
 
-    private static Document document(VerifyAuditResponse verdict) {
-      JsonArray rows = new JsonArray();
-      JsonObject row = new JsonObject();
-      row.addProperty("files", verdict.getFiles());
-      row.addProperty("records", verdict.getRecords());
-      row.addProperty("first", verdict.getFirst());
-      row.addProperty("last", verdict.getLast());
-      row.addProperty("chain", verdict.getFaultsCount() == 0 ? "whole" : "BROKEN");
-      rows.add(row);
-      return Document.rows(
-          rows,
-          Column.of("FILES", "files"),
-          Column.of("RECORDS", "records"),
-          Column.of("FIRST", "first"),
-          Column.of("CHAIN", "chain"),
-          Column.of("LAST", "last"));
+    @Override
+    protected ExitCode run(Session session) throws InterruptedException {
+      VerifyAuditRequest request = VerifyAuditRequest.newBuilder().setExpected(expected).build();
+      VerifyAuditResponse verdict = session.call(() -> session.audit().verify(request));
+      print(ROWS.document(List.of(verdict)));
+      if (verdict.getFaultsCount() > 0) {
+        throw new CtlException(ExitCode.NOT_MET, words(verdict));
+      }
+      return ExitCode.OK;
     }
 
     private static String words(VerifyAuditResponse verdict) {
       StringBuilder words = new StringBuilder("the audit log was changed after it was written:");
       for (AuditFault fault : verdict.getFaultsList()) {
-        words
-            .append(System.lineSeparator())
-            .append("  ")
-            .append(place(fault))
-            .append(fault.getReason());
+        words.append("%n  %s%s".formatted(place(fault), fault.getReason()));
       }
       return words.toString();
     }

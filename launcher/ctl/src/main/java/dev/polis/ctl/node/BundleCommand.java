@@ -1,31 +1,23 @@
 package dev.polis.ctl.node;
 
-import com.google.gson.JsonArray;
-import com.google.gson.JsonObject;
-import dev.polis.ctl.session.CtlRoot;
-import dev.polis.ctl.session.Document;
-import dev.polis.ctl.session.Document.Column;
 import dev.polis.ctl.session.ExitCode;
+import dev.polis.ctl.session.Rows;
 import dev.polis.ctl.session.Session;
+import dev.polis.ctl.session.SessionCommand;
 import dev.polis.ctl.session.Subcommands;
 import dev.polis.ctl.session.WireName;
 import dev.polis.wire.plugins.ListRequest;
 import dev.polis.wire.plugins.Plugin;
+import dev.polis.wire.plugins.PluginsGrpc.PluginsBlockingV2Stub;
 import dev.polis.wire.plugins.StartRequest;
 import dev.polis.wire.plugins.StopRequest;
+import io.grpc.StatusException;
 import java.util.List;
-import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.ParentCommand;
-import picocli.CommandLine.Spec;
 
 /** Groups the commands for the bundles of a running node. */
-@Command(
-    name = "bundle",
-    description = "Shows, stops and starts the bundles of a running node.",
-    mixinStandardHelpOptions = true)
+@Command(name = "bundle", description = "Shows, stops and starts the bundles of a running node.")
 @Subcommands({
   BundleCommand.ListCommand.class,
   BundleCommand.StopCommand.class,
@@ -33,89 +25,60 @@ import picocli.CommandLine.Spec;
 })
 public final class BundleCommand {
 
-  @ParentCommand CtlRoot ctl;
-
-  private int print(List<Plugin> plugins, CommandSpec spec) {
-    JsonArray rows = new JsonArray();
-    for (Plugin plugin : plugins) {
-      JsonObject row = new JsonObject();
-      row.addProperty("id", plugin.getBundleId());
-      row.addProperty("name", plugin.getSymbolicName());
-      row.addProperty("version", plugin.getVersion());
-      row.addProperty("state", WireName.shortened(plugin.getState()));
-      row.addProperty("location", plugin.getLocation());
-      rows.add(row);
-    }
-    ctl.options.output.print(
-        Document.rows(
-            rows,
-            Column.of("ID", "id"),
-            Column.of("NAME", "name"),
-            Column.of("VERSION", "version"),
-            Column.of("STATE", "state"),
-            Column.wide("LOCATION", "location")),
-        spec.commandLine().getOut());
-    return ExitCode.OK.code();
-  }
+  private static final Rows<Plugin> ROWS =
+      new Rows<Plugin>()
+          .column("ID", "id", Plugin::getBundleId)
+          .column("NAME", "name", Plugin::getSymbolicName)
+          .column("VERSION", "version", Plugin::getVersion)
+          .column("STATE", "state", plugin -> WireName.shortened(plugin.getState()))
+          .wide("LOCATION", "location", Plugin::getLocation);
 
   /** All bundles. */
-  @Command(name = "list", description = "Lists bundles.", mixinStandardHelpOptions = true)
-  static final class ListCommand implements Callable<Integer> {
-    @ParentCommand BundleCommand bundle;
-    @Spec CommandSpec spec;
+  @Command(name = "list", description = "Lists bundles.")
+  static final class ListCommand extends SessionCommand {
+    @Override
+    protected ExitCode run(Session session) throws InterruptedException {
+      return print(
+          ROWS.document(
+              session
+                  .call(() -> session.bundles().list(ListRequest.getDefaultInstance()))
+                  .getPluginsList()));
+    }
+  }
+
+  /** Holds the common part of the commands for one bundle. */
+  abstract static class OneBundle extends SessionCommand {
+    @Parameters(paramLabel = "NAME", description = "symbolic name, such as dev.polis.curator")
+    String name;
+
+    abstract Plugin change(PluginsBlockingV2Stub bundles)
+        throws StatusException, InterruptedException;
 
     @Override
-    public Integer call() throws InterruptedException {
-      try (Session session = Session.open(bundle.ctl.options)) {
-        return bundle.print(
-            session.call(
-                () -> session.bundles().list(ListRequest.getDefaultInstance()).getPluginsList()),
-            spec);
-      }
+    protected final ExitCode run(Session session) throws InterruptedException {
+      return print(ROWS.document(List.of(session.call(() -> change(session.bundles())))));
     }
   }
 
   /** Stops one organ. */
   @Command(
       name = "stop",
-      description = "Stops an organ and the organs that need it; its child processes keep running.",
-      mixinStandardHelpOptions = true)
-  static final class StopCommand implements Callable<Integer> {
-    @ParentCommand BundleCommand bundle;
-    @Spec CommandSpec spec;
-
-    @Parameters(paramLabel = "NAME", description = "symbolic name, such as dev.polis.curator")
-    String name;
-
+      description = "Stops an organ and the organs that need it; its child processes keep running.")
+  static final class StopCommand extends OneBundle {
     @Override
-    public Integer call() throws InterruptedException {
-      try (Session session = Session.open(bundle.ctl.options)) {
-        StopRequest request = StopRequest.newBuilder().setSymbolicName(name).build();
-        return bundle.print(
-            List.of(session.call(() -> session.bundles().stop(request).getPlugin())), spec);
-      }
+    Plugin change(PluginsBlockingV2Stub bundles) throws StatusException, InterruptedException {
+      return bundles.stop(StopRequest.newBuilder().setSymbolicName(name).build()).getPlugin();
     }
   }
 
   /** Starts one organ. */
   @Command(
       name = "start",
-      description = "Starts an organ; those that waited for it come back by themselves.",
-      mixinStandardHelpOptions = true)
-  static final class StartCommand implements Callable<Integer> {
-    @ParentCommand BundleCommand bundle;
-    @Spec CommandSpec spec;
-
-    @Parameters(paramLabel = "NAME", description = "symbolic name, such as dev.polis.curator")
-    String name;
-
+      description = "Starts an organ; those that waited for it come back by themselves.")
+  static final class StartCommand extends OneBundle {
     @Override
-    public Integer call() throws InterruptedException {
-      try (Session session = Session.open(bundle.ctl.options)) {
-        StartRequest request = StartRequest.newBuilder().setSymbolicName(name).build();
-        return bundle.print(
-            List.of(session.call(() -> session.bundles().start(request).getPlugin())), spec);
-      }
+    Plugin change(PluginsBlockingV2Stub bundles) throws StatusException, InterruptedException {
+      return bundles.start(StartRequest.newBuilder().setSymbolicName(name).build()).getPlugin();
     }
   }
 }

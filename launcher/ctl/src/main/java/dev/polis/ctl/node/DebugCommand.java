@@ -1,43 +1,35 @@
 package dev.polis.ctl.node;
 
-import com.google.gson.JsonArray;
-import com.google.gson.JsonObject;
-import dev.polis.ctl.session.CtlRoot;
-import dev.polis.ctl.session.Document;
-import dev.polis.ctl.session.Document.Column;
 import dev.polis.ctl.session.ExitCode;
+import dev.polis.ctl.session.Rows;
 import dev.polis.ctl.session.Session;
+import dev.polis.ctl.session.SessionCommand;
 import dev.polis.ctl.session.Subcommands;
 import dev.polis.wire.debug.GetConditionRequest;
 import dev.polis.wire.debug.ListConditionsRequest;
-import java.util.concurrent.Callable;
+import dev.polis.wire.debug.NamedCondition;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.ParentCommand;
-import picocli.CommandLine.Spec;
 
 /** Reads state and logs of a node without credentials, from its debug service. */
 @Command(
     name = "debug",
-    description = "Asks the debug service of a node, which needs no credentials.",
-    mixinStandardHelpOptions = true)
+    description = "Asks the debug service of a node, which needs no credentials.")
 @Subcommands({DebugCommand.Condition.class, DebugCommand.Logs.class})
 public final class DebugCommand {
-
-  @ParentCommand CtlRoot ctl;
 
   /** One condition, or all. */
   @Command(
       name = "condition",
       description =
           "Shows whether a condition holds; without a name, lists all conditions."
-              + " Exit code 5 if the named one does not.",
-      mixinStandardHelpOptions = true)
-  static final class Condition implements Callable<Integer> {
-    @ParentCommand DebugCommand debug;
-    @Spec CommandSpec spec;
+              + " Exit code 5 if the named one does not.")
+  static final class Condition extends SessionCommand {
+    private static final Rows<NamedCondition> ROWS =
+        new Rows<NamedCondition>()
+            .column("CONDITION", "condition", NamedCondition::getName)
+            .column("OK", "ok", NamedCondition::getOk);
 
     @Parameters(
         arity = "0..1",
@@ -46,66 +38,33 @@ public final class DebugCommand {
     String name = "";
 
     @Override
-    public Integer call() throws InterruptedException {
-      try (Session session = Session.open(debug.ctl.options)) {
-        return (name.isEmpty() ? list(session) : one(session)).code();
+    protected ExitCode run(Session session) throws InterruptedException {
+      if (name.isEmpty()) {
+        ListConditionsRequest all = ListConditionsRequest.getDefaultInstance();
+        return print(
+            ROWS.document(
+                session.call(() -> session.debug().listConditions(all)).getConditionsList()));
       }
-    }
-
-    private ExitCode one(Session session) throws InterruptedException {
       GetConditionRequest request = GetConditionRequest.newBuilder().setName(name).build();
-      boolean ok = session.call(() -> session.debug().getCondition(request).getOk());
-      print(Document.single(row(name, ok), columns()));
+      boolean ok = session.call(() -> session.debug().getCondition(request)).getOk();
+      print(ROWS.single(NamedCondition.newBuilder().setName(name).setOk(ok).build()));
       return ok ? ExitCode.OK : ExitCode.NOT_MET;
-    }
-
-    private ExitCode list(Session session) throws InterruptedException {
-      JsonArray rows = new JsonArray();
-      session
-          .call(() -> session.debug().listConditions(ListConditionsRequest.getDefaultInstance()))
-          .getConditionsList()
-          .forEach(condition -> rows.add(row(condition.getName(), condition.getOk())));
-      print(Document.rows(rows, columns()));
-      return ExitCode.OK;
-    }
-
-    private static JsonObject row(String name, boolean ok) {
-      JsonObject row = new JsonObject();
-      row.addProperty("condition", name);
-      row.addProperty("ok", ok);
-      return row;
-    }
-
-    private static Document.Column[] columns() {
-      return new Document.Column[] {Column.of("CONDITION", "condition"), Column.of("OK", "ok")};
-    }
-
-    private void print(Document document) {
-      debug.ctl.options.output.print(document, spec.commandLine().getOut());
     }
   }
 
   /** The log, also of a node that does not come up. */
   @Command(
       name = "logs",
-      description = "Shows the log of a node, also of one that does not come up.",
-      mixinStandardHelpOptions = true)
-  static final class Logs implements Callable<Integer> {
-    @ParentCommand DebugCommand debug;
-    @Spec CommandSpec spec;
+      description = "Shows the log of a node, also of one that does not come up.")
+  static final class Logs extends SessionCommand {
     @Mixin LogPrinter printer = new LogPrinter();
 
     @Override
-    public Integer call() throws InterruptedException {
-      try (Session session = Session.open(debug.ctl.options)) {
-        session.stream(
-            () ->
-                LogPrinter.print(
-                    printer.request(spec.commandLine()),
-                    session.nodeDebug()::logs,
-                    spec.commandLine().getOut()));
-        return ExitCode.OK.code();
-      }
+    protected ExitCode run(Session session) throws InterruptedException {
+      return session.stream(
+          () ->
+              LogPrinter.print(
+                  printer.request(spec.commandLine()), session.nodeDebug()::logs, out()));
     }
   }
 }

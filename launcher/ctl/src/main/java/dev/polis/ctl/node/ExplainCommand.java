@@ -1,15 +1,15 @@
 package dev.polis.ctl.node;
 
-import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
+import dev.polis.ctl.session.CtlCommand;
 import dev.polis.ctl.session.CtlException;
 import dev.polis.ctl.session.CtlName;
-import dev.polis.ctl.session.CtlRoot;
 import dev.polis.ctl.session.CtlTarget;
 import dev.polis.ctl.session.Document;
 import dev.polis.ctl.session.ExitCode;
-import dev.polis.ctl.session.Output;
+import dev.polis.ctl.session.Rows;
 import dev.polis.ctl.session.Session;
+import dev.polis.ctl.session.WireName;
 import dev.polis.wire.health.ExplainRequest;
 import dev.polis.wire.health.ExplainResponse;
 import java.io.IOException;
@@ -21,14 +21,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
-import java.util.concurrent.Callable;
 import org.snakeyaml.engine.v2.api.Load;
 import org.snakeyaml.engine.v2.api.LoadSettings;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.ParentCommand;
-import picocli.CommandLine.Spec;
 
 /** Explains a word, and how the thing of that name stands on the node. */
 @Command(
@@ -37,12 +33,8 @@ import picocli.CommandLine.Spec;
       "Explains a state, a role, an organ or another word that Polis uses.",
       "For an organ, a role, a plugin, an open wait, a runnable, a condition and 'node' it asks"
           + " the node for the present state and its causes, down to the root cause."
-    },
-    mixinStandardHelpOptions = true)
-public final class ExplainCommand implements Callable<Integer> {
-
-  @ParentCommand CtlRoot ctl;
-  @Spec CommandSpec spec;
+    })
+public final class ExplainCommand extends CtlCommand {
 
   @Parameters(
       arity = "0..*",
@@ -50,7 +42,7 @@ public final class ExplainCommand implements Callable<Integer> {
       description = "the word; all of them are listed if none is given")
   List<String> words = List.of();
 
-  /** What the node says. */
+  /** The answer of the node. */
   private sealed interface Live {
     /** It knows the name. */
     record Known(ExplainResponse facts, String source) implements Live {}
@@ -60,37 +52,26 @@ public final class ExplainCommand implements Callable<Integer> {
 
     /** It was not asked, or did not answer; the word may be explained without it. */
     record Unasked(String why) implements Live {}
-
-    /** It does not run, since its last start failed. */
-    record Crashed(String why) implements Live {}
   }
 
   @Override
-  public Integer call() throws InterruptedException {
+  protected ExitCode run() throws InterruptedException {
     Map<String, String> glossary = glossary();
     if (words.isEmpty()) {
-      glossary.keySet().forEach(spec.commandLine().getOut()::println);
-      return ExitCode.OK.code();
+      glossary.keySet().forEach(out()::println);
+      return ExitCode.OK;
     }
     String name = String.join(" ", words);
     Optional<String> text = Optional.ofNullable(glossary.get(name));
-    Live live = ask(name);
-    if (live instanceof Live.Crashed crashed) {
-      if (ctl.options.output == Output.table || ctl.options.output == Output.wide) {
-        text.ifPresent(spec.commandLine().getOut()::println);
-      }
-      throw new CtlException(ExitCode.UNREACHABLE, crashed.why());
-    }
+    Live live = ask(name, text);
     if (text.isEmpty() && !(live instanceof Live.Known)) {
       throw unknown(name, live);
     }
-    if (ctl.options.output == Output.table || ctl.options.output == Output.wide) {
-      print(text, live, spec.commandLine().getOut());
-    } else {
-      ctl.options.output.print(
-          Document.single(json(name, text, live)), spec.commandLine().getOut());
+    if (!options().output.isForPeople()) {
+      return print(Document.single(json(name, text, live)));
     }
-    return ExitCode.OK.code();
+    print(text, live, out());
+    return ExitCode.OK;
   }
 
   private static CtlException unknown(String name, Live live) {
@@ -99,7 +80,6 @@ public final class ExplainCommand implements Callable<Integer> {
           case Live.Known known -> "";
           case Live.Unknown unknown -> "; the node says: " + unknown.answer();
           case Live.Unasked(String why) -> "; the node was not asked: " + why;
-          case Live.Crashed(String why) -> "; " + why;
         };
     return new CtlException(
         ExitCode.NOT_FOUND,
@@ -107,10 +87,15 @@ public final class ExplainCommand implements Callable<Integer> {
             .formatted(name, CtlName.called(), node));
   }
 
-  /** Asks with the owner's credentials, and the debug service where there are none. */
-  private Live ask(String name) throws InterruptedException {
+  /**
+   * Asks with the owner's credentials, and the debug service where there are none.
+   *
+   * @throws CtlException if the node does not run, since its last start failed; people read the
+   *     explanation of the word first
+   */
+  private Live ask(String name, Optional<String> text) throws InterruptedException {
     ExplainRequest request = ExplainRequest.newBuilder().setName(name).build();
-    try (Session session = Session.open(ctl.options)) {
+    try (Session session = Session.open(options())) {
       if (!session.mayAskManagement()) {
         return debug(session, request);
       }
@@ -127,7 +112,13 @@ public final class ExplainCommand implements Callable<Integer> {
       if (isUnknown(e)) {
         return new Live.Unknown(e.getMessage());
       }
-      return crashed() ? new Live.Crashed(e.getMessage()) : new Live.Unasked(e.getMessage());
+      if (!crashed()) {
+        return new Live.Unasked(e.getMessage());
+      }
+      if (options().output.isForPeople()) {
+        text.ifPresent(out()::println);
+      }
+      throw new CtlException(ExitCode.UNREACHABLE, e.getMessage(), e);
     }
   }
 
@@ -138,14 +129,14 @@ public final class ExplainCommand implements Callable<Integer> {
 
   private boolean crashed() {
     try {
-      CtlTarget target = ctl.options.target();
+      CtlTarget target = options().target();
       return target.listenersNow().nodeIsDown() && target.lastCrash().isPresent();
     } catch (CtlException noTarget) {
       return false; // which is why the node was not asked
     }
   }
 
-  /** Tells an answer of the node from a file that is missing here. */
+  /** Returns whether the node itself does not know the name, and no file is missing here. */
   private static boolean isUnknown(CtlException failure) {
     return failure.exitCode() == ExitCode.NOT_FOUND
         && failure.getCause() instanceof io.grpc.StatusException;
@@ -161,9 +152,9 @@ public final class ExplainCommand implements Callable<Integer> {
         out.printf(
             "%s (%s, says %s): %s%s: %s%n",
             facts.getName(),
-            HealthReport.word(facts.getKind()),
+            WireName.words(facts.getKind()),
             source,
-            HealthReport.word(facts.getLevel()),
+            WireName.shortened(facts.getLevel()),
             facts.hasSince()
                 ? " since " + Instant.ofEpochSecond(facts.getSince().getSeconds())
                 : "",
@@ -177,9 +168,6 @@ public final class ExplainCommand implements Callable<Integer> {
         // A word of the language, and nothing that stands in one way or another.
       }
       case Live.Unasked(String why) -> out.printf("The node was not asked: %s%n", why);
-      case Live.Crashed crashed -> {
-        // It has ended the command.
-      }
     }
     out.flush();
   }
@@ -191,28 +179,21 @@ public final class ExplainCommand implements Callable<Integer> {
     switch (live) {
       case Live.Known(ExplainResponse facts, String source) -> {
         row.addProperty("source", source);
-        row.addProperty("kind", HealthReport.word(facts.getKind()));
-        row.addProperty("level", HealthReport.word(facts.getLevel()));
+        row.addProperty("kind", WireName.words(facts.getKind()));
+        row.addProperty("level", WireName.shortened(facts.getLevel()));
         row.addProperty("standing", facts.getStanding());
         if (facts.hasSince()) {
           row.addProperty("since", Instant.ofEpochSecond(facts.getSince().getSeconds()).toString());
         }
-        row.add("facts", array(facts.getFactsList()));
-        row.add("causes", array(facts.getCausesList()));
-        row.add("remedies", array(facts.getRemediesList()));
-        row.add("consequences", array(facts.getConsequencesList()));
+        row.add("facts", Rows.element(facts.getFactsList()));
+        row.add("causes", Rows.element(facts.getCausesList()));
+        row.add("remedies", Rows.element(facts.getRemediesList()));
+        row.add("consequences", Rows.element(facts.getConsequencesList()));
       }
       case Live.Unknown unknown -> row.addProperty("notKnown", unknown.answer());
       case Live.Unasked(String why) -> row.addProperty("notAsked", why);
-      case Live.Crashed(String why) -> row.addProperty("notAsked", why);
     }
     return row;
-  }
-
-  private static JsonArray array(List<String> texts) {
-    JsonArray array = new JsonArray();
-    texts.forEach(array::add);
-    return array;
   }
 
   /** Returns the words and their explanations, found in whatever case they are asked for. */

@@ -1,23 +1,18 @@
 package dev.polis.ctl.node;
 
+import dev.polis.ctl.session.CtlCommand;
 import dev.polis.ctl.session.CtlException;
 import dev.polis.ctl.session.CtlOptions;
-import dev.polis.ctl.session.CtlRoot;
 import dev.polis.ctl.session.Document;
 import dev.polis.ctl.session.ExitCode;
-import dev.polis.ctl.session.Output;
 import dev.polis.ctl.session.Session;
 import io.grpc.Status;
 import io.grpc.StatusException;
 import java.time.Duration;
 import java.util.EnumSet;
 import java.util.Set;
-import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParentCommand;
-import picocli.CommandLine.Spec;
 
 /** Shows how the nodes of the cluster stand, and the organs and roles of each. */
 @Command(
@@ -27,24 +22,18 @@ import picocli.CommandLine.Spec;
       "Exit code 5 if a node is not healthy, or an organ or role is WAITING or DOWN; DEGRADED ones"
           + " do their work.",
       "If the cluster does not answer, it asks only the node, without credentials if necessary."
-    },
-    mixinStandardHelpOptions = true)
-public final class HealthCommand implements Callable<Integer> {
+    })
+public final class HealthCommand extends CtlCommand {
 
   /** Health changes with heartbeats, which come every 2.5 s. */
   private static final Duration ASK_AGAIN = Duration.ofMillis(500);
 
-  /**
-   * How many seconds a node is waited for that stands alone; people wait for a screen no longer.
-   */
+  /** The command waits so many seconds for a node that stands alone; people wait no longer. */
   private static final int PATIENCE = 2;
 
-  /** What keeps the cluster from being asked, and not the debug service of the node. */
+  /** The failures that keep the cluster from being asked, and not the debug service of the node. */
   private static final Set<ExitCode> ASK_DEBUG =
       EnumSet.of(ExitCode.UNREACHABLE, ExitCode.NOT_FOUND);
-
-  @ParentCommand CtlRoot ctl;
-  @Spec CommandSpec spec;
 
   @Option(
       names = "--wait",
@@ -53,19 +42,18 @@ public final class HealthCommand implements Callable<Integer> {
   int wait;
 
   @Override
-  public Integer call() throws InterruptedException {
+  protected ExitCode run() throws InterruptedException {
     CtlOptions.requireAtLeast(0, wait, "--wait");
     HealthReport report = await(System.nanoTime() + Duration.ofSeconds(wait).toNanos());
-    Output output = ctl.options.output;
     if (!report.note().isEmpty()) {
-      spec.commandLine().getErr().println("polisctl: " + report.note());
+      remark(report.note());
     }
-    if (output == Output.table || output == Output.wide) {
-      new HealthTables(output, spec.commandLine().getOut()).print(report);
+    if (options().output.isForPeople()) {
+      new HealthTables(options().output, out()).print(report);
     } else {
-      output.print(Document.rows(report.json()), spec.commandLine().getOut());
+      print(Document.rows(report.json()));
     }
-    return (report.healthy() ? ExitCode.OK : ExitCode.NOT_MET).code();
+    return report.healthy() ? ExitCode.OK : ExitCode.NOT_MET;
   }
 
   /** Asks until the answer is good or the time is over; a node that is starting cannot answer. */
@@ -93,7 +81,7 @@ public final class HealthCommand implements Callable<Integer> {
   }
 
   private HealthReport fetch() throws InterruptedException {
-    try (Session session = Session.open(ctl.options)) {
+    try (Session session = Session.open(options())) {
       return HealthReport.ofCluster(session);
     } catch (CtlException e) {
       if (!ASK_DEBUG.contains(e.exitCode()) && !refusesCredentials(e)) {
@@ -103,19 +91,18 @@ public final class HealthCommand implements Callable<Integer> {
     }
   }
 
-  /** Tells whether the node takes no certificate of the operator, as one whose clock is wrong. */
+  /** Returns whether the node takes no certificate of the operator, as one whose clock is wrong. */
   private static boolean refusesCredentials(CtlException failure) {
     return failure.getCause() instanceof StatusException refused
         && refused.getStatus().getCode() == Status.Code.UNAUTHENTICATED;
   }
 
   private HealthReport fetchFromNode(CtlException why) throws InterruptedException {
-    try (Session session = Session.open(ctl.options)) {
-      try (Session beside = session.beside(PATIENCE)) {
-        return HealthReport.ofNode(beside, why);
-      }
+    try (Session session = Session.open(options());
+        Session beside = session.beside(PATIENCE)) {
+      return HealthReport.ofNode(beside, why);
     } catch (CtlException e) {
-      if (ctl.options.target().listenersNow().nodeIsDown()) {
+      if (options().target().listenersNow().nodeIsDown()) {
         throw e; // which says why it is down
       }
       why.addSuppressed(e);

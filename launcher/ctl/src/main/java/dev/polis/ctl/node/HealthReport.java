@@ -1,26 +1,22 @@
 package dev.polis.ctl.node;
 
 import com.google.gson.JsonArray;
-import com.google.gson.JsonObject;
 import dev.polis.ctl.session.CtlException;
 import dev.polis.ctl.session.ExitCode;
 import dev.polis.ctl.session.HealthRoots;
+import dev.polis.ctl.session.Rows;
 import dev.polis.ctl.session.Session;
 import dev.polis.ctl.session.WireName;
 import dev.polis.wire.api.Node;
 import dev.polis.wire.common.NodeState;
 import dev.polis.wire.health.Condition;
-import dev.polis.wire.health.GetHealthRequest;
 import dev.polis.wire.health.GetHealthResponse;
-import dev.polis.wire.health.Kind;
-import dev.polis.wire.health.Level;
 import dev.polis.wire.health.Status;
 import dev.polis.wire.health.Wait;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 
 /**
  * Holds the health of the nodes of a cluster, and of the organs and roles of each.
@@ -31,8 +27,8 @@ import java.util.Locale;
 public record HealthReport(List<NodeHealth> nodes, String note) {
 
   /**
-   * How long the cluster is waited for, once the node that is asked has answered for itself: people
-   * read within 2 s what is wrong.
+   * The report waits this long for the cluster, once the node that is asked has answered for
+   * itself: people read within 2 s what is wrong.
    */
   private static final Duration PATIENCE = Duration.ofSeconds(1);
 
@@ -56,12 +52,10 @@ public record HealthReport(List<NodeHealth> nodes, String note) {
 
     /** Returns whether it is healthy for its cluster, and all of its organs and roles work. */
     boolean works() {
-      return well
-          && asked
-          && health.getStatusesList().stream().allMatch(status -> HealthRoots.works(status));
+      return well && asked && health.getStatusesList().stream().allMatch(HealthRoots::works);
     }
 
-    /** Says in one line what is worst about it. */
+    /** Returns in one line what is worst about it. */
     String worst() {
       if (!well || !asked) {
         return "%s is %s".formatted(id, reason);
@@ -72,11 +66,15 @@ public record HealthReport(List<NodeHealth> nodes, String note) {
           .map(
               status ->
                   "%s of %s is %s: %s"
-                      .formatted(status.getName(), id, word(status.getLevel()), status.getReason()))
+                      .formatted(
+                          status.getName(),
+                          id,
+                          WireName.shortened(status.getLevel()),
+                          status.getReason()))
           .orElse(id + " works");
     }
 
-    /** Says why it does not work, or what its cluster says of it. */
+    /** Returns why it does not work, or what its cluster says of it. */
     String why() {
       return works() || !well || !asked ? reason : worst();
     }
@@ -127,11 +125,13 @@ public record HealthReport(List<NodeHealth> nodes, String note) {
       return unasked(node, well, "it has reported no address");
     }
     try {
-      GetHealthResponse health =
-          session.call(
-              () -> session.health(address).getHealth(GetHealthRequest.getDefaultInstance()));
       return new NodeHealth(
-          node.getId(), WireName.shortened(node.getHealth()), well, reason(node), health, true);
+          node.getId(),
+          WireName.shortened(node.getHealth()),
+          well,
+          reason(node),
+          session.healthOf(address),
+          true);
     } catch (CtlException e) {
       return unasked(node, well, e.getMessage());
     }
@@ -181,16 +181,6 @@ public record HealthReport(List<NodeHealth> nodes, String note) {
         .orElse("the cluster has no nodes");
   }
 
-  /** Returns a level as people read it. */
-  public static String word(Level level) {
-    return level.name().replace("LEVEL_", "");
-  }
-
-  /** Returns a kind as people read it. */
-  public static String word(Kind kind) {
-    return kind.name().replace("KIND_", "").toLowerCase(Locale.ROOT);
-  }
-
   private static String reason(Node node) {
     String state = WireName.shortened(node.getState());
     if (node.getState() != NodeState.NODE_STATE_UP) {
@@ -210,54 +200,35 @@ public record HealthReport(List<NodeHealth> nodes, String note) {
 
   /** Returns the whole report for scripts. */
   JsonArray json() {
-    JsonArray rows = new JsonArray();
-    for (NodeHealth node : nodes) {
-      JsonObject row = new JsonObject();
-      row.addProperty("id", node.id());
-      row.addProperty("health", node.heartbeats());
-      row.addProperty("works", node.works());
-      row.addProperty("reason", node.reason());
-      row.addProperty("note", note);
-      JsonArray statuses = new JsonArray();
-      node.health().getStatusesList().forEach(status -> statuses.add(json(status)));
-      row.add("statuses", statuses);
-      JsonArray waits = new JsonArray();
-      node.health().getWaitsList().forEach(wait -> waits.add(json(wait)));
-      row.add("waits", waits);
-      rows.add(row);
-    }
-    return rows;
-  }
-
-  private static JsonObject json(Status status) {
-    JsonObject row = new JsonObject();
-    row.addProperty("name", status.getName());
-    row.addProperty("kind", word(status.getKind()));
-    row.addProperty("level", word(status.getLevel()));
-    row.addProperty("code", status.getCode());
-    row.addProperty("reason", status.getReason());
-    row.addProperty("remedy", status.getRemedy());
-    row.addProperty("since", Instant.ofEpochSecond(status.getSince().getSeconds()).toString());
-    JsonArray conditions = new JsonArray();
-    status.getConditionsList().forEach(condition -> conditions.add(json(condition)));
-    row.add("conditions", conditions);
-    return row;
-  }
-
-  private static JsonObject json(Condition condition) {
-    JsonObject row = new JsonObject();
-    row.addProperty("level", word(condition.getLevel()));
-    row.addProperty("code", condition.getCode());
-    row.addProperty("reason", condition.getReason());
-    row.addProperty("remedy", condition.getRemedy());
-    return row;
-  }
-
-  private static JsonObject json(Wait wait) {
-    JsonObject row = new JsonObject();
-    row.addProperty("name", wait.getName());
-    row.addProperty("detail", wait.getDetail());
-    row.addProperty("seconds", wait.getLasted().getSeconds());
-    return row;
+    Rows<Condition> conditions =
+        new Rows<Condition>()
+            .field("level", condition -> WireName.shortened(condition.getLevel()))
+            .field("code", Condition::getCode)
+            .field("reason", Condition::getReason)
+            .field("remedy", Condition::getRemedy);
+    Rows<Status> statuses =
+        new Rows<Status>()
+            .field("name", Status::getName)
+            .field("kind", status -> WireName.words(status.getKind()))
+            .field("level", status -> WireName.shortened(status.getLevel()))
+            .field("code", Status::getCode)
+            .field("reason", Status::getReason)
+            .field("remedy", Status::getRemedy)
+            .field("since", status -> Instant.ofEpochSecond(status.getSince().getSeconds()))
+            .field("conditions", status -> conditions.json(status.getConditionsList()));
+    Rows<Wait> waits =
+        new Rows<Wait>()
+            .field("name", Wait::getName)
+            .field("detail", Wait::getDetail)
+            .field("seconds", wait -> wait.getLasted().getSeconds());
+    return new Rows<NodeHealth>()
+        .field("id", NodeHealth::id)
+        .field("health", NodeHealth::heartbeats)
+        .field("works", NodeHealth::works)
+        .field("reason", NodeHealth::reason)
+        .field("note", _ -> note)
+        .field("statuses", node -> statuses.json(node.health().getStatusesList()))
+        .field("waits", node -> waits.json(node.health().getWaitsList()))
+        .json(nodes);
   }
 }

@@ -1,23 +1,46 @@
 package dev.polis.ctl.node;
 
-import com.google.gson.JsonArray;
-import com.google.gson.JsonObject;
 import dev.polis.ctl.node.HealthReport.NodeHealth;
-import dev.polis.ctl.session.Document;
-import dev.polis.ctl.session.Document.Column;
 import dev.polis.ctl.session.HealthRoots;
 import dev.polis.ctl.session.Output;
+import dev.polis.ctl.session.Rows;
+import dev.polis.ctl.session.WireName;
 import dev.polis.wire.health.Condition;
 import dev.polis.wire.health.Level;
 import dev.polis.wire.health.Status;
 import java.io.PrintWriter;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 
 /** Shows a health report to people: the nodes, then the organs and roles of each. */
 final class HealthTables {
+
+  /** A line about an organ or a role, of which the first alone says whose it is. */
+  private record Line(Status status, boolean first, Level level, String code, String reason) {
+    String once(String text) {
+      return first ? text : "";
+    }
+  }
+
+  private static final Rows<NodeHealth> NODES =
+      new Rows<NodeHealth>()
+          .column("NODE ID", "id", NodeHealth::id)
+          .column("HEALTH", "health", NodeHealth::heartbeats)
+          .column("WORKS", "works", NodeHealth::works)
+          .column("REASON", "reason", NodeHealth::why);
+
+  private static final Rows<Line> LINES =
+      new Rows<Line>()
+          .column("NAME", "name", line -> line.once(line.status().getName()))
+          .column("KIND", "kind", line -> line.once(WireName.words(line.status().getKind())))
+          .column("LEVEL", "level", line -> WireName.shortened(line.level()))
+          .column("CODE", "code", Line::code)
+          .wide("SINCE", "since", line -> line.once(since(line.status())))
+          .column("REASON", "reason", Line::reason);
+
   private final Output output;
   private final PrintWriter out;
 
@@ -27,43 +50,15 @@ final class HealthTables {
   }
 
   void print(HealthReport report) {
-    JsonArray rows = new JsonArray();
-    for (NodeHealth node : report.nodes()) {
-      JsonObject row = new JsonObject();
-      row.addProperty("id", node.id());
-      row.addProperty("health", node.heartbeats());
-      row.addProperty("works", node.works());
-      row.addProperty("reason", node.why());
-      rows.add(row);
-    }
-    output.print(
-        Document.rows(
-            rows,
-            Column.of("NODE ID", "id"),
-            Column.of("HEALTH", "health"),
-            Column.of("WORKS", "works"),
-            Column.of("REASON", "reason")),
-        out);
+    output.print(NODES.document(report.nodes()), out);
     report.nodes().stream().filter(NodeHealth::asked).forEach(this::print);
   }
 
   private void print(NodeHealth node) {
     out.println();
-    JsonArray rows = new JsonArray();
     List<Status> ordered = HealthRoots.of(node.health()).ordered();
-    for (Status status : ordered) {
-      rows(status).forEach(rows::add);
-    }
-    output.print(
-        Document.rows(
-            rows,
-            Column.of("NAME", "name"),
-            Column.of("KIND", "kind"),
-            Column.of("LEVEL", "level"),
-            Column.of("CODE", "code"),
-            Column.wide("SINCE", "since"),
-            Column.of("REASON", "reason")),
-        out);
+    List<Line> lines = ordered.stream().flatMap(each -> lines(each).stream()).toList();
+    output.print(LINES.document(lines), out);
     node.health()
         .getWaitsList()
         .forEach(
@@ -77,36 +72,26 @@ final class HealthTables {
     out.flush();
   }
 
-  /** Returns a row for each condition; the first also says whose they are. A victim has one. */
-  private static List<JsonObject> rows(Status status) {
+  /** Returns a line for each condition; the first also says whose they are. A victim has one. */
+  private static List<Line> lines(Status status) {
     if (HealthRoots.isVictim(status)) {
       String roots = String.join(" and ", HealthRoots.because(status));
-      return List.of(row(status, status.getLevel(), status.getCode(), "because of " + roots));
+      return List.of(line(status, "because of " + roots));
     }
-    if (status.getConditionsCount() == 0) {
-      return List.of(row(status, status.getLevel(), status.getCode(), status.getReason()));
+    List<Line> lines = new ArrayList<>();
+    for (Condition each : status.getConditionsList()) {
+      lines.add(
+          new Line(status, lines.isEmpty(), each.getLevel(), each.getCode(), each.getReason()));
     }
-    List<JsonObject> rows =
-        status.getConditionsList().stream()
-            .map(each -> row(status, each.getLevel(), each.getCode(), each.getReason()))
-            .toList();
-    for (JsonObject further : rows.subList(1, rows.size())) {
-      further.addProperty("name", "");
-      further.addProperty("kind", "");
-      further.addProperty("since", "");
-    }
-    return rows;
+    return lines.isEmpty() ? List.of(line(status, status.getReason())) : lines;
   }
 
-  private static JsonObject row(Status status, Level level, String code, String reason) {
-    JsonObject row = new JsonObject();
-    row.addProperty("name", status.getName());
-    row.addProperty("kind", HealthReport.word(status.getKind()));
-    row.addProperty("level", HealthReport.word(level));
-    row.addProperty("code", code);
-    row.addProperty("since", Instant.ofEpochSecond(status.getSince().getSeconds()).toString());
-    row.addProperty("reason", reason);
-    return row;
+  private static Line line(Status status, String reason) {
+    return new Line(status, true, status.getLevel(), status.getCode(), reason);
+  }
+
+  private static String since(Status status) {
+    return Instant.ofEpochSecond(status.getSince().getSeconds()).toString();
   }
 
   private void remedies(List<Status> statuses) {

@@ -9,7 +9,6 @@ import dev.polis.ctl.session.KubeJson;
 import dev.polis.ctl.session.Output;
 import dev.polis.ctl.session.Session;
 import dev.polis.logtree.LogFormat;
-import dev.polis.wire.audit.KubernetesAuditGrpc;
 import dev.polis.wire.audit.KubernetesAuditRecord;
 import dev.polis.wire.audit.ReadKubernetesAuditRequest;
 import dev.polis.wire.audit.ReadKubernetesAuditResponse;
@@ -27,26 +26,24 @@ final class KubernetesAuditReading extends AuditReading<ReadKubernetesAuditRespo
   /** As much as tells who sent what, of a record that cannot be taken apart. */
   private static final int BEGINNING = 500;
 
-  private final KubernetesAuditGrpc.KubernetesAuditBlockingV2Stub audit;
   private final Output output;
-  private final PrintWriter out;
   private String printed = "";
 
   KubernetesAuditReading(Session session, Output output, PrintWriter out) {
     super(session, out);
-    this.audit = session.kubernetesAudit();
     this.output = output;
-    this.out = out;
   }
 
   @Override
   BlockingClientCall<?, ReadKubernetesAuditResponse> open(boolean follow, int last) {
-    return audit.read(
-        ReadKubernetesAuditRequest.newBuilder()
-            .setAfter(printed)
-            .setFollow(follow)
-            .setLast(printed.isEmpty() ? last : 0)
-            .build());
+    return session
+        .kubernetesAudit()
+        .read(
+            ReadKubernetesAuditRequest.newBuilder()
+                .setAfter(printed)
+                .setFollow(follow)
+                .setLast(printed.isEmpty() ? last : 0)
+                .build());
   }
 
   @Override

@@ -1,6 +1,7 @@
 package dev.polis.ctl.node;
 
 import dev.polis.ctl.session.CtlOptions;
+import dev.polis.ctl.session.ExitCode;
 import dev.polis.ctl.session.WireName;
 import dev.polis.wire.api.LogsRequest;
 import dev.polis.wire.api.LogsRequest.BacklogMode;
@@ -10,11 +11,12 @@ import dev.polis.wire.common.LogFilter;
 import dev.polis.wire.logtree.LeveledLogSeverity;
 import dev.polis.wire.logtree.LogEntry;
 import io.grpc.StatusException;
+import io.grpc.stub.BlockingClientCall;
 import java.io.PrintWriter;
 import java.time.Instant;
 import java.time.ZoneId;
 import java.time.format.DateTimeFormatter;
-import java.util.Locale;
+import java.util.function.Function;
 import picocli.CommandLine;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
@@ -82,31 +84,23 @@ final class LogPrinter {
   }
 
   private LeveledLogSeverity minimum(CommandLine line) {
-    try {
-      LeveledLogSeverity parsed =
-          LeveledLogSeverity.valueOf("LEVELED_LOG_SEVERITY_" + severity.toUpperCase(Locale.ROOT));
-      if (parsed != LeveledLogSeverity.LEVELED_LOG_SEVERITY_INVALID
-          && parsed != LeveledLogSeverity.UNRECOGNIZED) {
-        return parsed;
-      }
-    } catch (IllegalArgumentException unknown) {
-      throw wrong(line, unknown);
-    }
-    throw wrong(line, null);
-  }
-
-  private ParameterException wrong(CommandLine line, Throwable cause) {
-    return new ParameterException(
-        line,
-        "--severity \"%s\" is none of INFO, WARNING, ERROR and FATAL".formatted(severity),
-        cause);
+    return WireName.find(LeveledLogSeverity.class, "LEVELED_LOG_SEVERITY_", severity)
+        .orElseThrow(
+            () ->
+                new ParameterException(
+                    line,
+                    "--severity \"%s\" is none of INFO, WARNING, ERROR and FATAL"
+                        .formatted(severity)));
   }
 
   /** Prints a log until it ends, or until its output has no reader. */
-  static Void print(LogsRequest request, LogStream.Opener opener, PrintWriter out)
+  static ExitCode print(
+      LogsRequest request,
+      Function<LogsRequest, BlockingClientCall<?, LogsResponse>> opener,
+      PrintWriter out)
       throws StatusException, InterruptedException {
     new LogStream(opener, request).read(response -> print(response, out));
-    return null;
+    return ExitCode.OK;
   }
 
   /** Prints a response; returns false if its reader has gone, such as the "head" of a pipe. */

@@ -8,6 +8,7 @@ import io.grpc.Status;
 import io.grpc.StatusException;
 import io.grpc.stub.BlockingClientCall;
 import java.time.Duration;
+import java.util.function.Function;
 import java.util.function.Predicate;
 
 /**
@@ -28,20 +29,19 @@ final class LogStream {
   /** A node that is away for longer is not asked more often than once a second. */
   private static final Duration LONGEST_PAUSE = Duration.ofSeconds(1);
 
-  /** Begins a call. */
-  @FunctionalInterface
-  interface Opener {
-    /** Sends a request. */
-    BlockingClientCall<?, LogsResponse> open(LogsRequest request);
-  }
-
-  private final Opener opener;
+  private final Function<LogsRequest, BlockingClientCall<?, LogsResponse>> opener;
   private final LogsRequest request;
   private long position; // 0 until the node has sent one
   private long heard = System.nanoTime();
   private Duration pause = FIRST_PAUSE;
 
-  LogStream(Opener opener, LogsRequest request) {
+  /**
+   * Prepares to read.
+   *
+   * @param opener sends a request, and begins a call with it
+   */
+  LogStream(
+      Function<LogsRequest, BlockingClientCall<?, LogsResponse>> opener, LogsRequest request) {
     this.opener = opener;
     this.request = request;
   }
@@ -56,7 +56,7 @@ final class LogStream {
     LogsRequest next = request;
     while (true) {
       try {
-        readOnce(opener.open(next), reader);
+        readOnce(opener.apply(next), reader);
         return;
       } catch (StatusException e) {
         if (!resumable(e)) {
@@ -84,7 +84,7 @@ final class LogStream {
       pause = FIRST_PAUSE;
       position = Math.max(position, response.getPosition());
       if (!reader.test(response)) {
-        call.cancel("nobody reads any more", null);
+        call.cancel("the reader has ended", null);
         return;
       }
     }

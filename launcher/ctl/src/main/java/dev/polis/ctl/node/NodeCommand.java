@@ -1,39 +1,28 @@
 package dev.polis.ctl.node;
 
-import com.google.gson.JsonArray;
-import com.google.gson.JsonObject;
 import dev.polis.ctl.session.CtlException;
-import dev.polis.ctl.session.CtlRoot;
-import dev.polis.ctl.session.Document;
 import dev.polis.ctl.session.ExitCode;
-import dev.polis.ctl.session.Output;
 import dev.polis.ctl.session.Session;
+import dev.polis.ctl.session.SessionCommand;
 import dev.polis.ctl.session.Subcommands;
+import dev.polis.wire.api.LogsRequest;
 import dev.polis.wire.api.Node;
 import java.util.List;
-import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.ParentCommand;
-import picocli.CommandLine.Spec;
 
 /** Groups the commands for nodes. */
-@Command(
-    name = "node",
-    description = "Shows the nodes of the cluster, and changes their roles.",
-    mixinStandardHelpOptions = true)
+@Command(name = "node", description = "Shows the nodes of the cluster, and changes their roles.")
 @Subcommands({
   NodeCommand.ListCommand.class,
   NodeCommand.DescribeCommand.class,
-  NodeLogsCommand.class,
+  NodeCommand.LogsCommand.class,
   NodeRoleCommand.class,
   NodeRestartCommand.class
 })
 public final class NodeCommand {
-
-  @ParentCommand CtlRoot ctl;
 
   /** Finds the nodes an operator named; all if none was. */
   public static List<Node> chosen(Session session, List<String> ids, String filter)
@@ -66,18 +55,14 @@ public final class NodeCommand {
   public static String address(Node node) {
     String address = node.getStatus().getExternalAddress();
     if (address.isEmpty()) {
-      throw new CtlException(
-          ExitCode.FAILED, node.getId() + " has not reported an address yet; ask again soon");
+      throw new CtlException(node.getId() + " has not reported an address yet; ask again soon");
     }
     return address;
   }
 
   /** The nodes as a table. */
-  @Command(name = "list", description = "Lists nodes.", mixinStandardHelpOptions = true)
-  static final class ListCommand implements Callable<Integer> {
-    @ParentCommand NodeCommand node;
-    @Spec CommandSpec spec;
-
+  @Command(name = "list", description = "Lists nodes.")
+  static final class ListCommand extends SessionCommand {
     @Parameters(paramLabel = "ID", description = "only these nodes")
     List<String> ids = List.of();
 
@@ -88,52 +73,57 @@ public final class NodeCommand {
     String filter = "";
 
     @Override
-    public Integer call() throws InterruptedException {
-      try (Session session = Session.open(node.ctl.options)) {
-        List<Node> nodes = chosen(session, ids, filter);
-        node.ctl.options.output.print(NodeRows.document(nodes), spec.commandLine().getOut());
-        return ExitCode.OK.code();
-      }
+    protected ExitCode run(Session session) throws InterruptedException {
+      return print(NodeRows.ALL.document(chosen(session, ids, filter)));
     }
   }
 
   /** One node, everything. */
-  @Command(
-      name = "describe",
-      description = "Shows all that is known of nodes.",
-      mixinStandardHelpOptions = true)
-  static final class DescribeCommand implements Callable<Integer> {
-    @ParentCommand NodeCommand node;
-    @Spec CommandSpec spec;
-
+  @Command(name = "describe", description = "Shows all that is known of nodes.")
+  static final class DescribeCommand extends SessionCommand {
     @Parameters(paramLabel = "ID", description = "which nodes; all if none is named")
     List<String> ids = List.of();
 
     @Override
-    public Integer call() throws InterruptedException {
-      try (Session session = Session.open(node.ctl.options)) {
-        List<Node> nodes = chosen(session, ids, "");
-        Output output = node.ctl.options.output;
-        if (output == Output.table || output == Output.wide) {
-          nodes.forEach(this::print);
-        } else {
-          JsonArray rows = new JsonArray();
-          nodes.forEach(each -> rows.add(NodeRows.row(each)));
-          output.print(Document.rows(rows), spec.commandLine().getOut());
-        }
-        return ExitCode.OK.code();
+    protected ExitCode run(Session session) throws InterruptedException {
+      List<Node> nodes = chosen(session, ids, "");
+      if (!options().output.isForPeople()) {
+        return print(NodeRows.ALL.document(nodes));
       }
+      nodes.forEach(this::describe);
+      return ExitCode.OK;
     }
 
-    private void print(Node each) {
-      JsonObject row = NodeRows.row(each);
-      row.entrySet()
-          .forEach(
-              field ->
-                  spec.commandLine()
-                      .getOut()
-                      .printf("%-12s %s%n", field.getKey() + ":", NodeRows.text(field.getValue())));
-      spec.commandLine().getOut().println();
+    private void describe(Node each) {
+      NodeRows.ALL
+          .json(each)
+          .asMap()
+          .forEach((key, value) -> out().printf("%-12s %s%n", key + ":", NodeRows.text(value)));
+      out().println();
+    }
+  }
+
+  /** Prints the log of a node. */
+  @Command(name = "logs", description = "Shows the log of a node.")
+  static final class LogsCommand extends SessionCommand {
+
+    @Mixin LogPrinter printer = new LogPrinter();
+
+    @Parameters(
+        arity = "0..1",
+        paramLabel = "ID",
+        description = "the node; optional if there is only one")
+    List<String> ids = List.of();
+
+    @Override
+    protected ExitCode run(Session session) throws InterruptedException {
+      Node chosen = NodeCommand.single(session, ids);
+      String address = NodeCommand.address(chosen);
+      LogsRequest request = printer.request(spec.commandLine());
+      out().printf("=== Logs from %s (%s):%n", chosen.getId(), address);
+      session.stream(() -> LogPrinter.print(request, session.node(address)::logs, out()));
+      out().println("=== Done.");
+      return ExitCode.OK;
     }
   }
 }

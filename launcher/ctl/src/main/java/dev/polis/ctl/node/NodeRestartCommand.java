@@ -1,5 +1,6 @@
 package dev.polis.ctl.node;
 
+import dev.polis.ctl.session.CtlCommand;
 import dev.polis.ctl.session.CtlException;
 import dev.polis.ctl.session.CtlName;
 import dev.polis.ctl.session.CtlOptions;
@@ -9,17 +10,12 @@ import dev.polis.wire.runtime.GetRuntimeRequest;
 import dev.polis.wire.runtime.RestartRequest;
 import dev.polis.wire.runtime.RuntimeGrpc;
 import io.grpc.StatusException;
-import java.io.PrintWriter;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
-import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.ParentCommand;
-import picocli.CommandLine.Spec;
 
 /** Restarts the process of a node. */
 @Command(
@@ -28,13 +24,9 @@ import picocli.CommandLine.Spec;
       "Replaces the process of a node by a new one.",
       "This is how a new platform comes into use: the version on the node's disk is started. Child"
           + " processes, such as etcd, and mounts stay; calls fail for about a second."
-    },
-    mixinStandardHelpOptions = true)
-final class NodeRestartCommand implements Callable<Integer> {
+    })
+final class NodeRestartCommand extends CtlCommand {
   private static final Duration ASK_AGAIN = Duration.ofMillis(100);
-
-  @ParentCommand NodeCommand node;
-  @Spec CommandSpec spec;
 
   @Option(
       names = "--runtime",
@@ -56,25 +48,26 @@ final class NodeRestartCommand implements Callable<Integer> {
   List<String> ids = List.of();
 
   @Override
-  public Integer call() throws InterruptedException {
+  protected ExitCode run() throws InterruptedException {
     CtlOptions.requireAtLeast(1, wait, "--wait");
-    PrintWriter out = spec.commandLine().getOut();
     String address;
     String before;
-    try (Session session = Session.open(node.ctl.options)) {
+    try (Session session = Session.open(options())) {
       address =
           ids.isEmpty() ? session.host() : NodeCommand.address(NodeCommand.single(session, ids));
       before = replace(session, address);
     }
     long began = System.nanoTime();
-    out.println("the process of the node at " + address + " is replaced; children and mounts stay");
-    out.flush();
+    out()
+        .printf("the process of the node at %s is replaced; children and mounts stay%n", address)
+        .flush();
     awaitOther(before, address, began + Duration.ofSeconds(wait).toNanos());
-    out.printf(
-        Locale.ROOT,
-        "a new process answers after %.1f s%n",
-        Duration.ofNanos(System.nanoTime() - began).toMillis() / 1000.0);
-    return ExitCode.OK.code();
+    out()
+        .printf(
+            Locale.ROOT,
+            "a new process answers after %.1f s%n",
+            Duration.ofNanos(System.nanoTime() - began).toMillis() / 1000.0);
+    return ExitCode.OK;
   }
 
   /**
@@ -111,7 +104,7 @@ final class NodeRestartCommand implements Callable<Integer> {
       throws InterruptedException {
     String last = "it still answers with the old process";
     while (System.nanoTime() < deadline) {
-      try (Session session = Session.open(node.ctl.options)) {
+      try (Session session = Session.open(options())) {
         String now =
             session
                 .runtime(address)

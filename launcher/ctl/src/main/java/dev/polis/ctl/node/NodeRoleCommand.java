@@ -2,6 +2,7 @@ package dev.polis.ctl.node;
 
 import dev.polis.api.roles.RoleName;
 import dev.polis.base.config.DidYouMean;
+import dev.polis.ctl.session.CtlCommand;
 import dev.polis.ctl.session.CtlException;
 import dev.polis.ctl.session.ExitCode;
 import dev.polis.ctl.session.Session;
@@ -14,30 +15,18 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.ParentCommand;
-import picocli.CommandLine.Spec;
 
 /** Changes the roles of a node. */
-@Command(
-    name = "role",
-    description = "Gives roles to a node and takes them away.",
-    mixinStandardHelpOptions = true)
+@Command(name = "role", description = "Gives roles to a node and takes them away.")
 @Subcommands({NodeRoleCommand.AddCommand.class, NodeRoleCommand.RemoveCommand.class})
 final class NodeRoleCommand {
 
-  @ParentCommand NodeCommand node;
-
   /** Holds the common part of both commands. */
-  abstract static class Change implements Callable<Integer> {
-    /** How a bundle says that it brings a role. */
+  abstract static class Change extends CtlCommand {
+    /** Begins the capability of a bundle that brings a role. */
     private static final String OF_ROLE = "role ";
-
-    @ParentCommand NodeRoleCommand role;
-    @Spec CommandSpec spec;
 
     @Parameters(index = "0", paramLabel = "NODE", description = "the node's id")
     String node;
@@ -52,21 +41,20 @@ final class NodeRoleCommand {
     abstract boolean wanted();
 
     @Override
-    public Integer call() throws InterruptedException {
+    protected ExitCode run() throws InterruptedException {
       UpdateNodeRolesRequest request = request();
-      try (Session session = Session.open(role.node.ctl.options)) {
+      try (Session session = Session.open(options())) {
         NodeCommand.chosen(session, List.of(node), "");
         session.call(() -> session.management().updateNodeRoles(request));
         List<Node> changed = NodeCommand.chosen(session, List.of(node), "");
         if (wanted()) {
           warn(session, changed.getFirst());
         }
-        role.node.ctl.options.output.print(NodeRows.document(changed), spec.commandLine().getOut());
-        return ExitCode.OK.code();
+        return print(NodeRows.ALL.document(changed));
       }
     }
 
-    /** Says which of the roles no bundle of the node brings: they wait there until one does. */
+    /** Warns of the roles that no bundle of the node brings: they wait there until one does. */
     private void warn(Session session, Node changed) throws InterruptedException {
       String address = changed.getStatus().getExternalAddress();
       if (address.isEmpty()) {
@@ -87,16 +75,13 @@ final class NodeRoleCommand {
           .forEach(each -> known.add(each.substring(OF_ROLE.length())));
       for (String given : roles) {
         if (!known.contains(given)) {
-          spec.commandLine()
-              .getErr()
-              .println(
-                  "polisctl: the role waits, because no bundle of %s provides \"%s\"%s; to remove it: %s"
-                      .formatted(
-                          node,
-                          given,
-                          DidYouMean.among(given, known),
-                          role.node.ctl.options.command(
-                              "node role remove %s %s".formatted(node, given))));
+          remark(
+              "the role waits, because no bundle of %s provides \"%s\"%s; to remove it: %s"
+                  .formatted(
+                      node,
+                      given,
+                      DidYouMean.among(given, known),
+                      options().command("node role remove %s %s".formatted(node, given))));
         }
       }
     }
@@ -130,10 +115,7 @@ final class NodeRoleCommand {
   }
 
   /** Gives roles. */
-  @Command(
-      name = "add",
-      description = "Gives roles to a node; those it holds already stay.",
-      mixinStandardHelpOptions = true)
+  @Command(name = "add", description = "Gives roles to a node; those it holds already stay.")
   static final class AddCommand extends Change {
     @Override
     boolean wanted() {
@@ -144,8 +126,7 @@ final class NodeRoleCommand {
   /** Takes roles away. */
   @Command(
       name = "remove",
-      description = "Removes roles from a node; it skips roles that the node does not have.",
-      mixinStandardHelpOptions = true)
+      description = "Removes roles from a node; it skips roles that the node does not have.")
   static final class RemoveCommand extends Change {
     @Override
     boolean wanted() {

@@ -1,13 +1,11 @@
 package dev.polis.ctl.node;
 
-import com.google.gson.JsonArray;
 import com.google.gson.JsonElement;
-import com.google.gson.JsonNull;
 import com.google.gson.JsonObject;
-import dev.polis.api.roles.RoleName;
 import dev.polis.api.roles.RoleRecord;
 import dev.polis.ctl.session.Document;
 import dev.polis.ctl.session.Document.Column;
+import dev.polis.ctl.session.Rows;
 import dev.polis.ctl.session.Session;
 import dev.polis.ctl.session.WireName;
 import dev.polis.wire.api.GetNodesRequest;
@@ -18,10 +16,26 @@ import io.grpc.stub.BlockingClientCall;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.SortedSet;
 
 /** Fetches nodes and shows them. */
 public final class NodeRows {
+
+  /** All that is known of nodes. */
+  static final Rows<Node> ALL =
+      new Rows<Node>()
+          .column("NODE ID", "id", Node::getId)
+          .column("STATE", "state", node -> WireName.shortened(node.getState()))
+          .column("ADDRESS", "address", NodeRows::address)
+          .column("HEALTH", "health", node -> WireName.shortened(node.getHealth()))
+          .field("rolesWanted", node -> RoleRecord.names(node.getRoles()))
+          .column(roles("ROLES WANTED", "rolesWanted"))
+          .field("rolesRunning", node -> RoleRecord.running(node.getStatus()))
+          .column(roles("ROLES RUNNING", "rolesRunning"))
+          .wide("STORAGE", "storage", NodeRows::storage)
+          .wide("TPM", "tpm", NodeRows::tpm)
+          .column("VERSION", "version", NodeRows::version)
+          .column("HEARTBEAT", "heartbeat", NodeRows::heartbeat)
+          .wide("LABELS", "labels", NodeRows::labels);
 
   private NodeRows() {}
 
@@ -49,52 +63,26 @@ public final class NodeRows {
         patience);
   }
 
-  static Document document(List<Node> nodes) {
-    JsonArray rows = new JsonArray();
-    nodes.forEach(node -> rows.add(row(node)));
-    return Document.rows(
-        rows,
-        Column.of("NODE ID", "id"),
-        Column.of("STATE", "state"),
-        Column.of("ADDRESS", "address"),
-        Column.of("HEALTH", "health"),
-        roles("ROLES WANTED", "rolesWanted"),
-        roles("ROLES RUNNING", "rolesRunning"),
-        Column.wide("STORAGE", "storage"),
-        Column.wide("TPM", "tpm"),
-        Column.of("VERSION", "version"),
-        Column.of("HEARTBEAT", "heartbeat"),
-        Column.wide("LABELS", "labels"));
+  /** Returns whether a node is to have a role. */
+  public static boolean has(Node node, String role) {
+    return RoleRecord.names(node.getRoles()).stream().anyMatch(each -> each.text().equals(role));
   }
 
-  static JsonObject row(Node node) {
-    JsonObject row = new JsonObject();
-    row.addProperty("id", node.getId());
-    row.addProperty("state", WireName.shortened(node.getState()));
-    row.addProperty(
-        "address",
-        node.getStatus().getExternalAddress().isEmpty()
-            ? "unknown"
-            : node.getStatus().getExternalAddress());
-    row.addProperty("health", WireName.shortened(node.getHealth()));
-    row.add("rolesWanted", names(RoleRecord.names(node.getRoles())));
-    row.add(
-        "rolesRunning",
-        RoleRecord.running(node.getStatus())
-            .<JsonElement>map(NodeRows::names)
-            .orElse(JsonNull.INSTANCE));
-    row.addProperty("storage", storage(node));
-    row.addProperty("tpm", tpm(node));
-    row.addProperty("version", version(node.getStatus().getVersion()));
-    row.addProperty(
-        "heartbeat",
-        node.hasTimeSinceHeartbeat() ? node.getTimeSinceHeartbeat().getSeconds() + "s" : "never");
+  private static String address(Node node) {
+    String address = node.getStatus().getExternalAddress();
+    return address.isEmpty() ? "unknown" : address;
+  }
+
+  private static String heartbeat(Node node) {
+    return node.hasTimeSinceHeartbeat() ? node.getTimeSinceHeartbeat().getSeconds() + "s" : "never";
+  }
+
+  private static JsonObject labels(Node node) {
     JsonObject labels = new JsonObject();
     node.getLabels()
         .getPairsList()
         .forEach(pair -> labels.addProperty(pair.getKey(), pair.getValue()));
-    row.add("labels", labels);
-    return row;
+    return labels;
   }
 
   private static Column roles(String title, String key) {
@@ -107,12 +95,6 @@ public final class NodeRows {
       return "unknown";
     }
     return value.isJsonArray() && value.getAsJsonArray().isEmpty() ? "none" : Document.plain(value);
-  }
-
-  private static JsonArray names(SortedSet<RoleName> roles) {
-    JsonArray names = new JsonArray();
-    roles.forEach(role -> names.add(role.text()));
-    return names;
   }
 
   /** Returns how the data volume is protected; records of older versions do not say. */
@@ -131,7 +113,8 @@ public final class NodeRows {
     };
   }
 
-  private static String version(Version version) {
+  private static String version(Node node) {
+    Version version = node.getStatus().getVersion();
     if (!version.hasRelease()) {
       return "unknown";
     }

@@ -1,7 +1,7 @@
 package dev.polis.ctl.node;
 
+import dev.polis.ctl.session.CtlCommand;
 import dev.polis.ctl.session.CtlException;
-import dev.polis.ctl.session.CtlRoot;
 import dev.polis.ctl.session.ExitCode;
 import dev.polis.files.layout.Root;
 import java.io.BufferedReader;
@@ -20,13 +20,9 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.List;
-import java.util.concurrent.Callable;
 import java.util.stream.Stream;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.ParentCommand;
-import picocli.CommandLine.Spec;
 
 /** Opens the developers' shell of a node on this machine. */
 @Command(
@@ -35,25 +31,21 @@ import picocli.CommandLine.Spec;
       "Opens the Gogo shell of a node on this machine, for developers: it reaches into the framework of the running process."
           + " It is off until \"config set dev.polis.debug.shell=true\".",
       "Only the user that the node runs as gets in. With a LINE it executes that alone; exit code 1 if it fails."
-    },
-    mixinStandardHelpOptions = true)
-public final class ShellCommand implements Callable<Integer> {
+    })
+public final class ShellCommand extends CtlCommand {
   /** Begins the line with which the node says how a line has ended. */
   private static final String END = "\0";
 
   private static final String REFUSED = "refused";
   private static final String DONE = "done";
 
-  @ParentCommand CtlRoot ctl;
-  @Spec CommandSpec spec;
-
   @Parameters(arity = "0..*", paramLabel = "LINE", description = "the line to execute, such as: lb")
   List<String> line = List.of();
 
   @Override
-  public Integer call() {
+  protected ExitCode run() {
     Path folder =
-        ctl.options
+        options()
             .target()
             .state()
             .map(state -> Root.at(state).ephemeral().shell().path())
@@ -63,8 +55,8 @@ public final class ShellCommand implements Callable<Integer> {
                         ExitCode.USAGE,
                         "the shell is a socket in the state directory of a node on this machine; give --state DIR"));
     try (SocketChannel channel = connect(folder)) {
-      Shell shell = new Shell(channel, spec.commandLine().getOut());
-      return line.isEmpty() ? interactive(shell) : shell.execute(String.join(" ", line)).code();
+      Shell shell = new Shell(channel, out());
+      return line.isEmpty() ? interactive(shell) : shell.execute(String.join(" ", line));
     } catch (IOException e) {
       throw new CtlException(
           ExitCode.UNREACHABLE,
@@ -89,7 +81,7 @@ public final class ShellCommand implements Callable<Integer> {
     throw new CtlException(
         ExitCode.UNREACHABLE,
         "no shell answers in %s: switch it on with \"%s\", as the user that the node runs as"
-            .formatted(folder, ctl.options.command("config set dev.polis.debug.shell=true")));
+            .formatted(folder, options().command("config set dev.polis.debug.shell=true")));
   }
 
   private static List<Path> sockets(Path folder) {
@@ -102,9 +94,7 @@ public final class ShellCommand implements Callable<Integer> {
       return List.of();
     } catch (IOException e) {
       throw new CtlException(
-          ExitCode.FAILED,
-          folder + " cannot be read: " + e.getMessage() + "; run this as the user of the node",
-          e);
+          folder + " cannot be read: " + e.getMessage() + "; run this as the user of the node", e);
     }
   }
 
@@ -112,18 +102,18 @@ public final class ShellCommand implements Callable<Integer> {
     return Integer.parseInt(socket.getFileName().toString().split("\\.")[1]);
   }
 
-  private int interactive(Shell shell) throws IOException {
-    PrintWriter out = spec.commandLine().getOut();
+  private ExitCode interactive(Shell shell) throws IOException {
     BufferedReader typed =
         new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
-    out.println(
-        "Each line is written to the audit log of the node. \"help\" lists commands, \"exit\" ends.");
+    out()
+        .println(
+            "Each line is written to the audit log of the node. \"help\" lists commands, \"exit\" ends.");
     while (true) {
-      out.print("polis> ");
-      out.flush();
+      out().print("polis> ");
+      out().flush();
       String next = typed.readLine();
       if (next == null || next.strip().equals("exit")) {
-        return ExitCode.OK.code();
+        return ExitCode.OK;
       }
       shell.execute(next);
     }
@@ -173,7 +163,7 @@ public final class ShellCommand implements Callable<Integer> {
     private ExitCode ended(String how, String said) {
       out.flush();
       if (how.equals(REFUSED)) {
-        throw new CtlException(ExitCode.FAILED, "the node refuses a shell: " + said);
+        throw new CtlException("the node refuses a shell: " + said);
       }
       return how.equals(DONE) ? ExitCode.OK : ExitCode.FAILED;
     }

@@ -4,7 +4,6 @@ import com.google.protobuf.ByteString;
 import dev.polis.ctl.session.CtlException;
 import dev.polis.ctl.session.CtlFiles;
 import dev.polis.ctl.session.CtlTarget;
-import dev.polis.ctl.session.ExitCode;
 import dev.polis.ctl.session.Session;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.Pem;
@@ -58,7 +57,7 @@ public final class OwnerCertificate {
     }
     call.halfClose();
     if (answer == null) {
-      throw new CtlException(ExitCode.FAILED, "the cluster ended the call without a certificate");
+      throw new CtlException("the cluster ended the call without a certificate");
     }
     return answer;
   }
@@ -69,7 +68,6 @@ public final class OwnerCertificate {
       return Pem.certificate(der.toByteArray());
     } catch (PkiException e) {
       throw new CtlException(
-          ExitCode.FAILED,
           "the cluster answered with %d bytes that are no certificate: %s"
               .formatted(der.size(), e.getMessage()),
           e);

@@ -6,15 +6,16 @@ import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.Message;
 import com.google.protobuf.util.JsonFormat;
 import dev.polis.api.curator.DomainNames;
+import dev.polis.ctl.session.CtlCommand;
 import dev.polis.ctl.session.CtlException;
 import dev.polis.ctl.session.CtlFiles;
-import dev.polis.ctl.session.CtlRoot;
 import dev.polis.ctl.session.Document;
 import dev.polis.ctl.session.ExitCode;
 import dev.polis.ctl.session.Output;
 import dev.polis.ctl.session.OwnerKeyFile;
 import dev.polis.ctl.session.Session;
 import dev.polis.ctl.session.Subcommands;
+import dev.polis.ctl.session.WireName;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.OwnerKey;
 import dev.polis.pki.RecoveryKey;
@@ -29,93 +30,71 @@ import dev.polis.wire.common.ClusterConfiguration;
 import dev.polis.wire.common.ClusterConfiguration.StorageSecurityPolicy;
 import dev.polis.wire.common.ClusterConfiguration.TPMMode;
 import dev.polis.wire.common.NodeLabels;
-import dev.polis.wire.net.Net;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.security.PrivateKey;
-import java.util.Arrays;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.ParentCommand;
-import picocli.CommandLine.Spec;
 
 /** Groups the commands for node parameters. */
-@Command(
-    name = "params",
-    description = "Shows and makes node parameters.",
-    mixinStandardHelpOptions = true)
+@Command(name = "params", description = "Shows and makes node parameters.")
 @Subcommands({ParamsCommand.Show.class, ParamsCommand.Make.class})
 public final class ParamsCommand {
 
-  @ParentCommand CtlRoot ctl;
-
   /** Shows a file. */
-  @Command(
-      name = "show",
-      description = "Shows a file of node parameters, without its ticket.",
-      mixinStandardHelpOptions = true)
-  static final class Show implements Callable<Integer> {
-    @ParentCommand ParamsCommand params;
-    @Spec CommandSpec spec;
-
+  @Command(name = "show", description = "Shows a file of node parameters, without its ticket.")
+  static final class Show extends CtlCommand {
     @Parameters(paramLabel = "FILE", description = ".json is JSON, all else binary")
     Path file;
 
     @Override
-    public Integer call() {
-      NodeParameters parameters = read(file);
+    protected ExitCode run() {
+      NodeParameters.Builder parameters =
+          read(file, NodeParameters.newBuilder(), "node parameters", "node parameters");
       if (parameters.hasClusterRegister()) {
-        parameters =
-            parameters.toBuilder()
-                .setClusterRegister(
-                    parameters.getClusterRegister().toBuilder().clearRegisterTicket())
-                .build();
+        parameters.getClusterRegisterBuilder().clearRegisterTicket();
       }
-      Output output = params.ctl.options.output == Output.yaml ? Output.yaml : Output.json;
+      Output output = options().output == Output.yaml ? Output.yaml : Output.json;
       output.print(
-          Document.single(JsonParser.parseString(json(parameters)).getAsJsonObject()),
-          spec.commandLine().getOut());
-      return ExitCode.OK.code();
-    }
-
-    private static NodeParameters read(Path file) {
-      try {
-        byte[] content = Files.readAllBytes(file);
-        if (!file.toString().endsWith(".json")) {
-          return known(NodeParameters.parseFrom(content), file);
-        }
-        NodeParameters.Builder parameters = NodeParameters.newBuilder();
-        JsonFormat.parser().merge(new String(content, StandardCharsets.UTF_8), parameters);
-        return parameters.build();
-      } catch (InvalidProtocolBufferException e) {
-        throw new CtlException(
-            ExitCode.FAILED, file + " holds no node parameters: " + e.getMessage(), e);
-      } catch (NoSuchFileException e) {
-        throw new CtlException(
-            ExitCode.NOT_FOUND, file + " does not exist; name a file of node parameters", e);
-      } catch (IOException e) {
-        throw new CtlException(ExitCode.FAILED, file + " cannot be read: " + e, e);
-      }
+          Document.single(JsonParser.parseString(json(parameters.build())).getAsJsonObject()),
+          out());
+      return ExitCode.OK;
     }
   }
 
-  /** Refuses what would not be shown. */
-  private static <M extends Message> M known(M message, Path file) {
-    List<String> unknown = UnknownFields.of(message);
+  /**
+   * Reads a file into a message; refuses a field that would not be shown.
+   *
+   * @param what the file should hold
+   * @param ofWhat the same, to name a file of it
+   */
+  private static <B extends Message.Builder> B read(
+      Path file, B message, String what, String ofWhat) {
+    try {
+      byte[] content = Files.readAllBytes(file);
+      if (file.toString().endsWith(".json")) {
+        JsonFormat.parser().merge(new String(content, StandardCharsets.UTF_8), message);
+      } else {
+        message.mergeFrom(content);
+      }
+    } catch (InvalidProtocolBufferException e) {
+      throw new CtlException("%s holds no %s: %s".formatted(file, what, e.getMessage()), e);
+    } catch (NoSuchFileException e) {
+      throw new CtlException(
+          ExitCode.NOT_FOUND, "%s does not exist; name a file of %s".formatted(file, ofWhat), e);
+    } catch (IOException e) {
+      throw new CtlException(file + " cannot be read: " + e, e);
+    }
+    List<String> unknown = UnknownFields.of(message.build());
     if (!unknown.isEmpty()) {
       throw new CtlException(
-          ExitCode.FAILED,
           "%s has unknown fields: %s; it was written for another version"
               .formatted(file, String.join(", ", unknown)));
     }
@@ -138,12 +117,8 @@ public final class ParamsCommand {
         "owner-key.pem proves who owns the cluster, recovery-key.pem opens an encrypted volume",
         "when no other node can help. Keep copies of both.",
         "With --register it makes parameters that join the cluster of the present context."
-      },
-      mixinStandardHelpOptions = true)
-  static final class Make implements Callable<Integer> {
-    @ParentCommand ParamsCommand params;
-    @Spec CommandSpec spec;
-
+      })
+  static final class Make extends CtlCommand {
     @Option(
         names = "--owner",
         paramLabel = "DIR",
@@ -235,10 +210,10 @@ public final class ParamsCommand {
     Map<String, String> labels = Map.of();
 
     @Override
-    public Integer call() throws InterruptedException {
+    protected ExitCode run() throws InterruptedException {
       NodeParameters.Builder parameters = NodeParameters.newBuilder();
       if (network != null) {
-        parameters.setNetworkConfig(networkConfig());
+        read(network, parameters.getNetworkConfigBuilder(), "network_config", "a network_config");
       }
       if (register) {
         refuseClusterOptions();
@@ -251,13 +226,12 @@ public final class ParamsCommand {
               ? json(parameters.build()).getBytes(StandardCharsets.UTF_8)
               : parameters.build().toByteArray();
       CtlFiles.write(to, content);
-      spec.commandLine()
-          .getOut()
+      out()
           .printf(
               register ? "%s joins the cluster of %s%n" : "%s creates a cluster owned by %s%n",
               to,
               owner);
-      return ExitCode.OK.code();
+      return ExitCode.OK;
     }
 
     private ClusterBootstrap clusterBootstrap() {
@@ -292,21 +266,13 @@ public final class ParamsCommand {
 
     /** Asks the cluster for what a new node must know to join it. */
     private ClusterRegister clusterRegister() throws InterruptedException {
-      try (Session session = Session.open(params.ctl.options)) {
+      GetClusterInfoRequest cluster = GetClusterInfoRequest.getDefaultInstance();
+      GetRegisterTicketRequest join = GetRegisterTicketRequest.getDefaultInstance();
+      try (Session session = Session.open(options())) {
         GetClusterInfoResponse info =
-            session.call(
-                () ->
-                    session
-                        .management()
-                        .getClusterInfo(GetClusterInfoRequest.getDefaultInstance()));
+            session.call(() -> session.management().getClusterInfo(cluster));
         ByteString ticket =
-            session
-                .call(
-                    () ->
-                        session
-                            .management()
-                            .getRegisterTicket(GetRegisterTicketRequest.getDefaultInstance()))
-                .getTicket();
+            session.call(() -> session.management().getRegisterTicket(join)).getTicket();
         return ClusterRegister.newBuilder()
             .setClusterDirectory(info.getClusterDirectory())
             .setCaCertificate(info.getCaCertificate())
@@ -334,30 +300,9 @@ public final class ParamsCommand {
               .sorted()
               .toList();
       if (!refused.isEmpty()) {
-        throw new ParameterException(
-            spec.commandLine(),
+        throw misused(
             "%s cannot be given with --register: the cluster has decided it; leave it out"
                 .formatted(String.join(", ", refused)));
-      }
-    }
-
-    private Net networkConfig() {
-      try {
-        byte[] content = Files.readAllBytes(network);
-        if (!network.toString().endsWith(".json")) {
-          return known(Net.parseFrom(content), network);
-        }
-        Net.Builder net = Net.newBuilder();
-        JsonFormat.parser().merge(new String(content, StandardCharsets.UTF_8), net);
-        return net.build();
-      } catch (InvalidProtocolBufferException e) {
-        throw new CtlException(
-            ExitCode.FAILED, network + " holds no network_config: " + e.getMessage(), e);
-      } catch (NoSuchFileException e) {
-        throw new CtlException(
-            ExitCode.NOT_FOUND, network + " does not exist; name a file of a network_config", e);
-      } catch (IOException e) {
-        throw new CtlException(ExitCode.FAILED, network + " cannot be read: " + e, e);
       }
     }
 
@@ -367,15 +312,8 @@ public final class ParamsCommand {
 
     private <E extends Enum<E>> E choice(
         Class<E> type, String prefix, String option, String value) {
-      String wanted = prefix + value.toUpperCase(Locale.ROOT).replace('-', '_');
-      return Arrays.stream(type.getEnumConstants())
-          .filter(each -> each.name().equals(wanted) && !each.name().endsWith("_INVALID"))
-          .findFirst()
-          .orElseThrow(
-              () ->
-                  new ParameterException(
-                      spec.commandLine(),
-                      "%s \"%s\" is unknown; see --help".formatted(option, value)));
+      return WireName.find(type, prefix, value)
+          .orElseThrow(() -> misused("%s \"%s\" is unknown; see --help".formatted(option, value)));
     }
 
     private NodeLabels labels() {
@@ -400,8 +338,7 @@ public final class ParamsCommand {
     }
 
     private void refuse(String option, String value, String problem) {
-      throw new ParameterException(
-          spec.commandLine(), "%s \"%s\" %s".formatted(option, value, problem));
+      throw misused("%s \"%s\" %s".formatted(option, value, problem));
     }
 
     private byte[] ownerKey() {

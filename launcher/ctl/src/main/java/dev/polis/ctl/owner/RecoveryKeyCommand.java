@@ -3,15 +3,14 @@ package dev.polis.ctl.owner;
 import com.google.gson.JsonObject;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.InvalidProtocolBufferException;
+import dev.polis.ctl.session.CtlCommand;
 import dev.polis.ctl.session.CtlException;
 import dev.polis.ctl.session.CtlFiles;
 import dev.polis.ctl.session.CtlName;
-import dev.polis.ctl.session.CtlRoot;
 import dev.polis.ctl.session.CtlTarget;
-import dev.polis.ctl.session.Document;
 import dev.polis.ctl.session.ExitCode;
-import dev.polis.ctl.session.Output;
 import dev.polis.ctl.session.Session;
+import dev.polis.ctl.session.SessionCommand;
 import dev.polis.ctl.session.Subcommands;
 import dev.polis.ctl.session.WireName;
 import dev.polis.files.layout.Root;
@@ -26,19 +25,14 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.HexFormat;
-import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.ParentCommand;
-import picocli.CommandLine.Spec;
 
 /** Looks after the key that opens an encrypted volume when no other node can help. */
 @Command(
     name = "recovery-key",
-    description = "Moves, checks and replaces the key that opens an encrypted data volume.",
-    mixinStandardHelpOptions = true)
+    description = "Moves, checks and replaces the key that opens an encrypted data volume.")
 @Subcommands({
   RecoveryKeyCommand.Move.class,
   RecoveryKeyCommand.Check.class,
@@ -46,40 +40,20 @@ import picocli.CommandLine.Spec;
 })
 public final class RecoveryKeyCommand {
 
-  @ParentCommand CtlRoot ctl;
-
-  private void print(JsonObject result, String words, CommandSpec spec) {
-    Output output = ctl.options.output;
-    if (output == Output.table || output == Output.wide) {
-      spec.commandLine().getOut().println(words);
-    } else {
-      output.print(Document.single(result), spec.commandLine().getOut());
-    }
-  }
-
-  private static String start(Path state, Path key) {
-    return "./polis up --state %s --recovery-key %s"
-        .formatted(CtlName.quoted(state), CtlName.quoted(key));
-  }
-
   /** Takes the key away from the volume that it opens. */
   @Command(
       name = "move",
       description = {
         "Moves the recovery key from the state directory to a file elsewhere: copies it, reads the",
         "copy back, then erases the original. It may be repeated after an interruption."
-      },
-      mixinStandardHelpOptions = true)
-  static final class Move implements Callable<Integer> {
-    @ParentCommand RecoveryKeyCommand recovery;
-    @Spec CommandSpec spec;
-
+      })
+  static final class Move extends CtlCommand {
     @Parameters(paramLabel = "FILE", description = "where to put it: a new file, or a folder")
     Path to;
 
     @Override
-    public Integer call() {
-      CtlTarget target = recovery.ctl.options.target();
+    protected ExitCode run() {
+      CtlTarget target = options().target();
       Path state =
           target
               .state()
@@ -97,8 +71,7 @@ public final class RecoveryKeyCommand {
         RecoveryKeyFile.copy(from, file);
         RecoveryKeyFile.erase(from);
       }
-      report(state, file);
-      return ExitCode.OK.code();
+      return report(state, file);
     }
 
     private Path destination(Path from, Path state) {
@@ -115,21 +88,18 @@ public final class RecoveryKeyCommand {
       return file;
     }
 
-    private void report(Path state, Path file) {
+    private ExitCode report(Path state, Path file) {
       if (sameDisk(state, file)) {
-        spec.commandLine()
-            .getErr()
-            .println(
-                "polisctl: warning: %s is on the same file system as %s; a thief of the disk has both"
-                    .formatted(file, state));
+        remark(
+            "warning: %s is on the same file system as %s; a thief of the disk has both"
+                .formatted(file, state));
       }
       JsonObject result = new JsonObject();
       result.addProperty("recoveryKey", file.toString());
-      recovery.print(
-          result,
-          "The recovery key is in %s and no longer beside the volume. The next start needs it: %s"
-              .formatted(file, start(state, file)),
-          spec);
+      return print(
+          "The recovery key is in %s and no longer beside the volume. The next start needs it: ./polis up --state %s --recovery-key %s"
+              .formatted(file, CtlName.quoted(state), CtlName.quoted(file)),
+          result);
     }
 
     private static boolean sameDisk(Path state, Path file) {
@@ -137,9 +107,7 @@ public final class RecoveryKeyCommand {
         return Files.getFileStore(state).equals(Files.getFileStore(file));
       } catch (IOException e) {
         throw new CtlException(
-            ExitCode.FAILED,
-            "polisctl cannot examine the file system of %s: %s".formatted(file, e),
-            e);
+            "polisctl cannot examine the file system of %s: %s".formatted(file, e), e);
       }
     }
   }
@@ -150,34 +118,28 @@ public final class RecoveryKeyCommand {
       description = {
         "Checks whether a key opens the recovery share of the node, without opening the volume.",
         "Exit code 5 if it does not. With a state directory the node need not run."
-      },
-      mixinStandardHelpOptions = true)
-  static final class Check implements Callable<Integer> {
-    @ParentCommand RecoveryKeyCommand recovery;
-    @Spec CommandSpec spec;
-
+      })
+  static final class Check extends CtlCommand {
     @Parameters(paramLabel = "FILE", description = "the key; - reads it from standard input")
     Path file;
 
     @Override
-    public Integer call() throws InterruptedException {
+    protected ExitCode run() throws InterruptedException {
       String pem = RecoveryKeyFile.read(file);
       String publicKey = HexFormat.of().formatHex(RecoveryKeyFile.publicKey(file, pem));
       RecoveryKeyFile.requireOpens(file, pem, share());
       JsonObject result = new JsonObject();
       result.addProperty("opens", true);
       result.addProperty("publicKey", publicKey);
-      recovery.print(
-          result, "%s opens the data volume (public key %s)".formatted(file, publicKey), spec);
-      return ExitCode.OK.code();
+      return print("%s opens the data volume (public key %s)".formatted(file, publicKey), result);
     }
 
     private RecoveryShare share() throws InterruptedException {
-      CtlTarget target = recovery.ctl.options.target();
+      CtlTarget target = options().target();
       if (target.state().isPresent()) {
         return onDisk(target.state().get());
       }
-      try (Session session = Session.open(recovery.ctl.options)) {
+      try (Session session = Session.open(options())) {
         GetShareResponse answer =
             session.call(() -> session.recovery().getShare(GetShareRequest.getDefaultInstance()));
         if (!answer.hasShare()) {
@@ -197,12 +159,11 @@ public final class RecoveryKeyCommand {
         throw none("the node in " + state);
       } catch (InvalidProtocolBufferException e) {
         throw new CtlException(
-            ExitCode.FAILED,
             "%s is damaged: %s; make another one with '%s recovery-key enroll' while the node runs"
                 .formatted(file, e.getMessage(), CtlName.called()),
             e);
       } catch (IOException e) {
-        throw new CtlException(ExitCode.FAILED, file + " cannot be read: " + e, e);
+        throw new CtlException(file + " cannot be read: " + e, e);
       }
     }
 
@@ -220,12 +181,8 @@ public final class RecoveryKeyCommand {
       description = {
         "Makes a recovery key and lets the running node seal its share to it, in place of a former",
         "one. A key that is in the file already is enrolled itself, so the command may be repeated."
-      },
-      mixinStandardHelpOptions = true)
-  static final class Enroll implements Callable<Integer> {
-    @ParentCommand RecoveryKeyCommand recovery;
-    @Spec CommandSpec spec;
-
+      })
+  static final class Enroll extends SessionCommand {
     @Option(
         names = "--to",
         paramLabel = "FILE",
@@ -235,23 +192,19 @@ public final class RecoveryKeyCommand {
     Path to;
 
     @Override
-    public Integer call() throws InterruptedException {
-      try (Session session = Session.open(recovery.ctl.options)) {
-        Path file = (to == null ? session.target().recoveryKey() : to).toAbsolutePath().normalize();
-        boolean made = Files.notExists(file);
-        String pem =
-            made ? RecoveryKey.generate() : CtlFiles.read(file, "remove it to have one made");
-        byte[] publicKey = RecoveryKeyFile.publicKey(file, pem);
-        if (made) {
-          // Before the share: a share whose key was lost with this process would lock the owner
-          // out.
-          CtlFiles.write(file, pem.getBytes(StandardCharsets.US_ASCII));
-        }
-        RecoveryShare share = enrolled(session, publicKey, file, made);
-        RecoveryKeyFile.requireOpens(file, pem, share);
-        report(session.target(), file, HexFormat.of().formatHex(publicKey));
-        return ExitCode.OK.code();
+    protected ExitCode run(Session session) throws InterruptedException {
+      Path file = (to == null ? session.target().recoveryKey() : to).toAbsolutePath().normalize();
+      boolean made = Files.notExists(file);
+      String pem =
+          made ? RecoveryKey.generate() : CtlFiles.read(file, "remove it to have one made");
+      byte[] publicKey = RecoveryKeyFile.publicKey(file, pem);
+      if (made) {
+        // Before the share: a share whose key was lost with this process would lock the owner out.
+        CtlFiles.write(file, pem.getBytes(StandardCharsets.US_ASCII));
       }
+      RecoveryShare share = enrolled(session, publicKey, file, made);
+      RecoveryKeyFile.requireOpens(file, pem, share);
+      return report(session.target(), file, HexFormat.of().formatHex(publicKey));
     }
 
     private static RecoveryShare enrolled(
@@ -276,7 +229,7 @@ public final class RecoveryKeyCommand {
       }
     }
 
-    private void report(CtlTarget target, Path file, String publicKey) {
+    private ExitCode report(CtlTarget target, Path file, String publicKey) {
       JsonObject result = new JsonObject();
       result.addProperty("recoveryKey", file.toString());
       result.addProperty("publicKey", publicKey);
@@ -284,12 +237,11 @@ public final class RecoveryKeyCommand {
       String next =
           beside
               ? "It is beside the volume that it opens; move it: %s"
-                  .formatted(recovery.ctl.options.command("recovery-key move FILE"))
+                  .formatted(options().command("recovery-key move FILE"))
               : "Keep a copy. A former key opens nothing any more.";
-      recovery.print(
-          result,
+      return print(
           "The recovery key in %s opens the data volume from now on. %s".formatted(file, next),
-          spec);
+          result);
     }
   }
 }

@@ -37,20 +37,14 @@ final class RecoveryKeyFile {
     try {
       return new String(System.in.readNBytes(LONGEST), StandardCharsets.US_ASCII);
     } catch (IOException e) {
-      throw new CtlException(ExitCode.FAILED, "standard input cannot be read: " + e, e);
+      throw new CtlException("standard input cannot be read: " + e, e);
     }
   }
 
   /** Returns the public half of a key, 32 bytes. */
   static byte[] publicKey(Path file, String pem) {
-    try {
-      return RecoveryKey.publicKey(pem);
-    } catch (PkiException e) {
-      throw new CtlException(
-          ExitCode.FAILED,
-          "%s is no X25519 key: %s; restore it from your copy".formatted(file, e.getMessage()),
-          e);
-    }
+    return CtlFiles.parse(
+        file, pem, RecoveryKey::publicKey, "X25519 key", "restore it from your copy");
   }
 
   /**
@@ -102,15 +96,13 @@ final class RecoveryKeyFile {
     if (Files.exists(to)) {
       if (!pem.equals(CtlFiles.read(to, "remove it"))) {
         throw new CtlException(
-            ExitCode.FAILED,
             to + " exists and has other content; name another file; nothing was changed");
       }
       return;
     }
     CtlFiles.write(to, pem.getBytes(StandardCharsets.US_ASCII));
     if (!pem.equals(CtlFiles.read(to, "nothing was erased"))) {
-      throw new CtlException(
-          ExitCode.FAILED, to + " does not read back as it was written; nothing was erased");
+      throw new CtlException(to + " does not read back as it was written; nothing was erased");
     }
   }
 
@@ -128,9 +120,7 @@ final class RecoveryKeyFile {
       AtomicFile.force(file.toAbsolutePath().getParent());
     } catch (IOException e) {
       throw new CtlException(
-          ExitCode.FAILED,
-          file + " cannot be erased: " + e + "; the copy is complete, remove it",
-          e);
+          file + " cannot be erased: " + e + "; the copy is complete, remove it", e);
     }
   }
 }

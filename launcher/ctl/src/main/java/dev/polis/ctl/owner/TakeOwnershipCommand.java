@@ -2,13 +2,11 @@ package dev.polis.ctl.owner;
 
 import com.google.gson.JsonObject;
 import com.google.protobuf.ByteString;
+import dev.polis.ctl.session.CtlCommand;
 import dev.polis.ctl.session.CtlException;
 import dev.polis.ctl.session.CtlName;
-import dev.polis.ctl.session.CtlRoot;
 import dev.polis.ctl.session.CtlTarget;
-import dev.polis.ctl.session.Document;
 import dev.polis.ctl.session.ExitCode;
-import dev.polis.ctl.session.Output;
 import dev.polis.ctl.session.OwnerKeyFile;
 import dev.polis.ctl.session.Session;
 import dev.polis.pki.Ed25519;
@@ -25,23 +23,14 @@ import java.security.KeyPair;
 import java.security.PrivateKey;
 import java.security.cert.X509Certificate;
 import java.util.Optional;
-import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.ParentCommand;
-import picocli.CommandLine.Spec;
 
 /** Turns the owner's key into a certificate of the cluster. */
 @Command(
     name = "takeownership",
-    description = "Gets the owner's certificate from a new cluster. May be repeated.",
-    mixinStandardHelpOptions = true)
-public final class TakeOwnershipCommand implements Callable<Integer> {
-
-  @ParentCommand CtlRoot ctl;
-  @Spec CommandSpec spec;
+    description = "Gets the owner's certificate from a new cluster. May be repeated.")
+public final class TakeOwnershipCommand extends CtlCommand {
 
   @Option(
       names = "--accept-ca",
@@ -60,9 +49,9 @@ public final class TakeOwnershipCommand implements Callable<Integer> {
   Path ownerKey;
 
   @Override
-  public Integer call() throws InterruptedException {
+  protected ExitCode run() throws InterruptedException {
     Optional<Fingerprint> wanted = accepted();
-    try (Session session = Session.open(ctl.options)) {
+    try (Session session = Session.open(options())) {
       if (ownerKey != null) {
         OwnerKeyFile.copy(ownerKey, session.target().ownerKey());
       }
@@ -74,18 +63,13 @@ public final class TakeOwnershipCommand implements Callable<Integer> {
       result.addProperty("cluster", session.target().name());
       result.addProperty("certificate", session.target().ownerCertificate().toString());
       result.addProperty("validUntil", certificate.getNotAfter().toInstant().toString());
-      if (ctl.options.output == Output.table || ctl.options.output == Output.wide) {
-        spec.commandLine()
-            .getOut()
-            .println(
-                "Successfully retrieved owner credentials! You now own this cluster until %s."
-                        .formatted(certificate.getNotAfter().toInstant())
-                    + "\nThey are in %s. Next: %s"
-                        .formatted(session.target().folder(), ctl.options.command("node list")));
-      } else {
-        ctl.options.output.print(Document.single(result), spec.commandLine().getOut());
-      }
-      return ExitCode.OK.code();
+      return print(
+          "Successfully retrieved owner credentials! You now own this cluster until %s.\nThey are in %s. Next: %s"
+              .formatted(
+                  certificate.getNotAfter().toInstant(),
+                  session.target().folder(),
+                  options().command("node list")),
+          result);
     }
   }
 
@@ -136,7 +120,6 @@ public final class TakeOwnershipCommand implements Callable<Integer> {
     Console console = System.console();
     if (wanted.isPresent() || console == null || !console.isTerminal()) {
       throw new CtlException(
-          ExitCode.FAILED,
           question
               + (wanted.isEmpty()
                   ? "There is no terminal to ask at; compare it on the node and give --accept-ca %s"
@@ -146,7 +129,7 @@ public final class TakeOwnershipCommand implements Callable<Integer> {
     String answer =
         console.readLine("%sAre you sure you want to continue connecting (yes/no)? ", question);
     if (!"yes".equals(answer)) {
-      throw new CtlException(ExitCode.FAILED, "not connected, as you wish; nothing was written");
+      throw new CtlException("not connected, as you wish; nothing was written");
     }
     return ca;
   }
@@ -155,7 +138,7 @@ public final class TakeOwnershipCommand implements Callable<Integer> {
     try {
       return accepted.isEmpty() ? Optional.empty() : Optional.of(Fingerprint.parse(accepted));
     } catch (PkiException e) {
-      throw new ParameterException(spec.commandLine(), "--accept-ca " + e.getMessage(), e);
+      throw misused("--accept-ca " + e.getMessage());
     }
   }
 }

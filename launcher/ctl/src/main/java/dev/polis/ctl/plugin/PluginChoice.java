@@ -169,7 +169,6 @@ final class PluginChoice {
       FetchResponse first = call.read();
       if (first == null || first.getManifest().isEmpty()) {
         throw new CtlException(
-            ExitCode.FAILED,
             "the node at %s gives no manifest of %s; push the plugin again"
                 .formatted(address, file.getSymbolicName()));
       }

@@ -1,30 +1,31 @@
 package dev.polis.ctl.plugin;
 
-import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
-import dev.polis.ctl.session.CtlRoot;
-import dev.polis.ctl.session.Document;
 import dev.polis.ctl.session.Document.Column;
 import dev.polis.ctl.session.ExitCode;
-import dev.polis.ctl.session.Output;
+import dev.polis.ctl.session.Rows;
 import dev.polis.ctl.session.Session;
+import dev.polis.ctl.session.SessionCommand;
 import dev.polis.ctl.session.Subcommands;
-import dev.polis.ctl.session.SwapScreen;
+import dev.polis.ctl.session.SwapCommand;
 import dev.polis.ctl.session.WireName;
+import dev.polis.wire.plugins.AdoptRequest;
 import dev.polis.wire.plugins.CancelRequest;
 import dev.polis.wire.plugins.HistoryRequest;
 import dev.polis.wire.plugins.ListRequest;
 import dev.polis.wire.plugins.ListResponse;
 import dev.polis.wire.plugins.PastSwap;
 import dev.polis.wire.plugins.Plugin;
+import dev.polis.wire.plugins.RemoveRequest;
 import dev.polis.wire.plugins.RollbackRequest;
+import dev.polis.wire.plugins.SwapRequest;
+import java.nio.file.Path;
 import java.time.Instant;
-import java.util.concurrent.Callable;
+import java.util.List;
+import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParentCommand;
-import picocli.CommandLine.Spec;
+import picocli.CommandLine.Parameters;
 
 /** Packs, signs and inspects plugins, and swaps them in and out of a running node. */
 @Command(
@@ -32,22 +33,21 @@ import picocli.CommandLine.Spec;
     description = {
       "Packs, signs and inspects plugins, and says which keys may sign them and which nodes run them;",
       "replaces the organs and roles of a running node by other versions of them."
-    },
-    mixinStandardHelpOptions = true)
+    })
 @Subcommands({
   PluginPackCommand.class,
   PluginInspectCommand.class,
   PluginKeyCommand.class,
   PluginTrustCommand.class,
   PluginCommand.ListCommand.class,
-  PluginSwapCommand.class,
-  PluginPushCommand.class,
-  PluginPinCommand.class,
+  PluginCommand.Swap.class,
+  PluginWanting.Push.class,
+  PluginWanting.Pin.class,
   PluginUnpinCommand.class,
   PluginDiffCommand.class,
-  PluginRemoveCommand.class,
+  PluginCommand.Remove.class,
   PluginGraphCommand.class,
-  PluginAdoptCommand.class,
+  PluginCommand.Adopt.class,
   PluginCommand.RollbackCommand.class,
   PluginCommand.HistoryCommand.class,
   PluginCommand.CancelCommand.class
@@ -56,62 +56,28 @@ public final class PluginCommand {
   /** Enough to tell digests apart on a screen; json has all of it. */
   private static final int SHORT_DIGEST = 12;
 
-  @ParentCommand CtlRoot ctl;
-
-  /** Prints a sentence for people, or a document for programs. */
-  void print(JsonObject result, String words, CommandSpec spec) {
-    Output output = ctl.options.output;
-    if (output == Output.table || output == Output.wide) {
-      spec.commandLine().getOut().println(words);
-    } else {
-      output.print(Document.single(result), spec.commandLine().getOut());
-    }
-  }
-
   /** The plugins of the generation that counts. */
   @Command(
       name = "list",
-      description = "Lists the plugins of a node, which may be replaced while it runs.",
-      mixinStandardHelpOptions = true)
-  static final class ListCommand implements Callable<Integer> {
-    @ParentCommand PluginCommand plugin;
-    @Spec CommandSpec spec;
-
+      description = "Lists the plugins of a node, which may be replaced while it runs.")
+  static final class ListCommand extends SessionCommand {
     @Override
-    public Integer call() throws InterruptedException {
-      try (Session session = Session.open(plugin.ctl.options)) {
-        ListResponse response =
-            session.call(() -> session.bundles().list(ListRequest.getDefaultInstance()));
-        JsonArray rows = new JsonArray();
-        for (Plugin each : response.getPluginsList()) {
-          if (each.getSwappable()) {
-            rows.add(row(each, response.getGeneration()));
-          }
-        }
-        plugin.ctl.options.output.print(
-            Document.rows(
-                rows,
-                Column.of("NAME", "name"),
-                Column.of("VERSION", "version"),
-                Column.of("STATE", "state"),
-                new Column(
-                    "DIGEST",
-                    row -> row.get("digest").getAsString().substring(0, SHORT_DIGEST),
-                    false),
-                Column.of("GENERATION", "generation")),
-            spec.commandLine().getOut());
-        return ExitCode.OK.code();
-      }
+    protected ExitCode run(Session session) throws InterruptedException {
+      ListResponse response =
+          session.call(() -> session.bundles().list(ListRequest.getDefaultInstance()));
+      return print(
+          new Rows<Plugin>()
+              .column("NAME", "name", Plugin::getSymbolicName)
+              .column("VERSION", "version", Plugin::getVersion)
+              .column("STATE", "state", each -> WireName.shortened(each.getState()))
+              .field("digest", Plugin::getDigest)
+              .column(new Column("DIGEST", ListCommand::digest, false))
+              .column("GENERATION", "generation", _ -> response.getGeneration())
+              .document(response.getPluginsList().stream().filter(Plugin::getSwappable).toList()));
     }
 
-    private static JsonObject row(Plugin each, long generation) {
-      JsonObject row = new JsonObject();
-      row.addProperty("name", each.getSymbolicName());
-      row.addProperty("version", each.getVersion());
-      row.addProperty("state", WireName.shortened(each.getState()));
-      row.addProperty("digest", each.getDigest());
-      row.addProperty("generation", generation);
-      return row;
+    private static String digest(JsonObject row) {
+      return row.get("digest").getAsString().substring(0, SHORT_DIGEST);
     }
   }
 
@@ -121,17 +87,8 @@ public final class PluginCommand {
       description = {
         "Runs the generation before the present one: its plugins and its configurations.",
         "Exit code 1 if that is refused or reverted."
-      },
-      mixinStandardHelpOptions = true)
-  static final class RollbackCommand implements Callable<Integer> {
-    @ParentCommand PluginCommand plugin;
-    @Spec CommandSpec spec;
-
-    @Option(
-        names = "--dry-run",
-        description = "only print the effects on the node, with their reasons")
-    boolean dryRun;
-
+      })
+  static final class RollbackCommand extends SwapCommand.Tried {
     @Option(
         names = "--force",
         description =
@@ -139,77 +96,154 @@ public final class PluginCommand {
     boolean force;
 
     @Override
-    public Integer call() throws InterruptedException {
+    protected ExitCode run() throws InterruptedException {
       RollbackRequest request =
           RollbackRequest.newBuilder().setDryRun(dryRun).setForce(force).build();
-      try (Session session = Session.open(plugin.ctl.options)) {
-        return new SwapScreen(plugin.ctl.options.output, spec.commandLine().getOut())
-            .follow(session, () -> session.swaps().rollback(request))
-            .code();
-      }
+      return swap(swaps -> swaps.rollback(request));
     }
   }
 
   /** Lists the outcomes of swaps. */
   @Command(
       name = "history",
-      description = "Lists the swaps of a node: when, by whom, how each ended, and why.",
-      mixinStandardHelpOptions = true)
-  static final class HistoryCommand implements Callable<Integer> {
-    @ParentCommand PluginCommand plugin;
-    @Spec CommandSpec spec;
+      description = "Lists the swaps of a node: when, by whom, how each ended, and why.")
+  static final class HistoryCommand extends SessionCommand {
+    private static final Rows<PastSwap> ROWS =
+        new Rows<PastSwap>()
+            .column("TIME", "time", each -> Instant.ofEpochMilli(each.getBeganMillis()))
+            .column("WHO", "who", PastSwap::getWho)
+            .column("WHAT", "what", PastSwap::getWhat)
+            .column("OUTCOME", "outcome", PastSwap::getOutcome)
+            .column("REASON", "reason", PastSwap::getReason);
 
     @Override
-    public Integer call() throws InterruptedException {
-      try (Session session = Session.open(plugin.ctl.options)) {
-        JsonArray rows = new JsonArray();
-        session
-            .call(() -> session.bundles().history(HistoryRequest.getDefaultInstance()))
-            .getSwapsList()
-            .forEach(each -> rows.add(row(each)));
-        plugin.ctl.options.output.print(
-            Document.rows(
-                rows,
-                Column.of("TIME", "time"),
-                Column.of("WHO", "who"),
-                Column.of("WHAT", "what"),
-                Column.of("OUTCOME", "outcome"),
-                Column.of("REASON", "reason")),
-            spec.commandLine().getOut());
-        return ExitCode.OK.code();
-      }
-    }
-
-    private static JsonObject row(PastSwap each) {
-      JsonObject row = new JsonObject();
-      row.addProperty("time", Instant.ofEpochMilli(each.getBeganMillis()).toString());
-      row.addProperty("who", each.getWho());
-      row.addProperty("what", each.getWhat());
-      row.addProperty("outcome", each.getOutcome());
-      row.addProperty("reason", each.getReason());
-      return row;
+    protected ExitCode run(Session session) throws InterruptedException {
+      HistoryRequest request = HistoryRequest.getDefaultInstance();
+      return print(
+          ROWS.document(session.call(() -> session.bundles().history(request)).getSwapsList()));
     }
   }
 
   /** The end of the swap under way. */
   @Command(
       name = "cancel",
-      description = "Ends the swap that is under way; the node keeps its former plugins.",
-      mixinStandardHelpOptions = true)
-  static final class CancelCommand implements Callable<Integer> {
-    @ParentCommand PluginCommand plugin;
-    @Spec CommandSpec spec;
+      description = "Ends the swap that is under way; the node keeps its former plugins.")
+  static final class CancelCommand extends SessionCommand {
+    @Override
+    protected ExitCode run(Session session) throws InterruptedException {
+      CancelRequest request = CancelRequest.getDefaultInstance();
+      out()
+          .println("cancelled: " + session.call(() -> session.bundles().cancel(request)).getWhat());
+      return ExitCode.OK;
+    }
+  }
+
+  /** Sends a plugin to a node and swaps it in. */
+  @Command(
+      name = "swap",
+      description = {
+        "Sends a plugin to a node and replaces the present version, stage by stage.",
+        "The node reverts it by itself if its health gets worse. The swap continues when this command"
+            + " is interrupted; \"plugin cancel\" ends it. Exit code 1 if it is refused or reverted."
+      })
+  static final class Swap extends SwapCommand.Tried {
+
+    @Parameters(
+        paramLabel = "FILE",
+        description = "the bundle; its signed manifest is beside it as FILE.plugin")
+    Path file;
+
+    @Option(
+        names = "--force",
+        description = "even if the node was not well with it before, or the cluster wants another")
+    boolean force;
+
+    @Option(names = "--older", description = "even if it is older than the version that runs")
+    boolean older;
 
     @Override
-    public Integer call() throws InterruptedException {
-      try (Session session = Session.open(plugin.ctl.options)) {
-        String what =
-            session
-                .call(() -> session.bundles().cancel(CancelRequest.getDefaultInstance()))
-                .getWhat();
-        spec.commandLine().getOut().println("cancelled: " + what);
-        return ExitCode.OK.code();
+    protected ExitCode run() throws InterruptedException {
+      PluginUpload upload = PluginUpload.of(file);
+      try (Session session = Session.open(options())) {
+        upload.send(session);
+        SwapRequest request =
+            SwapRequest.newBuilder()
+                .setDigest(upload.header().getDigest())
+                .setDryRun(dryRun)
+                .setForce(force)
+                .setOlder(older)
+                .build();
+        return swap(session, swaps -> swaps.swap(request));
       }
+    }
+  }
+
+  /** Runs plugins in the versions that came with the node's distribution. */
+  @Command(
+      name = "adopt",
+      description = {
+        "Runs plugins in the versions that came with the node's distribution.",
+        "Swapped plugins stay when a node is started from another distribution; this takes the"
+            + " distribution's instead. Exit code 1 if that is refused or reverted."
+      })
+  static final class Adopt extends SwapCommand.Tried {
+
+    @ArgGroup(multiplicity = "1")
+    Which which;
+
+    @Option(
+        names = "--force",
+        description =
+            "even if the node was not well with them before, or the cluster wants other versions")
+    boolean force;
+
+    /** The plugins to take from the distribution. */
+    static final class Which {
+      @Parameters(arity = "1..*", paramLabel = "NAME", description = "the plugin's symbolic name")
+      List<String> names = List.of();
+
+      @Option(names = "--all", description = "all that the distribution has in another version")
+      boolean all;
+    }
+
+    @Override
+    protected ExitCode run() throws InterruptedException {
+      AdoptRequest request =
+          AdoptRequest.newBuilder()
+              .addAllSymbolicNames(which.names)
+              .setAll(which.all)
+              .setDryRun(dryRun)
+              .setForce(force)
+              .build();
+      return swap(swaps -> swaps.adopt(request));
+    }
+  }
+
+  /** Takes a plugin off one node. */
+  @Command(
+      name = "remove",
+      description = {
+        "Removes a plugin from outside from a node. Plugins of the node's distribution stay.",
+        "The node refuses to remove a plugin whose role it has: remove the role first, which ends its"
+            + " work. Exit code 1 if it is refused or reverted."
+      })
+  static final class Remove extends SwapCommand.Tried {
+
+    @Parameters(paramLabel = "NAME", description = "the plugin's symbolic name")
+    String name;
+
+    @Option(names = "--force", description = "even if the node was not well without it before")
+    boolean force;
+
+    @Override
+    protected ExitCode run() throws InterruptedException {
+      RemoveRequest request =
+          RemoveRequest.newBuilder()
+              .setSymbolicName(name)
+              .setDryRun(dryRun)
+              .setForce(force)
+              .build();
+      return swap(swaps -> swaps.remove(request));
     }
   }
 }

@@ -1,8 +1,8 @@
 package dev.polis.ctl.plugin;
 
 import com.google.gson.JsonArray;
-import com.google.gson.JsonObject;
 import dev.polis.ctl.session.ExitCode;
+import dev.polis.ctl.session.Rows;
 import dev.polis.ctl.session.Session;
 import dev.polis.wire.api.Node;
 import dev.polis.wire.cluster.ReportedPlugin;
@@ -20,13 +20,13 @@ final class PluginFollow {
   private static final double MILLIS_OF_SECOND = 1000;
 
   /**
-   * How often the curator is asked: what nodes say is part of no watch. A swap takes seconds, and a
-   * question costs the cluster one read.
+   * The pause between two questions to the curator: what nodes say is part of no watch. A swap
+   * takes seconds, and a question costs the cluster one read.
    */
   private static final Duration AGAIN = Duration.ofMillis(500);
 
   /**
-   * What a node says of the plugin.
+   * Holds what a node says of the plugin.
    *
    * @param text for the operator
    * @param runs whether it runs what is wanted
@@ -121,18 +121,11 @@ final class PluginFollow {
 
   /** Returns what was seen last of each node. */
   JsonArray rows() {
-    JsonArray rows = new JsonArray();
-    nodes.keySet().stream()
-        .sorted()
-        .forEach(
-            node -> {
-              JsonObject row = new JsonObject();
-              row.addProperty("node", node);
-              row.addProperty("runs", nodes.get(node).runs());
-              row.addProperty("failed", nodes.get(node).failed());
-              row.addProperty("text", nodes.get(node).text());
-              rows.add(row);
-            });
-    return rows;
+    return new Rows<String>()
+        .field("node", node -> node)
+        .field("runs", node -> nodes.get(node).runs())
+        .field("failed", node -> nodes.get(node).failed())
+        .field("text", node -> nodes.get(node).text())
+        .json(nodes.keySet().stream().sorted().toList());
   }
 }

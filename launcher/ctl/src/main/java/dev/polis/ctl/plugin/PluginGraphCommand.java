@@ -1,32 +1,28 @@
 package dev.polis.ctl.plugin;
 
-import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 import dev.polis.ctl.session.Document;
 import dev.polis.ctl.session.Document.Column;
 import dev.polis.ctl.session.ExitCode;
-import dev.polis.ctl.session.Output;
+import dev.polis.ctl.session.Rows;
 import dev.polis.ctl.session.Session;
+import dev.polis.ctl.session.SessionCommand;
 import dev.polis.ctl.session.WireName;
 import dev.polis.wire.plugins.GraphBundle;
 import dev.polis.wire.plugins.GraphRequest;
 import dev.polis.wire.plugins.GraphResponse;
 import dev.polis.wire.plugins.PackageWire;
 import dev.polis.wire.plugins.ServiceUse;
-import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.concurrent.Callable;
 import java.util.function.Function;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.ParentCommand;
-import picocli.CommandLine.Spec;
 
 /** Shows how the plugins of a running node use each other. */
 @Command(
@@ -35,11 +31,8 @@ import picocli.CommandLine.Spec;
       "Shows the provider and the users of each service of a running node, and what happens to a user when the provider"
           + " is replaced; then the packages that each plugin gets from others.",
       "-o wide names the packages; -o dot draws the services, for Graphviz: ... | dot -Tsvg"
-    },
-    mixinStandardHelpOptions = true)
-public final class PluginGraphCommand implements Callable<Integer> {
-  @ParentCommand PluginCommand plugin;
-  @Spec CommandSpec spec;
+    })
+public final class PluginGraphCommand extends SessionCommand {
 
   @Parameters(
       arity = "0..1",
@@ -52,46 +45,26 @@ public final class PluginGraphCommand implements Callable<Integer> {
   boolean platform;
 
   @Override
-  public Integer call() throws InterruptedException {
+  protected ExitCode run(Session session) throws InterruptedException {
     GraphRequest request = GraphRequest.newBuilder().setName(name).setPlatform(platform).build();
-    try (Session session = Session.open(plugin.ctl.options)) {
-      Graph graph = new Graph(session.call(() -> session.bundles().graph(request)));
-      PrintWriter out = spec.commandLine().getOut();
-      switch (plugin.ctl.options.output) {
-        case table, wide -> print(graph, out);
-        case json, yaml -> plugin.ctl.options.output.print(Document.single(graph.json()), out);
-        case dot -> out.print(graph.dot());
+    Graph graph = new Graph(session.call(() -> session.bundles().graph(request)));
+    switch (options().output) {
+      case table, wide -> {
+        print(graph.services());
+        out().println();
+        print(graph.packages());
       }
-      out.flush();
-      return ExitCode.OK.code();
+      case json, yaml -> print(Document.single(graph.json()));
+      case dot -> out().print(graph.dot());
     }
-  }
-
-  private void print(Graph graph, PrintWriter out) {
-    Output output = plugin.ctl.options.output;
-    output.print(
-        Document.rows(
-            graph.services(),
-            Column.of("PROVIDER", "provider"),
-            new Column("SERVICE", Graph::service, false),
-            Column.of("USER", "user"),
-            Column.of("IF THE PROVIDER IS REPLACED, THE USER", "whenReplaced"),
-            Column.of("TROUBLE", "trouble"),
-            Column.wide("COMPONENT", "component")),
-        out);
-    out.println();
-    output.print(
-        Document.rows(
-            graph.packages(),
-            Column.of("BUNDLE", "user"),
-            Column.of("HAS PACKAGES FROM", "provider"),
-            Column.of("PACKAGES", "count"),
-            Column.wide("NAMES", "names")),
-        out);
+    out().flush();
+    return ExitCode.OK;
   }
 
   /** Turns the answer of the node into rows and into lines of a drawing. */
   private static final class Graph {
+    private static final String NOBODY = "nobody";
+
     private final GraphResponse response;
     private final Map<Long, GraphBundle> bundles;
 
@@ -119,24 +92,24 @@ public final class PluginGraphCommand implements Callable<Integer> {
       return type.substring(type.lastIndexOf('.') + 1);
     }
 
-    JsonArray services() {
-      JsonArray rows = new JsonArray();
-      response.getServicesList().forEach(use -> rows.add(row(use)));
-      return rows;
+    Document services() {
+      return new Rows<ServiceUse>()
+          .column("PROVIDER", "provider", this::provider)
+          .field("service", ServiceUse::getService)
+          .field("detail", ServiceUse::getDetail)
+          .column(new Column("SERVICE", Graph::service, false))
+          .column("USER", "user", use -> use.hasUser() ? name(use.getUser()) : NOBODY)
+          .field("component", ServiceUse::getComponent)
+          .field("mandatory", ServiceUse::getMandatory)
+          .column("IF THE PROVIDER IS REPLACED, THE USER", "whenReplaced", Graph::words)
+          .field("waitingCalls", ServiceUse::getWaitingCalls)
+          .column("TROUBLE", "trouble", Graph::trouble)
+          .column(Column.wide("COMPONENT", "component"))
+          .document(response.getServicesList());
     }
 
-    private JsonObject row(ServiceUse use) {
-      JsonObject row = new JsonObject();
-      row.addProperty("provider", use.hasProvider() ? name(use.getProvider()) : "nobody");
-      row.addProperty("service", use.getService());
-      row.addProperty("detail", use.getDetail());
-      row.addProperty("user", use.hasUser() ? name(use.getUser()) : "nobody");
-      row.addProperty("component", use.getComponent());
-      row.addProperty("mandatory", use.getMandatory());
-      row.addProperty("whenReplaced", words(use));
-      row.addProperty("waitingCalls", use.getWaitingCalls());
-      row.addProperty("trouble", trouble(use));
-      return row;
+    private String provider(ServiceUse use) {
+      return use.hasProvider() ? name(use.getProvider()) : NOBODY;
     }
 
     private static String trouble(ServiceUse use) {
@@ -158,8 +131,8 @@ public final class PluginGraphCommand implements Callable<Integer> {
       };
     }
 
-    JsonArray packages() {
-      JsonArray rows = new JsonArray();
+    /** Returns a row for each pair of a user and a provider, by their numbers. */
+    Document packages() {
       Map<Long, Map<Long, List<PackageWire>>> byUser =
           response.getWiresList().stream()
               .collect(
@@ -168,39 +141,33 @@ public final class PluginGraphCommand implements Callable<Integer> {
                       TreeMap::new,
                       Collectors.groupingBy(
                           PackageWire::getProvider, TreeMap::new, Collectors.toList())));
-      byUser.forEach(
-          (user, providers) ->
-              providers.forEach((provider, wires) -> rows.add(row(user, provider, wires))));
-      return rows;
+      return new Rows<List<PackageWire>>()
+          .column("BUNDLE", "user", wires -> name(wires.getFirst().getUser()))
+          .column("HAS PACKAGES FROM", "provider", wires -> provider(wires.getFirst()))
+          .column("PACKAGES", "count", List::size)
+          .wide("NAMES", "names", Graph::names)
+          .document(byUser.values().stream().flatMap(each -> each.values().stream()).toList());
     }
 
-    private JsonObject row(long user, long provider, List<PackageWire> wires) {
-      JsonObject row = new JsonObject();
-      row.addProperty("user", name(user));
-      row.addProperty("provider", provider == 0 ? "the class path" : name(provider));
-      row.addProperty("count", wires.size());
-      JsonArray names = new JsonArray();
-      wires.forEach(wire -> names.add(wire.getName() + " " + wire.getVersion()));
-      row.add("names", names);
-      return row;
+    private String provider(PackageWire wire) {
+      return wire.getProvider() == 0 ? "the class path" : name(wire.getProvider());
+    }
+
+    private static List<String> names(List<PackageWire> wires) {
+      return wires.stream().map(wire -> wire.getName() + " " + wire.getVersion()).toList();
     }
 
     JsonObject json() {
-      JsonArray rows = new JsonArray();
-      for (GraphBundle bundle : response.getBundlesList()) {
-        JsonObject row = new JsonObject();
-        row.addProperty("name", bundle.getSymbolicName());
-        row.addProperty("version", bundle.getVersion());
-        row.addProperty("state", WireName.shortened(bundle.getState()));
-        JsonArray provides = new JsonArray();
-        bundle.getProvidesList().forEach(provides::add);
-        row.add("provides", provides);
-        rows.add(row);
-      }
+      Rows<GraphBundle> rows =
+          new Rows<GraphBundle>()
+              .field("name", GraphBundle::getSymbolicName)
+              .field("version", GraphBundle::getVersion)
+              .field("state", bundle -> WireName.shortened(bundle.getState()))
+              .field("provides", GraphBundle::getProvidesList);
       JsonObject graph = new JsonObject();
-      graph.add("bundles", rows);
-      graph.add("services", services());
-      graph.add("packages", packages());
+      graph.add("bundles", rows.json(response.getBundlesList()));
+      graph.add("services", services().body());
+      graph.add("packages", packages().body());
       return graph;
     }
 
@@ -210,7 +177,7 @@ public final class PluginGraphCommand implements Callable<Integer> {
       lines.add("digraph plugins {");
       lines.add("  rankdir=LR; node [shape=box];");
       response.getServicesList().stream()
-          .flatMap(use -> ends(use).stream())
+          .flatMap(this::ends)
           .distinct()
           .sorted()
           .forEach(end -> lines.add("  " + end));
@@ -223,15 +190,10 @@ public final class PluginGraphCommand implements Callable<Integer> {
       return String.join("\n", lines) + "\n";
     }
 
-    private List<String> ends(ServiceUse use) {
-      List<String> ends = new ArrayList<>();
-      if (use.hasProvider()) {
-        ends.add(end(use.getProvider()));
-      }
-      if (use.hasUser()) {
-        ends.add(end(use.getUser()));
-      }
-      return ends;
+    private Stream<String> ends(ServiceUse use) {
+      return Stream.concat(
+          use.hasProvider() ? Stream.of(end(use.getProvider())) : Stream.empty(),
+          use.hasUser() ? Stream.of(end(use.getUser())) : Stream.empty());
     }
 
     private String end(long number) {
@@ -249,10 +211,9 @@ public final class PluginGraphCommand implements Callable<Integer> {
             case WHEN_REPLACED_UNKNOWN -> ", style=dashed, color=red";
             default -> ", style=dashed";
           };
-      String provider = use.hasProvider() ? name(use.getProvider()) : "nobody";
       String service = use.getDetail().isEmpty() ? simple(use.getService()) : use.getDetail();
       return "\"%s\" -> \"%s\" [label=\"%s\"%s];"
-          .formatted(name(use.getUser()), provider, service, style);
+          .formatted(name(use.getUser()), provider(use), service, style);
     }
   }
 }

@@ -1,10 +1,9 @@
 package dev.polis.ctl.plugin;
 
 import com.google.gson.JsonObject;
+import dev.polis.ctl.session.CtlCommand;
 import dev.polis.ctl.session.CtlException;
-import dev.polis.ctl.session.Document;
 import dev.polis.ctl.session.ExitCode;
-import dev.polis.ctl.session.Output;
 import dev.polis.plugins.manifest.DistributionManifest;
 import dev.polis.plugins.manifest.ManifestEnvelope;
 import dev.polis.plugins.manifest.PlatformVersion;
@@ -16,17 +15,13 @@ import dev.polis.plugins.manifest.TrustRoots;
 import dev.polis.plugins.manifest.TrustedKey;
 import dev.polis.plugins.store.Digest;
 import java.io.IOException;
-import java.io.PrintWriter;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.ParentCommand;
-import picocli.CommandLine.Spec;
 
 /** Shows the manifest of a plugin, and whether it belongs to the bundle. */
 @Command(
@@ -34,11 +29,8 @@ import picocli.CommandLine.Spec;
     description = {
       "Shows the manifest of a plugin, and checks that the bundle is the one it was packed for.",
       "Exit code 5 if it is not. It asks no node, so it does not report whether a cluster trusts the key."
-    },
-    mixinStandardHelpOptions = true)
-final class PluginInspectCommand implements Callable<Integer> {
-  @ParentCommand PluginCommand plugin;
-  @Spec CommandSpec spec;
+    })
+final class PluginInspectCommand extends CtlCommand {
 
   @Parameters(paramLabel = "JAR", description = "the bundle; its manifest is in JAR.plugin")
   Path bundle;
@@ -50,7 +42,7 @@ final class PluginInspectCommand implements Callable<Integer> {
   Path key;
 
   @Override
-  public Integer call() {
+  protected ExitCode run() {
     try {
       byte[] file = PluginVerifier.read(bundle, ManifestEnvelope.beside(bundle));
       ManifestEnvelope envelope = ManifestEnvelope.decode(file);
@@ -59,12 +51,11 @@ final class PluginInspectCommand implements Callable<Integer> {
       }
       PluginManifest manifest = envelope.content();
       PluginVerifier.requireBundle(bundle, manifest);
-      print(manifest, signature(envelope));
-      return ExitCode.OK.code();
+      return print(manifest, signature(envelope));
     } catch (PluginRefusedException e) {
       throw new CtlException(ExitCode.NOT_MET, e.getMessage(), e);
     } catch (IOException e) {
-      throw new CtlException(ExitCode.FAILED, "%s cannot be read: %s".formatted(bundle, e), e);
+      throw new CtlException("%s cannot be read: %s".formatted(bundle, e), e);
     }
   }
 
@@ -92,24 +83,17 @@ final class PluginInspectCommand implements Callable<Integer> {
     };
   }
 
-  private void print(PluginManifest manifest, String signature) {
+  private ExitCode print(PluginManifest manifest, String signature) {
+    String provides = PluginRows.provides(manifest);
+    List<String> lines = new ArrayList<>();
+    lines.add("plugin      " + manifest.label());
+    lines.add("provides    " + (provides.isEmpty() ? "nothing; it is a library" : provides));
+    lines.add("platform    %s or newer".formatted(manifest.minimumPlatform()));
+    lines.add("bundle      %d bytes, sha256 %s".formatted(manifest.size(), manifest.digest()));
+    lines.add("signature   " + signature);
+    manifest.packages().forEach(need -> lines.add("package     " + need));
     JsonObject row = PluginRows.of(manifest);
     row.addProperty("signature", signature);
-    if (plugin.ctl.options.output == Output.table || plugin.ctl.options.output == Output.wide) {
-      lines(manifest, signature, spec.commandLine().getOut());
-    } else {
-      plugin.ctl.options.output.print(Document.single(row), spec.commandLine().getOut());
-    }
-  }
-
-  private static void lines(PluginManifest manifest, String signature, PrintWriter out) {
-    String provides = PluginRows.provides(manifest);
-    out.println("plugin      " + manifest.label());
-    out.println("provides    " + (provides.isEmpty() ? "nothing; it is a library" : provides));
-    out.println("platform    %s or newer".formatted(manifest.minimumPlatform()));
-    out.println("bundle      %d bytes, sha256 %s".formatted(manifest.size(), manifest.digest()));
-    out.println("signature   " + signature);
-    manifest.packages().forEach(need -> out.println("package     " + need));
-    out.flush();
+    return print(String.join(System.lineSeparator(), lines), row);
   }
 }

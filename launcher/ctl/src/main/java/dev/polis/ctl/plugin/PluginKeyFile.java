@@ -3,10 +3,8 @@ package dev.polis.ctl.plugin;
 import dev.polis.ctl.session.CtlException;
 import dev.polis.ctl.session.CtlFiles;
 import dev.polis.ctl.session.CtlName;
-import dev.polis.ctl.session.ExitCode;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.Pem;
-import dev.polis.pki.PkiException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -30,7 +28,6 @@ final class PluginKeyFile {
     for (Path each : new Path[] {file, publicFile(file)}) {
       if (Files.exists(each)) {
         throw new CtlException(
-            ExitCode.FAILED,
             "%s exists, and polisctl never replaces a key: plugins with its signature would lose their key; choose another file"
                 .formatted(each));
       }
@@ -46,27 +43,13 @@ final class PluginKeyFile {
     String pem =
         CtlFiles.read(
             file, "make a key with: %s plugin key make %s".formatted(CtlName.called(), file));
-    try {
-      return Pem.privateKey(pem);
-    } catch (PkiException e) {
-      throw new CtlException(
-          ExitCode.FAILED,
-          "%s is no private Ed25519 key: %s; restore it from your copy"
-              .formatted(file, e.getMessage()),
-          e);
-    }
+    return CtlFiles.parse(
+        file, pem, Pem::privateKey, "private Ed25519 key", "restore it from your copy");
   }
 
   static PublicKey readPublic(Path file) {
     String pem = CtlFiles.read(file, "name the public key, which ends in " + PUBLIC);
-    try {
-      return Pem.publicKey(pem);
-    } catch (PkiException e) {
-      throw new CtlException(
-          ExitCode.FAILED,
-          "%s is no public Ed25519 key: %s; name the file that ends in %s"
-              .formatted(file, e.getMessage(), PUBLIC),
-          e);
-    }
+    return CtlFiles.parse(
+        file, pem, Pem::publicKey, "public Ed25519 key", "name the file that ends in " + PUBLIC);
   }
 }

@@ -1,6 +1,7 @@
 package dev.polis.ctl.plugin;
 
 import com.google.gson.JsonObject;
+import dev.polis.ctl.session.CtlCommand;
 import dev.polis.ctl.session.CtlException;
 import dev.polis.ctl.session.ExitCode;
 import dev.polis.files.DiskTrouble;
@@ -15,13 +16,9 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.security.PrivateKey;
 import java.util.List;
-import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.ParentCommand;
-import picocli.CommandLine.Spec;
 
 /** Makes a plugin of a bundle. */
 @Command(
@@ -30,11 +27,8 @@ import picocli.CommandLine.Spec;
       "Writes the signed manifest of a plugin beside its bundle, as JAR.plugin.",
       "It reads what the bundle provides and needs from its capabilities polis.organ, polis.role and",
       "polis.platform; options are for a bundle that has none. It asks no node."
-    },
-    mixinStandardHelpOptions = true)
-final class PluginPackCommand implements Callable<Integer> {
-  @ParentCommand PluginCommand plugin;
-  @Spec CommandSpec spec;
+    })
+final class PluginPackCommand extends CtlCommand {
 
   @Parameters(paramLabel = "JAR", description = "the bundle")
   Path bundle;
@@ -65,7 +59,7 @@ final class PluginPackCommand implements Callable<Integer> {
   String minimumPlatform = "";
 
   @Override
-  public Integer call() {
+  protected ExitCode run() {
     PrivateKey signer = PluginKeyFile.readPrivate(key);
     PluginManifest manifest = packed(signer);
     KeyId keyId = KeyId.of(Ed25519.publicKey(signer));
@@ -73,22 +67,19 @@ final class PluginPackCommand implements Callable<Integer> {
     JsonObject result = PluginRows.of(manifest);
     result.addProperty("manifest", file.toString());
     result.addProperty("keyId", keyId.hex());
-    plugin.print(
-        result,
+    return print(
         "Packed %s (%s), signed by key %s: %s"
             .formatted(manifest.label(), PluginRows.provides(manifest), keyId, file),
-        spec);
-    return ExitCode.OK.code();
+        result);
   }
 
   private PluginManifest packed(PrivateKey signer) {
     try {
       return PluginPacker.pack(bundle, PackOptions.of(organs, roles, minimumPlatform), signer);
     } catch (PackException e) {
-      throw new CtlException(ExitCode.FAILED, e.getMessage(), e);
+      throw new CtlException(e.getMessage(), e);
     } catch (IOException e) {
       throw new CtlException(
-          ExitCode.FAILED,
           "%s cannot be packed: %s; %s"
               .formatted(bundle, DiskTrouble.reason(e), DiskTrouble.remedy(DiskTrouble.of(e))),
           e);

@@ -1,7 +1,7 @@
 package dev.polis.ctl.plugin;
 
-import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
+import dev.polis.ctl.session.Rows;
 import dev.polis.plugins.manifest.PackageRequirement;
 import dev.polis.plugins.manifest.PluginManifest;
 import dev.polis.plugins.manifest.Provided;
@@ -13,25 +13,20 @@ final class PluginRows {
   private PluginRows() {}
 
   static JsonObject of(PluginManifest manifest) {
-    JsonObject row = new JsonObject();
-    row.addProperty("name", manifest.symbolicName());
-    row.addProperty("version", manifest.version().toString());
-    row.addProperty("sha256", manifest.digest().hex());
-    row.addProperty("size", manifest.size());
-    row.addProperty("minimumPlatform", manifest.minimumPlatform().toString());
-    JsonArray provides = new JsonArray();
-    manifest.provides().forEach(each -> provides.add(each.toString()));
-    row.add("provides", provides);
-    JsonArray packages = new JsonArray();
-    for (PackageRequirement need : manifest.packages()) {
-      JsonObject one = new JsonObject();
-      one.addProperty("name", need.name());
-      one.addProperty("range", need.range().toString());
-      one.addProperty("optional", need.optional());
-      packages.add(one);
-    }
-    row.add("packages", packages);
-    return row;
+    Rows<PackageRequirement> packages =
+        new Rows<PackageRequirement>()
+            .field("name", PackageRequirement::name)
+            .field("range", PackageRequirement::range)
+            .field("optional", PackageRequirement::optional);
+    return new Rows<PluginManifest>()
+        .field("name", PluginManifest::symbolicName)
+        .field("version", PluginManifest::version)
+        .field("sha256", each -> each.digest().hex())
+        .field("size", PluginManifest::size)
+        .field("minimumPlatform", PluginManifest::minimumPlatform)
+        .field("provides", PluginManifest::provides)
+        .field("packages", each -> packages.json(each.packages()))
+        .json(manifest);
   }
 
   static String provides(PluginManifest manifest) {

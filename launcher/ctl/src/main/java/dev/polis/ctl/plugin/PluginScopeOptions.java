@@ -40,4 +40,9 @@ final class PluginScopeOptions {
       case KIND_NOT_SET -> "nowhere";
     };
   }
+
+  /** Describes the nodes of a scope as text. */
+  static String nodes(PluginScope scope) {
+    return words(scope).replace("everywhere", "each node");
+  }
 }

@@ -4,13 +4,13 @@ import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 import dev.polis.ctl.session.Document;
 import dev.polis.ctl.session.Document.Column;
+import dev.polis.ctl.session.Rows;
 import dev.polis.ctl.session.WireName;
 import dev.polis.wire.api.Node;
 import dev.polis.wire.cluster.ReportedPlugin;
 import dev.polis.wire.cluster.WantedPlugin;
 import java.time.Instant;
 import java.util.List;
-import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
 
@@ -21,19 +21,17 @@ final class PluginSetRows {
   /** The deciders where the cluster says nothing and no operator has swapped. */
   private static final Set<String> UNDECIDED = Set.of("distribution", NOBODY);
 
-  private PluginSetRows() {}
+  /** A wanted plugin for programs. */
+  static final Rows<WantedPlugin> WANTED =
+      new Rows<WantedPlugin>()
+          .field("name", WantedPlugin::getSymbolicName)
+          .field("version", WantedPlugin::getVersion)
+          .field("digest", WantedPlugin::getDigest)
+          .field("scope", wanted -> PluginScopeOptions.words(wanted.getScope()))
+          .field("wantedBy", WantedPlugin::getWantedBy)
+          .field("since", wanted -> Instant.ofEpochMilli(wanted.getWantedMillis()));
 
-  /** Returns a wanted plugin for programs. */
-  static JsonObject of(WantedPlugin wanted) {
-    JsonObject row = new JsonObject();
-    row.addProperty("name", wanted.getSymbolicName());
-    row.addProperty("version", wanted.getVersion());
-    row.addProperty("digest", wanted.getDigest());
-    row.addProperty("scope", PluginScopeOptions.words(wanted.getScope()));
-    row.addProperty("wantedBy", wanted.getWantedBy());
-    row.addProperty("since", Instant.ofEpochMilli(wanted.getWantedMillis()).toString());
-    return row;
-  }
+  private PluginSetRows() {}
 
   /**
    * Returns one row for each plugin of each node.
@@ -102,10 +100,7 @@ final class PluginSetRows {
             () ->
                 switch (plugin.getDecision()) {
                   case DECISION_UNKNOWN, UNRECOGNIZED -> NOBODY;
-                  default ->
-                      WireName.shortened(plugin.getDecision())
-                          .toLowerCase(Locale.ROOT)
-                          .replace('_', ' ');
+                  default -> WireName.words(plugin.getDecision());
                 });
   }
 

@@ -1,7 +1,5 @@
 package dev.polis.ctl.plugin;
 
-import dev.polis.api.roles.RoleName;
-import dev.polis.api.roles.RoleRecord;
 import dev.polis.ctl.node.NodeRows;
 import dev.polis.ctl.session.Session;
 import dev.polis.wire.api.Node;
@@ -12,7 +10,6 @@ import dev.polis.wire.cluster.ReportedPlugin;
 import dev.polis.wire.cluster.WantedPlugin;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.osgi.framework.Version;
@@ -53,15 +50,8 @@ record PluginSetView(GetPluginSetResponse set, List<Node> nodes) {
    * several roles the one that wants the newest version decides, as the nodes have it.
    */
   Optional<WantedPlugin> decides(Node node, String symbolicName) {
-    Set<RoleName> roles = RoleRecord.names(node.getRoles());
     return newest(symbolicName, each -> each.getScope().getNodeId().equals(node.getId()))
-        .or(
-            () ->
-                newest(
-                    symbolicName,
-                    each ->
-                        roles.stream()
-                            .anyMatch(role -> role.text().equals(each.getScope().getRole()))))
+        .or(() -> newest(symbolicName, each -> NodeRows.has(node, each.getScope().getRole())))
         .or(() -> newest(symbolicName, each -> each.getScope().hasEverywhere()));
   }
 

@@ -2,7 +2,6 @@ package dev.polis.ctl.plugin;
 
 import com.google.protobuf.ByteString;
 import dev.polis.ctl.session.CtlException;
-import dev.polis.ctl.session.ExitCode;
 import dev.polis.ctl.session.Session;
 import dev.polis.plugins.manifest.ManifestEnvelope;
 import dev.polis.plugins.manifest.PluginRefusedException;
@@ -48,9 +47,9 @@ record PluginUpload(Path file, StageHeader header) {
           e.getFile().endsWith(MANIFEST)
               ? "; make its manifest with \"polisctl plugin pack\""
               : "; name the bundle's file";
-      throw new CtlException(ExitCode.FAILED, e.getFile() + " is not there" + remedy, e);
+      throw new CtlException(e.getFile() + " is not there" + remedy, e);
     } catch (IOException e) {
-      throw new CtlException(ExitCode.FAILED, file + " cannot be read: " + e.getMessage(), e);
+      throw new CtlException(file + " cannot be read: " + e.getMessage(), e);
     }
   }
 
@@ -64,9 +63,9 @@ record PluginUpload(Path file, StageHeader header) {
       PluginVerifier.requireBundle(
           file, ManifestEnvelope.decode(header.getManifest().toByteArray()).content());
     } catch (PluginRefusedException e) {
-      throw new CtlException(ExitCode.FAILED, e.getMessage(), e);
+      throw new CtlException(e.getMessage(), e);
     } catch (IOException e) {
-      throw new CtlException(ExitCode.FAILED, file + " cannot be read: " + e.getMessage(), e);
+      throw new CtlException(file + " cannot be read: " + e.getMessage(), e);
     }
   }
 
@@ -79,7 +78,6 @@ record PluginUpload(Path file, StageHeader header) {
     StageResponse sent = session.call(() -> send(session, there.getSize()));
     if (!sent.getComplete()) {
       throw new CtlException(
-          ExitCode.FAILED,
           "the node has %d of %d bytes; give the command again, it continues there"
               .formatted(sent.getSize(), header.getSize()));
     }

@@ -5,7 +5,7 @@
  * <pre>
  *   on this machine     PluginPackCommand, PluginInspectCommand, PluginKeyCommand
  *                           │ file
- *   one node            PluginUpload ──▶ swap, adopt, remove ──▶ SwapScreen (stages, outcome)
+ *   one node            PluginUpload ──▶ swap, adopt, remove ──▶ SwapCommand (stages, outcome)
  *                           │ digest
  *   the whole cluster   push, pin, unpin ──▶ PluginWanting ──▶ PluginFollow
  *                                              │                  │ reports of the nodes

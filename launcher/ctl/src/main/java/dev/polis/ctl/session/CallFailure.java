@@ -57,7 +57,10 @@ record CallFailure(
   private static final Metadata.Key<String> CONTENT_TYPE =
       Metadata.Key.of("content-type", Metadata.ASCII_STRING_MARSHALLER);
 
-  /** What gRPC says, without a cause, of a peer that closes during the handshake. */
+  /**
+   * Begins the description, without a cause, that gRPC gives of a peer that closes during the
+   * handshake.
+   */
   private static final String CLOSED_IN_HANDSHAKE = "Connection closed while performing TLS";
 
   private static final String ALERT = "Received fatal alert: ";
@@ -68,8 +71,8 @@ record CallFailure(
   }
 
   /**
-   * Says that the node on this machine listens at an address that the machine no longer has:
-   * whatever answers there is another one.
+   * Refuses an address at which the node on this machine listens and which the machine no longer
+   * has: another node answers there.
    */
   private Optional<CtlException> elsewhere() {
     InetAddress where = address.getAddress();
@@ -78,8 +81,8 @@ record CallFailure(
     }
     return Optional.of(
         unreachable(
-            "the node on %s listens at %s, which is not an address of this machine now: give it back to an interface that is up (ip addr add ADDRESS dev NAME), and the node continues by itself"
-                .formatted(CtlName.quoted(target.name()), HostPort.of(address))));
+            "the node on %2$s listens at %1$s, which is not an address of this machine now: give it back to an interface that is up (ip addr add ADDRESS dev NAME), and the node continues by itself",
+            CtlName.quoted(target.name())));
   }
 
   private static boolean isHere(InetAddress where) {
@@ -163,39 +166,33 @@ record CallFailure(
   private CtlException refusal() {
     String why = description();
     return switch (code()) {
-      case UNAVAILABLE ->
-          unreachable("%s cannot answer now: %s".formatted(HostPort.of(address), why));
+      case UNAVAILABLE -> unreachable("%s cannot answer now: %s", why);
       case NOT_FOUND -> new CtlException(ExitCode.NOT_FOUND, why, failure);
       case UNAUTHENTICATED ->
           new CtlException(
-              ExitCode.FAILED,
               "%s does not accept the certificate in %s: %s; take ownership again: %s"
                   .formatted(HostPort.of(address), target.folder(), why, takeOwnership),
               failure);
-      default -> new CtlException(ExitCode.FAILED, code() + ": " + why, failure);
+      default -> new CtlException(code() + ": " + why, failure);
     };
   }
 
   private CtlException connection() {
     if (code() == Status.Code.DEADLINE_EXCEEDED || has(ConnectTimeoutException.class)) {
       return unreachable(
-          "%s has not answered within %d s: the address may be wrong, a firewall may be in the way, or the node is busy; --timeout waits longer"
-              .formatted(HostPort.of(address), timeout));
+          "%s has not answered within %d s: the address may be wrong, a firewall may be in the way, or the node is busy; --timeout waits longer",
+          timeout);
     }
     if (has(NoRouteToHostException.class) || says("Network is unreachable")) {
-      return unreachable(
-          "this machine has no route to %s: check the address and the network"
-              .formatted(HostPort.of(address)));
+      return unreachable("this machine has no route to %s: check the address and the network");
     }
     if (has(ConnectException.class)) {
-      return unreachable(
-          "%s does not answer: nothing listens there; %s"
-              .formatted(HostPort.of(address), absence()));
+      return unreachable("%s does not answer: nothing listens there; %s", absence());
     }
     return tls().orElseGet(this::stranger);
   }
 
-  /** Says why nothing listens, as far as the state directory of a node on this machine tells. */
+  /** Returns why nothing listens, as far as the state directory of a node on this machine tells. */
   private String absence() {
     CtlListeners now = target.listenersNow();
     if (now.nodeIsDown()) {
@@ -222,7 +219,7 @@ record CallFailure(
     return "is the node up, and is it a member of its cluster already? './polis up' starts one here";
   }
 
-  /** Says of a node that does not run why it ended, and what starts it. */
+  /** Returns why a node has ended, and the command that starts it. */
   static String ended(String state, String why) {
     return "no node runs on %1$s: its last run ended with: %2$s; repair that, then './polis up --state %1$s' starts it"
         .formatted(CtlName.quoted(state), why);
@@ -236,21 +233,18 @@ record CallFailure(
     if (has(NotSslRecordException.class)) {
       return Optional.of(
           unreachable(
-              "the server at %s does not use TLS, so it is not a node of a cluster: check the address"
-                  .formatted(HostPort.of(address))));
+              "the server at %s does not use TLS, so it is not a node of a cluster: check the address"));
     }
     if (wasClosedInHandshake()) {
       return Optional.of(
           unreachable(
-              "%s closed the connection during the TLS handshake: the node may be stopping, or be no node of this cluster; check the address, and try again"
-                  .formatted(HostPort.of(address))));
+              "%s closed the connection during the TLS handshake: the node may be stopping, or be no node of this cluster; check the address, and try again"));
     }
     return find(SSLException.class).map(_ -> broken());
   }
 
   private CtlException distrust(String why) {
     return new CtlException(
-        ExitCode.FAILED,
         "%s is there, but it and the files in %s do not trust each other: %s; if it is the right"
                 .formatted(HostPort.of(address), target.folder(), why)
             + " cluster, remove ca.pem there and take ownership again: "
@@ -267,38 +261,41 @@ record CallFailure(
   }
 
   private CtlException broken() {
-    return unreachable(
-        alert()
-            .map(
-                alert ->
-                    "%s refused the TLS handshake with the alert %s: is it a node of a cluster? check the address"
-                        .formatted(HostPort.of(address), alert))
-            .orElseGet(
-                () ->
-                    "the TLS connection to %s broke: the node may be stopping, or a device in between changes the data; try again"
-                        .formatted(HostPort.of(address))));
+    return alert()
+        .map(
+            alert ->
+                unreachable(
+                    "%s refused the TLS handshake with the alert %s: is it a node of a cluster? check the address",
+                    alert))
+        .orElseGet(
+            () ->
+                unreachable(
+                    "the TLS connection to %s broke: the node may be stopping, or a device in between changes the data; try again"));
   }
 
   private CtlException stranger() {
     boolean http = failure.getTrailers() != null && failure.getTrailers().containsKey(CONTENT_TYPE);
     if (http || has(Http2Exception.class)) {
       return unreachable(
-          "the server at %s does not speak the protocol of a node (gRPC): check the address"
-              .formatted(HostPort.of(address)));
+          "the server at %s does not speak the protocol of a node (gRPC): check the address");
     }
     if (code() == Status.Code.UNIMPLEMENTED || code() == Status.Code.INTERNAL) {
       return new CtlException(
-          ExitCode.FAILED,
           "%s ended the call with %s and did not say why".formatted(HostPort.of(address), code()),
           failure);
     }
     return unreachable(
-        "%s closed the connection before it answered: the node may be stopping, or have too many connections; try again"
-            .formatted(HostPort.of(address)));
+        "%s closed the connection before it answered: the node may be stopping, or have too many connections; try again");
   }
 
-  private CtlException unreachable(String sentence) {
-    return new CtlException(ExitCode.UNREACHABLE, sentence, failure);
+  /**
+   * Makes a sentence about the address.
+   *
+   * @param more what the sentence says besides, behind the address
+   */
+  private CtlException unreachable(String sentence, Object... more) {
+    Object[] words = Stream.concat(Stream.of(HostPort.of(address)), Stream.of(more)).toArray();
+    return new CtlException(ExitCode.UNREACHABLE, sentence.formatted(words), failure);
   }
 
   private boolean has(Class<? extends Throwable> type) {

@@ -39,8 +39,7 @@ public final class Contexts {
     try {
       return parse(folder, new Load(LoadSettings.builder().build()).loadFromString(text));
     } catch (YamlEngineException | IllegalArgumentException e) {
-      throw new CtlException(
-          ExitCode.FAILED, file + " is damaged: " + e.getMessage() + "; repair or remove it", e);
+      throw new CtlException(file + " is damaged: " + e.getMessage() + "; repair or remove it", e);
     }
   }
 
@@ -54,7 +53,12 @@ public final class Contexts {
     return new Contexts(folder, endpoints, text(top.get("current"), "\"current\""));
   }
 
-  private static Map<?, ?> map(Object value, String what) {
+  /**
+   * Returns a map of YAML.
+   *
+   * @throws IllegalArgumentException if the value is another one
+   */
+  public static Map<?, ?> map(Object value, String what) {
     if (value instanceof Map<?, ?> map) {
       return map;
     }

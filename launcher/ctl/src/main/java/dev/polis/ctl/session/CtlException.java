@@ -6,9 +6,18 @@ public final class CtlException extends RuntimeException {
 
   private final ExitCode exitCode;
 
+  /** Reports a failure that has no exit code of its own. */
+  public CtlException(String message) {
+    this(ExitCode.FAILED, message);
+  }
+
+  /** Reports a failure that has no exit code of its own. */
+  public CtlException(String message, Throwable cause) {
+    this(ExitCode.FAILED, message, cause);
+  }
+
   public CtlException(ExitCode exitCode, String message) {
-    super(message);
-    this.exitCode = exitCode;
+    this(exitCode, message, null);
   }
 
   public CtlException(ExitCode exitCode, String message, Throwable cause) {

@@ -3,6 +3,7 @@ package dev.polis.ctl.session;
 import dev.polis.files.AtomicFile;
 import dev.polis.files.DiskTrouble;
 import dev.polis.files.Mode;
+import dev.polis.pki.PkiException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -19,7 +20,27 @@ public final class CtlFiles {
     } catch (NoSuchFileException e) {
       throw new CtlException(ExitCode.NOT_FOUND, file + " does not exist; " + remedy, e);
     } catch (IOException e) {
-      throw new CtlException(ExitCode.FAILED, file + " cannot be read: " + e + "; " + remedy, e);
+      throw new CtlException(file + " cannot be read: " + e + "; " + remedy, e);
+    }
+  }
+
+  /** Reads a key or a certificate of a text. */
+  public interface Parser<T> {
+    T parse(String text) throws PkiException;
+  }
+
+  /**
+   * Reads the text of a file in PEM.
+   *
+   * @param what the file should hold
+   * @param remedy for a text that is not that
+   */
+  public static <T> T parse(Path file, String text, Parser<T> parser, String what, String remedy) {
+    try {
+      return parser.parse(text);
+    } catch (PkiException e) {
+      throw new CtlException(
+          "%s is no %s: %s; %s".formatted(file, what, e.getMessage(), remedy), e);
     }
   }
 
@@ -28,7 +49,6 @@ public final class CtlFiles {
       AtomicFile.replace(file, content, Mode.SECRET, AtomicFile.Durability.POWER_LOSS);
     } catch (IOException e) {
       throw new CtlException(
-          ExitCode.FAILED,
           "%s cannot be written: %s; %s, or choose another file"
               .formatted(file, DiskTrouble.reason(e), DiskTrouble.remedy(DiskTrouble.of(e))),
           e);

@@ -20,7 +20,7 @@ import java.util.regex.Pattern;
  */
 public record CtlListeners(String state, List<Listener> all) {
 
-  /** What is known of a node that is elsewhere. */
+  /** The listeners of a node that is elsewhere, of which nothing is known. */
   static final CtlListeners UNKNOWN = new CtlListeners("", List.of());
 
   private static final Pattern LINE =
@@ -45,19 +45,19 @@ public record CtlListeners(String state, List<Listener> all) {
    */
   static CtlListeners of(Root layout) {
     Path file = layout.ephemeral().listeners().path();
+    CtlListeners none = new CtlListeners(layout.path().toString(), List.of());
     if (NamedProcess.of(layout.lock().path()) == NamedProcess.ENDED) {
       // What it wrote of its listeners stayed behind; another node may be there now.
-      return new CtlListeners(layout.path().toString(), List.of());
+      return none;
     }
     try {
       return new CtlListeners(
-          layout.path().toString(),
+          none.state(),
           Files.readAllLines(file).stream().map(line -> listener(file, line)).toList());
     } catch (NoSuchFileException e) {
-      return new CtlListeners(layout.path().toString(), List.of());
+      return none;
     } catch (IOException e) {
-      throw new CtlException(
-          ExitCode.FAILED, file + " cannot be read: " + e + "; give --endpoint HOST", e);
+      throw new CtlException(file + " cannot be read: " + e + "; give --endpoint HOST", e);
     }
   }
 
@@ -65,7 +65,6 @@ public record CtlListeners(String state, List<Listener> all) {
     Matcher matcher = LINE.matcher(line);
     if (!matcher.matches()) {
       throw new CtlException(
-          ExitCode.FAILED,
           "%s is damaged: \"%s\" is not a listener; give --endpoint HOST".formatted(file, line));
     }
     return new Listener(

@@ -8,7 +8,7 @@ import java.util.stream.Collectors;
 
 /** Returns the name of this program, so that the commands it prints can be pasted. */
 public final class CtlName {
-  /** What characters a shell takes as they are. */
+  /** Matches the words that a shell takes as they are. */
   private static final String PLAIN = "[A-Za-z0-9@%+=:,./_-]+";
 
   /** {@code ./polis ctl} runs this program. */

@@ -5,7 +5,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** Holds the options of the root command, which each command reaches as its parent's. */
+/** Holds the options of the root command, which each command reads there. */
 public abstract class CtlRoot implements Runnable {
   @Mixin public CtlOptions options;
   @Spec CommandSpec spec;

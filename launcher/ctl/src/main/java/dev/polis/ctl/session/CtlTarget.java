@@ -33,7 +33,7 @@ public record CtlTarget(
     Path stateOrNull,
     CtlListeners listeners) {
 
-  /** Where a node listens by default. */
+  /** A node listens here by default. */
   private static final String LOOPBACK = "127.0.0.1";
 
   static CtlTarget ofState(Path state) {
@@ -110,7 +110,7 @@ public record CtlTarget(
           e instanceof InvalidProtocolBufferException
               ? "is damaged"
               : "cannot be read: " + DiskTrouble.words(e);
-      throw new CtlException(ExitCode.FAILED, file + " " + why + "; give --endpoint HOST", e);
+      throw new CtlException(file + " " + why + "; give --endpoint HOST", e);
     }
   }
 

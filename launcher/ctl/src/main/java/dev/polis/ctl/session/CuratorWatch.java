@@ -17,20 +17,15 @@ final class CuratorWatch implements AutoCloseable {
   /** A curator that is well answers sooner, and is not looked at. */
   private static final Duration BEGIN = Duration.ofMillis(200);
 
-  /** How soon a change of the node's mind is noticed. */
+  /** The watch notices a change of the node's mind within this time. */
   private static final Duration AGAIN = Duration.ofMillis(300);
-
-  /** A call. */
-  interface Asked<T> {
-    T run() throws InterruptedException;
-  }
 
   private final Session session;
   private final Duration patience;
   private final Context.CancellableContext context = Context.current().withCancellation();
   private final Thread thread;
 
-  /** Why the curator is away; null as long as that is not known. */
+  /** The reason why the curator is away; null as long as it is not known. */
   private volatile CtlException awayOrNull;
 
   private CuratorWatch(Session session, Duration patience) {
@@ -52,14 +47,14 @@ final class CuratorWatch implements AutoCloseable {
   }
 
   /** Makes a call that ends when this watch says so. */
-  <T> T during(Asked<T> call) throws InterruptedException {
+  <T> T call(Session.Call<T> call) throws InterruptedException {
     Optional<CtlException> closed = session.curatorClosed();
     if (closed.isPresent()) {
       throw closed.get();
     }
     Context before = context.attach();
     try {
-      return call.run();
+      return session.call(call);
     } catch (CtlException failure) {
       throw Optional.ofNullable(awayOrNull).or(() -> cause(failure)).orElse(failure);
     } finally {
@@ -124,7 +119,7 @@ final class CuratorWatch implements AutoCloseable {
     }
   }
 
-  /** Tells why the curator is away, if the reason does not go by itself. */
+  /** Returns why the curator is away, if the reason does not go by itself. */
   private Optional<CtlException> judge(GetHealthResponse health) {
     if (session.isRestarting()) {
       return Optional.empty();

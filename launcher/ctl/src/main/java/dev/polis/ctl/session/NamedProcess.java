@@ -5,7 +5,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.regex.Pattern;
 
-/** Tells whether the process lives whose number a file of a node holds. */
+/** Lists the states of a process whose number a file of a node holds. */
 enum NamedProcess {
   /** It lives; it may not have done yet what the file announces. */
   LIVES,

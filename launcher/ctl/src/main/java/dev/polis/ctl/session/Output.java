@@ -28,6 +28,11 @@ public enum Output {
   private static final Gson GSON =
       new GsonBuilder().setPrettyPrinting().disableHtmlEscaping().create();
 
+  /** Returns whether people read it, for whom a command may print sentences. */
+  public boolean isForPeople() {
+    return this == table || this == wide;
+  }
+
   public void print(Document document, PrintWriter out) {
     switch (this) {
       case table -> table(document, out, false);

@@ -2,7 +2,6 @@ package dev.polis.ctl.session;
 
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.OwnerKey;
-import dev.polis.pki.PkiException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -20,14 +19,7 @@ public final class OwnerKeyFile {
   }
 
   private static PrivateKey parse(Path file, String pem) {
-    try {
-      return OwnerKey.read(pem);
-    } catch (PkiException e) {
-      throw new CtlException(
-          ExitCode.FAILED,
-          "%s is no Ed25519 key: %s; restore it from your copy".formatted(file, e.getMessage()),
-          e);
-    }
+    return CtlFiles.parse(file, pem, OwnerKey::read, "Ed25519 key", "restore it from your copy");
   }
 
   /** Writes a key for the operator alone. */
@@ -50,7 +42,6 @@ public final class OwnerKeyFile {
     PrivateKey key = parse(from, pem);
     if (Files.exists(to) && !Ed25519.match(read(to, "try again"), Ed25519.publicKey(key))) {
       throw new CtlException(
-          ExitCode.FAILED,
           "%s holds another owner's key than %s; move it away first, and keep it: it may own a cluster"
               .formatted(to, from));
     }

@@ -27,6 +27,7 @@ import io.grpc.Channel;
 import io.grpc.ClientCall;
 import io.grpc.ClientInterceptor;
 import io.grpc.ClientInterceptors;
+import io.grpc.ClientInterceptors.CheckedForwardingClientCall;
 import io.grpc.ClientStreamTracer;
 import io.grpc.ManagedChannel;
 import io.grpc.Metadata;
@@ -80,16 +81,16 @@ public final class Session implements AutoCloseable {
   private final List<ManagedChannel> channels = new ArrayList<>();
   private final Map<Peer, Channel> peers = new HashMap<>();
 
-  /** Where the latest call was sent; null before the first. */
+  /** The address to which the latest call was sent; null before the first. */
   private volatile InetSocketAddress asked;
 
-  /** Whether the latest call changes nothing. */
+  /** Notes that the latest call changes nothing. */
   private volatile boolean readsOnly;
 
-  /** Whether the latest call left this machine. */
+  /** Notes that the latest call left this machine. */
   private volatile boolean sent;
 
-  /** What to type, for a refusal that it would help against. */
+  /** The command that makes a new certificate, for a refusal that it would help against. */
   private final String takeOwnership;
 
   private Session(CtlTarget target, int timeout, String takeOwnership) {
@@ -270,41 +271,26 @@ public final class Session implements AutoCloseable {
             sent = false;
             if (target.listenersNow().areClosed(address)) {
               // Whatever else listens there is not this node.
-              return new ClosedCall<>();
+              return closed(next.newCall(method, options));
             }
             return next.newCall(method, options.withStreamTracerFactory(new Sending()));
           }
         });
   }
 
-  /** Ends at once, as where nothing listens. */
-  private static final class ClosedCall<Q, A> extends ClientCall<Q, A> {
-    @Override
-    public void start(Listener<A> listener, Metadata headers) {
-      listener.onClose(
-          Status.UNAVAILABLE.withCause(new ConnectException("its listener is not open")),
-          new Metadata());
-    }
+  /** Returns a call that ends at once, as where nothing listens. */
+  private static <Q, A> ClientCall<Q, A> closed(ClientCall<Q, A> call) {
+    return new CheckedForwardingClientCall<>(call) {
+      @Override
+      protected void checkedStart(Listener<A> listener, Metadata headers) throws StatusException {
+        throw notOpen();
+      }
+    };
+  }
 
-    @Override
-    public void request(int messages) {
-      // None will come.
-    }
-
-    @Override
-    public void cancel(String message, Throwable cause) {
-      // It has ended.
-    }
-
-    @Override
-    public void halfClose() {
-      // It has ended.
-    }
-
-    @Override
-    public void sendMessage(Q message) {
-      // It has ended.
-    }
+  private static StatusException notOpen() {
+    return new StatusException(
+        Status.UNAVAILABLE.withCause(new ConnectException("its listener is not open")));
   }
 
   /** Notes that a call was written to a connection, which is after the connection's handshake. */
@@ -335,7 +321,6 @@ public final class Session implements AutoCloseable {
       return UserCredentials.fromPem(key, certificate, ca);
     } catch (PkiException e) {
       throw new CtlException(
-          ExitCode.FAILED,
           "the owner's files in %s do not fit together: %s; %s"
               .formatted(target.folder(), e.getMessage(), remedy),
           e);
@@ -362,7 +347,7 @@ public final class Session implements AutoCloseable {
    */
   public <T> T unlessAway(Call<T> call, Duration patience) throws InterruptedException {
     try (CuratorWatch watch = CuratorWatch.start(this, patience)) {
-      return watch.during(() -> call(call));
+      return watch.call(call);
     }
   }
 
@@ -380,21 +365,18 @@ public final class Session implements AutoCloseable {
     boolean away = now.nodeIsDown() ? target.hasEnded() : now.areClosed(address);
     return away && !target.isRestarting()
         ? Optional.of(
-            new CallFailure(
-                    new StatusException(
-                        Status.UNAVAILABLE.withCause(new ConnectException("not open"))),
-                    address,
-                    false,
-                    target,
-                    timeout,
-                    takeOwnership)
-                .explain())
+            new CallFailure(notOpen(), address, false, target, timeout, takeOwnership).explain())
         : Optional.empty();
   }
 
   /** Returns whether the node's process starts over at this moment. */
   boolean isRestarting() {
     return target.isRestarting();
+  }
+
+  /** Asks another node for its health. */
+  public GetHealthResponse healthOf(String address) throws InterruptedException {
+    return call(() -> health(address).getHealth(GetHealthRequest.getDefaultInstance()));
   }
 
   /**
@@ -471,12 +453,8 @@ public final class Session implements AutoCloseable {
 
   /** Reads a certificate that was written by this tool or by a node. */
   public static X509Certificate certificate(Path file, String remedy) {
-    try {
-      return Pem.certificate(CtlFiles.read(file, remedy));
-    } catch (PkiException e) {
-      throw new CtlException(
-          ExitCode.FAILED, file + " is no certificate: " + e.getMessage() + "; " + remedy, e);
-    }
+    return CtlFiles.parse(
+        file, CtlFiles.read(file, remedy), Pem::certificate, "certificate", remedy);
   }
 
   @Override

@@ -12,6 +12,10 @@
  *                     Output ──▶ table, wide, json, yaml
  * </pre>
  *
+ * <p>A command is a {@code CtlCommand}, which knows the options and prints documents; one that asks
+ * a node is a {@code SessionCommand}, and one that orders a swap a {@code SwapCommand}. {@code
+ * Rows} describes the fields of a document once, for programs and for tables.
+ *
  * <p>A session belongs to one run of one command, which closes it. {@code CallFailure} reads why a
  * call failed from what the machine shows about the address: who listens there, and whether it is
  * the node that is meant. While a node has no leader, {@code CuratorWatch} tells what it waits for.

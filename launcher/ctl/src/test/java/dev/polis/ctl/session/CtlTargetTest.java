@@ -90,7 +90,8 @@ class CtlTargetTest {
   }
 
   @Test
-  @DisplayName("where the node ended for a damaged file, the reason for its end is told")
+  @DisplayName(
+      "if the node ended because of a damaged file, the refusal gives the reason for its end")
   void whyTheNodeEndedGoesBeforeTheFile() throws Exception {
     directory(new byte[] {(byte) 0xff, 1, 2});
     Files.writeString(state.resolve("esp/crash.txt"), "storage failed: the disk is gone\nmore");

@@ -14,9 +14,6 @@ import java.lang.classfile.CodeTransform;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
-import java.nio.file.attribute.FileTime;
-import java.util.Enumeration;
 import java.util.List;
 import java.util.Optional;
 import java.util.jar.Attributes;
@@ -26,7 +23,6 @@ import java.util.stream.Stream;
 import java.util.zip.Deflater;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipFile;
-import java.util.zip.ZipOutputStream;
 
 /**
  * Rewrites the libraries in a folder so that the AOT cache of a JVM takes their classes; a step of
@@ -65,40 +61,29 @@ public final class CacheableJars {
   }
 
   /** Rewrites one jar, and returns whether it had to be. */
-  static boolean rewrite(Path jar) throws IOException {
+  public static boolean rewrite(Path jar) throws IOException {
     try (ZipFile from = new ZipFile(jar.toFile())) {
       if (from.stream().noneMatch(entry -> isSignature(entry) || isOld(from, entry))) {
         return false;
       }
-      FileTime time = Files.getLastModifiedTime(jar);
-      Path next = jar.resolveSibling(jar.getFileName() + ".new");
-      try (OutputStream file = Files.newOutputStream(next);
-          ZipOutputStream to = new ZipOutputStream(file)) {
-        // Read once, when a cache is made.
-        to.setLevel(Deflater.BEST_SPEED);
-        copy(from, to);
-      }
-      Files.setLastModifiedTime(next, time);
-      Files.move(next, jar, StandardCopyOption.REPLACE_EXISTING);
+      ClassFile classes = classesOf(from);
+      // Read once, when a cache is made.
+      JarRewriter.replace(
+          jar,
+          from.stream().filter(entry -> !isSignature(entry)),
+          Deflater.BEST_SPEED,
+          (entry, to) -> write(from, entry, classes, to));
       return true;
     }
   }
 
-  private static void copy(ZipFile from, ZipOutputStream to) throws IOException {
-    ClassFile classes = classesOf(from);
-    for (Enumeration<? extends ZipEntry> all = from.entries(); all.hasMoreElements(); ) {
-      ZipEntry entry = all.nextElement();
-      if (!isSignature(entry)) {
-        ZipEntry copy = new ZipEntry(entry.getName());
-        copy.setTimeLocal(entry.getTimeLocal());
-        to.putNextEntry(copy);
-        if (entry.getName().equals(JarFile.MANIFEST_NAME)) {
-          withoutDigests(from, entry).write(to);
-        } else {
-          byte[] content = content(from, entry);
-          to.write(isOld(from, entry) ? raised(classes, content) : content);
-        }
-      }
+  private static void write(ZipFile from, ZipEntry entry, ClassFile classes, OutputStream to)
+      throws IOException {
+    if (entry.getName().equals(JarFile.MANIFEST_NAME)) {
+      withoutDigests(from, entry).write(to);
+    } else {
+      byte[] content = content(from, entry);
+      to.write(isOld(from, entry) ? raised(classes, content) : content);
     }
   }
 
@@ -159,8 +144,8 @@ public final class CacheableJars {
   }
 
   private static byte[] content(ZipFile jar, ZipEntry entry) {
-    try (InputStream content = jar.getInputStream(entry)) {
-      return content.readAllBytes();
+    try {
+      return JarRewriter.content(jar, entry);
     } catch (IOException e) {
       throw unreadable(jar, entry, e);
     }

@@ -1,15 +1,18 @@
 package dev.polis.node.places;
 
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.FileTime;
-import java.util.Enumeration;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Stream;
+import java.util.zip.Deflater;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipFile;
 import java.util.zip.ZipOutputStream;
@@ -30,8 +33,7 @@ record JarRewriter(ClassRewriter classes) {
   int rewrite(Path jar) throws IOException {
     Map<String, byte[]> changed = new LinkedHashMap<>();
     try (ZipFile from = new ZipFile(jar.toFile())) {
-      for (Enumeration<? extends ZipEntry> all = from.entries(); all.hasMoreElements(); ) {
-        ZipEntry entry = all.nextElement();
+      for (ZipEntry entry : Collections.list(from.entries())) {
         if (entry.getName().endsWith(".class")) {
           Optional<byte[]> with = classes.rewrite(content(from, entry));
           with.ifPresent(bytes -> changed.put(entry.getName(), bytes));
@@ -40,31 +42,45 @@ record JarRewriter(ClassRewriter classes) {
       if (changed.isEmpty()) {
         return 0;
       }
-      replace(jar, from, changed);
+      replace(
+          jar,
+          from.stream(),
+          Deflater.DEFAULT_COMPRESSION,
+          (entry, to) -> {
+            byte[] now = changed.get(entry.getName());
+            to.write(now == null ? content(from, entry) : now);
+          });
     }
     return changed.size();
   }
 
-  private static void replace(Path jar, ZipFile from, Map<String, byte[]> changed)
+  /** Writes the content of an entry. */
+  interface Writer {
+    void write(ZipEntry entry, OutputStream to) throws IOException;
+  }
+
+  /** Replaces a jar by one with these entries, whose content may be another. */
+  static void replace(Path jar, Stream<? extends ZipEntry> entries, int level, Writer content)
       throws IOException {
     FileTime time = Files.getLastModifiedTime(jar);
     Path next = jar.resolveSibling(jar.getFileName() + ".new");
     try (OutputStream file = Files.newOutputStream(next);
         ZipOutputStream to = new ZipOutputStream(file)) {
-      for (Enumeration<? extends ZipEntry> all = from.entries(); all.hasMoreElements(); ) {
-        ZipEntry entry = all.nextElement();
+      to.setLevel(level);
+      for (ZipEntry entry : entries.toList()) {
         ZipEntry copy = new ZipEntry(entry.getName());
         copy.setTimeLocal(entry.getTimeLocal());
         to.putNextEntry(copy);
-        byte[] now = changed.get(entry.getName());
-        to.write(now == null ? content(from, entry) : now);
+        content.write(entry, to);
       }
     }
     Files.setLastModifiedTime(next, time);
     Files.move(next, jar, StandardCopyOption.REPLACE_EXISTING);
   }
 
-  private static byte[] content(ZipFile jar, ZipEntry entry) throws IOException {
-    return jar.getInputStream(entry).readAllBytes();
+  static byte[] content(ZipFile jar, ZipEntry entry) throws IOException {
+    try (InputStream content = jar.getInputStream(entry)) {
+      return content.readAllBytes();
+    }
   }
 }

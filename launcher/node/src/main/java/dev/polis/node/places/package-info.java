@@ -16,9 +16,9 @@
  * <p>Not promised: anything for plugins from outside, which are packed by their authors, and for
  * method references such as {@code log::warning}. Both walk.
  *
- * <p>Another step, {@link dev.polis.node.places.CacheableJars}, rewrites the libraries of polisctl
- * so that its AOT cache takes their classes. The signatures that it leaves out protected nothing: a
- * JVM runs an unsigned jar as readily.
+ * <p>Another step, {@link dev.polis.node.places.CacheableJars}, rewrites the libraries on the class
+ * paths of polisctl and of a node so that their AOT caches take the classes. The signatures that it
+ * leaves out protected nothing: a JVM runs an unsigned jar as readily.
  *
  * <p>Why not while compiling? A plugin of the compiler would reach into its internals, and a step
  * of each module's build would have to be built before the modules that it needs. Why not when a
