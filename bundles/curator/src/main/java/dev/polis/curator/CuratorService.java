@@ -246,14 +246,21 @@ final class CuratorService implements Curator, OrganInstance {
   private List<BindableService> endpoints(NodeCredentials credentials) {
     ByteString clusterCa = ByteString.copyFrom(Pem.der(credentials.ca()));
     return List.of(
-        new ManagementApi(gate, streams, parts.rpc().computing(), new SecureRandom(), clusterCa),
+        new ManagementApi(
+            gate,
+            streams,
+            parts.rpc().computing(),
+            new SecureRandom(),
+            clusterCa,
+            InstantSource.system()),
         new AaaApi(gate),
         new CuratorApi(
             gate,
             streams,
             parts.consensus(),
             new WorkerCertificates(this::connectForKubernetes, InstantSource.system()),
-            InstantSource.system()),
+            InstantSource.system(),
+            clusterCa),
         new EtcdApi(parts.consensus()),
         new PluginTrustApi(gate, parts.signed()),
         new PluginSetApi(gate, streams, InstantSource.system()),

@@ -34,8 +34,10 @@ import dev.polis.wire.common.ClusterConfiguration;
 import dev.polis.wire.common.ClusterDirectory;
 import dev.polis.wire.common.NodeState;
 import dev.polis.wire.curator.stored.Node;
+import dev.polis.wire.curator.stored.RegisterTicket;
 import io.grpc.stub.StreamObserver;
 import java.security.SecureRandom;
+import java.time.InstantSource;
 import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
@@ -64,18 +66,21 @@ public final class ManagementApi extends ManagementGrpc.ManagementImplBase
   private final ComputingThreads computing;
   private final SecureRandom random;
   private final ByteString clusterCa;
+  private final InstantSource clock;
 
   public ManagementApi(
       LeaderGate gate,
       CallStreams streams,
       ComputingThreads computing,
       SecureRandom random,
-      ByteString clusterCa) {
+      ByteString clusterCa,
+      InstantSource clock) {
     this.gate = gate;
     this.streams = streams;
     this.computing = computing;
     this.random = random;
     this.clusterCa = clusterCa;
+    this.clock = clock;
   }
 
   @Override
@@ -84,10 +89,13 @@ public final class ManagementApi extends ManagementGrpc.ManagementImplBase
     ApiCalls.unary(
         gate,
         caller,
-        term ->
-            GetRegisterTicketResponse.newBuilder()
-                .setTicket(term.records().registerTicket(random))
-                .build());
+        term -> {
+          RegisterTicket ticket = term.records().validTicket(random, clock.instant());
+          return GetRegisterTicketResponse.newBuilder()
+              .setTicket(ticket.getOpaque())
+              .setExpiresAt(ticket.getExpiresAt())
+              .build();
+        });
   }
 
   @Override
@@ -227,11 +235,10 @@ public final class ManagementApi extends ManagementGrpc.ManagementImplBase
             request.hasPubkey(), request.getPubkey(), request.hasId(), request.getId());
     throw ApiCalls.run(
         () -> {
-          gate.require().records().requireNode(id);
+          Node node = gate.require().records().requireNode(id);
           return Refusal.precondition(
-              "node %s is the only node of its cluster; without it no node could keep the record"
-                  + " of its removal",
-              id);
+              "node %s is %s; this version cannot remove a node from its cluster",
+              id, node.getFsmState());
         });
   }
 
@@ -244,7 +251,7 @@ public final class ManagementApi extends ManagementGrpc.ManagementImplBase
         () -> {
           Node node = gate.require().records().requireNode(id);
           return Refusal.precondition(
-              "node %s is %s and the only node of its cluster; deleting it would delete the cluster",
+              "node %s is %s; this version cannot delete the record of a node",
               id, node.getFsmState());
         });
   }
