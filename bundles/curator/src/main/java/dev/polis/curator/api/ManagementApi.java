@@ -34,7 +34,6 @@ import dev.polis.wire.common.ClusterConfiguration;
 import dev.polis.wire.common.ClusterDirectory;
 import dev.polis.wire.common.NodeState;
 import dev.polis.wire.curator.stored.Node;
-import dev.polis.wire.curator.stored.RegisterTicket;
 import io.grpc.stub.StreamObserver;
 import java.security.SecureRandom;
 import java.time.InstantSource;
@@ -89,13 +88,10 @@ public final class ManagementApi extends ManagementGrpc.ManagementImplBase
     ApiCalls.unary(
         gate,
         caller,
-        term -> {
-          RegisterTicket ticket = term.records().validTicket(random, clock.instant());
-          return GetRegisterTicketResponse.newBuilder()
-              .setTicket(ticket.getOpaque())
-              .setExpiresAt(ticket.getExpiresAt())
-              .build();
-        });
+        term ->
+            GetRegisterTicketResponse.newBuilder()
+                .setTicket(term.records().validTicket(random, clock.instant()).getOpaque())
+                .build());
   }
 
   @Override

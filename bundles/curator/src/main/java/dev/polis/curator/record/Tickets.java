@@ -1,39 +1,25 @@
 package dev.polis.curator.record;
 
 import com.google.protobuf.ByteString;
-import com.google.protobuf.Timestamp;
+import dev.polis.api.curator.TicketTerm;
 import dev.polis.wire.curator.stored.RegisterTicket;
 import java.security.MessageDigest;
 import java.security.SecureRandom;
-import java.time.Duration;
 import java.time.Instant;
 
-/** Makes and checks the tickets with which nodes register. */
+/** Makes and checks the record of the ticket with which nodes register. */
 public final class Tickets {
-
-  /** Long enough for a person to start some machines; a forgotten ticket is soon of no use. */
-  static final Duration LIFETIME = Duration.ofHours(24);
-
-  private static final int BYTES = 32;
 
   private Tickets() {}
 
   static RegisterTicket create(SecureRandom random, Instant now) {
-    byte[] opaque = new byte[BYTES];
-    random.nextBytes(opaque);
     return RegisterTicket.newBuilder()
-        .setOpaque(ByteString.copyFrom(opaque))
-        .setExpiresAt(Timestamp.newBuilder().setSeconds(now.plus(LIFETIME).getEpochSecond()))
+        .setOpaque(ByteString.copyFrom(TicketTerm.create(random, now)))
         .build();
   }
 
   static boolean isValid(RegisterTicket ticket, Instant now) {
-    return !ticket.getOpaque().isEmpty() && now.isBefore(end(ticket));
-  }
-
-  /** Returns the end of a ticket; one without an end is of an older version, and has ended. */
-  public static Instant end(RegisterTicket ticket) {
-    return Instant.ofEpochSecond(ticket.getExpiresAt().getSeconds());
+    return TicketTerm.isValid(ticket.getOpaque().toByteArray(), now);
   }
 
   /**
@@ -52,9 +38,8 @@ public final class Tickets {
     }
     if (!isValid(ticket, now)) {
       throw Refusal.denied(
-          "registerticket invalid: it ended at %s; make new node parameters (polisctl params make"
-              + " --register) and start the node with those",
-          end(ticket));
+          "registerticket invalid: it has ended; make new node parameters (polisctl params make"
+              + " --register) and start the node with those");
     }
   }
 }
