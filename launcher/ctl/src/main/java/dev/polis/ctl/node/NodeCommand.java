@@ -22,11 +22,12 @@ import picocli.CommandLine.Spec;
 /** Groups the commands for nodes. */
 @Command(
     name = "node",
-    description = "Shows the nodes of the cluster, and changes their roles.",
+    description = "Shows and approves the nodes of the cluster, and changes their roles.",
     mixinStandardHelpOptions = true)
 @Subcommands({
   NodeCommand.ListCommand.class,
   NodeCommand.DescribeCommand.class,
+  NodeApproveCommand.class,
   NodeLogsCommand.class,
   NodeRoleCommand.class,
   NodeRestartCommand.class

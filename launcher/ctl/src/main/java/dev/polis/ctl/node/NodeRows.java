@@ -10,6 +10,7 @@ import dev.polis.ctl.session.Document;
 import dev.polis.ctl.session.Document.Column;
 import dev.polis.ctl.session.Session;
 import dev.polis.ctl.session.WireName;
+import dev.polis.pki.Ed25519;
 import dev.polis.wire.api.GetNodesRequest;
 import dev.polis.wire.api.Node;
 import dev.polis.wire.common.NodeStorageSecurity;
@@ -60,6 +61,7 @@ public final class NodeRows {
         Column.of("HEALTH", "health"),
         roles("ROLES WANTED", "rolesWanted"),
         roles("ROLES RUNNING", "rolesRunning"),
+        Column.wide("KEY", "key"),
         Column.wide("STORAGE", "storage"),
         Column.wide("TPM", "tpm"),
         Column.of("VERSION", "version"),
@@ -70,6 +72,7 @@ public final class NodeRows {
   static JsonObject row(Node node) {
     JsonObject row = new JsonObject();
     row.addProperty("id", node.getId());
+    row.addProperty("key", fingerprint(node));
     row.addProperty("state", WireName.shortened(node.getState()));
     row.addProperty(
         "address",
@@ -95,6 +98,13 @@ public final class NodeRows {
         .forEach(pair -> labels.addProperty(pair.getKey(), pair.getValue()));
     row.add("labels", labels);
     return row;
+  }
+
+  /** Returns the text by which a person compares the node's key; a damaged record has none. */
+  static String fingerprint(Node node) {
+    return node.getPubkey().size() == Ed25519.KEY_BYTES
+        ? Ed25519.fingerprint(Ed25519.publicKey(node.getPubkey().toByteArray()))
+        : "unknown";
   }
 
   private static Column roles(String title, String key) {
