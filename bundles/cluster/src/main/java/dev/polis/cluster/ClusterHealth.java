@@ -6,6 +6,7 @@ import dev.polis.files.FilePlacement;
 import dev.polis.files.layout.Root.Credentials;
 import dev.polis.health.CertificateCheck;
 import dev.polis.health.HealthCondition;
+import dev.polis.health.HealthLevel;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.PkiException;
 import dev.polis.rpc.RpcRevocations;
@@ -22,8 +23,11 @@ final class ClusterHealth {
   static Optional<HealthCondition> of(ClusterStatus status) {
     return switch (status.state()) {
       case HOME -> Optional.empty();
-      case UNKNOWN, FOREIGN, TRUSTED ->
-          Optional.of(HealthCondition.waiting("not-a-member", text(status)));
+      case FOREIGN ->
+          Optional.of(
+              new HealthCondition(
+                  HealthLevel.WAITING, "waits-for-approval", text(status), status.reason()));
+      case UNKNOWN, TRUSTED -> Optional.of(HealthCondition.waiting("not-a-member", text(status)));
       case SPLIT ->
           Optional.of(
               HealthCondition.degraded(

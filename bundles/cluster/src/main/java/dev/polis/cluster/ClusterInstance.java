@@ -49,6 +49,7 @@ final class ClusterInstance implements OrganInstance {
             new EnrolmentMachine(log),
             new NodeParametersLoader(settings.sources(storage.root().esp()), log),
             new BootstrapFlow(organs, steps, new SecureRandom(), InstantSource.system()),
+            new RegisterFlow(organs, steps, new SecureRandom(), InstantSource.system()),
             new JoinFlow(organs, steps, settings.recoveryKey(), InstantSource.system()),
             steps,
             taken);

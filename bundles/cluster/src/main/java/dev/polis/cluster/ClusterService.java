@@ -17,7 +17,9 @@ import dev.polis.logtree.Log;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.rpc.RpcRevocations;
 import dev.polis.supervision.Context;
+import dev.polis.wire.api.NodeParameters;
 import dev.polis.wire.storage.EnrolmentJournal;
+import java.net.InetSocketAddress;
 import java.time.InstantSource;
 import java.util.Optional;
 import java.util.Set;
@@ -32,6 +34,7 @@ final class ClusterService implements ClusterManager {
   private static final String CREDENTIALS = "credentials";
   private static final String STATE = "cluster-state";
   private static final String REASON = "reason-of-state";
+  private static final String LOCAL_CONSENSUS = "local-consensus";
 
   private static final Set<ClusterState> DECIDED =
       Set.of(ClusterState.HOME, ClusterState.DISOWNING);
@@ -40,6 +43,7 @@ final class ClusterService implements ClusterManager {
   private final EnrolmentMachine machine;
   private final NodeParametersLoader parameters;
   private final BootstrapFlow bootstrap;
+  private final RegisterFlow register;
   private final JoinFlow join;
   private final EnrolmentSteps steps;
   private final MutableValue<ClusterStatus> status;
@@ -53,6 +57,7 @@ final class ClusterService implements ClusterManager {
       EnrolmentMachine machine,
       NodeParametersLoader parameters,
       BootstrapFlow bootstrap,
+      RegisterFlow register,
       JoinFlow join,
       EnrolmentSteps steps,
       OrganState taken) {
@@ -60,6 +65,7 @@ final class ClusterService implements ClusterManager {
     this.machine = machine;
     this.parameters = parameters;
     this.bootstrap = bootstrap;
+    this.register = register;
     this.join = join;
     this.steps = steps;
     this.status =
@@ -80,7 +86,8 @@ final class ClusterService implements ClusterManager {
     return ClusterSnapshot.member(
         taken.require(STATE, ClusterState.class),
         taken.require(REASON, String.class),
-        organs.membership(credentials));
+        // An instance of a former version runs consensus on each node.
+        organs.membership(credentials, taken.find(LOCAL_CONSENSUS, Boolean.class).orElse(true)));
   }
 
   @Override
@@ -146,9 +153,9 @@ final class ClusterService implements ClusterManager {
     machine.start();
     Enrolled enrolled = enrol();
     NodeCredentials credentials = enrolled.credentials();
-    organs.serve(credentials, enrolled.revocations(), steps);
+    organs.serve(credentials, enrolled.revocations(), enrolled.curators(), steps);
     machine.transition(EnrolmentPhase.RUNNING, "this node is a member");
-    home(credentials);
+    home(credentials, enrolled.curators().isEmpty());
     log.info("Cluster enrolment done.");
     return credentials;
   }
@@ -187,6 +194,7 @@ final class ClusterService implements ClusterManager {
       return OrganState.NONE
           .with(CREDENTIALS, now.credentials())
           .with(STATE, now.state())
+          .with(LOCAL_CONSENSUS, now.hasLocalConsensus())
           .with(REASON, now.reason());
     } finally {
       charge.unlock();
@@ -208,17 +216,25 @@ final class ClusterService implements ClusterManager {
     }
   }
 
-  /** Holds the node's credentials with its revocation list from before the answer of consensus. */
-  private record Enrolled(NodeCredentials credentials, RpcRevocations revocations) {}
+  /**
+   * Holds a member that serves nothing yet.
+   *
+   * @param revocations the list of revoked certificates before the curator answers
+   * @param curators those to follow; empty if this node keeps the records itself
+   */
+  private record Enrolled(
+      NodeCredentials credentials, RpcRevocations revocations, Set<InetSocketAddress> curators) {}
 
   private Enrolled enrol() throws InterruptedException {
     return switch (organs.storage().sealedConfiguration().read()) {
       case Stored.Present<SealedConfiguration>(var path, var sealed) -> {
-        NodeCredentials credentials = comeBack(sealed);
-        yield new Enrolled(credentials, organs.revocations().read(credentials.ca()));
+        JoinFlow.Joined joined = comeBack(sealed);
+        yield new Enrolled(
+            joined.credentials(),
+            organs.revocations().read(joined.credentials().ca()),
+            joined.curators());
       }
-      case Stored.None<SealedConfiguration> none ->
-          new Enrolled(create(), new RpcRevocations.None());
+      case Stored.None<SealedConfiguration> none -> create();
       case Stored.Corrupted<SealedConfiguration>(var path, var reason) ->
           throw new EnrolmentException(
               "the sealed configuration %s is corrupted: %s. This node was a member; the node does"
@@ -232,7 +248,7 @@ final class ClusterService implements ClusterManager {
     };
   }
 
-  private NodeCredentials comeBack(SealedConfiguration sealed) throws InterruptedException {
+  private JoinFlow.Joined comeBack(SealedConfiguration sealed) throws InterruptedException {
     machine.transition(EnrolmentPhase.JOINING, "there is a sealed configuration");
     if (parameters.reportUnread()) {
       steps.step("node parameters", wait -> "not read, because this node is already a member");
@@ -248,27 +264,34 @@ final class ClusterService implements ClusterManager {
     return join.run(sealed);
   }
 
-  private NodeCredentials create() throws InterruptedException {
+  private Enrolled create() throws InterruptedException {
     NodeParametersLoader.Loaded loaded = steps.step("node parameters", wait -> parameters.load());
-    if (loaded.parameters().hasClusterRegister()) {
-      throw new EnrolmentException(
-          "node parameters %s ask to join an existing cluster (cluster_register), which this version"
-                  .formatted(loaded.source())
-              + " cannot do; use cluster_bootstrap to create a cluster of one node");
+    NodeParameters given = loaded.parameters();
+    if (given.hasNetworkConfig()) {
+      steps.step("network configuration", wait -> organs.configure(given.getNetworkConfig()));
     }
-    if (loaded.parameters().hasNetworkConfig()) {
-      steps.step(
-          "network configuration",
-          wait -> organs.configure(loaded.parameters().getNetworkConfig()));
+    if (given.hasClusterRegister()) {
+      machine.transition(EnrolmentPhase.REGISTERING, "cluster_register in " + loaded.source());
+      return new Enrolled(
+          register.run(given.getClusterRegister(), this::outside),
+          new RpcRevocations.None(),
+          CuratorAddresses.of(given.getClusterRegister().getClusterDirectory()));
     }
     machine.transition(EnrolmentPhase.CREATING_CLUSTER, "cluster_bootstrap in " + loaded.source());
-    return bootstrap.run(loaded.parameters().getClusterBootstrap());
+    return new Enrolled(
+        bootstrap.run(given.getClusterBootstrap()), new RpcRevocations.None(), Set.of());
   }
 
-  private void home(NodeCredentials credentials) {
+  private void outside(ClusterState state, String reason) {
+    status.set(ClusterSnapshot.outside(state, reason));
+  }
+
+  private void home(NodeCredentials credentials, boolean localConsensus) {
     status.set(
         ClusterSnapshot.member(
-            ClusterState.HOME, ClusterState.HOME.meaning(), organs.membership(credentials)));
+            ClusterState.HOME,
+            ClusterState.HOME.meaning(),
+            organs.membership(credentials, localConsensus)));
     organs.boot().home(organs.summary(credentials));
   }
 
@@ -276,7 +299,8 @@ final class ClusterService implements ClusterManager {
     status.update(
         before -> {
           ClusterStatus now = before.orElseThrow();
-          return ClusterSnapshot.member(now.state(), now.reason(), organs.membership(credentials));
+          return ClusterSnapshot.member(
+              now.state(), now.reason(), organs.membership(credentials, now.hasLocalConsensus()));
         });
   }
 
@@ -332,6 +356,8 @@ final class ClusterService implements ClusterManager {
             ClusterSnapshot.member(
                 next,
                 next.meaning() + "; the curator is " + curator.describe(),
-                organs.membership(now.orElseThrow().credentials().orElseThrow())));
+                organs.membership(
+                    now.orElseThrow().credentials().orElseThrow(),
+                    now.orElseThrow().hasLocalConsensus())));
   }
 }

@@ -20,10 +20,13 @@ import dev.polis.rpc.RpcRevocations;
 import dev.polis.wire.net.Net;
 import java.io.IOException;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.security.PrivateKey;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
+import java.util.Set;
 
 /**
  * Holds the organs that the manager drives, and waits for each.
@@ -93,8 +96,16 @@ record EnrolmentOrgans(
     return new RevocationFile(storage.root().data().node().credentials().revocations());
   }
 
-  /** Opens the node's listeners and waits until the curator answers. */
-  void serve(NodeCredentials credentials, RpcRevocations revocations, EnrolmentSteps steps)
+  /**
+   * Opens the node's listeners and waits until the curator answers.
+   *
+   * @param curators those to follow; empty if this node keeps the records itself
+   */
+  void serve(
+      NodeCredentials credentials,
+      RpcRevocations revocations,
+      Set<InetSocketAddress> curators,
+      EnrolmentSteps steps)
       throws InterruptedException {
     steps.step(
         "listeners",
@@ -105,7 +116,11 @@ record EnrolmentOrgans(
     steps.step(
         "curator",
         wait -> {
-          curator.serve(credentials);
+          if (curators.isEmpty()) {
+            curator.serve(credentials);
+          } else {
+            curator.follow(credentials, curators);
+          }
           return awaitLeader(wait);
         });
   }
@@ -133,9 +148,21 @@ record EnrolmentOrgans(
     return false;
   }
 
-  ClusterSnapshot.Membership membership(NodeCredentials credentials) {
+  /** Returns the address of this node; empty while it has none. */
+  Optional<InetAddress> address() {
+    return network
+        .status()
+        .peek()
+        .flatMap(
+            now ->
+                now instanceof NetworkStatus.Up(InetAddress own)
+                    ? Optional.of(own)
+                    : Optional.empty());
+  }
+
+  ClusterSnapshot.Membership membership(NodeCredentials credentials, boolean localConsensus) {
     return new ClusterSnapshot.Membership(
-        credentials, true, user -> consensus.access(user.userName()));
+        credentials, localConsensus, user -> consensus.access(user.userName()));
   }
 
   /**

@@ -8,7 +8,9 @@ enum EnrolmentPhase {
   NEW,
   /** The node founds a new cluster. */
   CREATING_CLUSTER,
-  /** The node is a former member that joins again. */
+  /** The node registers at a cluster, and waits for its approval. */
+  REGISTERING,
+  /** A former member comes back. */
   JOINING,
   /** The node is a member. */
   RUNNING,
@@ -18,8 +20,8 @@ enum EnrolmentPhase {
   /** Returns the possible next phases. */
   Set<EnrolmentPhase> successors() {
     return switch (this) {
-      case NEW -> Set.of(CREATING_CLUSTER, JOINING);
-      case CREATING_CLUSTER, JOINING -> Set.of(RUNNING, FAILED);
+      case NEW -> Set.of(CREATING_CLUSTER, REGISTERING, JOINING);
+      case CREATING_CLUSTER, REGISTERING, JOINING -> Set.of(RUNNING, FAILED);
       case RUNNING, FAILED -> Set.of();
     };
   }

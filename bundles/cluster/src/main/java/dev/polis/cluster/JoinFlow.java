@@ -1,21 +1,31 @@
 package dev.polis.cluster;
 
+import com.google.protobuf.ByteString;
 import dev.polis.api.cluster.EnrolmentException;
 import dev.polis.api.storage.DataStatus;
 import dev.polis.api.storage.SealedConfiguration;
 import dev.polis.api.storage.StorageSecurity;
 import dev.polis.base.boot.Wait;
 import dev.polis.files.FileException;
+import dev.polis.files.Stored;
 import dev.polis.logtree.Secret;
 import dev.polis.pki.NodeCredentials;
+import dev.polis.pki.NodeId;
 import dev.polis.pki.PkiException;
+import dev.polis.wire.common.ClusterDirectory;
+import dev.polis.wire.curator.JoinNodeRequest;
+import io.grpc.StatusException;
+import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.security.KeyPair;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.time.temporal.ChronoUnit;
 import java.util.Comparator;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Stream;
 
 /** Joins a former member again, without a change of the disk. */
@@ -41,16 +51,23 @@ final class JoinFlow {
   }
 
   /**
-   * Opens the volume, reads the credentials and starts consensus.
+   * Holds a member that came back.
+   *
+   * @param curators those to follow; empty if this node keeps the records itself
+   */
+  record Joined(NodeCredentials credentials, Set<InetSocketAddress> curators) {}
+
+  /**
+   * Opens the volume, reads the credentials and starts consensus, if this node runs it.
    *
    * @throws EnrolmentException if a step fails, naming the step
    */
-  NodeCredentials run(SealedConfiguration sealed) throws InterruptedException {
+  Joined run(SealedConfiguration sealed) throws InterruptedException {
     steps.step("network address", organs::awaitAddress);
     steps.step(
         "data volume",
         wait -> {
-          mount(sealed);
+          mount(sealed, wait);
           return sealed.security().toString();
         });
     NodeCredentials credentials = steps.step("node credentials", wait -> read(sealed));
@@ -58,13 +75,64 @@ final class JoinFlow {
     if (trouble(credentials, clock.instant()).isPresent()) {
       steps.step("clock", wait -> awaitClock(credentials, wait));
     }
+    Set<InetSocketAddress> curators = curatorsFor(credentials.id());
+    if (!curators.isEmpty()) {
+      steps.step(
+          "local name",
+          wait -> {
+            organs.network().publishLocalName(credentials.id());
+            return credentials.id().text();
+          });
+      return new Joined(credentials, curators);
+    }
     steps.step(
         "consensus",
         wait -> {
           organs.network().publishLocalName(credentials.id());
           return organs.startExistingConsensus(credentials.privateKey(), wait);
         });
-    return credentials;
+    return new Joined(credentials, Set.of());
+  }
+
+  /** Returns the curators that this node follows; empty if its directory names the node itself. */
+  private Set<InetSocketAddress> curatorsFor(NodeId self) {
+    return directory()
+        .filter(directory -> !CuratorAddresses.names(directory, self))
+        .map(CuratorAddresses::of)
+        .orElse(Set.of());
+  }
+
+  /** Returns the cluster directory; empty if it is missing or damaged. */
+  private Optional<ClusterDirectory> directory() {
+    return switch (organs
+        .storage()
+        .root()
+        .esp()
+        .clusterDirectory()
+        .read(ClusterDirectory.parser())
+        .map(JoinFlow::checked)) {
+      case Stored.Present<ClusterDirectory>(var path, var directory) -> Optional.of(directory);
+      case Stored.None<ClusterDirectory> none -> Optional.empty();
+      case Stored.Corrupted<ClusterDirectory>(var path, var reason) -> ignored(path, reason);
+      case Stored.Unreadable<ClusterDirectory>(var path, var reason, var cause) ->
+          ignored(path, reason);
+    };
+  }
+
+  private static ClusterDirectory checked(ClusterDirectory directory) {
+    if (CuratorAddresses.of(directory).isEmpty()) {
+      throw new IllegalArgumentException("it names no address");
+    }
+    return directory;
+  }
+
+  private Optional<ClusterDirectory> ignored(Path path, String reason) {
+    steps
+        .log()
+        .warning(
+            "the node ignores the cluster directory %s (%s), as a node that keeps the records itself",
+            path, reason);
+    return Optional.empty();
   }
 
   /**
@@ -104,19 +172,49 @@ final class JoinFlow {
     return "set to " + now.truncatedTo(ChronoUnit.SECONDS);
   }
 
-  private void mount(SealedConfiguration sealed) throws FileException, InterruptedException {
+  private void mount(SealedConfiguration sealed, Wait wait) throws Exception {
     boolean mounted = organs.storage().data().peek().orElseThrow() instanceof DataStatus.Mounted;
     if (mounted || sealed.security() == StorageSecurity.INSECURE) {
       // This needs no key; it checks that the mounted volume belongs to this node.
       organs.storage().mountExisting(sealed);
       return;
     }
-    try (Secret clusterUnlockKey = clusterUnlockKey(sealed.security())) {
+    try (Secret clusterUnlockKey = clusterUnlockKey(sealed, wait)) {
       organs.storage().mountExisting(sealed, clusterUnlockKey);
     }
   }
 
-  private Secret clusterUnlockKey(StorageSecurity security) throws FileException {
+  private Secret clusterUnlockKey(SealedConfiguration sealed, Wait wait) throws Exception {
+    Set<InetSocketAddress> others =
+        directory()
+            .map(directory -> CuratorAddresses.elsewhere(directory, organs.address().orElseThrow()))
+            .orElse(Set.of());
+    return others.isEmpty() || recoveryKey.isGiven()
+        ? fromRecoveryShare(sealed.security())
+        : fromCluster(sealed, others, wait);
+  }
+
+  /** Waits without a limit until the leader of the cluster gives its half of the key. */
+  private Secret fromCluster(SealedConfiguration sealed, Set<InetSocketAddress> curators, Wait wait)
+      throws InterruptedException {
+    wait.detail(
+        "asking the cluster for its half of the key, at " + CuratorAddresses.text(curators));
+    KeyPair join = EnrolmentKeys.pair(sealed.joinKey().reveal());
+    try (ClusterCalls cluster = new ClusterCalls(join, sealed.clusterCa(), curators, steps.log())) {
+      ByteString half =
+          cluster
+              .call(wait, leader -> leader.joinNode(JoinNodeRequest.getDefaultInstance()))
+              .getClusterUnlockKey();
+      return Secret.take(half.toByteArray());
+    } catch (StatusException refused) {
+      throw new EnrolmentException(
+          "the cluster does not give its half of the volume key: "
+              + refused.getStatus().getDescription(),
+          refused);
+    }
+  }
+
+  private Secret fromRecoveryShare(StorageSecurity security) throws FileException {
     if (!organs.storage().recoveryShare().exists()) {
       throw new EnrolmentException(
           "the volume is %s, and no other node has the cluster's half of its key; there is no"

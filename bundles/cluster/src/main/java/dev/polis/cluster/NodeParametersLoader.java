@@ -1,14 +1,19 @@
 package dev.polis.cluster;
 
+import com.google.protobuf.ByteString;
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.UnknownFieldSet;
 import com.google.protobuf.util.JsonFormat;
 import dev.polis.api.curator.DomainNames;
 import dev.polis.cluster.NodeParameterSource.Found;
 import dev.polis.logtree.Log;
+import dev.polis.pki.Identity;
+import dev.polis.pki.Pem;
+import dev.polis.pki.PkiException;
 import dev.polis.wire.UnknownFields;
 import dev.polis.wire.api.NodeParameters;
 import dev.polis.wire.api.NodeParameters.ClusterBootstrap;
+import dev.polis.wire.api.NodeParameters.ClusterRegister;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.util.ArrayList;
@@ -139,7 +144,7 @@ final class NodeParametersLoader {
   private static void check(NodeParameters parameters, NodeParameterSource source) {
     switch (parameters.getClusterCase()) {
       case CLUSTER_BOOTSTRAP -> checkBootstrap(parameters.getClusterBootstrap(), source);
-      case CLUSTER_REGISTER -> {}
+      case CLUSTER_REGISTER -> checkRegister(parameters.getClusterRegister(), source);
       case CLUSTER_NOT_SET ->
           throw wrong(
               source,
@@ -155,19 +160,58 @@ final class NodeParametersLoader {
           "cluster_bootstrap.owner_public_key has %d bytes; an Ed25519 public key has %d"
               .formatted(length, OWNER_KEY_BYTES));
     }
-    int recovery = bootstrap.getRecoveryPublicKey().size();
-    if (recovery != 0 && recovery != OWNER_KEY_BYTES) {
-      throw wrong(
-          source,
-          "cluster_bootstrap.recovery_public_key has %d bytes; an X25519 public key has %d"
-              .formatted(recovery, OWNER_KEY_BYTES));
-    }
+    checkRecovery("cluster_bootstrap", bootstrap.getRecoveryPublicKey(), source);
     if (bootstrap.hasInitialClusterConfiguration()) {
       checkDomain(bootstrap.getInitialClusterConfiguration().getClusterDomain(), source);
     }
   }
 
-  /** Checks the domain as the curator does, but before keys and a volume exist. */
+  private static void checkRecovery(String kind, ByteString key, NodeParameterSource source) {
+    if (!key.isEmpty() && key.size() != OWNER_KEY_BYTES) {
+      throw wrong(
+          source,
+          "%s.recovery_public_key has %d bytes; an X25519 public key has %d"
+              .formatted(kind, key.size(), OWNER_KEY_BYTES));
+    }
+  }
+
+  private static void checkRegister(ClusterRegister register, NodeParameterSource source) {
+    if (register.getRegisterTicket().isEmpty()) {
+      throw wrong(
+          source,
+          "cluster_register.register_ticket is empty; make the parameters with polisctl params"
+              + " make --register");
+    }
+    checkCa(register.getCaCertificate(), source);
+    checkRecovery("cluster_register", register.getRecoveryPublicKey(), source);
+    try {
+      if (CuratorAddresses.of(register.getClusterDirectory()).isEmpty()) {
+        throw wrong(
+            source,
+            "cluster_register.cluster_directory has %d nodes and the address of none; wait until a"
+                    .formatted(register.getClusterDirectory().getNodesCount())
+                + " node of the cluster reports its address, and make the parameters again");
+      }
+    } catch (IllegalArgumentException notAnAddress) {
+      throw wrong(
+          source,
+          "cluster_register.cluster_directory names a host that is not an IP address: "
+              + notAnAddress.getMessage());
+    }
+  }
+
+  private static void checkCa(ByteString der, NodeParameterSource source) {
+    try {
+      Identity.verifyCa(Pem.certificate(der.toByteArray()));
+    } catch (PkiException e) {
+      throw wrong(
+          source,
+          "cluster_register.ca_certificate is not the certificate of a cluster's CA: "
+              + e.getMessage());
+    }
+  }
+
+  /** The curator refuses the same, but only after there are keys and a volume. */
   private static void checkDomain(String domain, NodeParameterSource source) {
     DomainNames.problemOfCluster(domain)
         .ifPresent(

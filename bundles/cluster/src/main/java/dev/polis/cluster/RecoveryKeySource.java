@@ -22,8 +22,18 @@ sealed interface RecoveryKeySource {
    */
   Secret read();
 
-  /** Means that the operator gave no key. */
+  /** Returns whether the operator gave one. */
+  default boolean isGiven() {
+    return true;
+  }
+
+  /** The operator gave none. */
   record None() implements RecoveryKeySource {
+    @Override
+    public boolean isGiven() {
+      return false;
+    }
+
     @Override
     public Secret read() {
       throw new EnrolmentException(

@@ -6,20 +6,26 @@
  *            └──────────────┬──────────────────┴──────────────────────┘
  *                           ▼
  *     EnrolmentMachine  NEW ─▶ CREATING_CLUSTER ─▶ RUNNING        (BootstrapFlow)
+ *                        ├───▶ REGISTERING ──────▶ RUNNING        (RegisterFlow)
  *                        └───▶ JOINING ──────────▶ RUNNING        (JoinFlow)
  *                        any error ─▶ FAILED ─▶ fatal error report
  *                           │ drives, step by step
- *        network ▶ storage ▶ consensus ▶ curator ▶ RPC host
+ *        network ▶ storage ▶ consensus ▶ curator ▶ RPC host      leader of a cluster (ClusterCalls)
  *                           │
  *                           ▼
  *          Value&lt;ClusterStatus&gt;  UNKNOWN … HOME ⇄ SPLIT
  * </pre>
  *
  * <p>The manager runs once for every start of its component. The disk, and not memory, guards what
- * must not happen twice: each step of a bootstrap is written to the journal on the ESP before the
- * next begins, each step may be repeated, and the journal is erased only after the sealed
- * configuration is written. A kill at any point therefore ends in the same cluster with the same
- * node id. A node with a sealed configuration never bootstraps, however its parameters read.
+ * must not happen twice: each step of a bootstrap or a registration is written to the journal on
+ * the ESP before the next begins, each step may be repeated, and the journal is erased only after
+ * the sealed configuration is written. A kill at any point therefore ends in the same cluster with
+ * the same node id. A node with a sealed configuration never bootstraps, however its parameters
+ * read.
+ *
+ * <p>A node that registers keeps no records and runs no etcd: its curator follows those that the
+ * cluster directory names. The directory of a node that founded its cluster names the node itself,
+ * and by that a start tells the two kinds apart.
  *
  * <p>During the creation of a cluster, only the journal has the cluster's half of the volume key;
  * the manager erases it there as soon as the curator has it.

@@ -3,9 +3,11 @@ package dev.polis.cluster;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.polis.api.cluster.ClusterState;
 import dev.polis.files.FilePlacement;
 import dev.polis.files.layout.Root;
 import dev.polis.health.HealthCondition;
+import dev.polis.health.HealthLevel;
 import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeCredentials;
@@ -31,6 +33,19 @@ class ClusterHealthTest {
 
   private static void write(FilePlacement file, String text) throws Exception {
     file.write(text.getBytes(StandardCharsets.UTF_8));
+  }
+
+  @Test
+  @DisplayName("a node that waits for its approval says what to do")
+  void waitsForApproval() {
+    HealthCondition told =
+        ClusterHealth.of(
+                ClusterSnapshot.outside(
+                    ClusterState.FOREIGN, "approve it at a member: polisctl node approve X"))
+            .orElseThrow();
+    assertEquals("waits-for-approval", told.code());
+    assertEquals(HealthLevel.WAITING, told.level());
+    assertTrue(told.remedy().contains("polisctl node approve X"), told.remedy());
   }
 
   @Test

@@ -157,6 +157,7 @@ class ClusterServiceTest {
         new NodeParametersLoader(
             List.of(new NodeParameterSource("command line", parameters, Form.BINARY, true)), log),
         new BootstrapFlow(organs, steps, new SecureRandom(), InstantSource.system()),
+        new RegisterFlow(organs, steps, new SecureRandom(), InstantSource.system()),
         new JoinFlow(organs, steps, recoveryKey, clock),
         steps,
         OrganState.NONE);
@@ -171,6 +172,7 @@ class ClusterServiceTest {
         new EnrolmentMachine(log),
         new NodeParametersLoader(List.of(), log),
         new BootstrapFlow(organs, steps, new SecureRandom(), InstantSource.system()),
+        new RegisterFlow(organs, steps, new SecureRandom(), InstantSource.system()),
         new JoinFlow(organs, steps, new RecoveryKeySource.None(), clock),
         steps,
         taken);

@@ -33,9 +33,12 @@ class EnrolmentMachineTest {
   private static final Set<String> ALLOWED =
       Set.of(
           "NEW>CREATING_CLUSTER",
+          "NEW>REGISTERING",
           "NEW>JOINING",
           "CREATING_CLUSTER>RUNNING",
           "CREATING_CLUSTER>FAILED",
+          "REGISTERING>RUNNING",
+          "REGISTERING>FAILED",
           "JOINING>RUNNING",
           "JOINING>FAILED");
 
@@ -65,7 +68,7 @@ class EnrolmentMachineTest {
   private void bring(EnrolmentPhase phase) {
     switch (phase) {
       case NEW -> {}
-      case CREATING_CLUSTER, JOINING -> machine.transition(phase, "test");
+      case CREATING_CLUSTER, REGISTERING, JOINING -> machine.transition(phase, "test");
       case RUNNING -> {
         machine.transition(EnrolmentPhase.CREATING_CLUSTER, "test");
         machine.transition(EnrolmentPhase.RUNNING, "test");

@@ -12,9 +12,13 @@ import dev.polis.logtree.LogEntry;
 import dev.polis.logtree.LogQuery;
 import dev.polis.logtree.LogReader;
 import dev.polis.logtree.LogTree;
+import dev.polis.pki.CertificateAuthority;
+import dev.polis.pki.Ed25519;
+import dev.polis.pki.Pem;
 import dev.polis.wire.api.NodeParameters;
 import dev.polis.wire.api.NodeParameters.ClusterBootstrap;
 import dev.polis.wire.api.NodeParameters.ClusterRegister;
+import dev.polis.wire.common.ClusterDirectory;
 import dev.polis.wire.common.NodeLabels;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -202,6 +206,67 @@ class NodeParametersLoaderTest {
     Files.writeString(espJson(), "{\"clusterBootstrap\":{\"ownerPublicKey\":\"AAAA\"}}");
     String message = refusal();
     assertTrue(message.contains("owner_public_key has 3 bytes") && message.contains("32"), message);
+  }
+
+  private static ClusterRegister.Builder register() {
+    return ClusterRegister.newBuilder()
+        .setRegisterTicket(ByteString.copyFromUtf8("the ticket"))
+        .setCaCertificate(
+            ByteString.copyFrom(Pem.der(CertificateAuthority.create("a cluster").certificate())))
+        .setClusterDirectory(directory("", "192.0.2.7", "2001:db8::7"));
+  }
+
+  /** Returns a directory of one node for each address; an empty one is none. */
+  private static ClusterDirectory directory(String... hosts) {
+    ClusterDirectory.Builder directory = ClusterDirectory.newBuilder();
+    for (String host : hosts) {
+      ClusterDirectory.Node.Builder node = directory.addNodesBuilder();
+      if (!host.isEmpty()) {
+        node.addAddresses(ClusterDirectory.Node.Address.newBuilder().setHost(host));
+      }
+    }
+    return directory.build();
+  }
+
+  private void write(ClusterRegister.Builder register) throws IOException {
+    Files.write(
+        esp(), NodeParameters.newBuilder().setClusterRegister(register).build().toByteArray());
+  }
+
+  @Test
+  @DisplayName("D-33 a directory may have nodes without an address, if others have one")
+  void d33_directory() throws IOException {
+    write(register());
+    ClusterDirectory read = loader().load().parameters().getClusterRegister().getClusterDirectory();
+    assertEquals(
+        List.of("192.0.2.7:7835", "2001:db8:0:0:0:0:0:7:7835"),
+        CuratorAddresses.of(read).stream()
+            .map(each -> each.getAddress().getHostAddress() + ":" + each.getPort())
+            .toList());
+
+    write(register().setClusterDirectory(directory("", "")));
+    assertTrue(refusal().contains("has 2 nodes and the address of none"), refusal());
+    write(register().setClusterDirectory(directory()));
+    assertTrue(refusal().contains("has 0 nodes and the address of none"), refusal());
+    write(register().setClusterDirectory(directory("node.example.org")));
+    assertTrue(refusal().contains("node.example.org"), refusal());
+  }
+
+  @Test
+  @DisplayName("a registration without ticket, or without the CA of a cluster, is refused")
+  void incompleteRegistration() throws IOException {
+    write(register().clearRegisterTicket());
+    assertTrue(refusal().contains("register_ticket is empty"), refusal());
+    write(register().clearCaCertificate());
+    assertTrue(refusal().contains("ca_certificate"), refusal());
+    CertificateAuthority authority = CertificateAuthority.create("a cluster");
+    write(
+        register()
+            .setCaCertificate(
+                ByteString.copyFrom(Pem.der(authority.issueNode(Ed25519.generate().getPublic())))));
+    assertTrue(refusal().contains("is not marked as a CA"), refusal());
+    write(register().setRecoveryPublicKey(ByteString.copyFrom(new byte[31])));
+    assertTrue(refusal().contains("cluster_register.recovery_public_key has 31 bytes"), refusal());
   }
 
   @Test

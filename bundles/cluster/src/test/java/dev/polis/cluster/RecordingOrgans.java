@@ -28,18 +28,21 @@ import dev.polis.files.Stored;
 import dev.polis.files.layout.Root;
 import dev.polis.logtree.Secret;
 import dev.polis.pki.CertificateAuthority;
+import dev.polis.pki.NodeId;
 import dev.polis.rpc.RpcHost;
 import dev.polis.rpc.RpcRevocations;
 import dev.polis.wire.storage.EnrolmentJournal;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Proxy;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
@@ -83,6 +86,9 @@ final class RecordingOrgans {
   /** The cluster's half of the key that opened a volume last; empty if none was used. */
   volatile String clusterUnlockKey = "";
 
+  /** The same as bytes. */
+  volatile byte[] clusterUnlockKeyBytes = {};
+
   /** The half that the recovery share holds, by the key that opens it; empty without a share. */
   volatile Map<Secret, Secret> share = Map.of();
 
@@ -91,6 +97,9 @@ final class RecordingOrgans {
 
   /** The latest bootstrap request to the curator; null before the first. */
   volatile BootstrapRequest requested;
+
+  /** The curators that the latest request names to follow; empty before the first. */
+  volatile Set<InetSocketAddress> followed = Set.of();
 
   /** Replaces the result of reading the sealed configuration; null to return the written one. */
   volatile Stored<SealedConfiguration> sealedReading;
@@ -171,7 +180,8 @@ final class RecordingOrgans {
         if (method.getName().equals("mountNew")) {
           volumeKeys = (UnlockKeys) arguments[1];
         } else if (arguments.length == 2) {
-          clusterUnlockKey = new String(((Secret) arguments[1]).reveal(), US_ASCII);
+          clusterUnlockKeyBytes = ((Secret) arguments[1]).reveal();
+          clusterUnlockKey = new String(clusterUnlockKeyBytes, US_ASCII);
         }
         record(method.getName());
         dataStatus.set(new DataStatus.Mounted(StorageSecurity.INSECURE, "a directory"));
@@ -272,6 +282,7 @@ final class RecordingOrgans {
             });
   }
 
+  @SuppressWarnings("unchecked") // the types of the contract
   private Object curator(Object self, java.lang.reflect.Method method, Object[] arguments) {
     return switch (method.getName()) {
       case "status" -> curatorStatus;
@@ -284,6 +295,13 @@ final class RecordingOrgans {
       case "serve" -> {
         record("serve");
         curatorStatus.set(new CuratorStatus.Leading(7));
+        yield null;
+      }
+      case "follow" -> {
+        record("follow");
+        followed = Set.copyOf((Set<InetSocketAddress>) arguments[1]);
+        curatorStatus.set(
+            new CuratorStatus.Following(NodeId.of(authority.certificate().getPublicKey()), "", 0));
         yield null;
       }
       case "renew" -> {

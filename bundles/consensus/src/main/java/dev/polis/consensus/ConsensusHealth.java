@@ -43,9 +43,10 @@ final class ConsensusHealth {
                       .collect(Collectors.joining("; "))));
       case ConsensusStatus.Stopped stopped ->
           Optional.of(
-              HealthCondition.waiting(
+              // Nothing is wrong with it: most nodes of a cluster run no etcd.
+              HealthCondition.up(
                   "etcd-not-wanted",
-                  "etcd does not run: no organ of this node has asked for a member yet"));
+                  "etcd does not run: no organ of this node has asked for a member"));
       case ConsensusStatus.Starting(String waitingFor) ->
           Optional.of(HealthCondition.waiting("etcd-starting", "etcd waits for " + waitingFor));
       case ConsensusStatus.Failed(String reason) ->

@@ -15,7 +15,9 @@ import dev.polis.pki.NodeCredentials;
 import dev.polis.plugins.manifest.InstalledManifests;
 import dev.polis.rpc.RpcHost;
 import dev.polis.supervision.Supervisor;
+import java.net.InetSocketAddress;
 import java.security.cert.X509Certificate;
+import java.util.Set;
 import org.osgi.framework.BundleContext;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
@@ -76,6 +78,11 @@ public final class CuratorComponent implements Curator {
   @Override
   public void serve(NodeCredentials credentials) {
     service.serve(credentials);
+  }
+
+  @Override
+  public void follow(NodeCredentials credentials, Set<InetSocketAddress> curators) {
+    service.follow(credentials, curators);
   }
 
   @Override

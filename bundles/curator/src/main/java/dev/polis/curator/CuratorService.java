@@ -17,6 +17,7 @@ import dev.polis.curator.api.CuratorApi;
 import dev.polis.curator.api.CuratorLocalApi;
 import dev.polis.curator.api.EtcdApi;
 import dev.polis.curator.api.ManagementApi;
+import dev.polis.curator.api.MembershipApi;
 import dev.polis.curator.api.PluginSetApi;
 import dev.polis.curator.api.PluginTrustApi;
 import dev.polis.curator.api.SignedPlugins;
@@ -26,6 +27,7 @@ import dev.polis.curator.leader.CuratorElection;
 import dev.polis.curator.leader.LeaderFeeds;
 import dev.polis.curator.leader.LeaderGate;
 import dev.polis.curator.leader.LeaderTerm;
+import dev.polis.curator.leader.TrustFeeds;
 import dev.polis.curator.record.CuratorPki;
 import dev.polis.curator.record.RecordSnapshot;
 import dev.polis.etcd.EtcdAccess;
@@ -43,6 +45,7 @@ import dev.polis.health.SelfCheck;
 import dev.polis.health.StatusHealth;
 import dev.polis.logtree.Secret;
 import dev.polis.pki.NodeCredentials;
+import dev.polis.pki.NodeId;
 import dev.polis.pki.Pem;
 import dev.polis.pki.PkiException;
 import dev.polis.plugins.manifest.TrustRoots;
@@ -52,11 +55,13 @@ import dev.polis.rpc.RpcHost;
 import dev.polis.supervision.Subtree;
 import dev.polis.supervision.Supervisor;
 import io.grpc.BindableService;
+import java.net.InetSocketAddress;
 import java.security.SecureRandom;
 import java.security.cert.X509Certificate;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -120,6 +125,8 @@ final class CuratorService implements Curator, OrganInstance {
 
   // The names of the values that one instance passes to the next, besides those of its election.
   private static final String CREDENTIALS = "credentials";
+  private static final String CURATORS = "curators-to-follow";
+  private static final String STATUS = "status-of-follower";
 
   private final CuratorSettings settings;
   private final Parts parts;
@@ -130,9 +137,12 @@ final class CuratorService implements Curator, OrganInstance {
   private final MutableValue<CuratorStatus> status = new MutableValue<>();
   private final CallStreams streams = new CallStreams();
   private final LeaderFeeds leaders = new LeaderFeeds(status, streams);
+  private final LocalTrust trust;
+  private final TrustFeeds trusts;
   private final LeaderGate gate;
-  private NodeCredentials serving; // null before serve(); guarded by this
-  private CuratorElection election; // null before serve(); guarded by this
+  private NodeCredentials serving; // null until asked to serve; guarded by this
+  private CuratorElection election; // null until asked to serve; guarded by this
+  private RemoteCurator remote; // null unless asked to follow; guarded by this
   private boolean gave; // guarded by this
 
   /** Creates an idle curator, which waits for {@link #serve}. */
@@ -166,6 +176,8 @@ final class CuratorService implements Curator, OrganInstance {
     this.parts = parts;
     this.etcd = parts.etcd().apply(() -> parts.consensus().access(USER));
     this.address = new AdvertisedAddress(parts.network(), settings.port());
+    this.trust = new LocalTrust(parts.rpc(), parts.trust());
+    this.trusts = new TrustFeeds(status, trust.lists(), streams);
     this.gate = new LeaderGate(parts.consensus().status());
     this.subtree = parts.supervisor().organ("curator");
     this.health = parts.health().organ("curator", subtree.dn());
@@ -199,6 +211,47 @@ final class CuratorService implements Curator, OrganInstance {
     election.stand(OrganState.NONE);
   }
 
+  @Override
+  public synchronized void follow(NodeCredentials credentials, Set<InetSocketAddress> curators) {
+    if (serving != null) {
+      requireSame(serving, credentials);
+      return;
+    }
+    if (gave) {
+      throw new CuratorException(
+          "this curator has given its work to another instance; ask that instance to follow");
+    }
+    follow(credentials, curators, new CuratorStatus.Campaigning("looks for the leader"));
+  }
+
+  private synchronized void follow(
+      NodeCredentials credentials, Set<InetSocketAddress> curators, CuratorStatus first) {
+    serving = credentials;
+    status.set(first);
+    remote = new RemoteCurator(credentials, curators, trust, status);
+    subtree.run("remote", remote::run);
+    subtree.run("leader-feeds", leaders::run);
+    serveAsFollower(credentials);
+  }
+
+  /** Serves the question which node leads, and refuses the calls that need the records. */
+  private void serveAsFollower(NodeCredentials credentials) {
+    gate.refuse(this::describeLeader);
+    parts.endpoints().register(endpoints(credentials));
+  }
+
+  private String describeLeader() {
+    return switch (status.peek().orElseThrow()) {
+      case CuratorStatus.Following(NodeId leader, String host, int port) ->
+          "%s at %s:%d".formatted(leader, host, port);
+      case CuratorStatus other -> other.describe();
+    };
+  }
+
+  private synchronized Optional<RemoteCurator> remote() {
+    return Optional.ofNullable(remote);
+  }
+
   /**
    * Starts the parts that serve no calls: the watches, and the election, which does not campaign
    * yet.
@@ -216,8 +269,9 @@ final class CuratorService implements Curator, OrganInstance {
             parts.nanoTime());
     subtree.run("election", election::run);
     subtree.run("leader-feeds", leaders::run);
-    subtree.run("revocations", new RevocationWatch(this::connect, parts.rpc())::run);
-    subtree.run("trusted-keys", new TrustedKeysWatch(this::connect, parts.trust())::run);
+    subtree.run("revocations", new RevocationWatch(this::connect, trust)::run);
+    subtree.run("trusted-keys", new TrustedKeysWatch(this::connect, trust)::run);
+    subtree.run("trust-feeds", trusts::run);
   }
 
   private synchronized Optional<NodeCredentials> serving() {
@@ -246,22 +300,34 @@ final class CuratorService implements Curator, OrganInstance {
   private List<BindableService> endpoints(NodeCredentials credentials) {
     ByteString clusterCa = ByteString.copyFrom(Pem.der(credentials.ca()));
     return List.of(
-        new ManagementApi(gate, streams, parts.rpc().computing(), new SecureRandom(), clusterCa),
+        new ManagementApi(
+            gate,
+            streams,
+            parts.rpc().computing(),
+            new SecureRandom(),
+            clusterCa,
+            InstantSource.system()),
         new AaaApi(gate),
         new CuratorApi(
             gate,
             streams,
             parts.consensus(),
             new WorkerCertificates(this::connectForKubernetes, InstantSource.system()),
-            InstantSource.system()),
+            InstantSource.system(),
+            clusterCa),
         new EtcdApi(parts.consensus()),
         new PluginTrustApi(gate, parts.signed()),
         new PluginSetApi(gate, streams, InstantSource.system()),
+        new MembershipApi(gate, trusts),
         new CuratorLocalApi(credentials.id(), clusterCa, address, leaders));
   }
 
   @Override
   public X509Certificate renew(NodeCredentials credentials) throws InterruptedException {
+    Optional<RemoteCurator> asked = remote();
+    if (asked.isPresent()) {
+      return asked.get().renew();
+    }
     try {
       return gate.during(term -> term.pki().ensureNode(credentials.id(), credentials.publicKey()));
     } catch (RpcException | EtcdException | PkiException e) {
@@ -274,6 +340,10 @@ final class CuratorService implements Curator, OrganInstance {
 
   @Override
   public Secret clusterUnlockKey(NodeCredentials credentials) throws InterruptedException {
+    Optional<RemoteCurator> asked = remote();
+    if (asked.isPresent()) {
+      return asked.get().clusterUnlockKey();
+    }
     String id = credentials.id().text();
     try {
       ByteString half = gate.during(term -> term.records().requireNode(id)).getClusterUnlockKey();
@@ -325,12 +395,25 @@ final class CuratorService implements Curator, OrganInstance {
       status.set(new CuratorStatus.Idle());
       return;
     }
+    if (follows(state)) {
+      follow(credentials.get(), curators(state), state.require(STATUS, CuratorStatus.class));
+      return;
+    }
     if (serving().isEmpty()) {
       startTasks(credentials.get());
       parts.endpoints().register(endpoints(credentials.get()));
     }
     election().orElseThrow().stand(state);
     awaitTakenUp(CuratorElection.led(state));
+  }
+
+  private static boolean follows(OrganState state) {
+    return state.find(CURATORS, Set.class).isPresent();
+  }
+
+  @SuppressWarnings("unchecked") // the value of give()
+  private static Set<InetSocketAddress> curators(OrganState state) {
+    return (Set<InetSocketAddress>) state.require(CURATORS, Set.class);
   }
 
   private void connectAndServe(NodeCredentials credentials) {
@@ -372,11 +455,22 @@ final class CuratorService implements Curator, OrganInstance {
 
   @Override
   public OrganState facts() {
-    return OrganState.NONE.with(CREDENTIALS, serving());
+    // A follower has nothing that another instance could prepare.
+    return OrganState.NONE.with(CREDENTIALS, election().flatMap(standing -> serving()));
   }
 
   @Override
   public OrganState give() throws InterruptedException {
+    Optional<RemoteCurator> following = remote();
+    if (following.isPresent()) {
+      gate.dismiss();
+      parts.endpoints().withdraw();
+      markGave(true);
+      return OrganState.NONE
+          .with(CREDENTIALS, following.get().credentials())
+          .with(CURATORS, following.get().curators())
+          .with(STATUS, status.peek().orElseThrow());
+    }
     Optional<CuratorElection> standing = election();
     if (standing.isEmpty()) {
       markGave(true);
@@ -398,13 +492,22 @@ final class CuratorService implements Curator, OrganInstance {
 
   @Override
   public void prepare() {
-    serving().ifPresent(credentials -> parts.endpoints().register(endpoints(credentials)));
+    if (remote().isEmpty()) {
+      serving().ifPresent(credentials -> parts.endpoints().register(endpoints(credentials)));
+    }
   }
 
   @Override
   public void resume(OrganState state) {
     markGave(false);
-    if (election().isPresent()) {
+    if (remote().isPresent()) {
+      serveAsFollower(remote().get().credentials());
+    } else if (follows(state)) {
+      follow(
+          state.require(CREDENTIALS, NodeCredentials.class),
+          curators(state),
+          state.require(STATUS, CuratorStatus.class));
+    } else if (election().isPresent()) {
       election().get().stand(state);
     } else {
       state.find(CREDENTIALS, NodeCredentials.class).ifPresent(this::serve);

@@ -4,23 +4,22 @@ import dev.polis.base.values.Watcher;
 import dev.polis.curator.record.CuratorPki;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.pki.Crl;
-import dev.polis.rpc.RpcHost;
 import dev.polis.supervision.Context;
 import java.time.InstantSource;
 import java.util.function.Supplier;
 
 /**
- * Watches the cluster's revocation list in etcd and gives each new one to this node's RPC host. It
- * runs in each curator, leader or not.
+ * Watches the cluster's revocation list in etcd and gives each new one to this node. A supervised
+ * runnable of each curator that keeps records, leader or not.
  */
 final class RevocationWatch {
 
   private final Supplier<EtcdClient> connect;
-  private final RpcHost rpc;
+  private final LocalTrust trust;
 
-  RevocationWatch(Supplier<EtcdClient> connect, RpcHost rpc) {
+  RevocationWatch(Supplier<EtcdClient> connect, LocalTrust trust) {
     this.connect = connect;
-    this.rpc = rpc;
+    this.trust = trust;
   }
 
   /** Watches until it is cancelled. */
@@ -33,7 +32,7 @@ final class RevocationWatch {
                 .watch()) {
       context.healthy();
       while (true) {
-        rpc.revoke(lists.get());
+        trust.revoke(lists.get());
       }
     }
   }

@@ -1,6 +1,5 @@
 package dev.polis.curator;
 
-import dev.polis.curator.api.TrustedKeyRules;
 import dev.polis.curator.record.RecordKeys;
 import dev.polis.curator.record.RecordState;
 import dev.polis.etcd.EtcdClient;
@@ -9,23 +8,21 @@ import dev.polis.etcd.KeyRange;
 import dev.polis.etcd.WatchOptions;
 import dev.polis.etcd.WatchUpdate;
 import dev.polis.logtree.Log;
-import dev.polis.plugins.manifest.TrustRoots;
 import dev.polis.rpc.RpcException;
 import dev.polis.supervision.Context;
 import dev.polis.wire.cluster.TrustedKeys;
-import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /**
- * Watches the keys whose signatures on plugins the cluster trusts, and passes each change to this
- * node. It runs in each curator, leader or not.
+ * Watches the keys whose signatures on plugins the cluster trusts, and gives them to this node at
+ * each change. A supervised runnable of each curator that keeps records, leader or not.
  */
 final class TrustedKeysWatch {
 
   private final Supplier<EtcdClient> connect;
-  private final Consumer<TrustRoots> trust;
+  private final LocalTrust trust;
 
-  TrustedKeysWatch(Supplier<EtcdClient> connect, Consumer<TrustRoots> trust) {
+  TrustedKeysWatch(Supplier<EtcdClient> connect, LocalTrust trust) {
     this.connect = connect;
     this.trust = trust;
   }
@@ -48,20 +45,20 @@ final class TrustedKeysWatch {
    * Passes the present keys to this node, which keeps the former ones while the record is damaged.
    */
   private void follow(EtcdClient etcd, Log log) throws InterruptedException {
-    TrustRoots roots;
+    TrustedKeys keys;
     try {
-      roots = read(etcd);
+      keys = read(etcd);
     } catch (RpcException damaged) {
       log.error("This node trusts the same keys as before: %s.", damaged.getMessage());
       return;
     }
-    trust.accept(roots);
+    trust.trust(keys);
   }
 
-  private static TrustRoots read(EtcdClient etcd) throws InterruptedException {
+  private static TrustedKeys read(EtcdClient etcd) throws InterruptedException {
     return etcd.kv()
         .get(RecordKeys.TRUSTED_KEYS)
-        .map(stored -> TrustedKeyRules.roots(RecordState.parse(stored, TrustedKeys.parser())))
-        .orElse(TrustRoots.NONE);
+        .map(stored -> RecordState.parse(stored, TrustedKeys.parser()))
+        .orElseGet(TrustedKeys::getDefaultInstance);
   }
 }

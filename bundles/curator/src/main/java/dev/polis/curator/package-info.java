@@ -42,6 +42,10 @@
  *   <li>{@code RecordStore}, while leading. In: reads and updates of API calls. Out: answers from
  *       memory, and one etcd transaction at a time for updates. Operators see records through
  *       {@code ManagementApi}, without join keys and unlock keys.
+ *   <li>{@code TrustFeeds}, while leading. In: the revocation list and the trusted keys of this
+ *       node. Out: the streams of {@code Membership.FollowTrust}, for members that run no etcd.
+ *   <li>{@code RemoteCurator}, in place of all the above on a node that keeps no records. In: the
+ *       leader's answers. Out: {@code CuratorStatus}, the revocation list, the trusted keys.
  *   <li>{@code health}: In: {@code CuratorStatus}. Out: this organ's entry in the health of the
  *       node.
  * </ul>

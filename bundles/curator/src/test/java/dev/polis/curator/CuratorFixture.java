@@ -42,9 +42,11 @@ import dev.polis.rpc.RpcSettings;
 import dev.polis.rpc.RpcTrust;
 import dev.polis.supervision.SupervisionTree;
 import dev.polis.wire.api.AAAGrpc;
+import dev.polis.wire.api.ApproveNodeRequest;
 import dev.polis.wire.api.EscrowRequest;
 import dev.polis.wire.api.EscrowResponse;
 import dev.polis.wire.api.GetNodesRequest;
+import dev.polis.wire.api.GetRegisterTicketRequest;
 import dev.polis.wire.api.ManagementGrpc;
 import dev.polis.wire.api.ManagementGrpc.ManagementBlockingV2Stub;
 import dev.polis.wire.api.NodeManagementGrpc;
@@ -55,8 +57,12 @@ import dev.polis.wire.common.NodeState;
 import dev.polis.wire.common.NodeStatus;
 import dev.polis.wire.common.NodeStorageSecurity;
 import dev.polis.wire.common.NodeTPMUsage;
+import dev.polis.wire.curator.CommitNodeRequest;
+import dev.polis.wire.curator.CommitNodeResponse;
+import dev.polis.wire.curator.CuratorGrpc;
 import dev.polis.wire.curator.CuratorGrpc.CuratorBlockingV2Stub;
 import dev.polis.wire.curator.HeartbeatUpdateRequest;
+import dev.polis.wire.curator.RegisterNodeRequest;
 import dev.polis.wire.curator.UpdateNodeStatusRequest;
 import dev.polis.wire.curator.stored.Node;
 import io.grpc.BindableService;
@@ -76,6 +82,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -228,6 +235,51 @@ public final class CuratorFixture implements AutoCloseable {
         CuratorStatus.Following.class::isInstance,
         SOON,
         "the second curator to follow");
+  }
+
+  /** Enrols this node in the cluster of a leader as a member that keeps no records. */
+  void followWithoutRecords(CuratorFixture leader) throws Exception {
+    ManagedChannel channel =
+        RpcClients.ephemeral(nodeKey, RpcTrust.cluster(leader.clusterCa())).dial(leader.address());
+    channels.add(channel);
+    CuratorBlockingV2Stub stranger =
+        CuratorGrpc.newBlockingV2Stub(channel)
+            .withDeadlineAfter(SOON.toSeconds(), TimeUnit.SECONDS);
+    ManagementBlockingV2Stub owner = leader.management();
+    ByteString ticket =
+        owner.getRegisterTicket(GetRegisterTicketRequest.getDefaultInstance()).getTicket();
+    stranger.registerNode(
+        RegisterNodeRequest.newBuilder()
+            .setRegisterTicket(ticket)
+            .setJoinKey(ByteString.copyFrom(Ed25519.raw(joinKey.getPublic())))
+            .build());
+    owner.approveNode(
+        ApproveNodeRequest.newBuilder()
+            .setPubkey(ByteString.copyFrom(Ed25519.raw(nodeKey.getPublic())))
+            .build());
+    CommitNodeResponse committed =
+        stranger.commitNode(
+            CommitNodeRequest.newBuilder()
+                .setClusterUnlockKey(ByteString.copyFromUtf8(UNLOCK_KEY))
+                .setStorageSecurity(NodeStorageSecurity.NODE_STORAGE_SECURITY_ENCRYPTED)
+                .build());
+    credentials =
+        new NodeCredentials(
+            nodeKey.getPrivate(),
+            Pem.certificate(committed.getNodeCertificate().toByteArray()),
+            Pem.certificate(committed.getCaCertificate().toByteArray()));
+    host.identify(credentials);
+    curator.follow(credentials, Set.of(leader.address()));
+  }
+
+  /** Returns the present instance of the curator, after swaps. */
+  CuratorService present() {
+    return present.instance();
+  }
+
+  /** Returns the host of this node's listeners. */
+  RpcHost host() {
+    return host;
   }
 
   /** Serves as another node of the cluster of another curator. */

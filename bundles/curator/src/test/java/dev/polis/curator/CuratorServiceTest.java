@@ -39,7 +39,6 @@ import dev.polis.wire.curator.CuratorLocalGrpc;
 import dev.polis.wire.curator.GetCACertificateRequest;
 import dev.polis.wire.curator.GetCurrentLeaderRequest;
 import dev.polis.wire.curator.GetCurrentLeaderResponse;
-import dev.polis.wire.curator.RegisterNodeRequest;
 import dev.polis.wire.curator.UpdateNodeStatusRequest;
 import dev.polis.wire.curator.WatchRequest;
 import dev.polis.wire.roles.Role;
@@ -489,12 +488,7 @@ class CuratorServiceTest {
   }
 
   @Test
-  void givenCallsThatNeedAnotherNode_thenFailedPrecondition() {
-    refused(
-        Status.Code.FAILED_PRECONDITION,
-        () ->
-            CuratorGrpc.newBlockingV2Stub(fixture.asKey(Ed25519.generate()))
-                .registerNode(RegisterNodeRequest.getDefaultInstance()));
+  void givenTheDeletionOfANode_thenFailedPrecondition() {
     refused(
         Status.Code.FAILED_PRECONDITION,
         () -> owner().deleteNode(DeleteNodeRequest.newBuilder().setId(fixture.id.text()).build()));

@@ -231,6 +231,7 @@ final class RoleService implements LocalRoleServer, OrganInstance {
               connection,
               parts.network().status(),
               parts.curator().status(),
+              () -> parts.cluster().status().peek().orElseThrow().hasLocalConsensus(),
               running.value(),
               report,
               health);

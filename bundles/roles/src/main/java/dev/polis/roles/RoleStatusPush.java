@@ -20,6 +20,7 @@ import java.net.InetAddress;
 import java.util.Map;
 import java.util.Optional;
 import java.util.SortedSet;
+import java.util.function.BooleanSupplier;
 
 /**
  * Reports this node's address, version, services and running roles to the cluster on each change.
@@ -29,20 +30,29 @@ final class RoleStatusPush {
   private final LeaderConnection connection;
   private final Value<NetworkStatus> network;
   private final Value<CuratorStatus> curator;
+  private final BooleanSupplier keepsRecords;
   private final Value<SortedSet<RoleName>> running;
   private final NodeReport report;
   private final LeaderContact contact;
 
+  /**
+   * Creates a runnable.
+   *
+   * @param keepsRecords whether the curator of this node can lead; others are not reported, since
+   *     clients would ask them for records
+   */
   RoleStatusPush(
       LeaderConnection connection,
       Value<NetworkStatus> network,
       Value<CuratorStatus> curator,
+      BooleanSupplier keepsRecords,
       Value<SortedSet<RoleName>> running,
       NodeReport report,
       HealthScope health) {
     this.connection = connection;
     this.network = network;
     this.curator = curator;
+    this.keepsRecords = keepsRecords;
     this.running = running;
     this.report = report;
     this.contact =
@@ -104,7 +114,7 @@ final class RoleStatusPush {
             .setRunningRoles(RoleRecord.running(running.peek().orElseThrow()));
     curator
         .peek()
-        .filter(now -> !(now instanceof CuratorStatus.Idle))
+        .filter(now -> !(now instanceof CuratorStatus.Idle) && keepsRecords.getAsBoolean())
         .ifPresent(
             now ->
                 status.setRunningCurator(

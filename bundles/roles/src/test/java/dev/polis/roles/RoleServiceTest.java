@@ -64,6 +64,7 @@ import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.example.CountingRole;
@@ -120,9 +121,11 @@ class RoleServiceTest {
     MutableValue<NetworkStatus> network =
         new MutableValue<>(new NetworkStatus.Waiting("nothing yet"));
     MutableValue<CuratorStatus> local = new MutableValue<>(new CuratorStatus.Idle());
+    AtomicBoolean keepsRecords = new AtomicBoolean(true);
     MutableValue<SortedSet<RoleName>> running = new MutableValue<>(new TreeSet<>());
     try (LeaderConnection connection = curator.connect()) {
-      RoleStatusPush push = new RoleStatusPush(connection, network, local, running, REPORT, scope);
+      RoleStatusPush push =
+          new RoleStatusPush(connection, network, local, keepsRecords::get, running, REPORT, scope);
       assertTrue(push.status().isEmpty(), "there is nothing to report without an address");
       subtree.run("push", push::run);
       network.set(new NetworkStatus.Up(InetAddress.ofLiteral("127.0.0.1")));
@@ -136,6 +139,10 @@ class RoleServiceTest {
       awaitReports(4);
       running.set(new TreeSet<>(List.of(BACKUP, RoleName.CONSENSUS_MEMBER)));
       awaitReports(5);
+      keepsRecords.set(false);
+      local.set(new CuratorStatus.Campaigning("no leader known"));
+      running.set(new TreeSet<>());
+      awaitReports(6);
     }
     List<NodeStatus> reported = curator.reported;
     assertEquals("127.0.0.1", reported.get(0).getExternalAddress());
@@ -147,6 +154,8 @@ class RoleServiceTest {
     assertEquals(
         Optional.of(new TreeSet<>(List.of(RoleName.CONSENSUS_MEMBER, BACKUP))),
         RoleRecord.running(reported.get(4)));
+    assertFalse(
+        reported.get(5).hasRunningCurator(), "the curator of a node without records is reported");
   }
 
   private void awaitReports(int count) throws Exception {
@@ -163,6 +172,7 @@ class RoleServiceTest {
               connection,
               new MutableValue<>(new NetworkStatus.Up(InetAddress.ofLiteral("127.0.0.1"))),
               new MutableValue<>(new CuratorStatus.Idle()),
+              () -> true,
               new MutableValue<>(new TreeSet<>()),
               REPORT,
               scope);
@@ -357,7 +367,12 @@ class RoleServiceTest {
       "ROL-03 a role that the cluster gives and takes twice is run, ended and reported each time, without a restart")
   void rol03_clusterGivesAndTakes() throws Exception {
     ClusterStatus home =
-        Fake.of(ClusterStatus.class, "credentials", () -> Optional.of(curator.credentials));
+        Fake.of(
+            ClusterStatus.class,
+            "credentials",
+            () -> Optional.of(curator.credentials),
+            "hasLocalConsensus",
+            () -> true);
     ClusterManager cluster =
         Fake.of(
             ClusterManager.class,
@@ -434,7 +449,12 @@ class RoleServiceTest {
 
     HandOvers.Membership<RoleService> join() {
       ClusterStatus home =
-          Fake.of(ClusterStatus.class, "credentials", () -> Optional.of(curator.credentials));
+          Fake.of(
+              ClusterStatus.class,
+              "credentials",
+              () -> Optional.of(curator.credentials),
+              "hasLocalConsensus",
+              () -> true);
       ClusterManager cluster =
           Fake.of(
               ClusterManager.class,

@@ -5,6 +5,8 @@ import java.security.GeneralSecurityException;
 import java.security.KeyFactory;
 import java.security.KeyPair;
 import java.security.KeyPairGenerator;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
 import java.security.PrivateKey;
 import java.security.PublicKey;
 import java.security.Signature;
@@ -15,6 +17,7 @@ import java.security.spec.NamedParameterSpec;
 import java.security.spec.PKCS8EncodedKeySpec;
 import java.security.spec.X509EncodedKeySpec;
 import java.util.Arrays;
+import java.util.Base64;
 import java.util.HexFormat;
 import javax.security.auth.DestroyFailedException;
 import org.bouncycastle.asn1.edec.EdECObjectIdentifiers;
@@ -56,6 +59,19 @@ public final class Ed25519 {
           "public key is " + key.getAlgorithm() + ", not Ed25519; create the key with Ed25519");
     }
     return SubjectPublicKeyInfo.getInstance(key.getEncoded()).getPublicKeyData().getOctets();
+  }
+
+  /**
+   * Returns a short text by which people compare public keys: SHA-256 of the raw key, in the form
+   * that SSH shows.
+   */
+  public static String fingerprint(PublicKey key) {
+    try {
+      byte[] digest = MessageDigest.getInstance("SHA-256").digest(raw(key));
+      return "SHA256:" + Base64.getEncoder().withoutPadding().encodeToString(digest);
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException("every Java runtime has SHA-256", e);
+    }
   }
 
   /** Returns the public key with these 32 raw bytes. */

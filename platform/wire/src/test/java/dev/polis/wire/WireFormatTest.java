@@ -19,6 +19,7 @@ import dev.polis.wire.api.Debug;
 import dev.polis.wire.api.ManagementOuterClass;
 import dev.polis.wire.audit.AuditOuterClass;
 import dev.polis.wire.cluster.EtcdOuterClass;
+import dev.polis.wire.cluster.MembershipOuterClass;
 import dev.polis.wire.cluster.Plugins;
 import dev.polis.wire.cluster.Pluginset;
 import dev.polis.wire.common.Common;
@@ -79,6 +80,7 @@ class WireFormatTest {
           DebugOuterClass.getDescriptor(),
           HealthOuterClass.getDescriptor(),
           EtcdOuterClass.getDescriptor(),
+          MembershipOuterClass.getDescriptor(),
           Plugins.getDescriptor(),
           Pluginset.getDescriptor(),
           Roles.getDescriptor(),

@@ -1,5 +1,6 @@
 package dev.polis.curator.api;
 
+import com.google.protobuf.ByteString;
 import com.google.protobuf.Timestamp;
 import dev.polis.api.consensus.Consensus;
 import dev.polis.api.consensus.ConsensusMember;
@@ -36,32 +37,35 @@ import dev.polis.wire.curator.WatchEvent;
 import dev.polis.wire.curator.WatchRequest;
 import dev.polis.wire.roles.Role;
 import io.grpc.stub.StreamObserver;
+import java.security.PublicKey;
 import java.time.Instant;
 import java.time.InstantSource;
 
-/** Serves the Curator API, for nodes: watches, status, heartbeats. */
+/** Serves the Curator API, for nodes: enrolment, watches, status, heartbeats. */
 public final class CuratorApi extends CuratorGrpc.CuratorImplBase {
-
-  private static final String ONE_NODE =
-      "this version supports clusters of one node only, so no other node can join; nothing was changed";
 
   private final LeaderGate gate;
   private final CallStreams streams;
   private final Consensus consensus;
   private final WorkerCertificates certificates;
   private final InstantSource clock;
+  private final ByteString clusterCa;
+  private final NodeEnrolment enrolment;
 
   public CuratorApi(
       LeaderGate gate,
       CallStreams streams,
       Consensus consensus,
       WorkerCertificates certificates,
-      InstantSource clock) {
+      InstantSource clock,
+      ByteString clusterCa) {
     this.gate = gate;
     this.streams = streams;
     this.consensus = consensus;
     this.certificates = certificates;
     this.clock = clock;
+    this.clusterCa = clusterCa;
+    this.enrolment = new NodeEnrolment(clock);
   }
 
   @Override
@@ -171,19 +175,20 @@ public final class CuratorApi extends CuratorGrpc.CuratorImplBase {
   @Override
   public void registerNode(
       RegisterNodeRequest request, StreamObserver<RegisterNodeResponse> caller) {
-    throw Refusal.precondition(ONE_NODE);
+    PublicKey key = RpcPeer.current().requireKey();
+    ApiCalls.unary(gate, caller, term -> enrolment.register(term, key, request));
   }
 
   @Override
   public void commitNode(CommitNodeRequest request, StreamObserver<CommitNodeResponse> caller) {
-    throw Refusal.precondition(ONE_NODE);
+    PublicKey key = RpcPeer.current().requireKey();
+    ApiCalls.unary(gate, caller, term -> enrolment.commit(term, key, request, clusterCa));
   }
 
   @Override
   public void joinNode(JoinNodeRequest request, StreamObserver<JoinNodeResponse> caller) {
-    throw Refusal.precondition(
-        "the only node of this cluster serves this call and cannot join through itself; start an"
-            + " encrypted single node with its owner's recovery key");
+    PublicKey key = RpcPeer.current().requireKey();
+    ApiCalls.unary(gate, caller, term -> enrolment.join(term, key, request));
   }
 
   @Override
@@ -207,7 +212,6 @@ public final class CuratorApi extends CuratorGrpc.CuratorImplBase {
       UpdateNodeClusterNetworkingRequest request,
       StreamObserver<UpdateNodeClusterNetworkingResponse> caller) {
     RpcPeer.current().requireNode();
-    throw Refusal.precondition(
-        "a network between nodes needs a second node, which this version does not support");
+    throw Refusal.precondition("this version has no network between the Pods of different nodes");
   }
 }

@@ -36,6 +36,7 @@ import dev.polis.wire.common.NodeState;
 import dev.polis.wire.curator.stored.Node;
 import io.grpc.stub.StreamObserver;
 import java.security.SecureRandom;
+import java.time.InstantSource;
 import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
@@ -64,18 +65,21 @@ public final class ManagementApi extends ManagementGrpc.ManagementImplBase
   private final ComputingThreads computing;
   private final SecureRandom random;
   private final ByteString clusterCa;
+  private final InstantSource clock;
 
   public ManagementApi(
       LeaderGate gate,
       CallStreams streams,
       ComputingThreads computing,
       SecureRandom random,
-      ByteString clusterCa) {
+      ByteString clusterCa,
+      InstantSource clock) {
     this.gate = gate;
     this.streams = streams;
     this.computing = computing;
     this.random = random;
     this.clusterCa = clusterCa;
+    this.clock = clock;
   }
 
   @Override
@@ -86,7 +90,7 @@ public final class ManagementApi extends ManagementGrpc.ManagementImplBase
         caller,
         term ->
             GetRegisterTicketResponse.newBuilder()
-                .setTicket(term.records().registerTicket(random))
+                .setTicket(term.records().validTicket(random, clock.instant()).getOpaque())
                 .build());
   }
 
@@ -227,11 +231,10 @@ public final class ManagementApi extends ManagementGrpc.ManagementImplBase
             request.hasPubkey(), request.getPubkey(), request.hasId(), request.getId());
     throw ApiCalls.run(
         () -> {
-          gate.require().records().requireNode(id);
+          Node node = gate.require().records().requireNode(id);
           return Refusal.precondition(
-              "node %s is the only node of its cluster; without it no node could keep the record"
-                  + " of its removal",
-              id);
+              "node %s is %s; this version cannot remove a node from its cluster",
+              id, node.getFsmState());
         });
   }
 
@@ -244,7 +247,7 @@ public final class ManagementApi extends ManagementGrpc.ManagementImplBase
         () -> {
           Node node = gate.require().records().requireNode(id);
           return Refusal.precondition(
-              "node %s is %s and the only node of its cluster; deleting it would delete the cluster",
+              "node %s is %s; this version cannot delete the record of a node",
               id, node.getFsmState());
         });
   }

@@ -5,10 +5,12 @@ import dev.polis.base.values.MutableValue;
 import dev.polis.base.values.Value;
 import dev.polis.base.values.Watcher;
 import dev.polis.rpc.RpcException;
+import io.grpc.Status;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
+import java.util.function.Supplier;
 
 /**
  * Gives calls the present leadership of this node, and lets them wait for the next one.
@@ -37,6 +39,9 @@ public final class LeaderGate {
      * Means that this node does not lead, and that another instance serves the calls from now on.
      */
     record Dismissed() implements Leadership {}
+
+    /** This node keeps no records and never leads; the text names the node that does. */
+    record Elsewhere(Supplier<String> leader) implements Leadership {}
   }
 
   private final MutableValue<Leadership> leadership = new MutableValue<>(new Leadership.None());
@@ -66,7 +71,16 @@ public final class LeaderGate {
     leadership.set(new Leadership.None());
   }
 
-  /** Refuses waiting calls unless this node leads, since another instance serves from now on. */
+  /**
+   * Refuses all calls from now on: this node keeps no records.
+   *
+   * @param leader describes the leader, for people
+   */
+  public void refuse(Supplier<String> leader) {
+    leadership.set(new Leadership.Elsewhere(leader));
+  }
+
+  /** Sends calls that wait away unless this node leads: another instance serves from now on. */
   public void dismiss() {
     leadership.update(
         now ->
@@ -112,6 +126,10 @@ public final class LeaderGate {
     try (Watcher<Leadership> watcher = leadership.watch()) {
       return switch (watcher.get(now -> !(now instanceof Leadership.None), patience)) {
         case Leadership.Held(LeaderTerm term) -> term;
+        case Leadership.Elsewhere(Supplier<String> leader) ->
+            throw new RpcException(
+                Status.Code.FAILED_PRECONDITION,
+                "this node keeps no records of the cluster; ask the leader: " + leader.get());
         case Leadership.None _, Leadership.Dismissed _ ->
             throw RpcException.unavailable(
                 "another version replaces this curator; call again", RETRY);

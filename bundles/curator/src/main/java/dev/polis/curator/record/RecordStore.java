@@ -3,17 +3,22 @@ package dev.polis.curator.record;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.MessageLite;
 import dev.polis.etcd.KeyValues;
+import dev.polis.etcd.Op;
 import dev.polis.rpc.RpcException;
 import dev.polis.wire.cluster.PluginReport;
 import dev.polis.wire.cluster.TrustedKeys;
 import dev.polis.wire.cluster.WantedPlugins;
 import dev.polis.wire.common.ClusterConfiguration;
+import dev.polis.wire.common.NodeState;
 import dev.polis.wire.curator.stored.InitialOwner;
 import dev.polis.wire.curator.stored.Node;
 import dev.polis.wire.curator.stored.RegisterTicket;
+import java.nio.charset.StandardCharsets;
 import java.security.SecureRandom;
+import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
@@ -25,10 +30,12 @@ import java.util.function.UnaryOperator;
  */
 public final class RecordStore implements AutoCloseable {
 
-  private static final int TICKET_BYTES = 32;
+  /** Bounds the records that the holder of a ticket can make the cluster keep. */
+  static final int MOST_NEW = 64;
 
   private final RecordReader reader;
   private final RecordUpdater updater;
+  private final ReentrantLock registering = new ReentrantLock();
 
   /**
    * Creates a store that reads each time from etcd.
@@ -182,23 +189,86 @@ public final class RecordStore implements AutoCloseable {
     return read().require(RecordKeys.INITIAL_OWNER, InitialOwner.class);
   }
 
-  /** Returns the ticket for registrations, which the first call creates. */
-  public ByteString registerTicket(SecureRandom random) throws InterruptedException {
-    String key = RecordKeys.REGISTER_TICKET;
-    Optional<RegisterTicket> stored = read().find(key, RegisterTicket.class);
-    if (stored.isPresent()) {
-      return stored.get().getOpaque();
+  /** Returns the ticket with which nodes register, whether or not it has ended. */
+  public Optional<RegisterTicket> registerTicket() throws InterruptedException {
+    return read().find(RecordKeys.REGISTER_TICKET, RegisterTicket.class);
+  }
+
+  /**
+   * Returns the ticket with which nodes register. The first call makes it, and the first call after
+   * its end makes another one.
+   */
+  public RegisterTicket validTicket(SecureRandom random, Instant now) throws InterruptedException {
+    Optional<RegisterTicket> stored = registerTicket();
+    if (stored.isPresent() && Tickets.isValid(stored.get(), now)) {
+      return stored.get();
     }
-    byte[] opaque = new byte[TICKET_BYTES];
-    random.nextBytes(opaque);
-    RegisterTicket created =
-        RegisterTicket.newBuilder().setOpaque(ByteString.copyFrom(opaque)).build();
+    RegisterTicket created = Tickets.create(random, now);
     return createOrUpdate(
-            key,
-            RegisterTicket.class,
-            RegisterTicket.getDefaultInstance(),
-            present -> present.getOpaque().isEmpty() ? created : present)
-        .getOpaque();
+        RecordKeys.REGISTER_TICKET,
+        RegisterTicket.class,
+        RegisterTicket.getDefaultInstance(),
+        present -> Tickets.isValid(present, now) ? present : created);
+  }
+
+  /**
+   * Writes the record of a new node, and the index by its join key in the same transaction.
+   *
+   * @param candidate NEW
+   * @param known returns the record of a node that has registered before, or refuses by throwing;
+   *     may run repeatedly, on another thread
+   * @return the node's record
+   */
+  public Node register(Node candidate, UnaryOperator<Node> known) throws InterruptedException {
+    // One at a time, so that no two registrations take the same join key or the last free place.
+    registering.lockInterruptibly();
+    try {
+      requirePlace(candidate, nodes());
+      String key = RecordKeys.node(candidate.getId());
+      return updater
+          .update(
+              new RecordUpdate<>(
+                  key,
+                  key,
+                  Node.class,
+                  (record, same) -> Optional.of(record.map(known).orElse(candidate)),
+                  List.of(
+                      Op.put(
+                          RecordKeys.joinKey(candidate.getJoinKey().toByteArray()),
+                          candidate.getId().getBytes(StandardCharsets.UTF_8)))))
+          .orElseThrow();
+    } finally {
+      registering.unlock();
+    }
+  }
+
+  private static void requirePlace(Node candidate, List<Node> nodes) {
+    if (nodes.stream().anyMatch(node -> node.getId().equals(candidate.getId()))) {
+      return;
+    }
+    if (nodes.stream().anyMatch(node -> node.getJoinKey().equals(candidate.getJoinKey()))) {
+      throw Refusal.precondition(
+          "another node of this cluster has the join key of %s; start the new node from an empty"
+              + " state directory",
+          candidate.getId());
+    }
+    long waiting =
+        nodes.stream().filter(node -> node.getFsmState() == NodeState.NODE_STATE_NEW).count();
+    if (waiting >= MOST_NEW) {
+      throw Refusal.exhausted(
+          "%d registered nodes wait for approval, and no more may; approve those that are yours"
+              + " (polisctl node list, polisctl node approve), then register this one again",
+          waiting);
+    }
+  }
+
+  /**
+   * Finds the node with a join key; empty if none has it.
+   *
+   * @param joinKey raw Ed25519 public key
+   */
+  public Optional<Node> nodeOfJoinKey(ByteString joinKey) throws InterruptedException {
+    return nodes().stream().filter(node -> node.getJoinKey().equals(joinKey)).findFirst();
   }
 
   /** Waits until no transaction is in progress; the caller prevents new ones. */

@@ -1,6 +1,7 @@
 package dev.polis.curator.record;
 
 import com.google.protobuf.MessageLite;
+import dev.polis.etcd.Op;
 import dev.polis.rpc.RpcException;
 import java.util.List;
 import java.util.Map;
@@ -34,6 +35,8 @@ final class RecordUpdate<M extends MessageLite> extends RequestBatcher.Request<O
   private final String other;
   private final Class<M> type;
   private final Change<M> change;
+  private final List<Op> alongside;
+  private boolean changed;
   private Runnable outcome =
       () ->
           fail(new IllegalStateException("the caller confirmed the update before it was computed"));
@@ -45,10 +48,21 @@ final class RecordUpdate<M extends MessageLite> extends RequestBatcher.Request<O
    *     the same key if there is none
    */
   RecordUpdate(String key, String other, Class<M> type, Change<M> change) {
+    this(key, other, type, change, List.of());
+  }
+
+  /**
+   * Creates an update that writes further keys together with the record.
+   *
+   * @param alongside writes of keys that memory does not keep; left out if the record stays as it
+   *     is
+   */
+  RecordUpdate(String key, String other, Class<M> type, Change<M> change, List<Op> alongside) {
     this.key = key;
     this.other = other;
     this.type = type;
     this.change = change;
+    this.alongside = List.copyOf(alongside);
   }
 
   /** Returns the keys of the records that affect the outcome. */
@@ -58,6 +72,7 @@ final class RecordUpdate<M extends MessageLite> extends RequestBatcher.Request<O
 
   /** Computes the change, and replaces the old state if the new one differs. */
   void apply(Map<String, RecordState> states) {
+    changed = false;
     RecordState before = states.get(key);
     try {
       Optional<M> old = record(before);
@@ -65,11 +80,17 @@ final class RecordUpdate<M extends MessageLite> extends RequestBatcher.Request<O
       outcome = () -> answer(updated);
       if (!updated.equals(old)) {
         states.put(key, state(before.revision(), updated));
+        changed = true;
       }
     } catch (Throwable refusal) {
       // Only this caller of the batch gets the exception.
       outcome = () -> fail(refusal);
     }
+  }
+
+  /** Returns the writes of further keys by the last computation. */
+  List<Op> alongside() {
+    return changed ? alongside : List.of();
   }
 
   private static RecordState state(long revision, Optional<? extends MessageLite> record) {

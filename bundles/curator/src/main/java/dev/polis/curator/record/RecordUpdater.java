@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Stream;
 
 /**
  * Updates records with group commit and optimistic concurrency. It computes the updates of a batch
@@ -95,7 +96,8 @@ final class RecordUpdater implements AutoCloseable {
         batch.forEach(RecordUpdate::confirm);
         return;
       }
-      TxnResult result = compareAndSet(base, keys, changes);
+      List<Op> alongside = batch.stream().flatMap(update -> update.alongside().stream()).toList();
+      TxnResult result = compareAndSet(base, keys, changes, alongside);
       if (result.succeeded()) {
         memory.wrote(result.revision(), changes);
         batch.forEach(RecordUpdate::confirm);
@@ -130,7 +132,10 @@ final class RecordUpdater implements AutoCloseable {
 
   /** Writes if the records are unchanged since the computation, else lists all. */
   private TxnResult compareAndSet(
-      RecordSnapshot base, Set<String> keys, Map<String, Optional<MessageLite>> changes)
+      RecordSnapshot base,
+      Set<String> keys,
+      Map<String, Optional<MessageLite>> changes,
+      List<Op> alongside)
       throws InterruptedException {
     return kv.txn()
         .when(
@@ -138,8 +143,10 @@ final class RecordUpdater implements AutoCloseable {
                 .map(key -> Compare.modRevision(key).is(base.state(key).revision()))
                 .toArray(Compare[]::new))
         .then(
-            changes.entrySet().stream()
-                .map(change -> op(change.getKey(), change.getValue()))
+            Stream.concat(
+                    changes.entrySet().stream()
+                        .map(change -> op(change.getKey(), change.getValue())),
+                    alongside.stream())
                 .toArray(Op[]::new))
         .otherwise(Op.get(RecordKeys.RECORDS))
         .commit();

@@ -24,6 +24,10 @@ public final class Refusal {
     return of(Status.Code.FAILED_PRECONDITION, format, values);
   }
 
+  public static RpcException exhausted(String format, Object... values) {
+    return of(Status.Code.RESOURCE_EXHAUSTED, format, values);
+  }
+
   public static RpcException outOfRange(String format, Object... values) {
     return of(Status.Code.OUT_OF_RANGE, format, values);
   }

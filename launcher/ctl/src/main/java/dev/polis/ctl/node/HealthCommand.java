@@ -84,17 +84,22 @@ public final class HealthCommand extends CtlCommand {
     try (Session session = Session.open(options())) {
       return HealthReport.ofCluster(session);
     } catch (CtlException e) {
-      if (!ASK_DEBUG.contains(e.exitCode()) && !refusesCredentials(e)) {
+      if (!ASK_DEBUG.contains(e.exitCode())
+          && !refusedWith(e, Status.Code.UNAUTHENTICATED)
+          && !refusedWith(e, Status.Code.FAILED_PRECONDITION)) {
         throw e;
       }
       return fetchFromNode(e);
     }
   }
 
-  /** Returns whether the node takes no certificate of the operator, as one whose clock is wrong. */
-  private static boolean refusesCredentials(CtlException failure) {
+  /**
+   * Returns whether the node refused the call with this code: UNAUTHENTICATED, as one whose clock
+   * is wrong, or FAILED_PRECONDITION, as one that keeps no records.
+   */
+  private static boolean refusedWith(CtlException failure, Status.Code code) {
     return failure.getCause() instanceof StatusException refused
-        && refused.getStatus().getCode() == Status.Code.UNAUTHENTICATED;
+        && refused.getStatus().getCode() == code;
   }
 
   private HealthReport fetchFromNode(CtlException why) throws InterruptedException {

@@ -14,10 +14,13 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 /** Groups the commands for nodes. */
-@Command(name = "node", description = "Shows the nodes of the cluster, and changes their roles.")
+@Command(
+    name = "node",
+    description = "Shows and approves the nodes of the cluster, and changes their roles.")
 @Subcommands({
   NodeCommand.ListCommand.class,
   NodeCommand.DescribeCommand.class,
+  NodeApproveCommand.class,
   NodeCommand.LogsCommand.class,
   NodeRoleCommand.class,
   NodeRestartCommand.class

@@ -8,6 +8,7 @@ import dev.polis.ctl.session.Document.Column;
 import dev.polis.ctl.session.Rows;
 import dev.polis.ctl.session.Session;
 import dev.polis.ctl.session.WireName;
+import dev.polis.pki.Ed25519;
 import dev.polis.wire.api.GetNodesRequest;
 import dev.polis.wire.api.Node;
 import dev.polis.wire.common.NodeStorageSecurity;
@@ -31,6 +32,7 @@ public final class NodeRows {
           .column(roles("ROLES WANTED", "rolesWanted"))
           .field("rolesRunning", node -> RoleRecord.running(node.getStatus()))
           .column(roles("ROLES RUNNING", "rolesRunning"))
+          .wide("KEY", "key", NodeRows::fingerprint)
           .wide("STORAGE", "storage", NodeRows::storage)
           .wide("TPM", "tpm", NodeRows::tpm)
           .column("VERSION", "version", NodeRows::version)
@@ -83,6 +85,13 @@ public final class NodeRows {
         .getPairsList()
         .forEach(pair -> labels.addProperty(pair.getKey(), pair.getValue()));
     return labels;
+  }
+
+  /** Returns the text by which a person compares the node's key; a damaged record has none. */
+  static String fingerprint(Node node) {
+    return node.getPubkey().size() == Ed25519.KEY_BYTES
+        ? Ed25519.fingerprint(Ed25519.publicKey(node.getPubkey().toByteArray()))
+        : "unknown";
   }
 
   private static Column roles(String title, String key) {

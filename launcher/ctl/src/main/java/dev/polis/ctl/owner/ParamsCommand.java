@@ -6,6 +6,7 @@ import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.Message;
 import com.google.protobuf.util.JsonFormat;
 import dev.polis.api.curator.DomainNames;
+import dev.polis.api.curator.TicketTerm;
 import dev.polis.ctl.session.CtlCommand;
 import dev.polis.ctl.session.CtlException;
 import dev.polis.ctl.session.CtlFiles;
@@ -36,6 +37,7 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.security.PrivateKey;
+import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -209,6 +211,9 @@ public final class ParamsCommand {
         description = "a label of the node; may be repeated")
     Map<String, String> labels = Map.of();
 
+    /** When the ticket ends; at the epoch without a ticket whose end is known. */
+    private Instant ticketEnd = Instant.EPOCH;
+
     @Override
     protected ExitCode run() throws InterruptedException {
       NodeParameters.Builder parameters = NodeParameters.newBuilder();
@@ -231,6 +236,12 @@ public final class ParamsCommand {
               register ? "%s joins the cluster of %s%n" : "%s creates a cluster owned by %s%n",
               to,
               owner);
+      if (ticketEnd.isAfter(Instant.EPOCH)) {
+        out()
+            .printf(
+                "start the node with it before %s, when its ticket ends; then approve it: %s%n",
+                ticketEnd, options().command("node approve NODE"));
+      }
       return ExitCode.OK;
     }
 
@@ -273,6 +284,9 @@ public final class ParamsCommand {
             session.call(() -> session.management().getClusterInfo(cluster));
         ByteString ticket =
             session.call(() -> session.management().getRegisterTicket(join)).getTicket();
+        if (TicketTerm.isValid(ticket.toByteArray(), Instant.now())) {
+          ticketEnd = TicketTerm.end(ticket.toByteArray());
+        }
         return ClusterRegister.newBuilder()
             .setClusterDirectory(info.getClusterDirectory())
             .setCaCertificate(info.getCaCertificate())

@@ -4,12 +4,14 @@ import dev.polis.api.contract.Followed;
 import dev.polis.base.values.Value;
 import dev.polis.logtree.Secret;
 import dev.polis.pki.NodeCredentials;
+import java.net.InetSocketAddress;
 import java.security.cert.X509Certificate;
+import java.util.Set;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
- * Keeps the cluster's records on a node that runs consensus. All methods may be called from any
- * thread.
+ * The local curator: it keeps the records on a node that runs consensus, and follows those that do
+ * on any other. All methods may be called from any thread.
  */
 @Followed
 @ProviderType
@@ -41,8 +43,20 @@ public interface Curator {
   void serve(NodeCredentials credentials);
 
   /**
-   * Renews this node's certificate once at most a third of its life is left; before, it returns the
-   * present one. This node has to be the leader; other nodes call their leader.
+   * Begins to follow the curators of other nodes, on a node that keeps no records: finds the
+   * leader, names it to the clients of this node, and keeps this node's revocation list and trusted
+   * keys up to date. {@link #status()} is then never {@link CuratorStatus.Leading}. A second call
+   * for the same node and cluster changes nothing.
+   *
+   * @param credentials this node's credentials
+   * @param curators addresses of curators of the cluster, at least one
+   * @throws CuratorException if the curator already serves for another node or another cluster
+   */
+  void follow(NodeCredentials credentials, Set<InetSocketAddress> curators);
+
+  /**
+   * Issues this node's certificate again, once no more than a third of its life is left; before,
+   * the present one is returned. Needs a leader.
    *
    * @param credentials this node's credentials
    * @return the certificate for the same key
@@ -52,8 +66,7 @@ public interface Curator {
   X509Certificate renew(NodeCredentials credentials) throws InterruptedException;
 
   /**
-   * Reads the cluster's half of this node's volume key from the node's record. This node has to be
-   * the leader; other nodes call their leader.
+   * Reads the cluster's half of this node's volume key from the node's record. Needs a leader.
    *
    * @param credentials this node's credentials
    * @return the half, which the caller closes

@@ -4,6 +4,7 @@
  * <pre>
  *   cluster ──bootstrap(first records)──▶ Curator ──fenced transactions──▶ etcd
  *           ──serve(node credentials)───▶    │
+ *           ──follow(curators)──────────▶    ├──asks──▶ the leader, on a node without etcd
  *                                            └── status: Idle · Campaigning · Leading · Following
  * </pre>
  *
@@ -16,7 +17,7 @@
  * they would be a second, unauthorized way to the same data.
  */
 @Export
-@Version("1.0.1")
+@Version("1.1.0")
 package dev.polis.api.curator;
 
 import org.osgi.annotation.bundle.Export;

@@ -16,6 +16,7 @@ import io.grpc.StatusException;
 import io.grpc.stub.BlockingClientCall;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -56,9 +57,20 @@ public final class LeaderConnection implements AutoCloseable {
    * @param log receives the progress of the search
    */
   public LeaderConnection(Supplier<NodeCredentials> newest, InetSocketAddress seed, Log log) {
+    this(newest, Set.of(seed), log);
+  }
+
+  /**
+   * Begins to look for the leader, from several curators.
+   *
+   * @param newest this node's credentials, asked for at each new connection
+   * @param seeds the addresses of curator listeners, at least one
+   * @param log receives how the leader is found
+   */
+  public LeaderConnection(Supplier<NodeCredentials> newest, Set<InetSocketAddress> seeds, Log log) {
     this.newest = newest;
     this.self = newest.get().id();
-    this.leader = SharedLeader.join(this, seed, log);
+    this.leader = SharedLeader.join(this, Set.copyOf(seeds), log);
   }
 
   /** Returns the newest credentials of this node. */

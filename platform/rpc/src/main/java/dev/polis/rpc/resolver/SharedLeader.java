@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -25,8 +26,8 @@ final class SharedLeader {
 
   private static final Map<Key, SharedLeader> OPEN = new HashMap<>();
 
-  /** Identifies a channel; users with equal values share it. */
-  private record Key(NodeId self, X509Certificate ca, InetSocketAddress seed) {}
+  /** What users of one channel have in common. */
+  private record Key(NodeId self, X509Certificate ca, Set<InetSocketAddress> seeds) {}
 
   private final Key key;
   private final LeaderResolver resolver;
@@ -38,18 +39,18 @@ final class SharedLeader {
     RpcClients clients =
         RpcClients.authenticated(
             () -> newestUser().credentials().tls(), RpcTrust.cluster(key.ca()));
-    this.resolver = LeaderResolver.open(List.of(key.seed()), clients, log);
+    this.resolver = LeaderResolver.open(key.seeds(), clients, log);
     this.channel = resolver.channel();
   }
 
   /**
    * Lets a connection use the channel, which the first one opens.
    *
-   * @param seed the address of a curator listener
-   * @param log receives the progress of the search
+   * @param seeds the addresses of curator listeners
+   * @param log receives how the leader is found
    */
-  static SharedLeader join(LeaderConnection user, InetSocketAddress seed, Log log) {
-    Key key = new Key(user.self(), user.credentials().ca(), seed);
+  static SharedLeader join(LeaderConnection user, Set<InetSocketAddress> seeds, Log log) {
+    Key key = new Key(user.self(), user.credentials().ca(), seeds);
     synchronized (OPEN) {
       SharedLeader shared = OPEN.computeIfAbsent(key, each -> new SharedLeader(each, log));
       shared.users.add(user);

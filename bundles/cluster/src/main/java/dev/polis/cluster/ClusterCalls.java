@@ -1,0 +1,160 @@
+package dev.polis.cluster;
+
+import dev.polis.api.cluster.EnrolmentException;
+import dev.polis.base.backoff.Backoff;
+import dev.polis.base.boot.Wait;
+import dev.polis.logtree.Log;
+import dev.polis.pki.Pem;
+import dev.polis.rpc.HostPort;
+import dev.polis.rpc.RpcClients;
+import dev.polis.rpc.RpcTrust;
+import dev.polis.rpc.resolver.LeaderResolver;
+import dev.polis.wire.curator.CuratorGrpc;
+import dev.polis.wire.curator.CuratorGrpc.CuratorBlockingV2Stub;
+import dev.polis.wire.curator.CuratorLocalGrpc;
+import dev.polis.wire.curator.GetCACertificateRequest;
+import io.grpc.ManagedChannel;
+import io.grpc.Status;
+import io.grpc.StatusException;
+import java.net.InetSocketAddress;
+import java.security.KeyPair;
+import java.security.cert.X509Certificate;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Calls the leader of a cluster with a self-signed certificate of one of this node's keys, for a
+ * node that has no certificate of the cluster, or cannot read it yet. For one thread.
+ */
+final class ClusterCalls implements AutoCloseable {
+
+  private static final Duration LIMIT = Duration.ofSeconds(10);
+  private static final Duration FIRST_PAUSE = Duration.ofMillis(250);
+  private static final Duration LONGEST_PAUSE = Duration.ofSeconds(5);
+
+  /** A call with one of these outcomes may succeed later without any change by a person. */
+  private static final Set<Status.Code> TEMPORARY =
+      Set.of(
+          Status.Code.UNAVAILABLE,
+          Status.Code.DEADLINE_EXCEEDED,
+          Status.Code.RESOURCE_EXHAUSTED,
+          Status.Code.ABORTED,
+          Status.Code.CANCELLED,
+          Status.Code.UNKNOWN,
+          Status.Code.INTERNAL);
+
+  /** Makes one call. */
+  @FunctionalInterface
+  interface Call<T> {
+    T make(CuratorBlockingV2Stub leader) throws StatusException;
+  }
+
+  private final Set<InetSocketAddress> curators;
+  private final X509Certificate ca;
+  private final LeaderResolver resolver;
+  private final ManagedChannel channel;
+
+  /**
+   * Begins to look for the leader.
+   *
+   * @param key what this node proves
+   * @param ca the CA of the cluster
+   * @param curators addresses of some of its curators, at least one
+   */
+  ClusterCalls(KeyPair key, X509Certificate ca, Set<InetSocketAddress> curators, Log log) {
+    this.curators = curators;
+    this.ca = ca;
+    this.resolver =
+        LeaderResolver.fixed(curators, RpcClients.ephemeral(key, RpcTrust.cluster(ca)), log);
+    this.channel = resolver.channel();
+  }
+
+  /** Holds the answers of all curators to the question of their CA. */
+  private record Replies(boolean found, List<String> foreign, List<String> silent) {}
+
+  /**
+   * Waits until a curator of the cluster answers.
+   *
+   * @throws EnrolmentException if each address belongs to another cluster
+   */
+  String awaitCluster(Wait wait) throws InterruptedException {
+    Backoff backoff = new Backoff(FIRST_PAUSE, LONGEST_PAUSE);
+    while (true) {
+      Replies replies = askAll();
+      if (replies.found()) {
+        return "at " + CuratorAddresses.text(curators);
+      }
+      if (replies.silent().isEmpty()) {
+        throw new EnrolmentException(
+            "the curators belong to another cluster than ca_certificate of the parameters (CA %s): %s;"
+                    .formatted(ca.getSerialNumber(), String.join(", ", replies.foreign()))
+                + " make new node parameters in the right cluster: polisctl params make --register");
+      }
+      wait.detail("no answer yet: " + String.join("; ", replies.silent()));
+      backoff.pause();
+    }
+  }
+
+  private Replies askAll() {
+    boolean found = false;
+    List<String> foreign = new ArrayList<>();
+    List<String> silent = new ArrayList<>();
+    for (InetSocketAddress curator : curators) {
+      try {
+        X509Certificate theirs = askForCa(curator);
+        found |= theirs.equals(ca);
+        foreign.add("%s has CA %s".formatted(HostPort.of(curator), theirs.getSerialNumber()));
+      } catch (StatusException noAnswer) {
+        silent.add("%s: %s".formatted(HostPort.of(curator), noAnswer.getMessage()));
+      }
+    }
+    return new Replies(found, foreign, silent);
+  }
+
+  private static X509Certificate askForCa(InetSocketAddress curator) throws StatusException {
+    ManagedChannel stranger = RpcClients.anonymous(RpcTrust.anybody()).dial(curator);
+    try {
+      return Pem.certificate(
+          CuratorLocalGrpc.newBlockingV2Stub(stranger)
+              .withDeadlineAfter(LIMIT.toMillis(), TimeUnit.MILLISECONDS)
+              .getCACertificate(GetCACertificateRequest.getDefaultInstance())
+              .getIdentityCaCertificate()
+              .toByteArray());
+    } finally {
+      stranger.shutdownNow();
+    }
+  }
+
+  /**
+   * Makes a call, again and again while only time or another node keeps it from succeeding.
+   *
+   * @throws StatusException if the leader refuses it for good
+   */
+  <T> T call(Wait wait, Call<T> call) throws StatusException, InterruptedException {
+    Backoff backoff = new Backoff(FIRST_PAUSE, LONGEST_PAUSE);
+    while (true) {
+      try {
+        return call.make(
+            CuratorGrpc.newBlockingV2Stub(channel)
+                .withDeadlineAfter(LIMIT.toMillis(), TimeUnit.MILLISECONDS));
+      } catch (StatusException e) {
+        if (!TEMPORARY.contains(e.getStatus().getCode())) {
+          throw e;
+        }
+        wait.detail(
+            "no leader answers at %s yet: %s"
+                .formatted(CuratorAddresses.text(curators), e.getMessage()));
+      }
+      backoff.pause();
+    }
+  }
+
+  @Override
+  public void close() {
+    channel.shutdownNow();
+    resolver.close();
+  }
+}

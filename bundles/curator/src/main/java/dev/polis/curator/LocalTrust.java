@@ -1,0 +1,47 @@
+package dev.polis.curator;
+
+import com.google.protobuf.ByteString;
+import dev.polis.base.values.MutableValue;
+import dev.polis.base.values.Value;
+import dev.polis.curator.api.TrustedKeyRules;
+import dev.polis.pki.Crl;
+import dev.polis.plugins.manifest.TrustRoots;
+import dev.polis.rpc.RpcHost;
+import dev.polis.wire.cluster.TrustLists;
+import dev.polis.wire.cluster.TrustedKeys;
+import java.util.function.Consumer;
+
+/**
+ * Gives this node the lists by which it trusts others, and publishes them for members that run no
+ * etcd. Thread-safe.
+ */
+final class LocalTrust {
+
+  private final RpcHost rpc;
+  private final Consumer<TrustRoots> plugins;
+  private final MutableValue<TrustLists> lists =
+      new MutableValue<>(TrustLists.getDefaultInstance());
+
+  LocalTrust(RpcHost rpc, Consumer<TrustRoots> plugins) {
+    this.rpc = rpc;
+    this.plugins = plugins;
+  }
+
+  /** Refuses the certificates of a list from now on. */
+  void revoke(Crl list) {
+    rpc.revoke(list);
+    ByteString der = ByteString.copyFrom(list.der());
+    lists.update(now -> now.orElseThrow().toBuilder().setRevocations(der).build());
+  }
+
+  /** Accepts plugins that these keys have signed, and no others. */
+  void trust(TrustedKeys keys) {
+    plugins.accept(TrustedKeyRules.roots(keys));
+    lists.update(now -> now.orElseThrow().toBuilder().setTrustedKeys(keys).build());
+  }
+
+  /** Returns the lists, of which some may not be known yet. */
+  Value<TrustLists> lists() {
+    return lists;
+  }
+}

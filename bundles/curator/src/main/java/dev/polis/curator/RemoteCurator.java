@@ -1,0 +1,240 @@
+package dev.polis.curator;
+
+import dev.polis.api.curator.CuratorException;
+import dev.polis.api.curator.CuratorStatus;
+import dev.polis.base.values.MutableValue;
+import dev.polis.base.values.Watcher;
+import dev.polis.logtree.Log;
+import dev.polis.logtree.Secret;
+import dev.polis.pki.Crl;
+import dev.polis.pki.NodeCredentials;
+import dev.polis.pki.NodeId;
+import dev.polis.pki.Pem;
+import dev.polis.pki.PkiException;
+import dev.polis.rpc.HostPort;
+import dev.polis.rpc.resolver.LeaderConnection;
+import dev.polis.supervision.Context;
+import dev.polis.wire.cluster.FollowTrustRequest;
+import dev.polis.wire.cluster.GetUnlockKeyRequest;
+import dev.polis.wire.cluster.MembershipGrpc;
+import dev.polis.wire.cluster.MembershipGrpc.MembershipBlockingV2Stub;
+import dev.polis.wire.cluster.RenewCertificateRequest;
+import dev.polis.wire.cluster.TrustLists;
+import dev.polis.wire.curator.CuratorLocalGrpc;
+import dev.polis.wire.curator.GetCurrentLeaderRequest;
+import dev.polis.wire.curator.GetCurrentLeaderResponse;
+import io.grpc.StatusException;
+import java.net.InetSocketAddress;
+import java.security.cert.X509Certificate;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.TimeoutException;
+import java.util.stream.Collectors;
+
+/**
+ * Asks the leader of the cluster for what a curator with records reads in etcd: who leads, the
+ * revocation list, the trusted keys, this node's certificate. Thread-safe.
+ */
+final class RemoteCurator {
+
+  /** A silent leader counts as known for this long, as it does for curators with etcd. */
+  static final Duration PATIENCE = Duration.ofSeconds(10);
+
+  /** Holds whether the leader answers. */
+  private sealed interface Contact {
+
+    /** The leader has named itself, or its successor. */
+    record Answered(CuratorStatus.Following leader) implements Contact {}
+
+    /** The leader has not answered since this time of the monotonic clock. */
+    record Silent(long since) implements Contact {}
+  }
+
+  private final Set<InetSocketAddress> curators;
+  private final LocalTrust trust;
+  private final MutableValue<CuratorStatus> status;
+  private final MutableValue<Contact> contact = new MutableValue<>();
+  private volatile NodeCredentials credentials;
+  private volatile LeaderConnection connection; // null unless run() follows the leader
+
+  RemoteCurator(
+      NodeCredentials credentials,
+      Set<InetSocketAddress> curators,
+      LocalTrust trust,
+      MutableValue<CuratorStatus> status) {
+    this.credentials = credentials;
+    this.curators = Set.copyOf(curators);
+    this.trust = trust;
+    this.status = status;
+  }
+
+  /** Returns the newest credentials of this node. */
+  NodeCredentials credentials() {
+    return credentials;
+  }
+
+  Set<InetSocketAddress> curators() {
+    return curators;
+  }
+
+  /** Follows the leader, whichever node that is, until cancelled. */
+  void run(Context context) throws InterruptedException {
+    try (LeaderConnection leader =
+        new LeaderConnection(this::credentials, curators, context.subLog("resolver"))) {
+      connection = leader;
+      context.run("contact", this::publish);
+      context.run(
+          "leader",
+          child ->
+              leader.follow(
+                  child,
+                  "the question which node leads",
+                  channel ->
+                      CuratorLocalGrpc.newBlockingV2Stub(channel)
+                          .withWaitForReady()
+                          .getCurrentLeader(GetCurrentLeaderRequest.getDefaultInstance()),
+                  () -> {
+                    silent();
+                    return this::answered;
+                  }));
+      context.run(
+          "trust",
+          child ->
+              leader.follow(
+                  child,
+                  "the watch of the revocation list and the trusted keys",
+                  channel ->
+                      MembershipGrpc.newBlockingV2Stub(channel)
+                          .withWaitForReady()
+                          .followTrust(FollowTrustRequest.getDefaultInstance()),
+                  () -> lists -> take(lists, child.log())));
+      context.healthy();
+      context.awaitCancelled();
+    } finally {
+      connection = null;
+    }
+  }
+
+  private void silent() {
+    contact.update(
+        now ->
+            now.filter(Contact.Silent.class::isInstance)
+                .orElseGet(() -> new Contact.Silent(System.nanoTime())));
+  }
+
+  private void answered(GetCurrentLeaderResponse answer) {
+    if (NodeId.matches(answer.getLeaderNodeId())) {
+      contact.set(
+          new Contact.Answered(
+              new CuratorStatus.Following(
+                  NodeId.parse(answer.getLeaderNodeId()),
+                  answer.getLeaderHost(),
+                  answer.getLeaderPort())));
+    }
+  }
+
+  /** Publishes each leader at once, and its silence only when that lasts. */
+  private void publish(Context context) throws InterruptedException {
+    context.healthy();
+    try (Watcher<Contact> watcher = contact.watch()) {
+      Contact now = watcher.get();
+      while (true) {
+        switch (now) {
+          case Contact.Answered(CuratorStatus.Following leader) -> {
+            become(leader, context.log());
+            now = watcher.get();
+          }
+          case Contact.Silent(long since) -> {
+            Duration rest = PATIENCE.minusNanos(System.nanoTime() - since);
+            if (rest.isPositive()) {
+              now = next(watcher, rest).orElse(now);
+            } else {
+              become(
+                  new CuratorStatus.Campaigning(
+                      "no curator at %s has named a leader for %d s"
+                          .formatted(
+                              curators.stream().map(HostPort::of).collect(Collectors.joining(", ")),
+                              PATIENCE.toSeconds())),
+                  context.log());
+              now = watcher.get(Contact.Answered.class::isInstance);
+            }
+          }
+        }
+      }
+    }
+  }
+
+  private static Optional<Contact> next(Watcher<Contact> watcher, Duration within)
+      throws InterruptedException {
+    try {
+      return Optional.of(watcher.get(any -> true, within));
+    } catch (TimeoutException none) {
+      return Optional.empty();
+    }
+  }
+
+  private void become(CuratorStatus next, Log log) {
+    if (!status.peek().equals(Optional.of(next))) {
+      log.info("Curator without records: %s.", next.describe());
+      status.set(next);
+    }
+  }
+
+  private void take(TrustLists lists, Log log) {
+    try {
+      trust.revoke(Crl.parse(lists.getRevocations().toByteArray()).verify(credentials.ca()));
+      trust.trust(lists.getTrustedKeys());
+    } catch (PkiException | IllegalArgumentException damaged) {
+      log.error("This node keeps its former lists of trust: %s.", damaged.getMessage());
+    }
+  }
+
+  X509Certificate renew() throws InterruptedException {
+    try {
+      X509Certificate certificate =
+          Pem.certificate(
+              leader()
+                  .renewCertificate(RenewCertificateRequest.getDefaultInstance())
+                  .getNodeCertificate()
+                  .toByteArray());
+      credentials = credentials.renewed(certificate);
+      return certificate;
+    } catch (StatusException | PkiException e) {
+      throw new CuratorException(
+          "the leader does not renew the certificate of %s now: %s"
+              .formatted(credentials.id(), e.getMessage()),
+          e);
+    }
+  }
+
+  Secret clusterUnlockKey() throws InterruptedException {
+    try {
+      byte[] half =
+          leader()
+              .getUnlockKey(GetUnlockKeyRequest.getDefaultInstance())
+              .getClusterUnlockKey()
+              .toByteArray();
+      if (half.length == 0) {
+        throw new CuratorException(
+            "the record of %s has no half of a volume key: its volume is not encrypted"
+                .formatted(credentials.id()));
+      }
+      return Secret.take(half);
+    } catch (StatusException e) {
+      throw new CuratorException(
+          "the leader does not give the record of %s now: %s"
+              .formatted(credentials.id(), e.getMessage()),
+          e);
+    }
+  }
+
+  private MembershipBlockingV2Stub leader() {
+    LeaderConnection present = connection;
+    if (present == null) {
+      throw new CuratorException("this node does not look for the leader now; try again later");
+    }
+    return MembershipGrpc.newBlockingV2Stub(present.channel())
+        .withDeadlineAfter(LeaderConnection.REPORT);
+  }
+}

@@ -1,0 +1,258 @@
+package dev.polis.curator.api;
+
+import com.google.protobuf.ByteString;
+import dev.polis.api.curator.NodeLabels;
+import dev.polis.curator.leader.LeaderTerm;
+import dev.polis.curator.record.NodeRecords;
+import dev.polis.curator.record.RecordSnapshot;
+import dev.polis.curator.record.Refusal;
+import dev.polis.curator.record.Tickets;
+import dev.polis.pki.Ed25519;
+import dev.polis.pki.NodeId;
+import dev.polis.pki.Pem;
+import dev.polis.wire.common.ClusterConfiguration;
+import dev.polis.wire.common.NodeState;
+import dev.polis.wire.common.NodeStorageSecurity;
+import dev.polis.wire.common.NodeTPMUsage;
+import dev.polis.wire.curator.CommitNodeRequest;
+import dev.polis.wire.curator.CommitNodeResponse;
+import dev.polis.wire.curator.JoinNodeRequest;
+import dev.polis.wire.curator.JoinNodeResponse;
+import dev.polis.wire.curator.RegisterNodeRequest;
+import dev.polis.wire.curator.RegisterNodeResponse;
+import dev.polis.wire.curator.stored.Node;
+import dev.polis.wire.curator.stored.RegisterTicket;
+import java.security.MessageDigest;
+import java.security.PublicKey;
+import java.security.cert.X509Certificate;
+import java.time.InstantSource;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * Takes machines into the cluster: each registers, commits its half of the volume key after its
+ * approval, and asks for that half after a reboot. Each call may be repeated after a lost answer.
+ */
+final class NodeEnrolment {
+
+  /** Length of the cluster's half of a volume key in bytes. */
+  private static final int UNLOCK_KEY_BYTES = 32;
+
+  private final InstantSource clock;
+
+  NodeEnrolment(InstantSource clock) {
+    this.clock = clock;
+  }
+
+  // ---- register
+
+  /**
+   * Makes the record of a NEW node.
+   *
+   * @param key the node key that the caller has proved
+   */
+  RegisterNodeResponse register(LeaderTerm term, PublicKey key, RegisterNodeRequest request)
+      throws InterruptedException {
+    RegisterTicket ticket =
+        term.records().registerTicket().orElseGet(RegisterTicket::getDefaultInstance);
+    Tickets.require(ticket, request.getRegisterTicket(), clock.instant());
+    if (request.getJoinKey().size() != Ed25519.KEY_BYTES) {
+      throw Refusal.invalid(
+          "join_key has %d bytes; an Ed25519 key has %d",
+          request.getJoinKey().size(), Ed25519.KEY_BYTES);
+    }
+    ClusterConfiguration configuration = term.records().read().configuration();
+    Node candidate = candidate(key, request, configuration);
+    Node stored = term.records().register(candidate, before -> same(before, candidate));
+    return RegisterNodeResponse.newBuilder()
+        .setClusterConfiguration(configuration)
+        .setTpmUsage(stored.getTpmUsage())
+        .setRecommendedNodeStorageSecurity(
+            StoragePolicy.recommended(configuration.getStorageSecurityPolicy()))
+        .build();
+  }
+
+  private static Node candidate(
+      PublicKey key, RegisterNodeRequest request, ClusterConfiguration configuration) {
+    return Node.newBuilder()
+        .setId(NodeId.of(key).text())
+        .setPublicKey(raw(key))
+        .setJoinKey(request.getJoinKey())
+        .setFsmState(NodeState.NODE_STATE_NEW)
+        .setTpmUsage(tpm(configuration, request.getHaveLocalTpm()))
+        .setLabels(NodeRecords.wire(labels(request)))
+        .build();
+  }
+
+  private static NodeTPMUsage tpm(ClusterConfiguration configuration, boolean present) {
+    return switch (configuration.getTpmMode()) {
+      case TPM_MODE_REQUIRED -> {
+        if (!present) {
+          throw Refusal.precondition(
+              "this cluster demands a TPM (tpm_mode TPM_MODE_REQUIRED), and the machine reports"
+                  + " none");
+        }
+        yield NodeTPMUsage.NODE_TPM_USAGE_PRESENT_AND_USED;
+      }
+      case TPM_MODE_BEST_EFFORT ->
+          present
+              ? NodeTPMUsage.NODE_TPM_USAGE_PRESENT_AND_USED
+              : NodeTPMUsage.NODE_TPM_USAGE_NOT_PRESENT;
+      case TPM_MODE_DISABLED ->
+          present
+              ? NodeTPMUsage.NODE_TPM_USAGE_PRESENT_BUT_UNUSED
+              : NodeTPMUsage.NODE_TPM_USAGE_NOT_PRESENT;
+      case TPM_MODE_INVALID, UNRECOGNIZED ->
+          throw Refusal.precondition(
+              "the cluster's configuration has no valid tpm_mode: %d",
+              configuration.getTpmModeValue());
+    };
+  }
+
+  /** Returns the labels without malformed ones; of two with one key the first counts. */
+  private static NodeLabels labels(RegisterNodeRequest request) {
+    Map<String, String> kept = new TreeMap<>();
+    request
+        .getLabels()
+        .getPairsList()
+        .forEach(
+            pair -> {
+              boolean sound =
+                  NodeLabels.problemOfKey(pair.getKey()).isEmpty()
+                      && NodeLabels.problemOfValue(pair.getValue()).isEmpty();
+              if (sound && kept.size() < NodeLabels.MAX_COUNT) {
+                kept.putIfAbsent(pair.getKey(), pair.getValue());
+              }
+            });
+    return NodeLabels.of(kept);
+  }
+
+  /** Accepts a repeated registration, which may come after the approval; refuses another one. */
+  private static Node same(Node before, Node candidate) {
+    if (!before.getPublicKey().equals(candidate.getPublicKey())
+        || !before.getJoinKey().equals(candidate.getJoinKey())) {
+      throw Refusal.precondition(
+          "node %s has registered with another join key; start the machine with the state directory"
+              + " of its first registration, or with an empty one to register it as another node",
+          before.getId());
+    }
+    return switch (before.getFsmState()) {
+      case NODE_STATE_NEW, NODE_STATE_STANDBY -> before;
+      default ->
+          throw Refusal.precondition(
+              "node %s is %s and cannot register again; start the machine with an empty state"
+                  + " directory to register it as another node",
+              before.getId(), before.getFsmState());
+    };
+  }
+
+  // ---- commit
+
+  /**
+   * Makes an approved node UP, and issues its certificate.
+   *
+   * @param key the node key that the caller has proved
+   * @param clusterCa DER
+   */
+  CommitNodeResponse commit(
+      LeaderTerm term, PublicKey key, CommitNodeRequest request, ByteString clusterCa)
+      throws InterruptedException {
+    NodeId id = NodeId.of(key);
+    RecordSnapshot records = term.records().read();
+    checkCommit(request, records.configuration());
+    term.records().updateNode(id.text(), node -> committed(node, key, request));
+    // After the record: a node whose commit is refused gets no certificate.
+    X509Certificate certificate = term.pki().ensureNode(id, key);
+    return CommitNodeResponse.newBuilder()
+        .setCaCertificate(clusterCa)
+        .setNodeCertificate(ByteString.copyFrom(Pem.der(certificate)))
+        .build();
+  }
+
+  private static void checkCommit(CommitNodeRequest request, ClusterConfiguration configuration) {
+    StoragePolicy.check(configuration.getStorageSecurityPolicy(), request.getStorageSecurity());
+    int expected =
+        request.getStorageSecurity() == NodeStorageSecurity.NODE_STORAGE_SECURITY_INSECURE
+            ? 0
+            : UNLOCK_KEY_BYTES;
+    if (request.getClusterUnlockKey().size() != expected) {
+      throw Refusal.invalid(
+          "cluster_unlock_key has %d bytes; with %s it must have %d",
+          request.getClusterUnlockKey().size(), request.getStorageSecurity(), expected);
+    }
+  }
+
+  private static Node committed(Node node, PublicKey key, CommitNodeRequest request) {
+    if (!node.getPublicKey().equals(raw(key))) {
+      throw Refusal.denied("node %s has registered with another key", node.getId());
+    }
+    return switch (node.getFsmState()) {
+      case NODE_STATE_NEW ->
+          throw Refusal.denied(
+              "node %s waits for the approval of an operator: polisctl node approve %s",
+              node.getId(), node.getId());
+      case NODE_STATE_STANDBY ->
+          node.toBuilder()
+              .setFsmState(NodeState.NODE_STATE_UP)
+              .setClusterUnlockKey(request.getClusterUnlockKey())
+              .setStorageSecurity(request.getStorageSecurity())
+              .build();
+      case NODE_STATE_UP -> sameCommit(node, request);
+      default ->
+          throw Refusal.precondition(
+              "node %s is %s and cannot become a member", node.getId(), node.getFsmState());
+    };
+  }
+
+  private static Node sameCommit(Node node, CommitNodeRequest request) {
+    boolean same =
+        MessageDigest.isEqual(
+                node.getClusterUnlockKey().toByteArray(),
+                request.getClusterUnlockKey().toByteArray())
+            && node.getStorageSecurity() == request.getStorageSecurity();
+    if (!same) {
+      throw Refusal.precondition(
+          "node %s is a member already, with another unlock key or storage security; the cluster"
+              + " does not replace them, because its volume could then not be opened",
+          node.getId());
+    }
+    return node;
+  }
+
+  // ---- join
+
+  /**
+   * Returns the cluster's half of a member's volume key.
+   *
+   * @param key the join key that the caller has proved
+   */
+  JoinNodeResponse join(LeaderTerm term, PublicKey key, JoinNodeRequest request)
+      throws InterruptedException {
+    Node node =
+        term.records()
+            .nodeOfJoinKey(raw(key))
+            .orElseThrow(
+                () ->
+                    Refusal.notFound(
+                        "no node of this cluster has this join key: the cluster has removed the"
+                            + " node, or it belongs to another cluster"));
+    if (!NodeRecords.isUp(node)) {
+      throw Refusal.precondition(
+          "node %s is %s; only a node that is UP can join", node.getId(), node.getFsmState());
+    }
+    boolean sealed = node.getTpmUsage() == NodeTPMUsage.NODE_TPM_USAGE_PRESENT_AND_USED;
+    if (request.getUsingSealedConfiguration() != sealed) {
+      throw Refusal.precondition(
+          "node %s has registered with its keys %s its TPM, and now uses them %s; start it on its"
+              + " own machine, with its own state directory",
+          node.getId(),
+          sealed ? "sealed to" : "outside of",
+          sealed ? "unsealed" : "sealed to a TPM");
+    }
+    return JoinNodeResponse.newBuilder().setClusterUnlockKey(node.getClusterUnlockKey()).build();
+  }
+
+  private static ByteString raw(PublicKey key) {
+    return ByteString.copyFrom(Ed25519.raw(key));
+  }
+}

@@ -1,0 +1,217 @@
+package dev.polis.curator;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.protobuf.ByteString;
+import dev.polis.api.curator.CuratorException;
+import dev.polis.api.curator.CuratorStatus;
+import dev.polis.base.values.Watcher;
+import dev.polis.curator.record.CuratorPki;
+import dev.polis.etcd.EtcdClient;
+import dev.polis.fixtures.Await;
+import dev.polis.logtree.Secret;
+import dev.polis.pki.Ed25519;
+import dev.polis.pki.NodeCredentials;
+import dev.polis.pki.NodeId;
+import dev.polis.rpc.RpcClients;
+import dev.polis.rpc.RpcRevocations;
+import dev.polis.rpc.RpcTrust;
+import dev.polis.rpc.resolver.LeaderResolver;
+import dev.polis.wire.api.GetClusterInfoRequest;
+import dev.polis.wire.api.ManagementGrpc;
+import dev.polis.wire.cluster.AddTrustedKeyRequest;
+import dev.polis.wire.cluster.MembershipGrpc;
+import dev.polis.wire.cluster.PluginTrustGrpc;
+import dev.polis.wire.cluster.RenewCertificateRequest;
+import dev.polis.wire.cluster.TrustedKey;
+import io.grpc.ManagedChannel;
+import io.grpc.Status;
+import java.nio.charset.StandardCharsets;
+import java.security.KeyPair;
+import java.security.cert.X509Certificate;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Runs the curator of a member that keeps no records beside the one that leads. */
+@Timeout(180)
+class RemoteCuratorTest {
+
+  private static void awaitFollowing(CuratorFixture member, CuratorFixture leader)
+      throws Exception {
+    Await.value(
+        member.present().status(),
+        status -> status.equals(following(leader)),
+        CuratorFixture.SOON,
+        "the member to follow the leader");
+  }
+
+  private static CuratorStatus following(CuratorFixture leader) {
+    return new CuratorStatus.Following(
+        leader.id, leader.address().getAddress().getHostAddress(), leader.address().getPort());
+  }
+
+  @Test
+  @DisplayName(
+      "a member without records follows the leader, and clients find the leader through it")
+  void namesTheLeader() throws Exception {
+    try (CuratorFixture leader = CuratorFixture.leading();
+        CuratorFixture member = CuratorFixture.idle()) {
+      member.followWithoutRecords(leader);
+      awaitFollowing(member, leader);
+
+      RpcClients clients =
+          RpcClients.authenticated(
+              member.credentials().tls(), RpcTrust.cluster(leader.clusterCa()));
+      try (LeaderResolver resolver =
+          LeaderResolver.fixed(List.of(member.address()), clients, member.logs.log("resolver"))) {
+        Await.value(
+            resolver.leader(),
+            leader.address()::equals,
+            CuratorFixture.SOON,
+            "the resolver to find the leader through the member");
+      }
+      ManagedChannel owner = leader.owner(leader.address()).dial(member.address());
+      String refusal;
+      try {
+        refusal =
+            CuratorFixture.refused(
+                Status.Code.FAILED_PRECONDITION,
+                () ->
+                    ManagementGrpc.newBlockingV2Stub(owner)
+                        .withDeadlineAfter(CuratorFixture.SOON.toSeconds(), TimeUnit.SECONDS)
+                        .getClusterInfo(GetClusterInfoRequest.getDefaultInstance()));
+      } finally {
+        owner.shutdownNow();
+      }
+      assertTrue(refusal.contains(leader.id.text()), refusal);
+      assertTrue(
+          refusal.contains(leader.address().getAddress().getHostAddress() + ":7835"), refusal);
+    }
+  }
+
+  @Test
+  @DisplayName("a member without records learns revocations and trusted keys from the leader")
+  void learnsTrust() throws Exception {
+    try (CuratorFixture leader = CuratorFixture.leading();
+        CuratorFixture member = CuratorFixture.idle();
+        EtcdClient etcd = leader.records()) {
+      member.followWithoutRecords(leader);
+      Await.value(
+          member.host().revocations(),
+          RpcRevocations.Known.class::isInstance,
+          CuratorFixture.SOON,
+          "the member to know the revocation list");
+      KeyPair key = Ed25519.generate();
+      NodeId revoked = NodeId.of(key.getPublic());
+      CuratorPki pki = new CuratorPki(etcd, etcd.kv(), InstantSource.system());
+      X509Certificate certificate = pki.ensureNode(revoked, key.getPublic());
+
+      pki.authority().revoke("node-" + revoked);
+
+      Await.value(
+          member.host().revocations(),
+          now -> now instanceof RpcRevocations.Known known && known.list().revokes(certificate),
+          CuratorFixture.SOON,
+          "the member to know of the revocation");
+
+      PluginTrustGrpc.newBlockingV2Stub(leader.asOwner())
+          .withDeadlineAfter(CuratorFixture.SOON.toSeconds(), TimeUnit.SECONDS)
+          .addTrustedKey(
+              AddTrustedKeyRequest.newBuilder()
+                  .setKey(
+                      TrustedKey.newBuilder()
+                          .setName("release")
+                          .setPublicKey(
+                              ByteString.copyFrom(Ed25519.raw(Ed25519.generate().getPublic()))))
+                  .build());
+
+      Await.value(
+          member.trusted,
+          roots -> roots.keys().size() == 1,
+          CuratorFixture.SOON,
+          "the member to trust the new key");
+    }
+  }
+
+  @Test
+  @DisplayName("a member without records gets its certificate and its unlock key from the leader")
+  void asksForItsOwn() throws Exception {
+    try (CuratorFixture leader = CuratorFixture.leading();
+        CuratorFixture member = CuratorFixture.idle()) {
+      member.followWithoutRecords(leader);
+      awaitFollowing(member, leader);
+      NodeCredentials own = member.credentials();
+
+      assertEquals(own.certificate(), member.curator.renew(own), "not due yet");
+      try (Secret half = member.curator.clusterUnlockKey(own)) {
+        assertArrayEquals(
+            CuratorFixture.UNLOCK_KEY.getBytes(StandardCharsets.UTF_8), half.reveal());
+      }
+
+      CuratorFixture.refused(
+          Status.Code.PERMISSION_DENIED,
+          () ->
+              MembershipGrpc.newBlockingV2Stub(leader.asOwner())
+                  .withDeadlineAfter(CuratorFixture.SOON.toSeconds(), TimeUnit.SECONDS)
+                  .renewCertificate(RenewCertificateRequest.getDefaultInstance()));
+    }
+  }
+
+  @Test
+  @DisplayName("a swap of the curator of a member without records is no loss of the leader")
+  void swap() throws Exception {
+    try (CuratorFixture leader = CuratorFixture.leading();
+        CuratorFixture member = CuratorFixture.idle()) {
+      member.followWithoutRecords(leader);
+      awaitFollowing(member, leader);
+
+      member.swap();
+
+      try (Watcher<CuratorStatus> statuses = member.present().status().watch()) {
+        assertEquals(following(leader), statuses.get(), "the first status of the successor");
+      }
+      Await.until(
+          CuratorFixture.SOON,
+          "the successor to ask the leader for its certificate",
+          () -> isRenewed(member));
+      assertEquals(following(leader), member.present().status().peek().orElseThrow());
+    }
+  }
+
+  private static boolean isRenewed(CuratorFixture member) throws InterruptedException {
+    try {
+      NodeCredentials own = member.credentials();
+      return own.certificate().equals(member.present().renew(own));
+    } catch (CuratorException notConnected) {
+      return false;
+    }
+  }
+
+  @Test
+  @DisplayName("a member without records says that no leader is known once the leader is silent")
+  void noLeader() throws Exception {
+    try (CuratorFixture leader = CuratorFixture.leading();
+        CuratorFixture member = CuratorFixture.idle()) {
+      member.followWithoutRecords(leader);
+      awaitFollowing(member, leader);
+
+      leader.resign();
+
+      Await.value(
+          member.curator.status(),
+          CuratorStatus.Campaigning.class::isInstance,
+          RemoteCurator.PATIENCE.plus(CuratorFixture.SOON),
+          "the member to miss the leader");
+      String reason = member.curator.status().peek().orElseThrow().describe();
+      assertTrue(reason.contains(leader.address().getAddress().getHostAddress()), reason);
+      assertThrows(CuratorException.class, () -> member.curator.renew(member.credentials()));
+    }
+  }
+}

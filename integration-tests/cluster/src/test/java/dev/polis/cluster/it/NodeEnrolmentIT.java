@@ -1,0 +1,345 @@
+package dev.polis.cluster.it;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import com.google.protobuf.ByteString;
+import com.google.protobuf.util.JsonFormat;
+import dev.polis.cluster.it.StorageModesIT.Mode;
+import dev.polis.fixtures.Await;
+import dev.polis.fixtures.Finished;
+import dev.polis.pki.CertificateAuthority;
+import dev.polis.pki.Ed25519;
+import dev.polis.pki.NodeId;
+import dev.polis.pki.Pem;
+import dev.polis.rpc.RpcClients;
+import dev.polis.rpc.RpcTrust;
+import dev.polis.wire.api.NodeParameters;
+import dev.polis.wire.api.NodeParameters.ClusterRegister;
+import dev.polis.wire.common.ClusterDirectory;
+import dev.polis.wire.curator.CuratorGrpc;
+import dev.polis.wire.curator.RegisterNodeRequest;
+import io.grpc.ManagedChannel;
+import io.grpc.Status;
+import io.grpc.StatusException;
+import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.KeyPair;
+import java.security.PrivateKey;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.StreamSupport;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Assertions;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Lets further nodes join the cluster of a first one, as its operator does. */
+@Tag("full")
+class NodeEnrolmentIT {
+
+  private static final String FIRST = "127.0.46.1";
+  private static final int CURATOR_PORT = 7835;
+
+  @TempDir static Path directory;
+  private static TestNode first;
+  private static String firstId;
+
+  @BeforeAll
+  static void found() throws Exception {
+    first = TestNode.member(directory.resolve("first"), FIRST, Mode.INSECURE);
+    first.up();
+    first.takeOwnership();
+    // While it is the only one that is listed.
+    firstId = first.id();
+    Await.until(
+        TestNode.PATIENCE,
+        "the first node to report its address",
+        () -> listed(firstId).filter(node -> text(node, "address").equals(FIRST)).isPresent());
+  }
+
+  @AfterAll
+  static void sweep() {
+    first.close();
+  }
+
+  /** Makes a node with the parameters that the operator makes for one that joins. */
+  private static TestNode joining(String name, String address) throws Exception {
+    TestNode node = TestNode.bare(directory.resolve(name), address);
+    first
+        .ctl(
+            "params",
+            "make",
+            "--register",
+            "--owner",
+            first.state().resolve("owner").toString(),
+            "--to",
+            node.state().resolve("esp/parameters.json").toString())
+        .requireSuccess("no parameters");
+    return node;
+  }
+
+  private static Optional<JsonObject> listed(String id) throws Exception {
+    return StreamSupport.stream(first.json("node", "list").getAsJsonArray().spliterator(), false)
+        .map(JsonElement::getAsJsonObject)
+        .filter(node -> text(node, "id").equals(id))
+        .findFirst();
+  }
+
+  private static String text(JsonObject row, String field) {
+    return row.get(field).getAsString();
+  }
+
+  /** Waits until the node asks for its approval, and returns its id. */
+  private static String awaitRegistered(TestNode node) throws Exception {
+    Path journal = Enrolment.journalFile(node);
+    Await.until(
+        TestNode.PATIENCE,
+        "the node to wait for its approval",
+        () -> Files.exists(journal) && node.said().contains("waiting for approval by an operator"),
+        () -> "it said:\n" + node.said());
+    return Enrolment.id(Enrolment.journal(node)).text();
+  }
+
+  private static void awaitHealthy(String id) throws Exception {
+    Await.until(
+        TestNode.PATIENCE,
+        "node " + id + " to be listed as UP and healthy",
+        () ->
+            listed(id)
+                .filter(
+                    node ->
+                        text(node, "state").equals("UP")
+                            && text(node, "health").equals("HEALTHY")
+                            && !text(node, "heartbeat").equals("never"))
+                .isPresent(),
+        () -> "it is listed as " + listed(id));
+  }
+
+  @Test
+  @DisplayName("a second node registers, is approved, is HOME, and is HOME again after a reboot")
+  void aSecondNodeLives() throws Exception {
+    try (TestNode second = joining("second", "127.0.46.2")) {
+      second.start("--security", "insecure");
+      String id = awaitRegistered(second);
+
+      JsonObject waits = listed(id).orElseThrow();
+      assertEquals("NEW", text(waits, "state"));
+      assertTrue(
+          second.said().contains("node approve " + id + " --key " + text(waits, "key")),
+          second.said());
+      String health = second.ctl("health").all();
+      assertTrue(health.contains("waiting for approval by an operator"), health);
+      refusesOtherApprovals(id);
+      assertEquals("NEW", text(listed(id).orElseThrow(), "state"));
+
+      Finished approved = first.ctl("node", "approve", id, "--key", text(waits, "key"));
+      assertTrue(
+          approved.requireSuccess("approve").out().contains(text(waits, "key")), approved.all());
+      second.awaitHome();
+      isMember(second, id);
+
+      second.stop();
+      second.up();
+      isMember(second, id);
+      first.ctl("node", "approve", id).requireSuccess("the approval of a member is repeatable");
+    }
+  }
+
+  private static void refusesOtherApprovals(String id) {
+    String unknown = NodeId.PREFIX + "0".repeat(32);
+    Finished ofNone = first.ctl("node", "approve", unknown);
+    assertNotEquals(0, ofNone.code());
+    assertTrue(ofNone.err().contains("there is no node \"" + unknown + "\""), ofNone.all());
+    Finished ofAnotherKey = first.ctl("node", "approve", id, "--key", "SHA256:another");
+    assertNotEquals(0, ofAnotherKey.code());
+    assertTrue(ofAnotherKey.err().contains("it was not approved"), ofAnotherKey.all());
+  }
+
+  private static void isMember(TestNode second, String id) throws Exception {
+    awaitHealthy(id);
+    awaitHealthy(firstId);
+    assertEquals(2, upNodes());
+    JsonObject shown = listed(id).orElseThrow();
+    assertEquals(second.address(), text(shown, "address"));
+    assertEquals("[]", shown.get("rolesWanted").toString());
+    assertEquals(List.of(), second.children("etcd"), "it keeps no records");
+    assertFalse(Files.exists(Enrolment.journalFile(second)), "the journal is still there");
+    assertEquals(id, Enrolment.certified(second).text());
+    directoryNamesTheFirstAlone();
+    refusesRecords(second);
+  }
+
+  private static long upNodes() throws Exception {
+    return StreamSupport.stream(first.json("node", "list").getAsJsonArray().spliterator(), false)
+        .filter(node -> text(node.getAsJsonObject(), "state").equals("UP"))
+        .filter(node -> text(node.getAsJsonObject(), "health").equals("HEALTHY"))
+        .count();
+  }
+
+  /** Requires that clients are not sent to a curator without records. */
+  private static void directoryNamesTheFirstAlone() throws Exception {
+    try (OwnerApi owner = OwnerApi.of(first)) {
+      ClusterDirectory directory = owner.clusterInfo().getClusterDirectory();
+      assertEquals(
+          List.of(firstId),
+          directory.getNodesList().stream().map(ClusterDirectory.Node::getId).toList());
+    }
+  }
+
+  /** Requires that the second node names the leader to a client that asks it for records. */
+  private static void refusesRecords(TestNode second) {
+    Finished asked = first.ctl("--endpoint", second.address(), "node", "list");
+    assertNotEquals(0, asked.code());
+    assertTrue(asked.err().contains("ask the leader: "), asked.all());
+    assertTrue(asked.err().contains(FIRST + ":" + CURATOR_PORT), asked.all());
+  }
+
+  @Test
+  @DisplayName("an encrypted node gets the key of its volume from the cluster after a reboot")
+  void anEncryptedNodeJoins() throws Exception {
+    Mode mode = Mode.AUTHENTICATED_ENCRYPTED;
+    StorageModesIT.requireGround(mode);
+    try (TestNode node = joining("encrypted", "127.0.46.3")) {
+      node.start("--security", mode.option);
+      String id = awaitRegistered(node);
+      first.ctl("node", "approve", id).requireSuccess("approve");
+      node.awaitHome();
+      awaitHealthy(id);
+
+      node.stop();
+      assertEquals(List.of(), node.leftovers());
+      node.up();
+
+      awaitHealthy(id);
+      assertEquals(id, Enrolment.certified(node).text());
+    }
+  }
+
+  @Test
+  @DisplayName("D-09 a node that is killed at any step of its registration becomes the same member")
+  void d09_killed() throws Exception {
+    try (TestNode node = joining("killed", "127.0.46.8")) {
+      node.start("--security", "insecure");
+      String id = awaitRegistered(node);
+      node.killJvm();
+      node.start("--security", "insecure");
+      assertEquals(id, awaitRegistered(node), "after a kill while it waits");
+      node.killJvm();
+      first.ctl("node", "approve", id).requireSuccess("approve");
+      node.up("--security", "insecure");
+      awaitHealthy(id);
+      node.killJvm();
+      node.up();
+      awaitHealthy(id);
+      assertEquals(id, Enrolment.certified(node).text());
+    }
+  }
+
+  @Test
+  @DisplayName("D-06 another registration with the key of a node is refused")
+  void d06_anotherRegistration() throws Exception {
+    try (TestNode node = joining("registered", "127.0.46.9")) {
+      node.start("--security", "insecure");
+      String id = awaitRegistered(node);
+      NodeParameters parameters = parameters(node);
+      PrivateKey key =
+          Ed25519.privateKeyFromSeed(Enrolment.journal(node).getNodePrivateKey().toByteArray());
+      RpcClients clients =
+          RpcClients.ephemeral(
+              new KeyPair(Ed25519.publicKey(key), key),
+              RpcTrust.cluster(
+                  Pem.certificate(
+                      parameters.getClusterRegister().getCaCertificate().toByteArray())));
+      ManagedChannel channel = clients.dial(new InetSocketAddress(FIRST, CURATOR_PORT));
+      try {
+        Status refused =
+            Assertions.assertThrows(
+                    StatusException.class,
+                    () ->
+                        CuratorGrpc.newBlockingV2Stub(channel)
+                            .withDeadlineAfter(TestNode.PATIENCE.toSeconds(), TimeUnit.SECONDS)
+                            .registerNode(
+                                RegisterNodeRequest.newBuilder()
+                                    .setRegisterTicket(
+                                        parameters.getClusterRegister().getRegisterTicket())
+                                    .setJoinKey(
+                                        ByteString.copyFrom(
+                                            Ed25519.raw(Ed25519.generate().getPublic())))
+                                    .build()))
+                .getStatus();
+        assertEquals(Status.Code.FAILED_PRECONDITION, refused.getCode(), refused.toString());
+        assertTrue(
+            refused.getDescription().contains(id + " has registered with another join key"),
+            refused.toString());
+      } finally {
+        channel.shutdownNow();
+      }
+    }
+  }
+
+  private static NodeParameters parameters(TestNode node) throws Exception {
+    NodeParameters.Builder parameters = NodeParameters.newBuilder();
+    JsonFormat.parser()
+        .merge(Files.readString(node.state().resolve("esp/parameters.json")), parameters);
+    return parameters.build();
+  }
+
+  @Test
+  @DisplayName("a wrong ticket, another cluster's CA and a directory without addresses are refused")
+  void refusals() throws Exception {
+    try (TestNode node = joining("refused", "127.0.46.10")) {
+      ClusterRegister good = parameters(node).getClusterRegister();
+      int before = first.json("node", "list").getAsJsonArray().size();
+      refuses(
+          "wrong-ticket",
+          good.toBuilder().setRegisterTicket(ByteString.copyFromUtf8("x".repeat(32))).build(),
+          "the cluster refuses this node: registerticket invalid");
+      refuses(
+          "other-ca",
+          good.toBuilder()
+              .setCaCertificate(
+                  ByteString.copyFrom(
+                      Pem.der(CertificateAuthority.create("another cluster").certificate())))
+              .build(),
+          "belong to another cluster",
+          FIRST);
+      refuses(
+          "no-address",
+          good.toBuilder()
+              .setClusterDirectory(
+                  ClusterDirectory.newBuilder()
+                      .addNodes(ClusterDirectory.Node.newBuilder().setId(firstId)))
+              .build(),
+          "cluster_register.cluster_directory has 1 nodes and the address of none");
+      assertEquals(before, first.json("node", "list").getAsJsonArray().size());
+    }
+  }
+
+  private static void refuses(String name, ClusterRegister parameters, String... words)
+      throws Exception {
+    try (TestNode node = TestNode.bare(directory.resolve(name), "127.0.46.11")) {
+      Path file = node.state().resolve("esp/parameters.pb");
+      Files.createDirectories(file.getParent());
+      Files.write(
+          file, NodeParameters.newBuilder().setClusterRegister(parameters).build().toByteArray());
+      Finished refused = node.refused("--security", "insecure");
+      assertNotEquals(0, refused.code(), refused.all());
+      List<String> missing = new ArrayList<>(List.of(words));
+      missing.removeIf(refused.lastLine()::contains);
+      assertEquals(List.of(), missing, () -> "not in the last line: " + refused.all());
+      assertEquals(List.of(), node.leftovers());
+      assertFalse(Files.exists(node.state().resolve("data/node")), "it has made a volume");
+    }
+  }
+}
