@@ -101,7 +101,12 @@ final class ClusterInstance implements OrganInstance {
   @Override
   public void close(StopReason reason) {
     health.close();
-    recovery.unregister();
-    subtree.close(reason);
+    try {
+      recovery.unregister();
+    } catch (IllegalStateException stopped) {
+      // The framework has unregistered all services of a bundle that stopped.
+    } finally {
+      subtree.close(reason);
+    }
   }
 }

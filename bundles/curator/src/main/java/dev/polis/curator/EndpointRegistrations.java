@@ -44,7 +44,12 @@ final class EndpointRegistrations implements CuratorService.Endpoints {
 
   @Override
   public synchronized void withdraw() {
-    registrations.forEach(ServiceRegistration::unregister);
-    registrations.clear();
+    try {
+      registrations.forEach(ServiceRegistration::unregister);
+    } catch (IllegalStateException stopped) {
+      // The framework has unregistered all services of a bundle that stopped.
+    } finally {
+      registrations.clear();
+    }
   }
 }

@@ -45,8 +45,14 @@ final class TrustRegistration implements CuratorService.Trust, TrustSource {
   @Override
   public synchronized void close() {
     closed = true;
-    if (registration != null) {
+    if (registration == null) {
+      return;
+    }
+    try {
       registration.unregister();
+    } catch (IllegalStateException stopped) {
+      // The framework has unregistered all services of a bundle that stopped.
+    } finally {
       registration = null;
     }
   }

@@ -131,12 +131,14 @@ public final class HandOverTable implements HandOvers {
       seat = start(handing, starter);
     } catch (Throwable failure) {
       handing.end();
-      handing.giveBack("the new instance failed: " + failure);
+      // The class alone: the text of a failure is code of the version that failed.
+      handing.giveBack("the new instance failed with " + failure.getClass().getName());
       throw failure;
     } finally {
       handing.endChange();
     }
-    abandoned(other -> other != seat && other.owner.equals(seat.owner));
+    abandoned(
+        other -> other != seat && other.organ.equals(organ) && other.owner.equals(seat.owner));
     return seat;
   }
 
@@ -154,7 +156,13 @@ public final class HandOverTable implements HandOvers {
     for (Seat<?> seat : seats(which)) {
       log.warning(
           "%s: its component failed after it had joined; its instance leaves now", seat.organ);
-      seat.leave();
+      try {
+        seat.leave();
+      } catch (RuntimeException | Error failed) {
+        log.error(
+            "%s: the instance whose component failed has not closed all that it opened; restart the node (polisctl node restart --runtime) before the next swap",
+            seat.organ, failed);
+      }
     }
   }
 
@@ -177,8 +185,11 @@ public final class HandOverTable implements HandOvers {
     Seat<I> seat = new Seat<>(handing.organ, instance);
     if (!handing.end()) {
       // Its state is elsewhere: it must decide nothing, and what it gives is known there.
-      seat.give();
-      instance.close(reason.get());
+      try {
+        seat.give();
+      } finally {
+        instance.close(reason.get());
+      }
       throw new HandOverException(
           "the new instance of %s took longer than %d s to start, and its state went back"
               .formatted(handing.organ, activation.toSeconds()));
@@ -525,8 +536,8 @@ public final class HandOverTable implements HandOvers {
     try {
       state = from.give();
       endClosing(from);
-    } catch (HandOverException failed) {
-      log.error("%s: it starts without state: %s", from.organ, failed.getMessage());
+    } catch (RuntimeException | Error failed) {
+      log.error("%s: it starts without state: %s", from.organ, InstanceCall.text(failed));
     }
     to.resume(state);
     announce(listener -> listener.resumes(from.organ));

@@ -36,7 +36,7 @@ final class InstanceCall {
 
     record Returned(OrganState state) implements Outcome {}
 
-    record Thrown(Throwable failure) implements Outcome {}
+    record Thrown(Throwable failure, String text) implements Outcome {}
 
     record Unwanted() implements Outcome {}
   }
@@ -99,14 +99,10 @@ final class InstanceCall {
         outcome.getAndUpdate(now -> now instanceof Outcome.Open ? new Outcome.Unwanted() : now);
     return switch (last) {
       case Outcome.Returned(OrganState state) -> state;
-      case Outcome.Thrown(InterruptedException _) -> throw tooLate(time);
-      case Outcome.Thrown(Throwable failure) ->
+      case Outcome.Thrown(InterruptedException _, String _) -> throw tooLate(time);
+      case Outcome.Thrown(Throwable failure, String text) ->
           throw new HandOverException(
-              "the instance of %s that runs failed to %s: %s"
-                  .formatted(
-                      organ,
-                      request.words,
-                      failure.getMessage() == null ? failure : failure.getMessage()),
+              "the instance of %s that runs failed to %s: %s".formatted(organ, request.words, text),
               failure);
       case Outcome.Open _, Outcome.Unwanted _ -> throw tooLate(time);
     };
@@ -128,8 +124,18 @@ final class InstanceCall {
         late.accept(state);
       }
     } catch (Throwable failure) {
-      // Any failure of the instance: the thread that waits makes the message from it.
-      outcome.getAndUpdate(now -> now instanceof Outcome.Open ? new Outcome.Thrown(failure) : now);
+      // Any failure of the instance. Its text is made here, because it is code of the instance.
+      Outcome thrown = new Outcome.Thrown(failure, text(failure));
+      outcome.getAndUpdate(now -> now instanceof Outcome.Open ? thrown : now);
+    }
+  }
+
+  /** Returns the text of a failure; the name of its class if making the text fails, too. */
+  static String text(Throwable failure) {
+    try {
+      return failure.getMessage() == null ? failure.toString() : failure.getMessage();
+    } catch (Throwable unreadable) {
+      return failure.getClass().getName();
     }
   }
 

@@ -33,7 +33,7 @@
  *
  * <p>A component may fail after its instance has joined; Declarative Services do not deactivate it
  * then. Its instance leaves when its bundle stops, which in a swap is at once, or when the same
- * bundle joins again.
+ * bundle joins again. A call that this version has begun may then fail as one to be repeated.
  *
  * <p>State is a set of named values of platform types or of the JDK. Two versions of an organ see
  * the same class of such a value, and no class of the version that goes is kept: a value whose

@@ -701,6 +701,93 @@ class HandOverTableTest {
   }
 
   @Test
+  @DisplayName(
+      "an instance that fails to close after its bundle stopped keeps no other from leaving")
+  void failsToClose() {
+    HandOverTable owned = HandOverTable.open(LogTree.create(), () -> StopReason.POWER_OFF, OWNER);
+    HandOvers.Membership<Counter> first = join(owned, "first");
+    HandOvers.Membership<Counter> second = join(owned, "second");
+    second.instance().close =
+        () -> {
+          throw new IllegalStateException("injected");
+        };
+    HandOvers.Membership<Counter> other =
+        owned.join("another", predecessor -> new Counter("second", predecessor.take()));
+    other.instance().close = () -> calls.add("the other is closed");
+
+    owned.stopped("second");
+
+    assertTrue(
+        calls.containsAll(List.of("first resumes count", "the other is closed")), calls::toString);
+    leave(first);
+  }
+
+  @Test
+  @DisplayName("two organs of one bundle do not close each other")
+  void twoOrgansOfABundle() {
+    HandOverTable owned = HandOverTable.open(LogTree.create(), () -> StopReason.POWER_OFF, OWNER);
+    HandOvers.Membership<Counter> one = join(owned, "same");
+    one.instance().close = () -> calls.add("closed");
+
+    owned.join("another", predecessor -> new Counter("same", predecessor.take()));
+
+    assertEquals(List.of(), calls);
+    leave(one);
+    assertEquals(List.of("closed"), calls);
+  }
+
+  /** An exception whose text cannot be made. */
+  private static final class Unreadable extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+
+    @Override
+    public String getMessage() {
+      throw new IllegalStateException("injected");
+    }
+  }
+
+  @Test
+  @DisplayName("the state goes back although the text of the new instance's failure cannot be made")
+  void unreadableFailure() {
+    HandOvers.Membership<Counter> first = join("first");
+    first.instance().count = 7;
+
+    assertThrows(
+        Unreadable.class,
+        () ->
+            join(
+                table,
+                state -> {
+                  throw new Unreadable();
+                }));
+
+    assertEquals("first resumes count", calls.getLast());
+    assertEquals(7, first.instance().count);
+    leave(first);
+  }
+
+  @Test
+  @DisplayName("an instance resumes although the text of the other's failure cannot be made")
+  void unreadableFailureOfGiving() {
+    HandOvers.Membership<Counter> first = join("first");
+    HandOvers.Membership<Counter> second =
+        join(
+            table,
+            state ->
+                new Counter("second", state) {
+                  @Override
+                  public OrganState give() {
+                    throw new Unreadable();
+                  }
+                });
+
+    leave(second);
+
+    assertEquals("first resumes nothing", calls.getLast());
+    leave(first);
+  }
+
+  @Test
   @DisplayName("a bundle that joins again closes its instance whose component failed")
   void joinsAgain() {
     HandOverTable owned = HandOverTable.open(LogTree.create(), () -> StopReason.POWER_OFF, OWNER);

@@ -38,7 +38,7 @@ class HealthCodesTest {
       Pattern.compile("(?m)^([a-z][\\w-]*): \\|\\n((?:  .*\\n?)+)");
 
   private static Stream<Path> sources(String floor) throws IOException {
-    try (Stream<Path> files = Files.walk(REPOSITORY.resolve(floor))) {
+    try (Stream<Path> files = RepositoryFiles.below(REPOSITORY.resolve(floor))) {
       return files
           .filter(file -> file.toString().contains("/src/main/java/"))
           .filter(file -> file.toString().endsWith(".java"))

@@ -76,7 +76,7 @@ class HouseRulesForceTest {
     Set<String> found = new TreeSet<>();
     int classes = 0;
     for (String floor : List.of("platform", "bundles", "launcher")) {
-      try (Stream<Path> files = Files.walk(REPOSITORY.resolve(floor))) {
+      try (Stream<Path> files = RepositoryFiles.below(REPOSITORY.resolve(floor))) {
         for (Path file : files.filter(HouseRulesForceTest::isShipped).toList()) {
           found.addAll(unforced(Files.readAllBytes(file)));
           classes++;

@@ -139,7 +139,7 @@ class HouseRulesTest {
   void nodesOfTwoTestClassesHaveNoAddressInCommon() throws IOException {
     Pattern address = Pattern.compile("\"(127\\.0\\.\\d+\\.\\d*)[\"/]");
     Map<String, Set<String>> users = new TreeMap<>();
-    try (Stream<Path> classes = Files.walk(REPOSITORY.resolve("integration-tests"))) {
+    try (Stream<Path> classes = RepositoryFiles.below(REPOSITORY.resolve("integration-tests"))) {
       for (Path file : classes.filter(HouseRulesTest::isTestOfNodes).toList()) {
         Matcher found = address.matcher(Files.readString(file));
         while (found.find()) {
@@ -212,7 +212,7 @@ class HouseRulesTest {
     List<Path> found = new ArrayList<>();
     boolean built = part.startsWith("target");
     for (String floor : FLOORS) {
-      try (Stream<Path> all = Files.walk(REPOSITORY.resolve(floor))) {
+      try (Stream<Path> all = RepositoryFiles.below(REPOSITORY.resolve(floor))) {
         all.filter(file -> file.toString().endsWith(suffix))
             .filter(file -> file.toString().contains("/" + part + "/"))
             .filter(file -> built || !file.toString().contains("/target/"))

@@ -120,7 +120,7 @@ class ThreatModelTest {
   private static List<Path> tests() throws IOException {
     List<Path> tests = new ArrayList<>();
     for (String place : List.of("platform", "bundles", "launcher", "tools", "integration-tests")) {
-      try (Stream<Path> files = Files.walk(REPOSITORY.resolve(place))) {
+      try (Stream<Path> files = RepositoryFiles.below(REPOSITORY.resolve(place))) {
         files
             .filter(file -> file.toString().contains("/src/test/java/"))
             .filter(file -> file.toString().endsWith(".java"))

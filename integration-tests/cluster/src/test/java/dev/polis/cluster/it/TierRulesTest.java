@@ -77,7 +77,7 @@ class TierRulesTest {
   private static List<Source> sources() throws IOException {
     List<Source> sources = new ArrayList<>();
     for (String place : List.of("platform", "bundles", "launcher", "tools", "integration-tests")) {
-      try (Stream<Path> files = Files.walk(REPOSITORY.resolve(place))) {
+      try (Stream<Path> files = RepositoryFiles.below(REPOSITORY.resolve(place))) {
         for (Path file : files.toList()) {
           String path = REPOSITORY.relativize(file).toString();
           if (path.contains("/src/test/") && path.endsWith(".java")) {

@@ -90,7 +90,7 @@ public class OrganSwapContainerTest {
     try (NodeLoad load = NodeLoad.open(node)) {
       for (int swap = 0; swap < SWAPS; swap++) {
         fail(organ, residue);
-        assertEquals(List.of(), load.troubles(), "while another version of " + organ + " failed");
+        assertEquals(List.of(), lost(load), "while another version of " + organ + " failed");
       }
       swap(organ, new Residue());
       assertEquals(List.of(), load.troubles(), "in a swap of " + organ + " afterwards");
@@ -99,6 +99,15 @@ public class OrganSwapContainerTest {
     assertEquals(mounts, mounts());
     node.awaitHome("after another version of " + organ + " failed");
     residue.awaitCollected(LOADERS_BY_CHANCE);
+  }
+
+  /** Returns the failed calls without those of the failed version that are to be repeated. */
+  private static List<String> lost(NodeLoad load) {
+    return load.troubles().stream()
+        .filter(
+            each ->
+                !each.endsWith("UNAVAILABLE: another version replaces this curator; call again"))
+        .toList();
   }
 
   private static void fail(String organ, Residue residue) throws Exception {

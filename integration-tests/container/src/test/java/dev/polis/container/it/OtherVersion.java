@@ -2,8 +2,14 @@ package dev.polis.container.it;
 
 import java.io.IOException;
 import java.io.OutputStream;
+import java.lang.classfile.ClassFile;
+import java.lang.classfile.ClassTransform;
+import java.lang.classfile.CodeTransform;
+import java.lang.classfile.instruction.ReturnInstruction;
+import java.lang.constant.ClassDesc;
+import java.lang.constant.ConstantDescs;
+import java.lang.constant.MethodTypeDesc;
 import java.net.URI;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Enumeration;
@@ -52,9 +58,7 @@ final class OtherVersion {
                 packageName + "," + headers.getValue(Constants.IMPORT_PACKAGE)));
   }
 
-  /**
-   * Makes the next version of a bundle, and lets each activation of a component fail at its end.
-   */
+  /** Makes the next version of a bundle, whose component fails at the end of its constructor. */
   static Path failing(Bundle bundle) throws IOException {
     Version before = bundle.getVersion();
     return copy(
@@ -62,18 +66,34 @@ final class OtherVersion {
         bundle.getSymbolicName(),
         new Version(before.getMajor(), before.getMinor(), before.getMicro() + 1, "failing"),
         headers -> {},
-        OtherVersion::failAtItsEnd);
+        OtherVersion::failAtTheEnd);
   }
 
-  /** Names a method that the class does not have, which is called after the constructor. */
-  private static byte[] failAtItsEnd(String entry, byte[] content) {
-    if (!entry.startsWith("OSGI-INF/dev.polis.")) {
+  private static byte[] failAtTheEnd(String entry, byte[] content) {
+    if (!entry.endsWith("Component.class")) {
       return content;
     }
-    return new String(content, StandardCharsets.UTF_8)
-        .replaceFirst(" activate=\"\\w+\"", "")
-        .replaceFirst("<scr:component ", "<scr:component activate=\"absent\" ")
-        .getBytes(StandardCharsets.UTF_8);
+    ClassDesc failure = ClassDesc.of(IllegalStateException.class.getName());
+    CodeTransform atTheEnd =
+        (code, element) -> {
+          if (element instanceof ReturnInstruction) {
+            code.new_(failure)
+                .dup()
+                .ldc("made to fail")
+                .invokespecial(
+                    failure,
+                    ConstantDescs.INIT_NAME,
+                    MethodTypeDesc.of(ConstantDescs.CD_void, ConstantDescs.CD_String))
+                .athrow();
+          } else {
+            code.with(element);
+          }
+        };
+    return ClassFile.of()
+        .transformClass(
+            ClassFile.of().parse(content),
+            ClassTransform.transformingMethodBodies(
+                method -> method.methodName().equalsString(ConstantDescs.INIT_NAME), atTheEnd));
   }
 
   /** Returns the file from which a bundle was installed, also after updates. */
