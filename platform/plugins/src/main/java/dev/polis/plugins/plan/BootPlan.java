@@ -181,14 +181,13 @@ public final class BootPlan {
             : "its package is known to "
                 + String.join(", ", knowing)
                 + ", but none of them provides it";
-    return bundle
-        + " needs the "
-        + need.what()
-        + ", which no bundle provides ("
-        + who
-        + "). Add a bundle that provides it, or make the reference in "
-        + bundle
-        + " optional.";
+    String remedy =
+        knowing.isEmpty()
+            ? "Build %s again for this platform, if it was built for another one; else add"
+                .formatted(bundle)
+            : "Add";
+    return "%s needs the %s, which no bundle provides (%s). %s a bundle that provides it, or make the reference in %s optional."
+        .formatted(bundle, need.what(), who, remedy, bundle);
   }
 
   private static List<List<BundleManifest>> levels(

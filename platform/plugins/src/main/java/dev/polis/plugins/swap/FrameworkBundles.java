@@ -35,8 +35,8 @@ final class FrameworkBundles {
   /**
    * The remedy for missing packages of the platform, which does not change while the process lives.
    */
-  static final String NEW_PROCESS =
-      "a newer platform that has it needs a new process: install its distribution, then \"polisctl node restart --runtime\"";
+  private static final String OTHER_PLATFORM =
+      "it was built for another platform: build it again with this one, or install the distribution that it was built for, then \"polisctl node restart --runtime\"";
 
   /** The framework's form of a lower limit of versions in a filter. */
   private static final Pattern LEAST = Pattern.compile("\\((?:bundle-)?version>=([^)]*)\\)");
@@ -91,13 +91,23 @@ final class FrameworkBundles {
 
   private List<String> missing(Bundle bundle) {
     BundleRevision revision = bundle.adapt(BundleRevision.class);
-    return revision.getDeclaredRequirements(null).stream()
-        .filter(
-            each -> !Constants.RESOLUTION_OPTIONAL.equals(each.getDirectives().get("resolution")))
-        .filter(each -> !"active".equals(each.getDirectives().get(Constants.EFFECTIVE_DIRECTIVE)))
-        .filter(each -> wiring.findProviders(each).isEmpty())
-        .map(each -> missing(bundle, each))
-        .toList();
+    List<BundleRequirement> unmet =
+        revision.getDeclaredRequirements(null).stream()
+            .filter(
+                each ->
+                    !Constants.RESOLUTION_OPTIONAL.equals(each.getDirectives().get("resolution")))
+            .filter(
+                each -> !"active".equals(each.getDirectives().get(Constants.EFFECTIVE_DIRECTIVE)))
+            .filter(each -> wiring.findProviders(each).isEmpty())
+            .toList();
+    List<String> missing = new ArrayList<>();
+    unmet.forEach(each -> missing.add(missing(bundle, each)));
+    // One remedy for all packages.
+    if (unmet.stream()
+        .anyMatch(each -> each.getNamespace().equals(PackageNamespace.PACKAGE_NAMESPACE))) {
+      missing.add(OTHER_PLATFORM);
+    }
+    return missing;
   }
 
   private String missing(Bundle bundle, BundleRequirement requirement) {
@@ -137,8 +147,8 @@ final class FrameworkBundles {
             name,
             range(filter),
             exported.isEmpty()
-                ? "which no bundle exports; " + NEW_PROCESS
-                : "which the platform exports in version %s; %s".formatted(exported, NEW_PROCESS));
+                ? "which no bundle exports"
+                : "which the platform exports in version " + exported);
   }
 
   /** Writes the versions that a filter accepts as a range, such as {@code [1.2.0,2.0.0)}. */

@@ -301,7 +301,7 @@ class SwapEngineTest {
     assertInstanceOf(SwapOutcome.Refused.class, outcome(none), () -> words(none));
     assertTrue(
         words(none).contains("imports the package org.nowhere")
-            && words(none).contains("which no bundle exports"),
+            && words(none).contains("which no bundle exports; it was built for another platform: "),
         () -> words(none));
     assertEquals(BEFORE, node.organs());
 
