@@ -445,6 +445,28 @@ final class ExplainerTest {
   }
 
   @Test
+  @DisplayName("a condition of several publishers is explained with all of them, the worst first")
+  void conditionOfSeveral() {
+    health
+        .organ("storage", "")
+        .set(HealthCondition.degraded("disk-full", "/a has 3% left", "free some space in /a"));
+    health
+        .organ("consensus", "")
+        .set(HealthCondition.down("disk-full", "/b has 0% left", "free some space in /b"));
+
+    Explanation explained = explain("disk-full");
+
+    assertEquals(HealthLevel.DOWN, explained.level());
+    assertEquals("/b has 0% left; /a has 3% left", explained.standing());
+    assertEquals(
+        List.of(
+            "published by the organ consensus: /b has 0% left",
+            "published by the organ storage: /a has 3% left"),
+        explained.causes());
+    assertEquals(List.of("free some space in /b", "free some space in /a"), explained.remedies());
+  }
+
+  @Test
   @DisplayName("an unknown name is not explained, and the known names are returned")
   void unknownName() {
     health.organ("storage", "");
