@@ -337,7 +337,9 @@ final class ExplainerTest {
     assertTrue(explained.causes().getFirst().startsWith("Worker: "), explained::toString);
     assertEquals(List.of("roles is DOWN because of Worker"), explained.consequences());
     assertEquals(
-        List.of("see its log: polisctl debug logs --dn root.roles.worker"), explained.remedies());
+        List.of(
+            "see its log: polisctl node logs --dn root.roles.worker (before the node is HOME: polisctl debug logs)"),
+        explained.remedies());
   }
 
   @Test
