@@ -75,8 +75,8 @@ final class ConsensusHealth {
         new CertificateCheck.Watched(
             "etcd's certificate",
             files.etcd().peerPki().certificate().path(),
-            "the node renews it while etcd serves; polisctl debug logs --dn root.consensus says"
-                + " why it did not"));
+            "the node renews it while etcd serves; polisctl node logs --dn root.consensus (before the"
+                + " node is HOME: polisctl debug logs) says why it did not"));
   }
 
   /**

@@ -1,5 +1,6 @@
 package dev.polis.node;
 
+import dev.polis.base.boot.FailureText;
 import dev.polis.files.DiskTrouble;
 import java.nio.file.FileSystemException;
 import java.util.Collections;
@@ -40,7 +41,7 @@ final class RootCause {
               ? DiskTrouble.words(file)
               : cause.getClass().getSimpleName() + (message == null ? "" : ": " + message);
     }
-    return text.strip().replaceAll("\\s*\\R\\s*", " ");
+    return FailureText.oneLine(text);
   }
 
   /** Returns whether a message has the one below in its middle, as what says what to do does. */

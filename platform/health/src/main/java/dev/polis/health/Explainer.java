@@ -320,30 +320,47 @@ public final class Explainer {
         : HealthLevel.WAITING;
   }
 
-  private static Optional<Explanation> condition(String code, List<HealthStatus> statuses) {
-    for (HealthStatus status : statuses) {
-      for (HealthCondition condition : status.conditions()) {
-        if (condition.code().equalsIgnoreCase(code)) {
-          return Optional.of(condition(condition, status));
-        }
-      }
+  /** Holds a condition and the status of its publisher. */
+  private record Published(HealthCondition condition, HealthStatus status) {
+    String publisher() {
+      return "published by the %s %s"
+          .formatted(status.kind().name().toLowerCase(Locale.ROOT), status.name());
     }
-    return Optional.empty();
   }
 
-  private static Explanation condition(HealthCondition condition, HealthStatus status) {
+  private static Optional<Explanation> condition(String code, List<HealthStatus> statuses) {
+    List<Published> found =
+        statuses.stream()
+            .flatMap(
+                status ->
+                    status.conditions().stream()
+                        .filter(condition -> condition.code().equalsIgnoreCase(code))
+                        .map(condition -> new Published(condition, status)))
+            .sorted(Comparator.comparing((Published each) -> each.condition().level()).reversed())
+            .toList();
+    return found.isEmpty() ? Optional.empty() : Optional.of(condition(found));
+  }
+
+  /** Explains the conditions of one code, the worst first. */
+  private static Explanation condition(List<Published> found) {
+    Published worst = found.getFirst();
     return new Explanation(
         Kind.CONDITION,
-        condition.code(),
-        condition.level(),
-        condition.reason(),
+        worst.condition().code(),
+        worst.condition().level(),
+        found.stream()
+            .map(each -> each.condition().reason())
+            .distinct()
+            .collect(Collectors.joining("; ")),
         List.of(),
-        List.of(
-            "published by the %s %s"
-                .formatted(status.kind().name().toLowerCase(Locale.ROOT), status.name())),
-        condition.remedy().isEmpty() ? List.of() : List.of(condition.remedy()),
+        found.size() == 1
+            ? List.of(worst.publisher())
+            : found.stream()
+                .map(each -> "%s: %s".formatted(each.publisher(), each.condition().reason()))
+                .toList(),
+        remedies(found.stream().map(Published::condition)),
         List.of(),
-        status.since());
+        worst.status().since());
   }
 
   private Optional<Explanation> wait(String name, HealthCauses causes) {

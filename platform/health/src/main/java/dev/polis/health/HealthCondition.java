@@ -1,5 +1,6 @@
 package dev.polis.health;
 
+import dev.polis.base.boot.FailureText;
 import java.util.Objects;
 import java.util.Set;
 import java.util.regex.Pattern;
@@ -19,10 +20,10 @@ public record HealthCondition(
     HealthLevel level, String code, String reason, String remedy, Set<String> dueTo) {
   private static final Pattern KEBAB_CASE = Pattern.compile("[a-z0-9]+(-[a-z0-9]+)*");
 
-  /** Refuses a code that is not kebab-case, and a blank reason. */
+  /** Refuses a code that is not kebab-case, and a blank reason; cuts long texts. */
   public HealthCondition {
     Objects.requireNonNull(level, "level");
-    Objects.requireNonNull(remedy, "remedy");
+    remedy = FailureText.shortened(remedy);
     reason = PlainWords.oneLine(reason);
     dueTo = Set.copyOf(dueTo);
     if (!KEBAB_CASE.matcher(code).matches()) {

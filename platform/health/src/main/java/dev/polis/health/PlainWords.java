@@ -1,5 +1,6 @@
 package dev.polis.health;
 
+import dev.polis.base.boot.FailureText;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -47,12 +48,8 @@ final class PlainWords {
 
   /** Returns a text as one line, without the JDK's guesses. */
   static String oneLine(String text) {
-    return GUESSES
-        .matcher(text)
-        .replaceAll("")
-        .strip()
-        .replaceAll("\\s*\\R\\s*", " ")
-        .replace(" ;", ";");
+    String guessless = GUESSES.matcher(FailureText.shortened(text)).replaceAll("");
+    return FailureText.oneLine(guessless).replace(" ;", ";");
   }
 
   private static Pattern alone(String type) {
@@ -68,7 +65,7 @@ final class PlainWords {
    */
   static String of(String line) {
     List<String> said = new ArrayList<>();
-    for (String part : line.split(Pattern.quote(AND_CAUSE))) {
+    for (String part : FailureText.shortened(line).split(Pattern.quote(AND_CAUSE))) {
       String words = INSIDE.matcher(TYPE.matcher(byType(part)).replaceAll("")).replaceAll("");
       String text = SCOPE.matcher(words).replaceAll("").strip();
       if (!text.isEmpty() && said.stream().noneMatch(each -> each.contains(text))) {
@@ -77,7 +74,7 @@ final class PlainWords {
       }
     }
     return said.isEmpty()
-        ? "a defect of the program (%s)".formatted(line.strip())
+        ? "a defect of the program (%s)".formatted(FailureText.shortened(line.strip()))
         : String.join(": ", said);
   }
 

@@ -13,7 +13,10 @@ final class SupervisedHealth {
   static final String STARTING = "runnable-starting";
   static final String OVERDUE = "runnable-overdue";
 
-  private static final String READ_THE_LOG = "see its log: polisctl debug logs --dn ";
+  private static final String READ_THE_LOG = "see its log: polisctl node logs --dn ";
+
+  /** The other way to the log, since a node serves it to members only while it is HOME. */
+  private static final String BEFORE_HOME = " (before the node is HOME: polisctl debug logs)";
 
   /** The time after which a starting runnable is late, and this class examines its thread. */
   static final Duration LATE = Duration.ofSeconds(5);
@@ -87,7 +90,7 @@ final class SupervisedHealth {
 
   /** Returns the advice for an unknown failure. */
   static String readTheLog(String dn) {
-    return READ_THE_LOG + dn;
+    return READ_THE_LOG + dn + BEFORE_HOME;
   }
 
   /** Returns whether a remedy is the advice to read the log. */

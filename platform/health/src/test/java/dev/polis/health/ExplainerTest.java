@@ -337,7 +337,9 @@ final class ExplainerTest {
     assertTrue(explained.causes().getFirst().startsWith("Worker: "), explained::toString);
     assertEquals(List.of("roles is DOWN because of Worker"), explained.consequences());
     assertEquals(
-        List.of("see its log: polisctl debug logs --dn root.roles.worker"), explained.remedies());
+        List.of(
+            "see its log: polisctl node logs --dn root.roles.worker (before the node is HOME: polisctl debug logs)"),
+        explained.remedies());
   }
 
   @Test
@@ -442,6 +444,28 @@ final class ExplainerTest {
     assertEquals("nothing opens the volume", explained.standing());
     assertEquals(List.of("published by the organ storage"), explained.causes());
     assertEquals(List.of("enroll"), explained.remedies());
+  }
+
+  @Test
+  @DisplayName("a condition of several publishers is explained with all of them, the worst first")
+  void conditionOfSeveral() {
+    health
+        .organ("storage", "")
+        .set(HealthCondition.degraded("disk-full", "/a has 3% left", "free some space in /a"));
+    health
+        .organ("consensus", "")
+        .set(HealthCondition.down("disk-full", "/b has 0% left", "free some space in /b"));
+
+    Explanation explained = explain("disk-full");
+
+    assertEquals(HealthLevel.DOWN, explained.level());
+    assertEquals("/b has 0% left; /a has 3% left", explained.standing());
+    assertEquals(
+        List.of(
+            "published by the organ consensus: /b has 0% left",
+            "published by the organ storage: /a has 3% left"),
+        explained.causes());
+    assertEquals(List.of("free some space in /b", "free some space in /a"), explained.remedies());
   }
 
   @Test

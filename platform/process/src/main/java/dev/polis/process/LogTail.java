@@ -164,16 +164,23 @@ public final class LogTail implements AutoCloseable {
             StandardOpenOption.CREATE,
             StandardOpenOption.WRITE,
             StandardOpenOption.TRUNCATE_EXISTING)) {
-      long done = 0;
-      while (done < offset) {
-        done += channel.transferTo(done, offset - done, copy);
-      }
+      copy(channel, copy);
       save();
       long late = drain(channel);
       channel.truncate(0);
       startOver();
       write(new Place(0));
       return late;
+    }
+  }
+
+  /** Copies the delivered bytes, or the rest of a file that another process truncated. */
+  private void copy(FileChannel from, FileChannel to) throws IOException {
+    long done = 0;
+    long moved = 1;
+    while (moved > 0 && done < offset) {
+      moved = from.transferTo(done, offset - done, to);
+      done += moved;
     }
   }
 

@@ -1,7 +1,9 @@
 package dev.polis.process;
 
+import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.fixtures.Await;
@@ -17,6 +19,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -115,6 +118,25 @@ class LogTailTest {
     append("two\n");
     tail(BIG).poll();
     assertEquals(List.of("one", "two"), lines);
+  }
+
+  @Test
+  @DisplayName("a file that is truncated during a rotation does not hold the reader")
+  void truncatedDuringRotation() throws Exception {
+    append("one\n" + "x".repeat(100) + "\n");
+    Consumer<LogPayload> truncating =
+        line -> {
+          line(line);
+          assertDoesNotThrow(() -> Files.write(log, new byte[0]));
+        };
+    try (LogTail tail =
+        new LogTail(log, directory.resolve("x.tail"), 10, LineConverter.raw(), truncating)) {
+      assertTimeoutPreemptively(Duration.ofSeconds(20), tail::poll);
+      assertEquals(0, Files.size(directory.resolve("x.log.1")));
+      append("two\n");
+      tail.poll();
+    }
+    assertEquals(List.of("one", "x".repeat(100), "two"), lines);
   }
 
   @Test

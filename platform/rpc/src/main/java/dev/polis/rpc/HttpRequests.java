@@ -107,7 +107,8 @@ public final class HttpRequests implements TlsHandler {
 
   private static HttpCall call(TlsConnection connection, String[] lines)
       throws IOException, Refused {
-    String[] parts = lines[0].split(" ");
+    // A head without a line splits into no part at all.
+    String[] parts = lines.length == 0 ? lines : lines[0].split(" ");
     if (parts.length != 3 || !parts[2].startsWith("HTTP/1.")) {
       throw new Refused("400 Bad Request");
     }

@@ -40,6 +40,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class HttpRequestsTest {
   private static final Duration PATIENCE = Duration.ofSeconds(20);
@@ -150,6 +152,17 @@ class HttpRequestsTest {
       }
     }
     assertEquals(List.of(), lines());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"\r\n\r\n", "\r\n\r\n\r\n", " \r\n\r\n", "GET /\r\n\r\n"})
+  @DisplayName("a request without a request line is refused with 400")
+  void noRequestLine(String head) throws Exception {
+    try (SSLSocket socket = tls(TlsContexts.context(TlsKeys.fixed(userOf(ca)), members))) {
+      socket.getOutputStream().write(head.getBytes(StandardCharsets.US_ASCII));
+      String answer = new String(socket.getInputStream().readAllBytes(), StandardCharsets.US_ASCII);
+      assertTrue(answer.startsWith("HTTP/1.1 400 Bad Request\r\n"), answer);
+    }
   }
 
   @Test

@@ -14,6 +14,16 @@ final class BackendPool {
   private final Map<InetSocketAddress, Backend> backends = new LinkedHashMap<>();
   private int next;
 
+  /** Creates a pool that begins with the first API server. */
+  BackendPool() {
+    this(0);
+  }
+
+  /** Creates a pool for a test of many turns. */
+  BackendPool(int next) {
+    this.next = next;
+  }
+
   /** Replaces the set of API servers, and closes the connections to removed ones. */
   void set(Set<InetSocketAddress> wanted) {
     List<BalancedConnection> ended = new ArrayList<>();
@@ -37,7 +47,7 @@ final class BackendPool {
   synchronized List<InetSocketAddress> inTurn() {
     List<InetSocketAddress> alive = addresses(false);
     List<InetSocketAddress> order = new ArrayList<>();
-    int from = alive.isEmpty() ? 0 : next++ % alive.size();
+    int from = alive.isEmpty() ? 0 : Math.floorMod(next++, alive.size());
     order.addAll(alive.subList(from, alive.size()));
     order.addAll(alive.subList(0, from));
     // A server that did not answer may have recovered, so it is better than none.

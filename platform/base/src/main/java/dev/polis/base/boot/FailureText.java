@@ -2,9 +2,12 @@ package dev.polis.base.boot;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 /**
- * Finds the root cause in a stack trace, the form in which Declarative Services report a failure.
+ * Makes short texts of failures, also of stack traces, the form in which Declarative Services
+ * report a failure.
  */
 public final class FailureText {
   private static final String CAUSED_BY = "Caused by: ";
@@ -12,7 +15,42 @@ public final class FailureText {
   /** The package prefix of the project's own exceptions. */
   private static final String OURS = "dev.polis.";
 
+  /** The most characters of a text: more than a person reads, and little memory in each place. */
+  private static final int LONGEST = 2000;
+
+  private static final String CUT = "…";
+  private static final Pattern LINE_END = Pattern.compile("\\R");
+
   private FailureText() {}
+
+  /**
+   * Cuts a text of any length after some 2,000 characters, since a plugin may write any.
+   *
+   * @param text the text
+   * @return the text, or its begin with "…" at the cut
+   */
+  public static String shortened(String text) {
+    if (text.length() <= LONGEST) {
+      return text;
+    }
+    int end = LONGEST - CUT.length();
+    return text.substring(0, Character.isHighSurrogate(text.charAt(end - 1)) ? end - 1 : end) + CUT;
+  }
+
+  /**
+   * Joins the lines of a text, and cuts it like {@link #shortened}.
+   *
+   * @param text the text
+   * @return one line without blanks around it
+   */
+  public static String oneLine(String text) {
+    // Not one pattern of blanks and a line end, which takes quadratic time for many blanks.
+    return LINE_END
+        .splitAsStream(shortened(text))
+        .map(String::strip)
+        .filter(line -> !line.isEmpty())
+        .collect(Collectors.joining(" "));
+  }
 
   /**
    * Returns the message of the innermost cause, preferably of the project's own exceptions: they

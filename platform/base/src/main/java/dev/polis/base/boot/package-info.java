@@ -32,7 +32,7 @@
  * which changes while it lasts.
  */
 @Export
-@Version("1.1.0")
+@Version("1.2.0")
 package dev.polis.base.boot;
 
 import org.osgi.annotation.bundle.Export;

@@ -1,5 +1,6 @@
 package dev.polis.plugins.store;
 
+import dev.polis.base.boot.FailureText;
 import java.net.URLDecoder;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
@@ -20,7 +21,8 @@ import java.util.stream.Stream;
  * @param from the generation at its begin
  * @param target the fingerprint of the wanted generation; 64 zeros if unknown
  * @param outcome the outcome in one word, such as {@code applied}; the stage of a running swap
- * @param reason the reason of the outcome, as a text for people; may be empty
+ * @param reason the reason of the outcome, as a text for people, which is cut after some 2,000
+ *     characters; may be empty
  * @param plugins the symbolic names of the affected plugins, as far as known
  */
 public record SwapRecord(
@@ -64,6 +66,8 @@ public record SwapRecord(
 
   public SwapRecord {
     Stream.of(began, who, what, target, outcome, reason).forEach(Objects::requireNonNull);
+    // A plugin may have written it, and each write of the history repeats all records.
+    reason = FailureText.shortened(reason);
     plugins = Set.copyOf(plugins);
   }
 

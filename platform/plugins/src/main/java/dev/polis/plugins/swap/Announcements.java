@@ -2,7 +2,6 @@ package dev.polis.plugins.swap;
 
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.ExecutionException;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 
@@ -37,9 +36,7 @@ final class Announcements {
     for (SwapListener listener : listeners.get()) {
       try {
         LimitedCall.call("announcement", limit, () -> call.accept(listener));
-      } catch (ExecutionException e) {
-        note(listener, RootCauses.of(e.getCause()));
-      } catch (LimitedCall.OverdueException e) {
+      } catch (LimitedCall.FailedException | LimitedCall.OverdueException e) {
         note(listener, e.getMessage());
       }
     }

@@ -10,7 +10,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import java.util.regex.Matcher;
@@ -215,11 +214,7 @@ final class FrameworkBundles {
             touch(bundle);
             return bundle;
           });
-    } catch (ExecutionException e) {
-      throw SwapFailedException.notWell(
-          "%s did not start: %s".formatted(bundle.getSymbolicName(), RootCauses.of(e.getCause())),
-          e);
-    } catch (LimitedCall.OverdueException e) {
+    } catch (LimitedCall.FailedException | LimitedCall.OverdueException e) {
       throw SwapFailedException.notWell(
           "%s did not start: %s".formatted(bundle.getSymbolicName(), e.getMessage()), e);
     }
@@ -257,11 +252,7 @@ final class FrameworkBundles {
     try {
       LimitedCall.call("stop-" + bundle.getSymbolicName(), limit, () -> move.make(bundle));
       return Optional.empty();
-    } catch (ExecutionException e) {
-      return Optional.of(
-          "%s did not %s: %s"
-              .formatted(bundle.getSymbolicName(), verb, RootCauses.of(e.getCause())));
-    } catch (LimitedCall.OverdueException e) {
+    } catch (LimitedCall.FailedException | LimitedCall.OverdueException e) {
       return Optional.of(
           "%s did not %s: %s".formatted(bundle.getSymbolicName(), verb, e.getMessage()));
     }

@@ -40,9 +40,18 @@ final class LimitedCall {
     }
   }
 
+  /** Reports that a call threw; its message describes the root cause. */
+  static final class FailedException extends Exception {
+    private static final long serialVersionUID = 1;
+
+    FailedException(String message) {
+      super(message);
+    }
+  }
+
   /** Calls code that returns nothing, as the other method does. */
   static void call(String name, Duration limit, Action action)
-      throws OverdueException, ExecutionException, InterruptedException {
+      throws OverdueException, FailedException, InterruptedException {
     call(
         name,
         limit,
@@ -62,13 +71,13 @@ final class LimitedCall {
    * @return the result of the call
    * @throws OverdueException if it did not end within the limit or used too much; the message
    *     states whether its thread still runs
-   * @throws ExecutionException if it throws, with the cause
+   * @throws FailedException if it throws
    * @throws InterruptedException if this thread is interrupted; the call is interrupted too
    */
   static <T> T call(
       String name, Duration limit, Supplier<Optional<String>> excess, Callable<T> call)
-      throws OverdueException, ExecutionException, InterruptedException {
-    FutureTask<T> task = new FutureTask<>(call);
+      throws OverdueException, FailedException, InterruptedException {
+    FutureTask<T> task = new FutureTask<>(() -> described(call));
     // Not a virtual thread, since a loop would keep one of the few carriers for ever.
     Thread thread = Thread.ofPlatform().name(PREFIX + name).daemon().start(task);
     long deadline = System.nanoTime() + limit.toNanos();
@@ -79,12 +88,34 @@ final class LimitedCall {
           return task.get(Math.max(1, rest), TimeUnit.NANOSECONDS);
         } catch (TimeoutException underWay) {
           requireWithin(limit, deadline, excess, thread);
+        } catch (ExecutionException e) {
+          throw new FailedException(e.getCause().getMessage());
         }
       }
     } catch (InterruptedException e) {
       thread.interrupt();
       thread.join(GRACE);
       throw e;
+    }
+  }
+
+  /**
+   * Describes a failure on the thread of the call, since a foreign exception is foreign code too:
+   * its message may take as long as the call.
+   */
+  private static <T> T described(Callable<T> call) throws FailedException {
+    try {
+      return call.call();
+    } catch (Throwable e) {
+      throw new FailedException(text(e));
+    }
+  }
+
+  private static String text(Throwable e) {
+    try {
+      return RootCauses.of(e);
+    } catch (Throwable unprintable) {
+      return "%s, whose message cannot be read".formatted(e.getClass().getName());
     }
   }
 

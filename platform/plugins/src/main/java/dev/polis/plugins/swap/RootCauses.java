@@ -1,5 +1,6 @@
 package dev.polis.plugins.swap;
 
+import dev.polis.base.boot.FailureText;
 import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.Set;
@@ -17,6 +18,6 @@ final class RootCauses {
       // A message without a space, such as a file name, needs its type.
       text = message != null && message.contains(" ") ? message : at.toString();
     }
-    return text.strip().replaceAll("\\s*\\R\\s*", " ");
+    return FailureText.oneLine(text);
   }
 }

@@ -298,8 +298,8 @@ public final class SwapEngine implements AutoCloseable {
     steps.accept(stage);
   }
 
-  private void end(MutableValue<SwapStatus> status, SwapOutcome outcome) {
-    // A watcher of the end may order the next swap at once.
+  private synchronized void end(MutableValue<SwapStatus> status, SwapOutcome outcome) {
+    // A watcher of the end may order the next swap at once, which begins after this method.
     over();
     newest.set(status.update(now -> now.orElseThrow().ended(outcome)));
   }

@@ -108,7 +108,9 @@ final class SwapRun {
     } catch (IOException e) {
       return abandoned(new SwapOutcome.Refused(StoreFailure.words(e)));
     } catch (InterruptedException e) {
-      return abandoned(new SwapOutcome.Refused("the swap was interrupted"));
+      return begun
+          ? new SwapOutcome.CouldNotRevert("the swap was interrupted during its revert")
+          : abandoned(new SwapOutcome.Refused("the swap was interrupted"));
     } catch (RuntimeException | Error e) {
       return begun
           ? new SwapOutcome.CouldNotRevert(failed(e))

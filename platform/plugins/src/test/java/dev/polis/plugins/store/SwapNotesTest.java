@@ -16,6 +16,21 @@ import org.junit.jupiter.api.io.TempDir;
 class SwapNotesTest {
 
   @Test
+  @DisplayName("a reason of any length takes little room in the notes, and is the same when read")
+  void longReason(@TempDir Path folder) throws Exception {
+    SwapNotes notes = SwapNotes.of(PluginStore.open(folder));
+    Digest target = Digest.of(new byte[0]);
+    SwapRecord begun =
+        new SwapRecord(Instant.EPOCH, "ann", "swap", 1, target, "begun", "", Set.of());
+
+    SwapRecord ended = begun.as("reverted", "it failed" + " ".repeat(100_000));
+    notes.ended(ended);
+
+    assertEquals("it failed" + " ".repeat(1990) + "…", ended.reason());
+    assertEquals(List.of(ended), notes.history());
+  }
+
+  @Test
   @DisplayName("an invalid byte costs only its own line, in each of the notes")
   void noText(@TempDir Path folder) throws Exception {
     PluginStore store = PluginStore.open(folder);

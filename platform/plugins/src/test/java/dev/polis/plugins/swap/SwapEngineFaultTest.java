@@ -192,6 +192,50 @@ class SwapEngineFaultTest {
     requireNextWorks();
   }
 
+  @Test
+  @DisplayName("A swap that is interrupted while it is reverted is not reported as refused")
+  void interruptedWhileItIsTakenBack() throws Exception {
+    node.onStage =
+        stage -> {
+          if (stage.equals("reverting")) {
+            Thread.currentThread().interrupt();
+          }
+        };
+
+    SwapStatus end = node.run(swap(node.base("2.0.0", "throws")));
+
+    assertInstanceOf(SwapOutcome.CouldNotRevert.class, outcome(end), () -> words(end));
+    assertTrue(words(end).contains("interrupted during its revert"), () -> words(end));
+    assertEquals("could not revert", node.engine.history().getLast().outcome());
+    assertEquals("1.0.0", node.served());
+    node.onStage = stage -> {};
+    requireNextWorks();
+  }
+
+  @Test
+  @DisplayName("A swap that begins at the end of another one stays the newest")
+  void theNextIsTheNewest() throws Exception {
+    for (int pair = 0; pair < 100; pair++) {
+      node.engine.begin(new SwapOrder.Rollback(), SwapOptions.by("ann"));
+      Value<SwapStatus> next = beginAtTheEnd();
+      long number = next.peek().orElseThrow().number();
+      while (next.peek().orElseThrow().outcome().isEmpty()) {
+        assertEquals(number, node.engine.newest().peek().orElseThrow().number());
+      }
+    }
+  }
+
+  /** Orders a swap until the running one has ended. */
+  private Value<SwapStatus> beginAtTheEnd() {
+    while (true) {
+      try {
+        return node.engine.begin(new SwapOrder.Rollback(), SwapOptions.by("bob"));
+      } catch (SwapRefusedException underWay) {
+        Thread.onSpinWait();
+      }
+    }
+  }
+
   @ParameterizedTest(name = "one that {0}")
   @ValueSource(strings = {"unhealthy", "wide-then-fails"})
   @DisplayName(

@@ -15,6 +15,7 @@ import dev.polis.plugins.store.Digest;
 import dev.polis.plugins.store.SwapNotes;
 import dev.polis.plugins.store.SwapRecord;
 import dev.polis.plugins.swap.BlastLine.Effect;
+import dev.polis.plugins.swap.organs.EndlessMessage;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -188,6 +189,21 @@ class SwapEngineTest {
     assertEquals(BEFORE, node.organs());
     assertEquals(BEFORE, node.generation());
     node.engine = node.engine(SwapFixture.SETTINGS);
+    SwapStatus next = node.run(swap(node.base("2.0.1", "well")));
+    assertInstanceOf(SwapOutcome.Applied.class, outcome(next), () -> words(next));
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName(
+      "A version whose exception never completes its message is reverted at the limit of a start")
+  void endlessMessage() throws Exception {
+    node.engine = node.engine(limits("loops"));
+    SwapStatus end = node.run(swap(node.base("2.0.0", EndlessMessage.BEHAVIOUR)));
+
+    assertInstanceOf(SwapOutcome.Reverted.class, outcome(end), () -> words(end));
+    assertTrue(words(end).contains("it took longer than 2.0 s"), () -> words(end));
+    assertEquals(BEFORE, node.organs());
     SwapStatus next = node.run(swap(node.base("2.0.1", "well")));
     assertInstanceOf(SwapOutcome.Applied.class, outcome(next), () -> words(next));
   }

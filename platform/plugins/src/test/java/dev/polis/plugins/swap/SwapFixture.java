@@ -15,6 +15,7 @@ import dev.polis.plugins.store.Digest;
 import dev.polis.plugins.store.Generation;
 import dev.polis.plugins.store.PluginStore;
 import dev.polis.plugins.store.StoredPlugin;
+import dev.polis.plugins.swap.organs.EndlessMessage;
 import dev.polis.plugins.swap.organs.TestOrgan;
 import dev.polis.supervision.SupervisionTree;
 import java.io.InputStream;
@@ -278,6 +279,10 @@ public final class SwapFixture {
         "Import-Package",
         "org.osgi.framework,dev.polis.health" + (imports.isEmpty() ? "" : "," + imports));
     headers.putValue("Service-Component", "OSGI-INF/component.xml");
+    boolean endless = behaviour.equals(EndlessMessage.BEHAVIOUR);
+    if (endless) {
+      headers.putValue("Bundle-Activator", EndlessMessage.class.getName());
+    }
     if (!gives.isEmpty()) {
       headers.putValue(
           "Provide-Capability", "osgi.service;objectClass:List<String>=\"" + gives + "\"");
@@ -295,10 +300,9 @@ public final class SwapFixture {
         JarOutputStream archive = new JarOutputStream(out)) {
       archive.putNextEntry(entry(JarFile.MANIFEST_NAME));
       manifest.write(archive);
-      String type = TestOrgan.class.getName().replace('.', '/') + ".class";
-      archive.putNextEntry(entry(type));
-      try (InputStream in = TestOrgan.class.getClassLoader().getResourceAsStream(type)) {
-        in.transferTo(archive);
+      put(TestOrgan.class, archive);
+      if (endless) {
+        put(EndlessMessage.class, archive);
       }
       archive.putNextEntry(entry("OSGI-INF/component.xml"));
       archive.write(component(name, behaviour, gives, needs).getBytes(StandardCharsets.UTF_8));
@@ -306,6 +310,14 @@ public final class SwapFixture {
       archive.write(metatype(name, behaviour).getBytes(StandardCharsets.UTF_8));
     }
     return jar;
+  }
+
+  private static void put(Class<?> type, JarOutputStream archive) throws Exception {
+    String path = type.getName().replace('.', '/') + ".class";
+    archive.putNextEntry(entry(path));
+    try (InputStream in = type.getClassLoader().getResourceAsStream(path)) {
+      in.transferTo(archive);
+    }
   }
 
   /** Makes an entry without the time of day: the same bundle made twice has one digest. */
