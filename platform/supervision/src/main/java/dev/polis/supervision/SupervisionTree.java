@@ -506,13 +506,14 @@ public final class SupervisionTree implements Supervisor, AutoCloseable {
   }
 
   /**
-   * Stops all runnables, waits {@link Subtree#PATIENCE} at most, and ends the tree's own thread.
+   * Stops all runnables, waits {@link Subtree#PATIENCE} at most, and ends the tree's own threads.
    *
    * @param reason the reason
    */
   public void close(StopReason reason) {
     stop(root, reason, Subtree.PATIENCE);
     timer.close();
+    events.close();
   }
 
   // ---------------------------------------------------------------------------------- watching

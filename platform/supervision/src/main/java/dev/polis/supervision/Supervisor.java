@@ -41,7 +41,8 @@ public interface Supervisor {
    * Calls a listener for each later change of state.
    *
    * @param listener receives the changes
-   * @return the registration, whose close ends the calls
+   * @return the registration, whose close ends the calls, without waiting for a call that runs
+   * @throws SupervisionException if the tree is closed
    */
   Registration listen(TransitionListener listener);
 

@@ -5,9 +5,10 @@ import org.osgi.annotation.versioning.ConsumerType;
 /**
  * Receives changes of state, for metrics.
  *
- * <p>Calls come one at a time and in order, on the thread that made the change, without locks. A
- * listener must not block, since it may be on the timer's thread; the tree logs its exceptions and
- * ignores them otherwise.
+ * <p>Calls come one at a time and in order, on a thread that belongs to this listener, a moment
+ * after the change. A listener that hangs holds nothing but itself: the log names it, and changes
+ * wait for it up to a limit; beyond the limit the tree drops the oldest. The tree logs the
+ * exceptions of a listener and ignores them otherwise. Calls end with the tree.
  */
 @ConsumerType
 public interface TransitionListener {

@@ -15,6 +15,7 @@ import java.util.function.Consumer;
  * afterwards.
  *
  * <p>There is one lock, held for short steps only; no task, listener or log is called under it.
+ * Each listener is called on a thread of its own, {@link ListenerThread}.
  */
 final class TreeEvents {
 
@@ -22,8 +23,11 @@ final class TreeEvents {
   private final Timer timer;
   private final Log ownLog;
   private final Outbox outbox;
-  private final List<TransitionListener> listeners = new CopyOnWriteArrayList<>();
+  private final List<ListenerThread> listeners = new CopyOnWriteArrayList<>();
   private final MutableValue<Long> changes = new MutableValue<>(0L);
+
+  /** Guarded by the lock. */
+  private boolean closed;
 
   TreeEvents(LogTree logs, Timer timer) {
     this.logs = logs;
@@ -32,14 +36,33 @@ final class TreeEvents {
     outbox = new Outbox(() -> changes.update(count -> count.orElse(0L) + 1), this::report);
   }
 
-  /** Returns the number of changes of the tree, which grows after listeners were notified. */
+  /** Returns the number of changes of the tree; listeners may receive a change a moment later. */
   Value<Long> changes() {
     return changes;
   }
 
   Supervisor.Registration listen(TransitionListener listener) {
-    listeners.add(Objects.requireNonNull(listener, "listener"));
-    return () -> listeners.remove(listener);
+    Objects.requireNonNull(listener, "listener");
+    ListenerThread[] started = new ListenerThread[1];
+    locked(
+        () -> {
+          if (closed) {
+            throw new SupervisionException(
+                "the supervision tree is closed, and no listener follows it");
+          }
+          started[0] =
+              ListenerThread.start(
+                  listener, timer, ownLog, ListenerThread.LIMIT, listeners::remove);
+          listeners.add(started[0]);
+        });
+    return started[0];
+  }
+
+  /** Ends the calls of listeners, after those that are due. */
+  void close() {
+    locked(() -> closed = true);
+    listeners.forEach(ListenerThread::end);
+    listeners.forEach(ListenerThread::awaitEnd);
   }
 
   /** Runs a step under the lock, then delivers its messages. */
@@ -68,17 +91,9 @@ final class TreeEvents {
     }
   }
 
-  /** Notifies listeners after the lock is released. */
+  /** Notifies listeners after the lock is released, on their own threads. */
   void notifyListeners(Consumer<TransitionListener> what) {
-    outbox.post(() -> listeners.forEach(listener -> contained(listener, what)));
-  }
-
-  private void contained(TransitionListener listener, Consumer<TransitionListener> what) {
-    try {
-      what.accept(listener);
-    } catch (Throwable failure) {
-      report(failure);
-    }
+    outbox.post(() -> listeners.forEach(listener -> listener.post(what)));
   }
 
   /** Writes to the log of a node after the lock is released. */
@@ -99,9 +114,9 @@ final class TreeEvents {
         });
   }
 
-  /** Logs a failure outside a runnable: of a listener, a log or the tree itself. */
+  /** Logs a failure outside a runnable: of a log or the tree itself. */
   private void report(Throwable failure) {
-    ownLog.error("a listener of the supervision tree failed: %s", Failures.line(failure), failure);
+    ownLog.error("a report of the supervision tree failed: %s", Failures.line(failure), failure);
   }
 
   static String seconds(long nanos) {

@@ -44,9 +44,9 @@
  *
  * <p><b>Not promised.</b> That code which neither blocks nor checks its interrupt can be ended:
  * nothing in Java can. That such a loop costs nothing: each one occupies a carrier thread of the
- * virtual threads, and when all are occupied no other runnable proceeds. The tree's timer is the
- * one platform thread here for just that reason: it continues to name the culprits in the log. That
- * the tree knows a helper thread of a task: the task that starts it ends it.
+ * virtual threads, and when all are occupied no other runnable proceeds. The tree's timer and the
+ * threads that call listeners are platform threads for just that reason: the log continues to name
+ * the culprits. That the tree knows a helper thread of a task: the task that starts it ends it.
  *
  * <p><b>Why not {@code StructuredTaskScope} or an executor?</b> A structured scope ends with its
  * block and cannot start again; an executor does not know the relations of its tasks. A restart

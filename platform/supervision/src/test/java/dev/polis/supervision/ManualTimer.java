@@ -1,5 +1,6 @@
 package dev.polis.supervision;
 
+import dev.polis.fixtures.Await;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Map;
@@ -45,6 +46,10 @@ final class ManualTimer implements Timer {
 
   synchronized int pending() {
     return alarms.size();
+  }
+
+  void awaitPending(int wanted, String what) throws Exception {
+    Await.until(what, () -> pending() == wanted, () -> pending() + " alarms");
   }
 
   void advance(Duration by) {

@@ -234,8 +234,10 @@ final class SignalsTest {
       world.tree.organ("foo").run("one", world.steady());
       world.await("root.foo.one", HEALTHY);
 
-      assertEquals(List.of(RunState.NEW, HEALTHY), later.states("root.foo.one"));
-      assertTrue(world.logged("supervision", Severity.ERROR).getFirst().contains("bad listener"));
+      Await.until(
+          "the changes at the other listener",
+          () -> later.states("root.foo.one").equals(List.of(RunState.NEW, HEALTHY)));
+      world.awaitLogged("supervision", Severity.ERROR, "bad listener");
       bad.close();
     }
   }

@@ -1,7 +1,6 @@
 package dev.polis.supervision;
 
 import static dev.polis.supervision.RunState.CANCELED;
-import static dev.polis.supervision.RunState.DEAD;
 import static dev.polis.supervision.RunState.DONE;
 import static dev.polis.supervision.RunState.HEALTHY;
 import static dev.polis.supervision.RunState.NEW;
@@ -67,6 +66,8 @@ final class StoppingTest {
         assertEquals(1, world.statuses().size());
       }
       assertEquals(List.of(), world.logged("root", Severity.WARNING));
+      world.awaitHistory("root.roles.one", List.of(NEW, HEALTHY, STOPPING, CANCELED));
+      world.awaitHistory("root.roles.setup", List.of(NEW, HEALTHY, DONE, STOPPING, CANCELED));
       assertEquals(
           List.of(NEW, HEALTHY, STOPPING, CANCELED),
           world.history.states("root.roles.one").subList(0, 4));
@@ -400,7 +401,7 @@ final class StoppingTest {
       timer.advance(Duration.ofMinutes(5));
 
       assertEquals(1, starts.get());
-      assertEquals(0, timer.pending());
+      timer.awaitPending(0, "no restart is left");
     }
   }
 
@@ -507,7 +508,7 @@ final class StoppingTest {
 
       mayReturn.countDown();
       assertEquals(List.of(), closing.get(10, SECONDS));
-      assertEquals(0, timer.pending(), "no reminder is left");
+      timer.awaitPending(0, "no reminder is left");
     }
   }
 
@@ -689,7 +690,7 @@ final class StoppingTest {
           world
               .logged("root.foo.config", Severity.INFO)
               .contains("root.foo.config INFO starts again: configuration changed"));
-      assertFalse(world.history.states("root.foo.config").contains(DEAD));
+      world.awaitStates("root.foo.config", List.of(NEW, HEALTHY, CANCELED, NEW, HEALTHY));
     }
   }
 

@@ -129,6 +129,15 @@ final class Supervised implements AutoCloseable {
         "%s to pass through %s".formatted(dn, states));
   }
 
+  /** Waits until a runnable has passed through exactly these states. */
+  void awaitStates(String dn, List<RunState> states) throws InterruptedException {
+    Await.value(
+        history.transitions(),
+        all -> states.equals(history.states(dn)),
+        LONG,
+        "%s to pass through exactly %s".formatted(dn, states));
+  }
+
   private static boolean containsInOrder(List<RunState> all, List<RunState> wanted) {
     int next = 0;
     for (RunState state : all) {
@@ -164,6 +173,15 @@ final class Supervised implements AutoCloseable {
         logs.read(LogQuery.of(dn).withChildren().backlogAll().minimumSeverity(severity))) {
       return reader.backlog().stream().map(Supervised::text).toList();
     }
+  }
+
+  /** Waits for an entry whose text contains a part. */
+  void awaitLogged(String dn, Severity severity, String part) throws Exception {
+    Await.until(
+        LONG,
+        "an entry of %s with \"%s\"".formatted(dn, part),
+        () -> logged(dn, severity).stream().anyMatch(line -> line.contains(part)),
+        () -> logged(dn, severity));
   }
 
   private static String text(LogEntry entry) {

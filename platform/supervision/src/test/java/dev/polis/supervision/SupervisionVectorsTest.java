@@ -109,9 +109,8 @@ final class SupervisionVectorsTest {
 
       world.awaitRestart("root.foo.one", 1, HEALTHY);
       world.awaitRestart("root.foo.two", 1, HEALTHY);
-      assertEquals(
-          List.of(NEW, HEALTHY, CANCELED, NEW, HEALTHY), world.history.states("root.foo.one"));
-      assertEquals(List.of(NEW, HEALTHY, DEAD, NEW, HEALTHY), world.history.states("root.foo.two"));
+      world.awaitStates("root.foo.one", List.of(NEW, HEALTHY, CANCELED, NEW, HEALTHY));
+      world.awaitStates("root.foo.two", List.of(NEW, HEALTHY, DEAD, NEW, HEALTHY));
       assertEquals(
           List.of("root.foo.two FATAL failed in state HEALTHY: IOException: the disk is gone"),
           world.logged("root", Severity.WARNING));
@@ -336,7 +335,7 @@ final class SupervisionVectorsTest {
 
       world.awaitRestart("root.foo.outer", 1, HEALTHY);
       assertEquals(500_000_000, restartDelay(world, timer, "root.foo.outer.inner"));
-      assertEquals(1, timer.pending(), "only the new inner waits");
+      timer.awaitPending(1, "only the new inner waits");
       assertEquals(8, innerStarts.get());
     }
   }
@@ -427,9 +426,7 @@ final class SupervisionVectorsTest {
 
       world.awaitRestart("root.foo.done", 1, DONE);
       world.awaitRestart("root.foo.done.inner", 1, HEALTHY);
-      assertEquals(
-          List.of(NEW, HEALTHY, CANCELED, NEW, HEALTHY),
-          world.history.states("root.foo.done.inner"));
+      world.awaitStates("root.foo.done.inner", List.of(NEW, HEALTHY, CANCELED, NEW, HEALTHY));
     }
   }
 

@@ -59,6 +59,6 @@ final class SupervisionComponentTest {
     assertThrows(SupervisionException.class, () -> component.organ("network"));
     assertFalse(
         Thread.getAllStackTraces().keySet().stream()
-            .anyMatch(thread -> thread.getName().equals("supervision-timer")));
+            .anyMatch(thread -> thread.getName().startsWith("supervision-")));
   }
 }
