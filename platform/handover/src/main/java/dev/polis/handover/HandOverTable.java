@@ -35,6 +35,9 @@ public final class HandOverTable implements HandOvers {
   /** How long an instance that comes or leaves waits for another change of its organ. */
   private static final Duration TURN = SwapDeadline.TURN.limit();
 
+  /** How long the calls take together that give a state back. */
+  private static final Duration RETURN = SwapDeadline.RETURN.limit();
+
   private final Log log;
   private final Duration patience;
   private final Duration activation;
@@ -430,10 +433,24 @@ public final class HandOverTable implements HandOvers {
       giver.continueWith(
           back,
           () -> {
-            giver.prepare();
-            giver.resume(back);
+            long end = endOfReturn();
+            giver.prepare(left(end));
+            giver.resume(back, left(end));
           });
     }
+  }
+
+  private static long endOfReturn() {
+    return System.nanoTime() + RETURN.toNanos();
+  }
+
+  /** Returns how long the next call of a return may take, of which each ends after an interrupt. */
+  private Duration left(long end) {
+    Duration left = Duration.ofNanos(end - System.nanoTime()).minus(InstanceCall.AFTER_INTERRUPT);
+    if (left.isNegative()) {
+      return Duration.ZERO;
+    }
+    return left.compareTo(patience) < 0 ? left : patience;
   }
 
   // ---- an instance goes
@@ -531,15 +548,16 @@ public final class HandOverTable implements HandOvers {
   }
 
   private void returnState(Seat<?> from, Seat<?> to) {
-    to.prepare();
+    long end = endOfReturn();
+    to.prepare(left(end));
     OrganState state = OrganState.NONE;
     try {
-      state = from.give();
+      state = from.give(left(end));
       endClosing(from);
     } catch (RuntimeException | Error failed) {
       log.error("%s: it starts without state: %s", from.organ, InstanceCall.text(failed));
     }
-    to.resume(state);
+    to.resume(state, left(end));
     announce(listener -> listener.resumes(from.organ));
     log.info("%s: the previous instance continues, with %s", from.organ, state);
   }
@@ -576,6 +594,10 @@ public final class HandOverTable implements HandOvers {
     }
 
     OrganState give() {
+      return give(patience);
+    }
+
+    OrganState give(Duration within) {
       return call(
               InstanceCall.Request.GIVE,
               () -> {
@@ -590,7 +612,7 @@ public final class HandOverTable implements HandOvers {
                 return given;
               })
           .orLate(this::tooLate)
-          .within(patience);
+          .within(within);
     }
 
     private void tooLate(OrganState state) {
@@ -623,19 +645,19 @@ public final class HandOverTable implements HandOvers {
       announce(listener -> listener.resumes(organ));
     }
 
-    void prepare() {
-      tolerate(InstanceCall.Request.PREPARE, instance::prepare);
+    void prepare(Duration within) {
+      tolerate(InstanceCall.Request.PREPARE, instance::prepare, within);
     }
 
-    void resume(OrganState state) {
-      tolerate(InstanceCall.Request.RESUME, () -> instance.resume(state));
+    void resume(OrganState state, Duration within) {
+      tolerate(InstanceCall.Request.RESUME, () -> instance.resume(state), within);
     }
 
     /**
      * Calls an instance that must continue even if the call fails: failures are logged. An instance
      * that is still busy with an earlier call gets this one after it, however long that takes.
      */
-    private void tolerate(InstanceCall.Request request, Runnable step) {
+    private void tolerate(InstanceCall.Request request, Runnable step, Duration within) {
       InstanceCall before = last;
       last =
           new InstanceCall(
@@ -647,7 +669,7 @@ public final class HandOverTable implements HandOvers {
                 return OrganState.NONE;
               });
       try {
-        last.within(patience);
+        last.within(within);
       } catch (HandOverException failed) {
         log.error("%s: %s", organ, failed.getMessage(), failed);
       }

@@ -8,7 +8,7 @@ import java.util.function.Consumer;
 final class InstanceCall {
 
   /** How long one whose time is up may take to end after its interrupt. */
-  private static final Duration AFTER_INTERRUPT = Duration.ofMillis(500);
+  static final Duration AFTER_INTERRUPT = Duration.ofMillis(500);
 
   /** Names what an instance is asked to do. */
   enum Request {

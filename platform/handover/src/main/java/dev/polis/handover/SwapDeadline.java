@@ -24,10 +24,7 @@ public enum SwapDeadline {
    * for a busy machine.
    */
   ROLE(20, "the run of a role ends for its successor", Set.of(STOP)),
-  /**
-   * A hand-over that waits for another one of its organ: for the drain of an instance and the
-   * return of another, and a little.
-   */
+  /** A hand-over that waits for another one of its organ: for a return, and a little. */
   TURN(12, "a hand-over waits for its turn", Set.of(START, STOP, HOLD)),
   /**
    * Another thread that needs a component which is being activated, such as one that stops it. It
@@ -39,8 +36,13 @@ public enum SwapDeadline {
    * question to etcd, is given up after as long.
    */
   DRAIN(5, "calls under way on the predecessor end", Set.of(STOP, HOLD)),
+  /**
+   * A state that goes back to the instance before: one prepares, the other gives, the first
+   * resumes. The last of these gets what the others leave of it.
+   */
+  RETURN(11, "a state goes back", Set.of(TURN, STOP)),
   /** One instance that gives its state away, or takes it back. */
-  HAND_OVER(4, "an instance gives its state", Set.of(COMPONENT, TURN));
+  HAND_OVER(4, "an instance gives its state", Set.of(COMPONENT, TURN, RETURN));
 
   private final Duration limit;
   private final String wait;

@@ -618,6 +618,58 @@ class HandOverTableTest {
     assertEquals("first resumes count", calls.getLast());
   }
 
+  /** Hangs in each call of a state's return until it is released, whatever interrupts it. */
+  private final class DeafInAll extends Counter {
+    private final CountDownLatch asked;
+    private final CountDownLatch released;
+
+    DeafInAll(String name, OrganState state, CountDownLatch asked, CountDownLatch released) {
+      super(name, state);
+      this.asked = asked;
+      this.released = released;
+    }
+
+    @Override
+    public OrganState give() throws InterruptedException {
+      if (asked.getCount() == 0) {
+        awaitDeaf(released);
+      }
+      return super.give();
+    }
+
+    @Override
+    public void prepare() {
+      asked.countDown();
+      awaitDeaf(released);
+    }
+
+    @Override
+    public void resume(OrganState state) {
+      awaitDeaf(released);
+    }
+  }
+
+  @Test
+  @Timeout(value = 60, unit = TimeUnit.SECONDS)
+  @DisplayName("an instance gets its turn although a return before it hangs in each of its calls")
+  void aReturnThatHangs() throws Exception {
+    HandOverTable real = HandOverTable.open(LogTree.create());
+    CountDownLatch asked = new CountDownLatch(1);
+    CountDownLatch released = new CountDownLatch(1);
+    join(real, state -> new DeafInAll("first", state, asked, released));
+    HandOvers.Membership<Counter> second =
+        join(real, state -> new DeafInAll("second", state, asked, released));
+    Thread leaver = Thread.ofVirtual().start(() -> leave(second));
+    assertTrue(asked.await(SOON.toSeconds(), TimeUnit.SECONDS), "the first was not asked");
+
+    HandOvers.Membership<Counter> third =
+        real.join("organ", predecessor -> new Counter("third", OrganState.NONE));
+
+    Await.end(leaver);
+    released.countDown();
+    leave(third);
+  }
+
   @Test
   @DisplayName("an instance that leaves is closed although a listener fails with an error")
   void aListenerFails() {

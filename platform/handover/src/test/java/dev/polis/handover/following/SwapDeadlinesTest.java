@@ -33,6 +33,30 @@ final class SwapDeadlinesTest {
   }
 
   @Test
+  @DisplayName("waits that follow each other end before the wait that contains them all")
+  void theSumEndsFirst() {
+    // A bundle that is stopped: its turn, the return of its state, the calls under way on it.
+    assertSumWithin(SwapDeadline.STOP, SwapDeadline.TURN, SwapDeadline.RETURN, SwapDeadline.DRAIN);
+    // A return: prepare and give. Resume gets what is left.
+    assertSumWithin(SwapDeadline.RETURN, SwapDeadline.HAND_OVER, SwapDeadline.HAND_OVER);
+    // An instance that starts: its turn, the end of one before it, facts, take.
+    assertSumWithin(
+        SwapDeadline.START,
+        SwapDeadline.TURN,
+        SwapDeadline.TURN,
+        SwapDeadline.HAND_OVER,
+        SwapDeadline.HAND_OVER);
+  }
+
+  private static void assertSumWithin(SwapDeadline outer, SwapDeadline... inner) {
+    Duration sum =
+        Arrays.stream(inner).map(SwapDeadline::limit).reduce(Duration.ZERO, Duration::plus);
+    assertTrue(
+        sum.compareTo(outer.limit()) < 0,
+        () -> "%s take %s and do not end before %s".formatted(Arrays.asList(inner), sum, outer));
+  }
+
+  @Test
   @DisplayName("the deadlines of the engine, of calls and of hand-overs agree with the table")
   void theTableIsUsed() throws Exception {
     assertEquals(SwapDeadline.GATE.limit(), configured("deadline_ms"));
