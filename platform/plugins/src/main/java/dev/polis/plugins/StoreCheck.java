@@ -26,8 +26,8 @@ import java.util.stream.Collectors;
 
 /**
  * Notices that a file of the plugin store is missing or damaged while the node runs with its
- * bundles open. It reads a file again only if its length, time or inode has changed. One thread
- * uses it.
+ * bundles open. It reads a file again only if its length, time or inode has changed; it reads
+ * nothing of a bundle that is as the start of the process verified it. One thread uses it.
  */
 final class StoreCheck implements SelfCheck.Look {
   private static final String DAMAGED = "plugin-store-damaged";
@@ -112,7 +112,7 @@ final class StoreCheck implements SelfCheck.Look {
       if (file.isEmpty()) {
         return bundleFault(plugin);
       }
-      Optional<String> fault = fault(file.get(), () -> bundleFault(plugin));
+      Optional<String> fault = fault(file.get(), () -> newFault(plugin, file.get()));
       return fault.isPresent() ? fault : manifestFault(plugin, file.get());
     } catch (IOException e) {
       return Optional.of(StoreFailure.words(e));
@@ -132,6 +132,12 @@ final class StoreCheck implements SelfCheck.Look {
     Optional<String> fault = reading.fault();
     seen.put(file, new Seen(now, fault.stream().toList()));
     return fault;
+  }
+
+  /** Returns what is wrong with a bundle that was not seen before, or has changed since. */
+  private Optional<String> newFault(StoredPlugin plugin, Path file) throws IOException {
+    boolean first = !seen.containsKey(file);
+    return first && store.isAsVerified(plugin) ? Optional.empty() : bundleFault(plugin);
   }
 
   private Optional<String> bundleFault(StoredPlugin plugin) throws IOException {

@@ -2,8 +2,10 @@ package dev.polis.plugins;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.polis.fixtures.Await;
 import dev.polis.health.HealthCondition;
 import dev.polis.plugins.manifest.DistributionManifest;
 import dev.polis.plugins.manifest.ManifestEnvelope;
@@ -12,6 +14,7 @@ import dev.polis.plugins.manifest.PluginPacker;
 import dev.polis.plugins.store.Digest;
 import dev.polis.plugins.store.PluginStore;
 import dev.polis.plugins.store.StoredPlugin;
+import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -179,6 +182,42 @@ class StoreCheckTest {
 
     assertTrue(noted(own, notes), "the changed file was not read");
     assertFalse(noted(foreign, notes), "a file was read that is as it was");
+  }
+
+  @Test
+  @DisplayName("the first look reads no file that is as it was when its digest was compared")
+  void takenOver() throws Exception {
+    // A note that says another checksum, which a reading of the file would put right.
+    String other = Files.size(file(own)) + " 0\n";
+    Path note = store.folder().resolve("checked").resolve(own.digest().hex());
+    Await.until("a later time of the disk than that of the file", () -> isLater(note, other));
+
+    assertEquals(Optional.empty(), new StoreCheck(store).look());
+    assertEquals(other, Files.readString(note), "the first look has read a file");
+
+    Files.setLastModifiedTime(file(own), FileTime.fromMillis(0));
+    assertEquals(Optional.empty(), new StoreCheck(store).look());
+    assertNotEquals(other, Files.readString(note), "a file that was touched was not read");
+  }
+
+  @Test
+  @DisplayName("the first look reads a file that was damaged after its digest was compared")
+  void damagedBefore() throws Exception {
+    byte[] content = Files.readAllBytes(file(own));
+    FileTime time = Files.getLastModifiedTime(file(own));
+    content[content.length - 1]++;
+    Files.write(file(own), content);
+    Files.setLastModifiedTime(file(own), time);
+
+    check = new StoreCheck(store);
+
+    told(file(own) + ": the file of dev.polis.own 1.0.0 is damaged");
+  }
+
+  private boolean isLater(Path note, String content) throws IOException {
+    Files.writeString(note, content);
+    FileTime changed = (FileTime) Files.getAttribute(file(own), "unix:ctime");
+    return Files.getLastModifiedTime(note).compareTo(changed) > 0;
   }
 
   private static boolean noted(StoredPlugin plugin, Path notes) {

@@ -7,6 +7,7 @@ import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
 import java.util.Optional;
 import java.util.function.Predicate;
 import java.util.zip.CRC32C;
@@ -39,6 +40,24 @@ public final class CheckedNotes {
   public boolean agrees(Digest digest, Path file) throws IOException {
     Optional<String> noted = read(digest);
     return noted.isPresent() && noted.get().equals(sum(file));
+  }
+
+  /**
+   * Returns true if the kernel has changed nothing of a file since its digest was compared. It does
+   * not read the file, so it does not find damage by the disk.
+   *
+   * @throws IOException if the file's attributes can not be read
+   */
+  boolean outlives(Digest digest, Path file) throws IOException {
+    Path note = place(digest);
+    return Files.exists(note) && Files.getLastModifiedTime(note).compareTo(changed(file)) > 0;
+  }
+
+  /**
+   * Returns when content or place of a file last changed, which no program sets to another time.
+   */
+  private static FileTime changed(Path file) throws IOException {
+    return (FileTime) Files.getAttribute(file, "unix:ctime");
   }
 
   /**

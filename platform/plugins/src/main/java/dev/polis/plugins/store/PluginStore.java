@@ -339,6 +339,17 @@ public final class PluginStore {
   }
 
   /**
+   * Returns true if the file of a plugin is as it was when its digest was last compared, such as at
+   * the start of the process. It does not read the file.
+   *
+   * @param plugin a plugin of a generation of this store, whose file is there
+   * @throws IOException if the file's attributes can not be read
+   */
+  public boolean isAsVerified(StoredPlugin plugin) throws IOException {
+    return checked.outlives(plugin.digest(), place(plugin));
+  }
+
+  /**
    * Returns the generation before the current one, for a rollback.
    *
    * @return empty if there is none
