@@ -76,8 +76,8 @@ final class BundleDirectory {
                   + " belongs to the platform, which stands still while the node runs: stopping it would stop every organ that uses its classes. To change it needs a new process: polisctl node restart --runtime.");
       case BundlePlugin.Undescribed undescribed ->
           throw refusal(
-              "nothing says that %s is an organ or a role: %s."
-                  .formatted(bundle.getSymbolicName(), undescribed.why()));
+              "nothing says that %s is an organ or a role: %s; %s."
+                  .formatted(bundle.getSymbolicName(), undescribed.why(), undescribed.remedy()));
     };
   }
 

@@ -125,9 +125,9 @@ final class PluginReporter implements PluginReports {
       switch (plugin) {
         case BundlePlugin.Organ(PluginManifest manifest) ->
             plugins.add(installed(bundle, InstalledPlugins.provided(manifest), stored, uses));
-        case BundlePlugin.Undescribed(String why) -> {
+        case BundlePlugin.Undescribed undescribed -> {
           if (stored.has(bundle)) {
-            plugins.add(undescribed(bundle, why, stored));
+            plugins.add(undescribed(bundle, undescribed, stored));
           }
         }
         case BundlePlugin.Library library -> plugins.add(ofPlatform(bundle));
@@ -333,7 +333,8 @@ final class PluginReporter implements PluginReports {
             swap.reason().isEmpty() ? "" : ": " + swap.reason());
   }
 
-  private static PluginStatus undescribed(Bundle bundle, String why, Stored stored) {
+  private static PluginStatus undescribed(
+      Bundle bundle, BundlePlugin.Undescribed plugin, Stored stored) {
     return new PluginStatus(
         bundle.getSymbolicName(),
         OptionalLong.of(bundle.getBundleId()),
@@ -345,8 +346,8 @@ final class PluginReporter implements PluginReports {
                 Stream.of(
                     HealthCondition.degraded(
                         NO_MANIFEST,
-                        "its manifest says nothing: " + why,
-                        "swap it in again from a packed file with its manifest beside it")))
+                        "its manifest says nothing: " + plugin.why(),
+                        plugin.remedy())))
             .toList(),
         Instant.ofEpochMilli(bundle.getLastModified()));
   }

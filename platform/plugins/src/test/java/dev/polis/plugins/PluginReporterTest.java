@@ -3,6 +3,7 @@ package dev.polis.plugins;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.protobuf.ByteString;
 import dev.polis.health.HealthCondition;
 import dev.polis.health.HealthLevel;
 import dev.polis.health.PluginStatus;
@@ -13,6 +14,7 @@ import dev.polis.plugins.manifest.PlatformVersion;
 import dev.polis.plugins.manifest.PluginVerifier;
 import dev.polis.plugins.manifest.TrustRoots;
 import dev.polis.plugins.store.Digest;
+import dev.polis.plugins.store.PluginStore;
 import dev.polis.plugins.swap.SwapFixture;
 import dev.polis.wire.plugins.GraphResponse;
 import dev.polis.wire.plugins.ServiceUse;
@@ -181,13 +183,52 @@ class PluginReporterTest {
   }
 
   @Test
+  @DisplayName("a plugin whose manifest is lost, damaged or another's is reported with one remedy")
+  void undescribed() throws Exception {
+    Bundle base = bundle("dev.polis.base");
+    Path manifest = manifest(base);
+    byte[] other = Files.readAllBytes(manifest(bundle("dev.polis.above")));
+
+    Files.delete(manifest);
+    assertLost(manifest + " is missing in the plugin store", PluginStore.RESTORE);
+    Files.write(manifest, new byte[] {1});
+    assertLost(manifest + " is damaged in the plugin store", PluginStore.RESTORE);
+    Files.write(
+        manifest,
+        new DistributionManifest(ByteString.copyFromUtf8("\u0001")).encode().toByteArray());
+    assertLost(manifest + " is damaged in the plugin store", PluginStore.RESTORE);
+    Files.write(manifest, other);
+    assertLost(
+        "the manifest beside it is that of dev.polis.above:1.0.0",
+        "swap it in again from a packed file with its manifest beside it");
+  }
+
+  private void assertLost(String why, String remedy) {
+    PluginStatus base =
+        reporter(Set.of()).plugins().stream()
+            .filter(plugin -> plugin.symbolicName().equals("dev.polis.base"))
+            .findFirst()
+            .orElseThrow(() -> new AssertionError("dev.polis.base is not reported"));
+    HealthCondition lost = condition(base, "manifest-unreadable");
+    assertEquals("its manifest says nothing: " + why, lost.reason());
+    assertEquals(remedy, lost.remedy());
+  }
+
+  private static Path manifest(Bundle bundle) {
+    return ManifestEnvelope.beside(Path.of(URI.create(bundle.getLocation().substring(10))));
+  }
+
+  private Bundle bundle(String name) {
+    return Arrays.stream(node.context().getBundles())
+        .filter(bundle -> name.equals(bundle.getSymbolicName()))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  @Test
   @DisplayName("held calls are reported at the called plugin, and at the calling ones")
   void heldCalls() throws Exception {
-    Bundle base =
-        Arrays.stream(node.context().getBundles())
-            .filter(bundle -> "dev.polis.base".equals(bundle.getSymbolicName()))
-            .findFirst()
-            .orElseThrow();
+    Bundle base = bundle("dev.polis.base");
     contracts =
         List.of(
             new FollowedContract(

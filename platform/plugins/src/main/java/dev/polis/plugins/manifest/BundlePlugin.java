@@ -9,6 +9,9 @@ import org.osgi.framework.Constants;
  * role.
  */
 public sealed interface BundlePlugin {
+  /** Names the act that gives a bundle its own manifest where the store cannot. */
+  String SWAP_AGAIN = "swap it in again from a packed file with its manifest beside it";
+
   /**
    * Means that the bundle provides organs or roles.
    *
@@ -23,8 +26,14 @@ public sealed interface BundlePlugin {
    * Means that the bundle has no readable manifest, or that of another bundle.
    *
    * @param why the fault, as a text for people
+   * @param remedy the act that makes the manifest readable again
    */
-  record Undescribed(String why) implements BundlePlugin {}
+  record Undescribed(String why, String remedy) implements BundlePlugin {
+    /** Describes one that the store cannot give its manifest back. */
+    public Undescribed(String why) {
+      this(why, SWAP_AGAIN);
+    }
+  }
 
   /** Reads the manifest of a bundle. The node verified it before it installed the bundle. */
   static BundlePlugin of(Bundle bundle) {
@@ -32,13 +41,15 @@ public sealed interface BundlePlugin {
       return new Library();
     }
     try {
-      PluginManifest manifest = InstalledManifests.read(bundle).content();
+      PluginManifest manifest = InstalledManifests.content(bundle);
       if (!manifest.symbolicName().equals(bundle.getSymbolicName())
           || !manifest.version().equals(bundle.getVersion())) {
         return new Undescribed("the manifest beside it is that of " + manifest.label());
       }
       return manifest.isOrganOrRole() ? new Organ(manifest) : new Library();
-    } catch (PluginRefusedException | IOException e) {
+    } catch (PluginRefusedException e) {
+      return new Undescribed(e.fault(), e.remedy().isEmpty() ? SWAP_AGAIN : e.remedy());
+    } catch (IOException e) {
       return new Undescribed(e.getMessage());
     }
   }

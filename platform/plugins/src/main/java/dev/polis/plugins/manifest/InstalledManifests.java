@@ -33,6 +33,17 @@ public final class InstalledManifests {
   }
 
   /**
+   * Reads the manifest of an installed bundle without its envelope.
+   *
+   * @param bundle any bundle but the framework itself
+   * @throws PluginRefusedException if it has none, or none that can be read
+   * @throws IOException if the file cannot be read
+   */
+  static PluginManifest content(Bundle bundle) throws PluginRefusedException, IOException {
+    return ManifestEnvelope.readContent(file(bundle));
+  }
+
+  /**
    * Finds the running plugins with a key's signature.
    *
    * @param context the context of any bundle

@@ -71,8 +71,24 @@ public sealed interface ManifestEnvelope permits SignedManifest, DistributionMan
       Path bundle, String how, PluginRefusedException cause) {
     return new PluginRefusedException(
         cause.reason(),
-        "%s is %s in the plugin store; %s".formatted(beside(bundle), how, PluginStore.RESTORE),
+        "%s is %s in the plugin store".formatted(beside(bundle), how),
+        PluginStore.RESTORE,
         cause);
+  }
+
+  /**
+   * Reads the manifest beside a bundle of the plugin store.
+   *
+   * @throws PluginRefusedException if it is missing or damaged, with the remedy
+   * @throws IOException if it cannot be read
+   */
+  static PluginManifest readContent(Path bundle) throws PluginRefusedException, IOException {
+    ManifestEnvelope envelope = read(bundle);
+    try {
+      return envelope.content();
+    } catch (PluginRefusedException damaged) {
+      throw lost(bundle, "damaged", damaged);
+    }
   }
 
   /**
