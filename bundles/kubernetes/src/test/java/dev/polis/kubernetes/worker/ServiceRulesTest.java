@@ -12,6 +12,7 @@ import dev.polis.process.ProcessManager;
 import dev.polis.process.ProcessSpec;
 import dev.polis.supervision.SupervisionTree;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -54,6 +55,63 @@ class ServiceRulesTest {
         tables = "table ip kube-proxy";
         rules.look();
         assertEquals("", codes(health));
+      } finally {
+        processes.stop("kube-proxy");
+      }
+    }
+  }
+
+  @Test
+  @DisplayName("nft is started every 15 s, and removed rules are noticed within 18 s")
+  void seldom() throws Exception {
+    withProxy(
+        (rules, processes) -> {
+          Duration pause = rules.look();
+          tables = "table inet cni";
+          Duration again = rules.look();
+          rules.look();
+
+          assertEquals(Duration.ofSeconds(15), pause);
+          assertFalse(processes.lives("kube-proxy"), "still alive");
+          Duration worst = pause.plus(again);
+          assertTrue(worst.compareTo(Duration.ofSeconds(18)) <= 0, worst::toString);
+        });
+  }
+
+  @Test
+  @DisplayName("kube-proxy that has just started is not ended before it has written its rules")
+  void justStarted() throws Exception {
+    withProxy(
+        (rules, processes) -> {
+          rules.look();
+          tables = "table inet cni";
+          processes.stop("kube-proxy");
+          processes.ensure(ProcessSpec.of("kube-proxy", "/bin/sleep", "1000"));
+
+          assertEquals(Duration.ofSeconds(15), rules.look());
+          assertTrue(processes.lives("kube-proxy"), "ended too early");
+          tables = "table ip kube-proxy";
+          assertEquals(Duration.ofSeconds(15), rules.look());
+          assertTrue(processes.lives("kube-proxy"), "ended although its rules are there");
+        });
+  }
+
+  private interface Looks {
+    void at(ServiceRules rules, ProcessManager processes) throws Exception;
+  }
+
+  private void withProxy(Looks looks) throws Exception {
+    LogTree logs = LogTree.create();
+    try (ProcessManager.OpenManager processes = ProcessManager.open(directory, logs);
+        SupervisionTree tree = SupervisionTree.open(logs);
+        HealthTable health = HealthTable.open(tree);
+        HealthScope scope = health.role("KubernetesWorker", "")) {
+      processes.ensure(ProcessSpec.of("kube-proxy", "/bin/sleep", "1000"));
+      try {
+        looks.at(
+            new ServiceRules(
+                () -> new Commands.Result(List.of("nft"), exit, tables), processes, scope),
+            processes);
       } finally {
         processes.stop("kube-proxy");
       }
