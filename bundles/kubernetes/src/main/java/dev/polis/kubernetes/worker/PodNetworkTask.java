@@ -9,12 +9,15 @@ import dev.polis.base.values.Value;
 import dev.polis.base.values.Values;
 import dev.polis.base.values.Watcher;
 import dev.polis.files.FileException;
+import dev.polis.health.HealthCondition;
+import dev.polis.health.HealthScope;
 import dev.polis.logtree.Log;
 import dev.polis.process.Commands;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.Task;
 import java.io.IOException;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeoutException;
@@ -36,18 +39,28 @@ final class PodNetworkTask implements Task {
    */
   private static final Duration LOOK_EVERY = Duration.ofSeconds(10);
 
+  private static final String RESTORED = "pod-network-restored";
+
   private final Containers containers;
   private final WorkerPlan plan;
   private final WorkerFiles files;
   private final Value<Optional<JsonObject>> node;
+  private final RestoredNotice restored;
   private final Commands commands = new Commands();
 
   PodNetworkTask(
-      Containers containers, WorkerPlan plan, WorkerFiles files, Value<Optional<JsonObject>> node) {
+      Containers containers,
+      WorkerPlan plan,
+      WorkerFiles files,
+      Value<Optional<JsonObject>> node,
+      HealthScope health) {
     this.containers = containers;
     this.plan = plan;
     this.files = files;
     this.node = node;
+    this.restored =
+        new RestoredNotice(
+            text -> HealthCondition.up(RESTORED, text), health, InstantSource.system());
   }
 
   @Override
@@ -67,15 +80,21 @@ final class PodNetworkTask implements Task {
           context.log().info("Pods of this node have the addresses %s.", known);
         } catch (TimeoutException unchanged) {
           restore(known, context.log());
+          restored.look();
         }
       }
+    } finally {
+      restored.close();
     }
   }
 
   /** Restores a configuration that something else has changed or removed. */
   void restore(String range, Log log) throws FileException {
     if (!range.isEmpty() && PodNetworkFiles.write(files.network(), range)) {
-      log.warning("The CNI configuration in %s was changed, and is restored.", files.network());
+      restored.tell(
+          "the CNI configuration in %s was changed or removed by something else, and the node has written it again"
+              .formatted(files.network()),
+          log);
     }
   }
 

@@ -2,6 +2,7 @@ package dev.polis.kubernetes.worker;
 
 import dev.polis.health.HealthCondition;
 import dev.polis.health.HealthScope;
+import dev.polis.logtree.Log;
 import dev.polis.process.Commands;
 import dev.polis.process.ManagedProcess;
 import dev.polis.process.ProcessManager;
@@ -9,6 +10,7 @@ import dev.polis.supervision.Context;
 import dev.polis.supervision.Task;
 import java.io.IOException;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.Optional;
 import java.util.OptionalLong;
 
@@ -19,6 +21,7 @@ import java.util.OptionalLong;
 final class ServiceRules implements Task {
 
   private static final String GONE = "service-rules-gone";
+  private static final String RESTORED = "service-rules-restored";
 
   /** The line of the proxy's table in the list of all tables. */
   private static final String TABLE = "table ip kube-proxy";
@@ -41,17 +44,22 @@ final class ServiceRules implements Task {
   private final Tables tables;
   private final ProcessManager processes;
   private final HealthScope health;
+  private final RestoredNotice restored;
 
-  /** The process whose table the last successful check saw; a new one writes its a moment later. */
+  /** True after this task has ended a proxy, until it sees the table of the next one. */
+  private boolean ended;
+
+  /** The process whose table a check saw last. A new process writes its table a moment later. */
   private OptionalLong written = OptionalLong.empty();
 
   /** The process whose table the last check missed. */
   private OptionalLong missed = OptionalLong.empty();
 
-  ServiceRules(Tables tables, ProcessManager processes, HealthScope health) {
+  ServiceRules(Tables tables, ProcessManager processes, HealthScope health, InstantSource clock) {
     this.tables = tables;
     this.processes = processes;
     this.health = health;
+    this.restored = new RestoredNotice(text -> HealthCondition.up(RESTORED, text), health, clock);
   }
 
   @Override
@@ -61,15 +69,17 @@ final class ServiceRules implements Task {
       Duration pause = LOOK_EVERY;
       while (true) {
         Thread.sleep(pause);
-        pause = look();
+        pause = look(context.log());
       }
     } finally {
       health.clear(GONE);
+      restored.close();
     }
   }
 
   /** Checks once, and returns the time until the next check. */
-  Duration look() throws InterruptedException, IOException {
+  Duration look(Log log) throws InterruptedException, IOException {
+    restored.look();
     Optional<ManagedProcess> proxy = processes.find(ProxyFiles.NAME);
     if (proxy.isEmpty()) {
       missed = OptionalLong.empty();
@@ -81,6 +91,12 @@ final class ServiceRules implements Task {
       written = process;
       missed = OptionalLong.empty();
       health.clear(GONE);
+      if (ended) {
+        ended = false;
+        restored.tell(
+            "the rules of kube-proxy were removed from this node's nftables by something else, and kube-proxy has written them again",
+            log);
+      }
     } else if (missed.equals(process)) {
       missed = OptionalLong.empty();
       health.set(
@@ -88,6 +104,9 @@ final class ServiceRules implements Task {
               GONE,
               "the rules of kube-proxy were removed from this node's nftables, so its Pods reach no Service",
               "nothing: kube-proxy was ended, and writes them when it is started again"));
+      log.warning(
+          "The rules of kube-proxy were removed from this node's nftables; the node ends kube-proxy, which writes them when it starts.");
+      ended = true;
       proxy.get().stop();
     } else {
       missed = process;

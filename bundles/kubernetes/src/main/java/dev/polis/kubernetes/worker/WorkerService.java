@@ -182,7 +182,9 @@ public final class WorkerService implements RolePlugin {
           "volumes", new VolumeProvisioner(provisioner, plan, files.volumes(), credentials));
       context.run("node-object", at -> whenRemoved(at, () -> deleteNode(at.log(), kubelet, plan)));
       startKubelet(programs);
-      context.run("pod-network", new PodNetworkTask(parts.containers(), plan, files, node));
+      context.run(
+          "pod-network",
+          new PodNetworkTask(parts.containers(), plan, files, node, programs.health()));
       context.run(
           "drain", at -> whenRemoved(at, () -> new NodeDrain(kubelet, plan, at.log()).run()));
       context.healthy();
@@ -267,7 +269,8 @@ public final class WorkerService implements RolePlugin {
         new ServiceRules(
             () -> network.tables(parts.containers().status()),
             parts.processes(),
-            programs.health()));
+            programs.health(),
+            InstantSource.system()));
   }
 
   private void startKubelet(Programs programs) {

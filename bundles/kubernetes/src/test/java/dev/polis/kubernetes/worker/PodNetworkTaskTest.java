@@ -2,11 +2,16 @@ package dev.polis.kubernetes.worker;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.api.containers.Isolation;
 import dev.polis.base.values.MutableValue;
+import dev.polis.health.HealthCondition;
+import dev.polis.health.HealthScope;
+import dev.polis.health.HealthTable;
 import dev.polis.logtree.Log;
 import dev.polis.logtree.LogTree;
+import dev.polis.supervision.SupervisionTree;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -34,17 +39,26 @@ class PodNetworkTaskTest {
   @DisplayName("a CNI configuration that was removed or changed is restored")
   void restores(@TempDir Path directory) throws Exception {
     WorkerFixture worker = new WorkerFixture(directory, "127.0.0.1", Isolation.NAMESPACES, 36);
-    PodNetworkTask task =
-        new PodNetworkTask(null, worker.plan, worker.files, new MutableValue<>(Optional.empty()));
-    Log log = LogTree.create().log("test");
+    LogTree logs = LogTree.create();
+    Log log = logs.log("test");
     Path file = worker.files.network().resolve("10-polis.conflist");
+    try (SupervisionTree tree = SupervisionTree.open(logs);
+        HealthTable health = HealthTable.open(tree);
+        HealthScope scope = health.role("KubernetesWorker", "")) {
+      PodNetworkTask task =
+          new PodNetworkTask(
+              null, worker.plan, worker.files, new MutableValue<>(Optional.empty()), scope);
 
-    task.restore("", log);
-    assertFalse(Files.exists(file));
-    task.restore("10.244.0.0/24", log);
-    String whole = Files.readString(file);
-    Files.writeString(file, "garbage");
-    task.restore("10.244.0.0/24", log);
-    assertEquals(whole, Files.readString(file));
+      task.restore("", log);
+      assertFalse(Files.exists(file));
+      task.restore("10.244.0.0/24", log);
+      String whole = Files.readString(file);
+      Files.writeString(file, "garbage");
+      task.restore("10.244.0.0/24", log);
+      assertEquals(whole, Files.readString(file));
+      HealthCondition named = health.all().peek().orElseThrow().getFirst().conditions().getFirst();
+      assertEquals("pod-network-restored", named.code());
+      assertTrue(named.reason().contains(worker.files.network().toString()), named::reason);
+    }
   }
 }
