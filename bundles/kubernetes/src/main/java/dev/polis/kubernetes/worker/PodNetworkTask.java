@@ -21,6 +21,7 @@ import java.time.InstantSource;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeoutException;
+import java.util.stream.Stream;
 
 /**
  * Gives the runtime and this machine the addresses of the node's Pods, once the controller manager
@@ -45,6 +46,7 @@ final class PodNetworkTask implements Task {
   private final WorkerPlan plan;
   private final WorkerFiles files;
   private final Value<Optional<JsonObject>> node;
+  private final HealthScope health;
   private final RestoredNotice restored;
   private final Commands commands = new Commands();
 
@@ -58,6 +60,7 @@ final class PodNetworkTask implements Task {
     this.plan = plan;
     this.files = files;
     this.node = node;
+    this.health = health;
     this.restored =
         new RestoredNotice(
             text -> HealthCondition.up(RESTORED, text), health, InstantSource.system());
@@ -67,8 +70,10 @@ final class PodNetworkTask implements Task {
   public void run(Context context) throws Exception {
     context.healthy();
     Value<Optional<String>> range = Values.map(node, now -> now.flatMap(NodeObject::podRange));
+    PodBridge bridge = new PodBridge(this::ip, health);
     try (Watcher<Optional<String>> watcher = range.watch()) {
       String known = "";
+      boolean fits = true;
       while (true) {
         String before = known;
         try {
@@ -77,15 +82,23 @@ final class PodNetworkTask implements Task {
                   .get(now -> now.isPresent() && !now.get().equals(before), LOOK_EVERY)
                   .orElseThrow();
           apply(known);
+          fits = bridge.renew(known, context.log());
           context.log().info("Pods of this node have the addresses %s.", known);
         } catch (TimeoutException unchanged) {
           restore(known, context.log());
           restored.look();
+          fits = fits || bridge.renew(known, context.log());
         }
       }
     } finally {
+      bridge.close();
       restored.close();
     }
+  }
+
+  private Commands.Result ip(List<String> arguments) throws IOException, InterruptedException {
+    List<String> command = Stream.concat(Stream.of("ip"), arguments.stream()).toList();
+    return commands.run(ANSWER, awaitSandbox().command(Commands.located(command)));
   }
 
   /** Restores a configuration that something else has changed or removed. */
