@@ -6,6 +6,7 @@ import io.grpc.ManagedChannel;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.ClientCalls;
+import java.time.Duration;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
@@ -78,6 +79,16 @@ final class Bystanders implements AutoCloseable {
     if (failure.get() != null) {
       throw new AssertionError("a caller was disturbed by " + during, failure.get());
     }
+  }
+
+  /** Counts the answers to both callers together. */
+  int answered() {
+    return answered.get();
+  }
+
+  /** Returns the time of the slowest answer, with all its attempts. */
+  Duration longest() {
+    return Duration.ofNanos(longest.get());
   }
 
   @Override

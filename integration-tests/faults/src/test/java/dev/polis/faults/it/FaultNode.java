@@ -319,14 +319,17 @@ final class FaultNode implements AutoCloseable {
 
   /** Returns clients of another node, which the cluster's authority certified just now. */
   RpcClients asOtherNode(KeyPair pair) throws Exception {
+    return RpcClients.authenticated(otherNode(pair), RpcTrust.cluster(credentials.ca()));
+  }
+
+  private TlsIdentity otherNode(KeyPair pair) throws Exception {
     NodeId other = NodeId.of(pair.getPublic());
     X509Certificate certificate =
         withAuthority(
             authority ->
                 authority.ensureExternal(
                     "node-" + other, CertificateTemplate.node(other), pair.getPublic()));
-    return RpcClients.authenticated(
-        TlsIdentity.of(pair.getPrivate(), certificate), RpcTrust.cluster(credentials.ca()));
+    return TlsIdentity.of(pair.getPrivate(), certificate);
   }
 
   /**
@@ -341,6 +344,15 @@ final class FaultNode implements AutoCloseable {
       }
     }
     return otherNode;
+  }
+
+  /** Returns the identity of a new other node. */
+  private TlsIdentity certified() {
+    try {
+      return otherNode(Ed25519.generate());
+    } catch (Exception failed) {
+      throw new AssertionError("no node can be certified", failed);
+    }
   }
 
   /** Revokes the certificates of such a node. */
@@ -391,8 +403,8 @@ final class FaultNode implements AutoCloseable {
       case OWNER -> TlsContexts.context(TlsKeys.fixed(owner.tls()), trust);
       case NODE -> TlsContexts.context(TlsKeys.fixed(credentials.tls()), trust);
       case NOBODY -> TlsContexts.anonymous(trust);
-      case FOREIGN, SELF_SIGNED, OTHER_NODE, PLAINTEXT ->
-          throw new AssertionError("no context for " + as);
+      case OTHER_NODE -> TlsContexts.context(TlsKeys.fixed(certified()), trust);
+      case FOREIGN, SELF_SIGNED, PLAINTEXT -> throw new AssertionError("no context for " + as);
     };
   }
 

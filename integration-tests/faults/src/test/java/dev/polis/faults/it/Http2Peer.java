@@ -15,9 +15,11 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLParameters;
 import javax.net.ssl.SSLSocket;
@@ -55,6 +57,7 @@ final class Http2Peer implements Closeable {
   private final OutputStream out;
   private final DefaultHttp2HeadersDecoder decoder = new DefaultHttp2HeadersDecoder(false);
   private final Map<Integer, Http2End> streams = new HashMap<>(); // guarded by this
+  private final Set<Integer> begun = new HashSet<>(); // guarded by this
   private Http2End connection = Http2End.OPEN; // guarded by this
   private final Map<Integer, Http2Headers> heads = new HashMap<>(); // the reading thread's
   private volatile boolean greeted;
@@ -213,6 +216,8 @@ final class Http2Peer implements Closeable {
         heads.putIfAbsent(stream, headers);
         if ((flags & END_STREAM) != 0) {
           ended(stream, Http2End.of(headers));
+        } else {
+          began(stream);
         }
       }
       case DATA -> {
@@ -232,7 +237,12 @@ final class Http2Peer implements Closeable {
     }
   }
 
+  private synchronized void began(int stream) {
+    begun.add(stream);
+  }
+
   private synchronized void ended(int stream, Http2End how) {
+    begun.remove(stream);
     if (stream != 0) {
       streams.putIfAbsent(stream, how);
     } else if (connection.isOpen() || how.kind() == Http2End.Kind.GOAWAY) {
@@ -259,6 +269,11 @@ final class Http2Peer implements Closeable {
    */
   boolean greeted() {
     return greeted;
+  }
+
+  /** Counts the streams of an open connection whose answer has begun and not ended. */
+  synchronized int unread() {
+    return connection.isOpen() ? begun.size() : 0;
   }
 
   /** Returns the end of the connection; open if it has not ended. */

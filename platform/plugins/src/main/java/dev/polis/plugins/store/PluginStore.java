@@ -88,17 +88,39 @@ public final class PluginStore {
   }
 
   /**
+   * Reads the current generation. It waits for no call that writes: such a call may hang at a disk,
+   * and callers of this method are many.
+   *
    * @return the current generation; empty before the first commit
    * @throws PluginStoreException if the pointer or the generation is damaged
    * @throws IOException if they can not be read
    */
-  public synchronized Optional<Generation> current() throws PluginStoreException, IOException {
-    String text;
+  public Optional<Generation> current() throws PluginStoreException, IOException {
+    Optional<String> text = pointerText();
+    while (text.isPresent()) {
+      try {
+        return Optional.of(pointedAt(text.get()));
+      } catch (PluginStoreException damaged) {
+        Optional<String> now = pointerText();
+        if (now.equals(text)) {
+          throw damaged;
+        }
+        // Two later generations were committed meanwhile, and this one was deleted.
+        text = now;
+      }
+    }
+    return Optional.empty();
+  }
+
+  private Optional<String> pointerText() throws IOException {
     try {
-      text = Files.readString(pointer, StandardCharsets.ISO_8859_1);
+      return Optional.of(Files.readString(pointer, StandardCharsets.ISO_8859_1));
     } catch (NoSuchFileException e) {
       return Optional.empty();
     }
+  }
+
+  private Generation pointedAt(String text) throws PluginStoreException, IOException {
     String[] words = text.strip().split(" ", -1);
     long number;
     Digest digest;
@@ -115,7 +137,7 @@ public final class PluginStore {
           RESEED,
           e);
     }
-    return Optional.of(generation(number, digest));
+    return generation(number, digest);
   }
 
   /**
@@ -481,24 +503,31 @@ public final class PluginStore {
   private Generation generation(long number, Digest expected)
       throws PluginStoreException, IOException {
     Path file = generations.resolve(Long.toString(number));
-    if (!Files.exists(file)) {
+    byte[] content;
+    try {
+      content = Files.readAllBytes(file);
+    } catch (NoSuchFileException e) {
       throw new PluginStoreException(
-          file, "the generation " + pointer + " points to is missing", RESEED);
+          file, "the generation " + pointer + " points to is missing", RESEED, e);
     }
-    Digest found = Digest.of(file);
+    Digest found = Digest.of(content);
     if (!found.equals(expected)) {
       throw new PluginStoreException(
           file,
           "the generation is damaged, its digest is " + found + " and not " + expected,
           RESEED);
     }
-    return read(number);
+    return decode(file, content);
   }
 
   private Generation read(long number) throws PluginStoreException, IOException {
     Path file = generations.resolve(Long.toString(number));
+    return decode(file, Files.readAllBytes(file));
+  }
+
+  private static Generation decode(Path file, byte[] content) throws PluginStoreException {
     try {
-      return Generation.decode(Files.readString(file, StandardCharsets.ISO_8859_1));
+      return Generation.decode(new String(content, StandardCharsets.ISO_8859_1));
     } catch (IllegalArgumentException e) {
       throw new PluginStoreException(
           file, "the generation is garbled (" + e.getMessage() + ")", RESEED, e);

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.files.UnforcedException;
+import dev.polis.fixtures.TestThreads;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
@@ -15,11 +16,17 @@ import java.nio.file.attribute.FileTime;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 class PluginStoreTest {
@@ -50,6 +57,69 @@ class PluginStoreTest {
     assertEquals(Optional.of(committed), again.current());
     for (StoredPlugin plugin : committed.plugins()) {
       assertEquals(plugin.digest(), Digest.of(again.verified(plugin)));
+    }
+  }
+
+  @Test
+  @Timeout(60)
+  @DisplayName("The current generation is read while a commit hangs at the disk")
+  void readWhileACommitHangs() throws Exception {
+    Generation first = StoreFixture.install(store, folder, StoreFixture.plugins("1.0.0"));
+    CountDownLatch hangs = new CountDownLatch(1);
+    CountDownLatch goesOn = new CountDownLatch(1);
+    PluginStore slow =
+        PluginStore.open(
+            root,
+            step -> {
+              if (step == StoreStep.GENERATION_WRITTEN) {
+                hangs.countDown();
+                awaitQuietly(goesOn);
+              }
+            });
+    try (ExecutorService threads = new TestThreads()) {
+      Future<Generation> second =
+          threads.submit(() -> StoreFixture.install(slow, folder, StoreFixture.plugins("2.0.0")));
+      assertTrue(hangs.await(20, TimeUnit.SECONDS), "the commit has not begun");
+      Future<Optional<Generation>> read = threads.submit(slow::current);
+
+      assertEquals(Optional.of(first), read.get(20, TimeUnit.SECONDS));
+      goesOn.countDown();
+      assertEquals(Optional.of(second.get(20, TimeUnit.SECONDS)), slow.current());
+    } finally {
+      goesOn.countDown();
+    }
+  }
+
+  private static void awaitQuietly(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException endOfTest) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  @Test
+  @DisplayName("A generation is read while later ones are committed and it is deleted")
+  void readWhileGenerationsGo() throws Exception {
+    StoreFixture.install(store, folder, StoreFixture.plugins("1.0.0"));
+    AtomicBoolean over = new AtomicBoolean();
+    try (ExecutorService threads = new TestThreads()) {
+      Future<Integer> reads =
+          threads.submit(
+              () -> {
+                int count = 0;
+                while (!over.get()) {
+                  assertTrue(store.current().isPresent());
+                  count++;
+                }
+                return count;
+              });
+      for (int commits = 0; commits < 100; commits++) {
+        store.commit(StoreFixture.ORIGIN, StoreFixture.plugins("1.0.0"));
+        store.collect();
+      }
+      over.set(true);
+      assertTrue(reads.get(20, TimeUnit.SECONDS) > 0);
     }
   }
 
