@@ -64,6 +64,11 @@ record NodeDirectory(Root layout) {
     return launcher().unresponsive().path();
   }
 
+  /** Returns the counters of the kernel that the last process found when it started. */
+  Path memoryKills() {
+    return launcher().memoryKills().path();
+  }
+
   Path processes() {
     return layout.ephemeral().processes().path();
   }

@@ -127,6 +127,10 @@ final class RunCommand implements Callable<Integer> {
     return Exit.OK;
   }
 
+  private static MemoryKills memoryKills(NodeDirectory directory) {
+    return new MemoryKills(directory, Path.of("/"));
+  }
+
   private static StateLock lock(NodeDirectory directory) throws Exception {
     try {
       return StateLock.take(directory);
@@ -152,6 +156,8 @@ final class RunCommand implements Callable<Integer> {
       throw crashed(directory, "launcher", new DiskRefusal(directory).of(e), terminal);
     } catch (Error e) {
       throw crashed(directory, "launcher", e, terminal);
+    } finally {
+      attempt(() -> memoryKills(directory).end(), terminal);
     }
   }
 
@@ -159,6 +165,7 @@ final class RunCommand implements Callable<Integer> {
     Distribution distribution = Distribution.own();
     directory.prepare();
     JvmError.record(directory);
+    memoryKills(directory).begin();
     Optional<String> lastCrash = Node.takeCrash(directory);
     lastCrash.ifPresent(crash -> terminal.line("the last run crashed: " + crash));
     PluginStore store = PluginStore.open(directory.plugins());
@@ -368,6 +375,7 @@ final class RunCommand implements Callable<Integer> {
             interrupted(progress, terminal);
           } else if (Duration.ofNanos(now - first.get()).compareTo(ONE_KEYSTROKE) > 0) {
             terminal.line("stopped by force; children and mounts are left to the next start");
+            attempt(() -> memoryKills(directory).end(), terminal);
             Runtime.getRuntime().halt(Exit.FORCED);
           }
         });

@@ -18,7 +18,7 @@ import java.nio.file.Path;
  *               and the folders that organs declare, such as etcd/
  *   ephemeral/  hosts, machine-id, processes/, storage/, consensus/,
  *               launcher/{framework/, configuration/, home, power-off, restarting,
- *               unresponsive.txt, jvm-error.txt, refused.txt, crash.txt, crash-shown.txt}
+ *               unresponsive.txt, jvm-error.txt, memory-kills, refused.txt, crash.txt, crash-shown.txt}
  *   owner/      owner-key.pem, owner.pem, ca.pem, recovery-key.pem, parameters.json
  *   plugins/    node.lock    volume.luks    volume.gocryptfs/
  * </pre>
@@ -368,6 +368,7 @@ public final class Root extends DirectoryPlacement {
     private final FilePlacement powerOff = file("power-off", Mode.PUBLIC);
     private final FilePlacement restarting = file("restarting", Mode.PUBLIC);
     private final FilePlacement jvmError = file("jvm-error.txt", Mode.SECRET);
+    private final FilePlacement memoryKills = file("memory-kills", Mode.SECRET);
     private final FilePlacement unresponsive = file("unresponsive.txt", Mode.SECRET);
     private final FilePlacement refused = file("refused.txt", Mode.SECRET);
     private final FilePlacement crash = file("crash.txt", Mode.SECRET);
@@ -428,6 +429,14 @@ public final class Root extends DirectoryPlacement {
     /** Returns the place of the JVM's report when it fails; the next start removes it. */
     public FilePlacement jvmError() {
       return jvmError;
+    }
+
+    /**
+     * Returns the place of the kernel's counters of processes that it ended for want of memory, as
+     * the node found them when it started; present until the node ends by itself.
+     */
+    public FilePlacement memoryKills() {
+      return memoryKills;
     }
   }
 }
