@@ -182,7 +182,7 @@ final class HostListener {
     while (root.getCause() != null) {
       root = root.getCause();
     }
-    return "listener '%s' cannot open port %d on %s: %s; %s. Stop that process, or configure another port"
+    return "listener '%s' cannot open port %d on %s: %s; %s. Stop that process, or choose another address or port"
         .formatted(
             settings.name(),
             address.getPort(),
