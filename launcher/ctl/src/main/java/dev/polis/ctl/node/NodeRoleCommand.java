@@ -90,7 +90,7 @@ final class NodeRoleCommand {
           spec.commandLine()
               .getErr()
               .println(
-                  "polisctl: the role waits, because no bundle of %s provides \"%s\"%s; to remove it: %s"
+                  "polisctl: the role waits, because no bundle of %s provides \"%s\"%s; a plugin that the cluster wants for it comes by itself, see \"plugin diff\"; to remove the role: %s"
                       .formatted(
                           node,
                           given,
