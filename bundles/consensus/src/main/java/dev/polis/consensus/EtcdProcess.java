@@ -36,7 +36,7 @@ final class EtcdProcess implements ChildProgram {
 
   private record Port(String setting, InetAddress address, int number) {
     String takenBy(String who) {
-      return "; %s %s:%d is taken by %s: end it, or set %s of dev.polis.consensus"
+      return "; %s %s:%d is taken by %s: end it, start the node with another --address, or set %s of dev.polis.consensus"
           .formatted(setting, address.getHostAddress(), number, who, setting);
     }
   }

@@ -80,8 +80,13 @@ class StorageHealthTest {
     Path file = putKeyBeside(key);
     assertEquals(
         List.of("UP volume-security", "DEGRADED recovery-key-beside-volume"), codes(ENCRYPTED));
+    RecoveryStatus.KeyBesideVolume beside =
+        assertInstanceOf(RecoveryStatus.KeyBesideVolume.class, check.of(ENCRYPTED));
+    assertEquals(file, beside.key());
     assertEquals(
-        file, assertInstanceOf(RecoveryStatus.KeyBesideVolume.class, check.of(ENCRYPTED)).key());
+        "move it to another disk: ./polis ctl --state %s recovery-key move FILE"
+            .formatted(file.getParent().getParent()),
+        beside.advice().orElseThrow().remedy());
     Files.delete(file);
     assertEquals(List.of("UP volume-security"), codes(ENCRYPTED));
   }

@@ -373,6 +373,7 @@ class CtlSessionTest {
     assertTrue(
         typo.err().contains("provides \"NightlyBakcup\"; did you mean \"NightlyBackup\"?"),
         typo.err());
+    assertTrue(typo.err().contains("see \"plugin diff\""), typo.err());
     assertTrue(typo.err().contains("node role remove metropolis-1 NightlyBakcup"), typo.err());
     assertEquals("", run(ADDRESS, "node", "role", "add", "metropolis-1", "NightlyBackup").err());
     assertEquals("", run(ADDRESS, "node", "role", "remove", "metropolis-1", "Nothing").err());

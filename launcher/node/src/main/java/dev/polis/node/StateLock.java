@@ -76,7 +76,9 @@ final class StateLock implements AutoCloseable {
                   .flatMap(pid -> new HungProcess(directory, pid).words())
                   .map(words -> ", but " + words)
                   .orElse("")
-              + ". Stop it with \"polis down\", or give another --state",
+              + ". Stop it with \"polis down --state "
+              + directory.root()
+              + "\", or give another --state",
           null);
     }
     try {

@@ -105,7 +105,7 @@ class HungNodeTest {
             last.contains("process " + node.pid() + ", but the node answers no calls since "),
             last);
         assertTrue(last.contains("unresponsive.txt"), last);
-        assertTrue(last.contains("Stop it with \"polis down\""), last);
+        assertTrue(last.contains("Stop it with \"polis down --state " + state + "\""), last);
       }
       try (LauncherProcess stop = stop()) {
         assertEquals(Exit.OK, stop.exit(), stop.seen()::toString);

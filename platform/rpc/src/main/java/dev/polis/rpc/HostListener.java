@@ -179,7 +179,7 @@ final class HostListener {
 
   private String failure(IOException e) {
     InetSocketAddress address = settings.address();
-    return "listener '%s' cannot open port %d on %s: %s; %s. Stop that process, or configure another port"
+    return "listener '%s' cannot open port %d on %s: %s; %s. Stop that process, or choose another address or port"
         .formatted(
             settings.name(),
             address.getPort(),

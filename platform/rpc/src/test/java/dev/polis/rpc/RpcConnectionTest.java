@@ -307,6 +307,10 @@ class RpcConnectionTest {
           () -> assertTrue(message.contains("port " + taken.getLocalPort()), message),
           () ->
               assertTrue(
+                  message.endsWith("Stop that process, or choose another address or port"),
+                  message),
+          () ->
+              assertTrue(
                   message.contains("process " + ProcessHandle.current().pid() + " ("), message));
 
       taken.close();

@@ -76,7 +76,7 @@ final class NodeRoleCommand {
       for (String given : roles) {
         if (!known.contains(given)) {
           remark(
-              "the role waits, because no bundle of %s provides \"%s\"%s; to remove it: %s"
+              "the role waits, because no bundle of %s provides \"%s\"%s; a plugin that the cluster wants for it comes by itself, see \"plugin diff\"; to remove the role: %s"
                   .formatted(
                       node,
                       given,

@@ -31,8 +31,8 @@ import picocli.CommandLine.Parameters;
 @Command(
     name = "plugin",
     description = {
-      "Packs, signs and inspects plugins, and says which keys may sign them and which nodes run them;",
-      "replaces the organs and roles of a running node by other versions of them."
+      "Packs and signs plugins, and replaces the organs and roles of running nodes by other versions.",
+      "Shows which keys may sign plugins, and which nodes run them."
     })
 @Subcommands({
   PluginPackCommand.class,

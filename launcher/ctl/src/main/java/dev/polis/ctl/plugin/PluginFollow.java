@@ -5,6 +5,7 @@ import dev.polis.ctl.session.ExitCode;
 import dev.polis.ctl.session.Rows;
 import dev.polis.ctl.session.Session;
 import dev.polis.wire.api.Node;
+import dev.polis.wire.cluster.PluginScope;
 import dev.polis.wire.cluster.ReportedPlugin;
 import dev.polis.wire.cluster.WantedPlugin;
 import java.time.Duration;
@@ -74,11 +75,19 @@ final class PluginFollow {
 
   private ExitCode end(boolean all) {
     if (nodes.isEmpty()) {
-      say("no node is concerned: a narrower scope decides on each, or none has the role");
+      say(withoutNodes(wanted.getScope()));
     } else {
       say("%d of %d nodes run it".formatted(running(), nodes.size()));
     }
     return all ? ExitCode.OK : ExitCode.NOT_MET;
+  }
+
+  /** Explains why no node runs a wanted plugin, and names the next command. */
+  static String withoutNodes(PluginScope scope) {
+    return scope.hasRole()
+        ? "no node runs it: none has the role, or a pin decides on each that has it; \"node role add NODE %s\" gives the role, \"plugin diff\" shows the pins"
+            .formatted(scope.getRole())
+        : "no node runs it: a narrower scope decides on each; \"plugin diff\" shows which";
   }
 
   private long running() {

@@ -45,7 +45,7 @@ record PluginUpload(Path file, StageHeader header) {
     } catch (NoSuchFileException e) {
       String remedy =
           e.getFile().endsWith(MANIFEST)
-              ? "; make its manifest with \"polisctl plugin pack\""
+              ? "; make its manifest with \"polisctl plugin pack JAR --key FILE\""
               : "; name the bundle's file";
       throw new CtlException(e.getFile() + " is not there" + remedy, e);
     } catch (IOException e) {

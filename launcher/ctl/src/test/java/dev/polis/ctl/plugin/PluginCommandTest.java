@@ -99,6 +99,16 @@ class PluginCommandTest {
   }
 
   @Test
+  void push_ofABundleWithoutAManifest_namesTheCommandThatMakesOne() {
+    CtlRun pushed = CtlRun.of("--endpoint=127.78.1.9", "plugin", "push", bundle.toString());
+    assertEquals(1, pushed.code(), pushed.err());
+    assertTrue(
+        pushed.err().contains(bundle + ".plugin is not there; make its manifest with"),
+        pushed.err());
+    assertTrue(pushed.err().contains("polisctl plugin pack JAR --key FILE"), pushed.err());
+  }
+
+  @Test
   void pack_isJsonForPrograms() {
     CtlRun packed =
         CtlRun.of(

@@ -90,6 +90,15 @@ class PluginSetViewTest {
   }
 
   @Test
+  void push_thatNoNodeRuns_namesTheNextCommand() {
+    String backup = PluginFollow.withoutNodes(role("NightlyBackup"));
+    assertTrue(backup.contains("\"node role add NODE NightlyBackup\" gives the role"), backup);
+    String everywhere = PluginFollow.withoutNodes(PluginScopeOptions.anywhere());
+    assertTrue(everywhere.contains("\"plugin diff\" shows which"), everywhere);
+    assertFalse(everywhere.contains("role add"), everywhere);
+  }
+
+  @Test
   void diff_saysWhatRunsWhatIsWantedWhoDecidesAndWhyNot() {
     WantedPlugin everywhere = wanted(PluginScopeOptions.anywhere(), "2.0.0", NEW);
     ReportedPlugin.Builder failed =

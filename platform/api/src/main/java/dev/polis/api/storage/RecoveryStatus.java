@@ -72,7 +72,8 @@ public sealed interface RecoveryStatus {
    * the disk has both.
    *
    * @param publicKey the recovery key of the share: an X25519 public key, hexadecimal
-   * @param key the file that holds the private key
+   * @param key the file that holds the private key, in the folder {@code owner} of the state
+   *     directory
    */
   record KeyBesideVolume(String publicKey, Path key) implements RecoveryStatus {
     @Override
@@ -82,7 +83,8 @@ public sealed interface RecoveryStatus {
               "recovery-key-beside-volume",
               "the recovery key is beside the data volume that it opens, in %s: a thief of the disk can read everything"
                   .formatted(key),
-              "move it to another disk: ./polis ctl recovery-key move FILE"));
+              "move it to another disk: ./polis ctl --state %s recovery-key move FILE"
+                  .formatted(key.resolveSibling("..").normalize())));
     }
   }
 }

@@ -134,7 +134,7 @@ public final class PluginVerifier {
                 () ->
                     new PluginRefusedException(
                         RefusalReason.UNKNOWN_KEY,
-                        "the plugin is signed by the key %s, which this cluster does not trust (it trusts %s); add the key with \"polisctl plugin trust add\", or sign the plugin with a trusted one"
+                        "the plugin is signed by the key %s, which this cluster does not trust (it trusts %s); add the key with \"polisctl plugin trust add NAME FILE.pub\", or sign the plugin with a trusted one"
                             .formatted(signed.keyId(), roots)));
     if (!signed.isSignedBy(key)) {
       throw new PluginRefusedException(

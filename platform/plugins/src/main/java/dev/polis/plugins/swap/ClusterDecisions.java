@@ -41,11 +41,14 @@ final class ClusterDecisions {
   }
 
   private static String overruled(ClusterWants.Wanted wanted, Optional<StoredPlugin> next) {
-    return "the cluster wants %s %s, and this would %s: \"plugin push\" or \"plugin pin\" makes the cluster want another, \"plugin unpin\" nothing; --force overrules it on this node until the cluster wants another"
+    String name = wanted.plugin().symbolicName();
+    return "the cluster wants %s %s, and this would %s: \"plugin push FILE\" makes the cluster want a new version, \"plugin pin %s\" one that it has, \"plugin unpin %s\" none, each with the same --role, --node or --everywhere; --force overrules it on this node until the cluster wants another"
         .formatted(
             label(wanted.plugin()),
             wanted.scope(),
-            next.map(plugin -> "run " + label(plugin)).orElse("take it away"));
+            next.map(plugin -> "run " + label(plugin)).orElse("take it away"),
+            next.map(plugin -> name + "@" + plugin.version()).orElse(name + "@VERSION"),
+            name);
   }
 
   private static String label(StoredPlugin plugin) {

@@ -106,6 +106,7 @@ class PluginVerifierTest {
 
     assertTrue(message.contains(KeyId.of(STRANGER.getPublic()).hex()), message);
     assertTrue(message.contains("it trusts release ("), message);
+    assertTrue(message.contains("\"polisctl plugin trust add NAME FILE.pub\""), message);
   }
 
   @Test

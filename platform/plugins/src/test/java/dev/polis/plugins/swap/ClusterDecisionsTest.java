@@ -55,7 +55,9 @@ class ClusterDecisionsTest {
     assertInstanceOf(SwapOutcome.Refused.class, outcome(refused), why);
     assertTrue(why.startsWith("the cluster wants dev.polis.base 2.0.0 ("), why);
     assertTrue(why.contains("on each node, and this would run dev.polis.base 3.0.0"), why);
-    assertTrue(why.contains("plugin pin") && why.contains("--force"), why);
+    assertTrue(why.contains("\"plugin pin dev.polis.base@3.0.0\" one that it has"), why);
+    assertTrue(why.contains("\"plugin unpin dev.polis.base\" none"), why);
+    assertTrue(why.contains("--force"), why);
     assertEquals("1.0.0", node.served());
   }
 
