@@ -94,7 +94,7 @@ class StalledCallerTest {
 
   private static void register(CuratorBlockingV2Stub stranger) {
     CuratorFixture.refused(
-        Status.Code.FAILED_PRECONDITION,
+        Status.Code.PERMISSION_DENIED,
         () ->
             stranger
                 .withDeadlineAfter(CuratorFixture.SOON.toSeconds(), TimeUnit.SECONDS)

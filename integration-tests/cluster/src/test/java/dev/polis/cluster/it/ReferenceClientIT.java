@@ -253,10 +253,10 @@ class ReferenceClientIT {
             .getCurrentLeader(GetCurrentLeaderRequest.getDefaultInstance())
             .read()
             .getLeaderNodeId());
-    // This version has clusters of one node, so the call is refused, but not in the handshake.
+    // The call is refused for its ticket, which the host does not read, and not in the handshake.
     assertRefused(
-        Status.Code.FAILED_PRECONDITION,
-        "one node",
+        Status.Code.PERMISSION_DENIED,
+        "registerticket invalid",
         () ->
             CuratorGrpc.newBlockingV2Stub(stranger.channel(ReferenceClient.CURATOR))
                 .registerNode(
