@@ -126,7 +126,7 @@ final class CuratorService implements Curator, OrganInstance {
   // The names of the values that one instance passes to the next, besides those of its election.
   private static final String CREDENTIALS = "credentials";
   private static final String CURATORS = "curators";
-  private static final String STATUS = "status-of-follower";
+  private static final String STATUS = "following";
 
   private final CuratorSettings settings;
   private final Parts parts;
