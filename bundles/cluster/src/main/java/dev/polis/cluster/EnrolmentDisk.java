@@ -6,6 +6,7 @@ import com.google.protobuf.Timestamp;
 import dev.polis.api.cluster.EnrolmentException;
 import dev.polis.api.storage.SealedConfiguration;
 import dev.polis.api.storage.StorageSecurity;
+import dev.polis.base.digest.Sha256;
 import dev.polis.files.Stored;
 import dev.polis.logtree.Secret;
 import dev.polis.pki.Ed25519;
@@ -17,7 +18,6 @@ import dev.polis.wire.storage.EnrolmentJournal.Flow;
 import dev.polis.wire.storage.EnrolmentJournal.Step;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.security.cert.X509Certificate;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -55,7 +55,7 @@ final class EnrolmentDisk {
    */
   EnrolmentJournal open(Flow flow, MessageLite parameters, Begin begin)
       throws InterruptedException {
-    byte[] digest = sha256(parameters.toByteArray());
+    byte[] digest = Sha256.begin().digest(parameters.toByteArray());
     return steps.step("enrolment journal", wait -> open(flow, digest, begin));
   }
 
@@ -209,13 +209,5 @@ final class EnrolmentDisk {
         .setSeconds(instant.getEpochSecond())
         .setNanos(instant.getNano())
         .build();
-  }
-
-  private static byte[] sha256(byte[] bytes) {
-    try {
-      return MessageDigest.getInstance("SHA-256").digest(bytes);
-    } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException("every Java runtime has SHA-256", e);
-    }
   }
 }

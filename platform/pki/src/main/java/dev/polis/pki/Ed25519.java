@@ -1,12 +1,11 @@
 package dev.polis.pki;
 
+import dev.polis.base.digest.Sha256;
 import java.io.IOException;
 import java.security.GeneralSecurityException;
 import java.security.KeyFactory;
 import java.security.KeyPair;
 import java.security.KeyPairGenerator;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.security.PrivateKey;
 import java.security.PublicKey;
 import java.security.Signature;
@@ -66,12 +65,8 @@ public final class Ed25519 {
    * that SSH shows.
    */
   public static String fingerprint(PublicKey key) {
-    try {
-      byte[] digest = MessageDigest.getInstance("SHA-256").digest(raw(key));
-      return "SHA256:" + Base64.getEncoder().withoutPadding().encodeToString(digest);
-    } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException("every Java runtime has SHA-256", e);
-    }
+    byte[] digest = Sha256.begin().digest(raw(key));
+    return "SHA256:" + Base64.getEncoder().withoutPadding().encodeToString(digest);
   }
 
   /** Returns the public key with these 32 raw bytes. */

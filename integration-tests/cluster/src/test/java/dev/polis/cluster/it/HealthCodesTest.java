@@ -3,6 +3,7 @@ package dev.polis.cluster.it;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.polis.fixtures.LiveTree;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -38,14 +39,10 @@ class HealthCodesTest {
       Pattern.compile("(?m)^([a-z][\\w-]*): \\|\\n((?:  .*\\n?)+)");
 
   private static Stream<Path> sources(String floor) throws IOException {
-    try (Stream<Path> files = RepositoryFiles.below(REPOSITORY.resolve(floor))) {
-      return files
-          .filter(file -> file.toString().contains("/src/main/java/"))
-          .filter(file -> file.toString().endsWith(".java"))
-          .filter(file -> !file.endsWith("HealthCondition.java"))
-          .toList()
-          .stream();
-    }
+    return LiveTree.bottomUp(REPOSITORY.resolve(floor)).stream()
+        .filter(file -> file.toString().contains("/src/main/java/"))
+        .filter(file -> file.toString().endsWith(".java"))
+        .filter(file -> !file.endsWith("HealthCondition.java"));
   }
 
   /** Returns the codes in the source, each with its file. */

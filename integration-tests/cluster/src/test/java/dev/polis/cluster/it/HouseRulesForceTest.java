@@ -3,6 +3,7 @@ package dev.polis.cluster.it;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.polis.fixtures.LiveTree;
 import dev.polis.fixtures.power.ForceSite;
 import java.io.IOException;
 import java.io.InputStream;
@@ -24,7 +25,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -76,8 +76,8 @@ class HouseRulesForceTest {
     Set<String> found = new TreeSet<>();
     int classes = 0;
     for (String floor : List.of("platform", "bundles", "launcher")) {
-      try (Stream<Path> files = RepositoryFiles.below(REPOSITORY.resolve(floor))) {
-        for (Path file : files.filter(HouseRulesForceTest::isShipped).toList()) {
+      for (Path file : LiveTree.bottomUp(REPOSITORY.resolve(floor))) {
+        if (isShipped(file)) {
           found.addAll(unforced(Files.readAllBytes(file)));
           classes++;
         }

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.fixtures.Distribution;
+import dev.polis.fixtures.LiveTree;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -139,18 +140,17 @@ class HouseRulesTest {
   void nodesOfTwoTestClassesHaveNoAddressInCommon() throws IOException {
     Pattern address = Pattern.compile("\"(127\\.0\\.\\d+\\.\\d*)[\"/]");
     Map<String, Set<String>> users = new TreeMap<>();
-    try (Stream<Path> classes = RepositoryFiles.below(REPOSITORY.resolve("integration-tests"))) {
-      for (Path file : classes.filter(HouseRulesTest::isTestOfNodes).toList()) {
-        Matcher found = address.matcher(Files.readString(file));
-        while (found.find()) {
-          users.computeIfAbsent(found.group(1), _ -> new TreeSet<>()).add(file.toFile().getName());
-        }
+    List<Path> files = LiveTree.bottomUp(REPOSITORY.resolve("integration-tests"));
+    for (Path file : files.stream().filter(HouseRulesTest::isTestOfNodes).toList()) {
+      Matcher found = address.matcher(Files.readString(file));
+      while (found.find()) {
+        users.computeIfAbsent(found.group(1), _ -> new TreeSet<>()).add(file.toFile().getName());
       }
     }
     assertTrue(users.size() > 20, "only these addresses were found: " + users.keySet());
     // Addresses that are only in a command line or a message belong to no node.
     users.keySet().removeIf(each -> each.startsWith("127.0.0."));
-    users.values().removeIf(files -> files.size() == 1);
+    users.values().removeIf(each -> each.size() == 1);
     assertEquals(Map.of(), users);
   }
 
@@ -212,12 +212,11 @@ class HouseRulesTest {
     List<Path> found = new ArrayList<>();
     boolean built = part.startsWith("target");
     for (String floor : FLOORS) {
-      try (Stream<Path> all = RepositoryFiles.below(REPOSITORY.resolve(floor))) {
-        all.filter(file -> file.toString().endsWith(suffix))
-            .filter(file -> file.toString().contains("/" + part + "/"))
-            .filter(file -> built || !file.toString().contains("/target/"))
-            .forEach(found::add);
-      }
+      LiveTree.bottomUp(REPOSITORY.resolve(floor)).stream()
+          .filter(file -> file.toString().endsWith(suffix))
+          .filter(file -> file.toString().contains("/" + part + "/"))
+          .filter(file -> built || !file.toString().contains("/target/"))
+          .forEach(found::add);
     }
     return found;
   }

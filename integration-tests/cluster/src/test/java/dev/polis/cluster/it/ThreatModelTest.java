@@ -3,6 +3,7 @@ package dev.polis.cluster.it;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.polis.fixtures.LiveTree;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -12,7 +13,6 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -120,13 +120,11 @@ class ThreatModelTest {
   private static List<Path> tests() throws IOException {
     List<Path> tests = new ArrayList<>();
     for (String place : List.of("platform", "bundles", "launcher", "tools", "integration-tests")) {
-      try (Stream<Path> files = RepositoryFiles.below(REPOSITORY.resolve(place))) {
-        files
-            .filter(file -> file.toString().contains("/src/test/java/"))
-            .filter(file -> file.toString().endsWith(".java"))
-            .filter(file -> !file.endsWith("ThreatModelTest.java"))
-            .forEach(tests::add);
-      }
+      LiveTree.bottomUp(REPOSITORY.resolve(place)).stream()
+          .filter(file -> file.toString().contains("/src/test/java/"))
+          .filter(file -> file.toString().endsWith(".java"))
+          .filter(file -> !file.endsWith("ThreatModelTest.java"))
+          .forEach(tests::add);
     }
     return tests;
   }

@@ -3,6 +3,7 @@ package dev.polis.cluster.it;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.polis.fixtures.LiveTree;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -13,7 +14,6 @@ import java.util.TreeSet;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -77,12 +77,10 @@ class TierRulesTest {
   private static List<Source> sources() throws IOException {
     List<Source> sources = new ArrayList<>();
     for (String place : List.of("platform", "bundles", "launcher", "tools", "integration-tests")) {
-      try (Stream<Path> files = RepositoryFiles.below(REPOSITORY.resolve(place))) {
-        for (Path file : files.toList()) {
-          String path = REPOSITORY.relativize(file).toString();
-          if (path.contains("/src/test/") && path.endsWith(".java")) {
-            sources.add(new Source(path, Files.readString(file)));
-          }
+      for (Path file : LiveTree.bottomUp(REPOSITORY.resolve(place))) {
+        String path = REPOSITORY.relativize(file).toString();
+        if (path.contains("/src/test/") && path.endsWith(".java")) {
+          sources.add(new Source(path, Files.readString(file)));
         }
       }
     }
