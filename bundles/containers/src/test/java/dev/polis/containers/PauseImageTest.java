@@ -152,6 +152,7 @@ class PauseImageTest {
   @Test
   @Tag("attack")
   @Tag("full")
+  @Tag("alone")
   @DisplayName(
       "a virtual thread answers within a second while more archives are unpacked than there are processors")
   void virtualThreadsStayFree() throws Exception {

@@ -372,26 +372,38 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
     Factory factory = new Factory();
     return (ServiceFactory<?>)
         Proxy.newProxyInstance(
-            new FactoryLoader(contract.getClassLoader()),
+            new FactoryLoader(contract),
             new Class<?>[] {ServiceFactory.class},
             (own, method, arguments) -> method.invoke(factory, arguments));
   }
 
   /**
-   * Knows the contract, and the framework's types. The framework shows a service to the users of a
+   * Finds the contract, and the framework's types. The framework shows a service to the users of a
    * contract if the class loader of its factory finds the same contract; ours does not know those
    * of other bundles.
+   *
+   * <p>The framework loads the contract in each lookup of a service and in each event. The lock
+   * that a class loader takes by default is not fair: callers that look services up without a pause
+   * kept it from the thread that stopped the provider for a quarter of an hour.
    */
-  private static final class FactoryLoader extends ClassLoader {
-    FactoryLoader(ClassLoader contract) {
-      super(contract);
+  static final class FactoryLoader extends ClassLoader {
+    private final Class<?> contract;
+
+    FactoryLoader(Class<?> contract) {
+      super(contract.getClassLoader());
+      this.contract = contract;
     }
 
     @Override
     protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
-      return name.startsWith("org.osgi.framework.")
-          ? ServiceFactory.class.getClassLoader().loadClass(name)
-          : super.loadClass(name, resolve);
+      if (name.equals(contract.getName())) {
+        return contract;
+      }
+      ClassLoader knowing =
+          name.startsWith("org.osgi.framework.")
+              ? ServiceFactory.class.getClassLoader()
+              : getParent();
+      return knowing.loadClass(name);
     }
   }
 

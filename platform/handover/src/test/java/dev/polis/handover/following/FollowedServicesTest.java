@@ -108,6 +108,32 @@ final class FollowedServicesTest {
   }
 
   @Test
+  @DisplayName("a lookup of a service waits for no lock of a class loader")
+  void aLookupTakesNoLock() throws Exception {
+    ClassLoader loader = new ServiceFollower.FactoryLoader(Shelf.class);
+    CountDownLatch held = new CountDownLatch(1);
+    CountDownLatch end = new CountDownLatch(1);
+    Thread holder =
+        Thread.ofPlatform()
+            .start(
+                () -> {
+                  synchronized (loader) {
+                    held.countDown();
+                    assertTrue(call(() -> end.await(30, TimeUnit.SECONDS)));
+                  }
+                });
+    held.await();
+    try {
+      FutureTask<Class<?>> found = new FutureTask<>(() -> loader.loadClass(Shelf.class.getName()));
+      Thread.ofPlatform().start(found);
+      assertSame(Shelf.class, found.get(20, TimeUnit.SECONDS));
+    } finally {
+      end.countDown();
+      holder.join();
+    }
+  }
+
+  @Test
   @DisplayName("a user gets events of the proxy only, with any provider")
   void theUserIsToldOfTheProxy() throws Exception {
     List<String> events = events();
