@@ -1,12 +1,9 @@
 package dev.polis.rpc.audit;
 
-import java.io.BufferedInputStream;
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -91,25 +88,19 @@ public final class AuditCursor {
   private boolean read(long upTo, int most, List<Entry> entries) throws IOException {
     int had = entries.size();
     try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ).position(offset);
-        InputStream in = new BufferedInputStream(Channels.newInputStream(channel), 1 << 16)) {
-      ByteArrayOutputStream line = new ByteArrayOutputStream();
-      long length = 0;
-      for (int c = in.read(); c >= 0 && entries.size() < most; c = in.read()) {
-        length++;
-        if (c != '\n') {
-          if (line.size() < AuditScan.LONGEST_LINE) {
-            line.write(c);
-          }
-          continue;
+        InputStream in = Channels.newInputStream(channel)) {
+      AuditLines lines = new AuditLines(in);
+      while (entries.size() < most) {
+        Optional<AuditLines.Line> line = lines.next().filter(AuditLines.Line::complete);
+        if (line.isEmpty()) {
+          break;
         }
-        Optional<AuditRecord> record = AuditRecord.parse(line.toString(StandardCharsets.UTF_8));
+        Optional<AuditRecord> record = AuditRecord.parse(line.get().text());
         if (record.isPresent() && record.get().mark().sequence() > upTo) {
           return false;
         }
-        record.ifPresent(each -> add(each, entries));
-        offset += length;
-        length = 0;
-        line.reset();
+        record.ifPresent(each -> add(each, line.get().text(), entries));
+        offset += line.get().bytes();
       }
     } catch (NoSuchFileException deleted) {
       return false;
@@ -117,8 +108,8 @@ public final class AuditCursor {
     return entries.size() > had && entries.size() < most;
   }
 
-  private void add(AuditRecord record, List<Entry> entries) {
-    boolean broken = before != null && !record.follows(before);
+  private void add(AuditRecord record, String line, List<Entry> entries) {
+    boolean broken = before != null && !record.follows(before, line);
     before = record.mark();
     if (record.mark().sequence() > after) {
       entries.add(new Entry(record, broken));

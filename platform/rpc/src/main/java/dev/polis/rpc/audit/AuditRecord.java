@@ -80,12 +80,14 @@ public record AuditRecord(
     return mark.hash() + "\t" + body(mark.sequence(), time, kind, call, peer, method, text);
   }
 
-  /** Returns whether the record's hash is right and its number is the next one. */
-  boolean follows(AuditMark before) {
+  /**
+   * Returns whether the record's hash is right and its number is the next one.
+   *
+   * @param line the record's line
+   */
+  boolean follows(AuditMark before, String line) {
     return mark.sequence() == before.sequence() + 1
-        && mark.hash()
-            .equals(
-                hash(before.hash(), body(mark.sequence(), time, kind, call, peer, method, text)));
+        && mark.hash().equals(hash(before.hash(), line.substring(mark.hash().length() + 1)));
   }
 
   /** Returns the record of a line; empty if the line is no record. */

@@ -1,27 +1,19 @@
 package dev.polis.rpc.audit;
 
-import java.io.BufferedInputStream;
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 
-/**
- * Reads one file of the log line by line and checks its chain. It holds one line in memory, however
- * long the file is.
- */
+/** Reads one file of the log line by line and checks its chain. */
 final class AuditScan {
   /** Begins the text of a file's first record, before the mark of the record that it follows. */
   static final String FOLLOWS = "follows ";
-
-  /** The columns of a record have 1,200 characters each at most, of up to four bytes. */
-  static final int LONGEST_LINE = 32 << 10;
 
   /** The most reported faults; so many show the damage of a file. */
   private static final int MOST_FAULTS = 100;
@@ -49,53 +41,35 @@ final class AuditScan {
    */
   static AuditScan of(Path file, Consumer<AuditRecord> reader) throws IOException {
     AuditScan scan = new AuditScan(file.getFileName().toString(), reader);
-    try (InputStream in = new BufferedInputStream(Files.newInputStream(file), 1 << 16)) {
-      scan.read(in);
+    try (InputStream in = Files.newInputStream(file)) {
+      scan.read(new AuditLines(in));
     }
     return scan;
   }
 
-  private void read(InputStream in) throws IOException {
-    ByteArrayOutputStream bytes = new ByteArrayOutputStream(1 << 10);
-    boolean tooLong = false;
-    long length = 0;
-    for (int c = in.read(); c >= 0; c = in.read()) {
-      length++;
-      if (c != '\n') {
-        tooLong |= bytes.size() >= LONGEST_LINE;
-        if (!tooLong) {
-          bytes.write(c);
-        }
-        continue;
-      }
-      line(tooLong ? Optional.empty() : parsed(bytes), length);
-      bytes.reset();
-      tooLong = false;
-      length = 0;
-    }
-    if (length > 0) {
+  private void read(AuditLines lines) throws IOException {
+    for (Optional<AuditLines.Line> next = lines.next(); next.isPresent(); next = lines.next()) {
       line++;
-      offset += length;
-      fault("the file ends within this line");
+      offset += next.get().bytes();
+      if (next.get().complete()) {
+        read(next.get().text());
+      } else {
+        fault(() -> "the file ends within this line");
+      }
     }
   }
 
-  private static Optional<AuditRecord> parsed(ByteArrayOutputStream bytes) {
-    return AuditRecord.parse(bytes.toString(StandardCharsets.UTF_8));
-  }
-
-  private void line(Optional<AuditRecord> parsed, long length) {
-    line++;
-    offset += length;
+  private void read(String text) {
+    Optional<AuditRecord> parsed = AuditRecord.parse(text);
     if (parsed.isEmpty()) {
-      fault("this is no record");
+      fault(() -> "this is no record");
       return;
     }
     AuditRecord record = parsed.get();
     if (line == 1) {
       first(record);
     }
-    check(record);
+    check(record, text);
     stated = record.mark();
     if (faults.isEmpty()) {
       sound = stated;
@@ -113,25 +87,28 @@ final class AuditScan {
       stated = follows;
       sound = follows;
     } catch (IllegalArgumentException e) {
-      fault(e.getMessage());
+      fault(e::getMessage);
     }
   }
 
-  private void check(AuditRecord record) {
-    if (record.follows(stated)) {
+  private void check(AuditRecord record, String text) {
+    if (record.follows(stated, text)) {
       linksBehindFault += faults.isEmpty() ? 0 : 1;
       return;
     }
+    long before = stated.sequence();
+    long sequence = record.mark().sequence();
     fault(
-        record.mark().sequence() == stated.sequence() + 1
-            ? "record %d was changed, or the one before it".formatted(record.mark().sequence())
-            : "record %d stands where record %d belongs"
-                .formatted(record.mark().sequence(), stated.sequence() + 1));
+        () ->
+            sequence == before + 1
+                ? "record %d was changed, or the one before it".formatted(sequence)
+                : "record %d stands where record %d belongs".formatted(sequence, before + 1));
   }
 
-  private void fault(String reason) {
+  /** Notes a fault; a file of another chain has one in each line, so the text is made for few. */
+  private void fault(Supplier<String> reason) {
     if (faults.size() < MOST_FAULTS) {
-      faults.add(new AuditFault(name, line, reason));
+      faults.add(new AuditFault(name, line, reason.get()));
     }
   }
 
