@@ -137,6 +137,19 @@ class NodeCommandsTest {
   }
 
   @Test
+  @DisplayName("The next command is takeownership only until the owner has a certificate")
+  void nextCommandOfAnOwnedNode() throws Exception {
+    bash(up(false)).requireSuccess("polis up");
+    assertTrue(lastCall().contains(" takeownership, then ./polis ctl"), lastCall());
+
+    Files.createDirectories(scripts.path("state/owner"));
+    Files.createFile(scripts.path("state/owner/owner.pem"));
+    bash(up(false)).requireSuccess("polis up");
+    assertTrue(lastCall().contains("--next next: ./polis ctl --state "), lastCall());
+    assertFalse(lastCall().contains("takeownership"), lastCall());
+  }
+
+  @Test
   @DisplayName("A node in the foreground is started again once each time its JVM crashes")
   void startedAgain() throws Exception {
     Files.createFile(scripts.path("crashes"));

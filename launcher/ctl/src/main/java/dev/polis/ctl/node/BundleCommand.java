@@ -74,7 +74,7 @@ public final class BundleCommand {
   /** Starts one organ. */
   @Command(
       name = "start",
-      description = "Starts an organ; those that waited for it come back by themselves.")
+      description = "Starts an organ. The organs that need it start again by themselves.")
   static final class StartCommand extends OneBundle {
     @Override
     Plugin change(PluginsBlockingV2Stub bundles) throws StatusException, InterruptedException {

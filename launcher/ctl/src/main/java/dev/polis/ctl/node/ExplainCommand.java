@@ -1,6 +1,7 @@
 package dev.polis.ctl.node;
 
 import com.google.gson.JsonObject;
+import dev.polis.base.config.DidYouMean;
 import dev.polis.ctl.session.CtlCommand;
 import dev.polis.ctl.session.CtlException;
 import dev.polis.ctl.session.CtlName;
@@ -17,6 +18,7 @@ import java.io.InputStream;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;
 import java.time.Instant;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -42,6 +44,25 @@ public final class ExplainCommand extends CtlCommand {
       description = "the word; all of them are listed if none is given")
   List<String> words = List.of();
 
+  /**
+   * A word of the list.
+   *
+   * @param kind what it names, such as a role
+   * @param meaning the first line of its explanation
+   */
+  private record Word(String kind, String word, String meaning) {
+    static Word of(String word, String text) {
+      String[] parts = text.lines().findFirst().orElseThrow().split(": ", 2);
+      return new Word(parts[0], word, parts[1]);
+    }
+  }
+
+  private static final Rows<Word> WORDS =
+      new Rows<Word>()
+          .column("KIND", "kind", Word::kind)
+          .column("WORD", "word", Word::word)
+          .column("MEANING", "meaning", Word::meaning);
+
   /** The answer of the node. */
   private sealed interface Live {
     /** It knows the name. */
@@ -58,8 +79,12 @@ public final class ExplainCommand extends CtlCommand {
   protected ExitCode run() throws InterruptedException {
     Map<String, String> glossary = glossary();
     if (words.isEmpty()) {
-      glossary.keySet().forEach(out()::println);
-      return ExitCode.OK;
+      return print(
+          WORDS.document(
+              glossary.entrySet().stream()
+                  .map(each -> Word.of(each.getKey(), each.getValue()))
+                  .sorted(Comparator.comparing(Word::kind))
+                  .toList()));
     }
     String name = String.join(" ", words);
     Optional<String> text = Optional.ofNullable(glossary.get(name));
@@ -83,8 +108,8 @@ public final class ExplainCommand extends CtlCommand {
         };
     return new CtlException(
         ExitCode.NOT_FOUND,
-        "there is nothing to say about \"%s\"; '%s explain' lists the words%s"
-            .formatted(name, CtlName.called(), node));
+        "there is nothing to say about \"%s\"%s; '%s explain' lists the words%s"
+            .formatted(name, DidYouMean.guess(name, glossary().keySet()), CtlName.called(), node));
   }
 
   /**

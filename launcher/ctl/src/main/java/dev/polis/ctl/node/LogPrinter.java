@@ -1,5 +1,7 @@
 package dev.polis.ctl.node;
 
+import dev.polis.base.config.DidYouMean;
+import dev.polis.ctl.session.CtlException;
 import dev.polis.ctl.session.CtlOptions;
 import dev.polis.ctl.session.ExitCode;
 import dev.polis.ctl.session.WireName;
@@ -16,6 +18,10 @@ import java.io.PrintWriter;
 import java.time.Instant;
 import java.time.ZoneId;
 import java.time.format.DateTimeFormatter;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import picocli.CommandLine;
 import picocli.CommandLine.Option;
@@ -93,14 +99,66 @@ final class LogPrinter {
                         .formatted(severity)));
   }
 
-  /** Prints a log until it ends, or until its output has no reader. */
+  /**
+   * Prints a log until it ends, or until its output has no reader.
+   *
+   * @throws CtlException if the node has no log of the requested name
+   */
   static ExitCode print(
       LogsRequest request,
       Function<LogsRequest, BlockingClientCall<?, LogsResponse>> opener,
       PrintWriter out)
       throws StatusException, InterruptedException {
-    new LogStream(opener, request).read(response -> print(response, out));
+    AtomicBoolean empty = new AtomicBoolean(true);
+    new LogStream(opener, request)
+        .read(
+            response -> {
+              if (response.getBacklogEntriesCount() + response.getStreamEntriesCount() > 0) {
+                empty.set(false);
+              }
+              return print(response, out);
+            });
+    if (empty.get() && !request.getDn().isEmpty()) {
+      requireName(request.getDn(), opener);
+    }
     return ExitCode.OK;
+  }
+
+  private static void requireName(
+      String dn, Function<LogsRequest, BlockingClientCall<?, LogsResponse>> opener)
+      throws StatusException, InterruptedException {
+    LogsRequest everything =
+        LogsRequest.newBuilder()
+            .setBacklogMode(BacklogMode.BACKLOG_MODE_ALL)
+            .setStreamMode(StreamMode.STREAM_MODE_DISABLE)
+            .addFilters(
+                LogFilter.newBuilder().setWithChildren(LogFilter.WithChildren.getDefaultInstance()))
+            .build();
+    Set<String> names = new TreeSet<>();
+    new LogStream(opener, everything)
+        .read(
+            response -> {
+              response.getBacklogEntriesList().forEach(entry -> addNames(names, entry.getDn()));
+              return true;
+            });
+    if (!names.contains(dn)) {
+      List<String> alike = names.stream().filter(name -> parts(name) <= parts(dn)).toList();
+      throw new CtlException(
+          ExitCode.NOT_FOUND,
+          "the node has no log \"%s\"%s".formatted(dn, DidYouMean.among(dn, alike)));
+    }
+  }
+
+  /** Adds a name and the names above it. */
+  private static void addNames(Set<String> names, String dn) {
+    names.add(dn);
+    for (int dot = dn.lastIndexOf('.'); dot > 0; dot = dn.lastIndexOf('.', dot - 1)) {
+      names.add(dn.substring(0, dot));
+    }
+  }
+
+  private static long parts(String dn) {
+    return dn.chars().filter(letter -> letter == '.').count();
   }
 
   /** Prints a response; returns false if its reader has gone, such as the "head" of a pipe. */

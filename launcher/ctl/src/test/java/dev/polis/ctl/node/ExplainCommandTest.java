@@ -24,6 +24,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
@@ -154,13 +155,27 @@ class ExplainCommandTest {
   @Test
   void wordsAreFoundInAnyCase_andAllAreListed() {
     assertEquals(CtlRun.of("explain", "HOME"), CtlRun.of("explain", "home"));
+    List<String> lines = CtlRun.of("explain").out().lines().toList();
+    assertEquals(ExplainCommand.glossary().size() + 1, lines.size());
+    String cells = " {3,}";
+    assertEquals(List.of("KIND", "WORD", "MEANING"), List.of(lines.getFirst().split(cells)));
     assertEquals(
-        List.copyOf(ExplainCommand.glossary().keySet()),
-        CtlRun.of("explain").out().lines().toList());
+        ExplainCommand.glossary().keySet(),
+        lines.stream()
+            .skip(1)
+            .map(line -> line.split(cells)[1])
+            .collect(Collectors.toCollection(() -> new TreeSet<>(String.CASE_INSENSITIVE_ORDER))));
+    assertTrue(
+        lines.stream().anyMatch(line -> line.matches("Cluster state {3,}HOME {3,}the node is .*")),
+        lines::toString);
   }
 
   @Test
   void anUnknownWord_isNotFound_andTheNodeWasNotAsked() {
+    assertTrue(
+        CtlRun.of("explain", "consenus")
+            .err()
+            .contains("\"consenus\"; did you mean \"consensus\"?; '"));
     CtlRun run = CtlRun.of("explain", "nonsense");
     assertEquals(ExitCode.NOT_FOUND.code(), run.code());
     assertTrue(run.err().contains("\"nonsense\""), run.err());

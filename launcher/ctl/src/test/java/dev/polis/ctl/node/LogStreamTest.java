@@ -2,7 +2,10 @@ package dev.polis.ctl.node;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.polis.ctl.session.CtlException;
+import dev.polis.ctl.session.ExitCode;
 import dev.polis.fixtures.Await;
 import dev.polis.logtree.LogTree;
 import dev.polis.rpc.CallStreams;
@@ -20,6 +23,8 @@ import io.grpc.ManagedChannel;
 import io.grpc.Status;
 import io.grpc.StatusException;
 import io.grpc.stub.StreamObserver;
+import java.io.PrintWriter;
+import java.io.StringWriter;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
@@ -35,6 +40,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import picocli.CommandLine;
 
 /** Follows the log of a host whose service for logs is replaced. */
 @Timeout(240)
@@ -146,6 +152,40 @@ final class LogStreamTest {
     for (List<Integer> lines : seen) {
       assertEquals(wanted, List.copyOf(lines));
     }
+  }
+
+  @Test
+  @DisplayName(
+      "a name without a log is refused with the name that was meant; a name whose entries are all"
+          + " filtered out prints nothing")
+  void aNameWithoutALog() throws Exception {
+    host.serve(RpcHost.DEBUG, new Endpoint());
+    channel = RpcClients.plaintext(host.address(RpcHost.DEBUG));
+    logs.log("root.consensus.etcd").info("started");
+
+    CtlException refusal = assertThrows(CtlException.class, () -> printed("root.consenus"));
+    assertEquals(ExitCode.NOT_FOUND, refusal.exitCode());
+    assertEquals(
+        "the node has no log \"root.consenus\"; did you mean \"root.consensus\"?",
+        refusal.getMessage());
+
+    assertEquals("", printed("root.consensus"));
+    assertEquals("", printed("root.consensus.etcd", "--severity", "ERROR"));
+    assertTrue(printed("root.consensus.etcd").contains("started"));
+  }
+
+  private String printed(String dn, String... options) throws Exception {
+    LogPrinter printer = new LogPrinter();
+    CommandLine line = new CommandLine(printer);
+    List<String> all = new ArrayList<>(List.of("--dn", dn, "--exact"));
+    all.addAll(List.of(options));
+    line.parseArgs(all.toArray(String[]::new));
+    StringWriter out = new StringWriter();
+    LogPrinter.print(
+        printer.request(line),
+        NodeDebugServiceGrpc.newBlockingV2Stub(channel)::logs,
+        new PrintWriter(out, true));
+    return out.toString();
   }
 
   @Test

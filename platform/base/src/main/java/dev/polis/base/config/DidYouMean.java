@@ -18,14 +18,27 @@ public final class DidYouMean {
    * @param known all accepted words
    */
   public static String among(String word, Collection<String> known) {
+    String guess = guess(word, known);
+    if (!guess.isEmpty()) {
+      return guess;
+    }
+    return known.isEmpty() ? "; there is none at all" : "; there are " + String.join(", ", known);
+  }
+
+  /**
+   * Returns the end of a refusal: the closest known word, or an empty text if none is close.
+   *
+   * @param word the unknown word
+   * @param known all accepted words
+   */
+  public static String guess(String word, Collection<String> known) {
     return known.stream()
         .filter(other -> Math.abs(other.length() - word.length()) <= tolerance(other))
         .map(other -> new Guess(other, word))
         .filter(guess -> guess.distance <= tolerance(guess.word))
         .min(Comparator.comparingInt(Guess::distance).thenComparing(Guess::word))
         .map(guess -> "; did you mean \"" + guess.word + "\"?")
-        .orElse(
-            known.isEmpty() ? "; there is none at all" : "; there are " + String.join(", ", known));
+        .orElse("");
   }
 
   /**

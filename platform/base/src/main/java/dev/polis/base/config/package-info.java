@@ -26,7 +26,7 @@
  * which no library writes.
  */
 @Export
-@Version("1.0.0")
+@Version("1.1.0")
 package dev.polis.base.config;
 
 import org.osgi.annotation.bundle.Export;
