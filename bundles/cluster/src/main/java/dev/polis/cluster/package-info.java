@@ -23,9 +23,9 @@
  * the same node id. A node with a sealed configuration never bootstraps, however its parameters
  * read.
  *
- * <p>A node that registers keeps no records and runs no etcd: its curator follows those that the
- * cluster directory names. The directory of a node that founded its cluster names the node itself,
- * and by that a start tells the two kinds apart.
+ * <p>A node that registered keeps no records and runs no etcd. Its curator sends each call to the
+ * leader, at an address of the cluster directory. The directory of the founder names the founder
+ * itself; a start tells the two kinds of nodes apart by this.
  *
  * <p>During the creation of a cluster, only the journal has the cluster's half of the volume key;
  * the manager erases it there as soon as the curator has it.

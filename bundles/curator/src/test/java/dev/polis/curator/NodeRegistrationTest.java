@@ -469,7 +469,7 @@ class NodeRegistrationTest {
       String refusal =
           CuratorFixture.refused(
               Status.Code.RESOURCE_EXHAUSTED, () -> machine.register(machine.request(ticket)));
-      assertTrue(refusal.contains("64 registered nodes wait for approval"), refusal);
+      assertTrue(refusal.contains("64 nodes wait for approval, which is the limit"), refusal);
 
       soon(fixture.management())
           .approveNode(

@@ -256,8 +256,8 @@ public final class RecordStore implements AutoCloseable {
         nodes.stream().filter(node -> node.getFsmState() == NodeState.NODE_STATE_NEW).count();
     if (waiting >= MOST_NEW) {
       throw Refusal.exhausted(
-          "%d registered nodes wait for approval, and no more may; approve those that are yours"
-              + " (polisctl node list, polisctl node approve), then register this one again",
+          "%d nodes wait for approval, which is the limit; approve those that are yours (polisctl"
+              + " node list, polisctl node approve), then register this one again",
           waiting);
     }
   }
