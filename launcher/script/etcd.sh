@@ -16,6 +16,16 @@ etcd_version() {
   printf '%s\n' "${BASH_REMATCH[1]}"
 }
 
+# etcd_words FOLDER: prints what the program prints instead of its version.
+etcd_words() {
+  local said code=0
+  said="$("$1/etcd" --version 2>&1)" || code=$?
+  # The shell's own words of a program that the kernel refuses begin with the script's name.
+  said="${said##*$'\n'}"
+  said="$(printf '%s' "${said##*"$1/etcd: "}" | tr -cd '[:print:]')"
+  printf '%s\n' "${said:-nothing, and ended with $code}"
+}
+
 # etcd_usable FOLDER: succeeds if both programs exist and are recent enough. Prints nothing.
 etcd_usable() {
   local version
@@ -33,7 +43,7 @@ etcd_check() {
     [[ -x "$folder/$program" ]] || refuse "etcd: $folder/$program is not executable" "chmod +x $folder/$program"
   done
   version="$(etcd_version "$folder")" ||
-    refuse "etcd: $folder/etcd does not report its version" "run it with --version; it may be made for another machine"
+    refuse "etcd: $folder/etcd does not report its version, but: $(etcd_words "$folder")" "install it again, since it is damaged or made for another machine, or leave the option out to use Debian's $ETCD_SUITE package"
   version_at_least "$version" "$ETCD_OLDEST" ||
     refuse "etcd: $folder/etcd is $version, older than $ETCD_OLDEST: it can lose acknowledged writes, or changes that a watch must see" "leave the option out to use Debian's $ETCD_SUITE package"
 }

@@ -124,7 +124,7 @@ kubernetes_provide() {
 kubernetes_named_place() {
   local version
   version="$(kubernetes_version "$3/bin/kubelet")" ||
-    refuse "kubernetes: $(readlink "$3/bin/kubelet") does not report its version" "run it with --version; it may be made for another machine"
+    refuse "kubernetes: $(readlink "$3/bin/kubelet") does not report its version" "install it again, since it is damaged or made for another machine; run with --version, it shows more"
   printf '%s/kubernetes-%s-%s\n' "$1" "$version" "$(printf '%s' "$2" | sha256sum | cut -c 1-8)"
 }
 
@@ -420,7 +420,7 @@ kubernetes_check_part() {
 }
 
 kubernetes_silent() {
-  refuse "kubernetes: $1 does not report its version" "run it with --version; it may be made for another machine"
+  refuse "kubernetes: $1 does not report its version" "install it again, since it is damaged or made for another machine; run with --version, it shows more"
 }
 
 # kubernetes_shown SHOWN STAGE PROGRAM: prints the path of a program that a person knows.

@@ -92,6 +92,38 @@ node_heap() {
   printf '%s\n' "$heap"
 }
 
+# A node opens some hundred files and connections; the JVM raises its own limit to the hard one.
+DESCRIPTORS_LEAST=1024
+
+# requires_descriptors: refuses a limit of open files with which neither a node nor its command line works.
+requires_descriptors() {
+  local most
+  most="$(ulimit -Hn)"
+  [[ "$most" == unlimited ]] || ((most >= DESCRIPTORS_LEAST)) ||
+    refuse "a process may open $most files here, and a node needs $DESCRIPTORS_LEAST" \
+      "raise the limit: ulimit -n as root, LimitNOFILE of a systemd unit, or nofile in /etc/security/limits.conf"
+}
+
+# requires_writable STATE: makes a state directory, and refuses one in which this user can make no file.
+requires_writable() {
+  local state="$1" said owner
+  if said="$(mkdir -p "$state" 2>&1)" && said="$(mktemp "$state/.writable.XXXXXX" 2>&1)"; then
+    rm -f "$said"
+    return
+  fi
+  while [[ ! -e "$state" && "$state" == */* ]]; do
+    state="${state%/*}"
+  done
+  owner="$(stat -c %U "${state:-/}")"
+  case "$said" in
+    *"Read-only file system") refuse "$state is on a file system that is mounted read-only" "mount it writable (a disk that failed is often remounted read-only: see the kernel log), or name another --state" ;;
+    *"No space left on device") refuse "the file system of $state takes no more files" "free some space there: df -h $state shows blocks, df -i $state the number of files" ;;
+    *"Permission denied") refuse "$state belongs to $owner, and the user $(id -un) can make no file there" "start the node as $owner, or name another --state" ;;
+    *"Operation not permitted") refuse "$state takes no file: Operation not permitted" "lsattr -d $state shows whether it is immutable, which chattr -i $state ends" ;;
+    *) refuse "$state takes no file: ${said##*: }" "name another --state, or repair that" ;;
+  esac
+}
+
 # node_command JAVA_HOME [STATE]: fills NODE with the command line of the launcher, with the AOT cache if there is a fresh one. The cache fits heaps of
 # any size. STATE is for a node: its heap, also in NODE_HEAP, is POLIS_HEAP, or fits the machine; and the JVM writes the report of its own end there.
 node_command() {

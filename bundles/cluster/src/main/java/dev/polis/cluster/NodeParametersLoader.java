@@ -20,6 +20,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.regex.Pattern;
 
 /**
  * Finds and reads the node parameters. The first source that has any wins, and a warning names the
@@ -28,6 +29,9 @@ import java.util.Optional;
 final class NodeParametersLoader {
 
   private static final int OWNER_KEY_BYTES = 32;
+
+  /** The name of Java's exception that the parser puts before a reason. */
+  private static final Pattern JAVA_CLASS = Pattern.compile("^([a-z]+\\.)+\\w+: ");
 
   /** Holds checked parameters. */
   record Loaded(NodeParameters parameters, NodeParameterSource source) {}
@@ -108,7 +112,10 @@ final class NodeParametersLoader {
       JsonFormat.parser().merge(new String(found.content(), StandardCharsets.UTF_8), parameters);
       return parameters.build();
     } catch (InvalidProtocolBufferException e) {
-      throw wrong(found.source(), "not NodeParameters in JSON: " + e.getMessage());
+      throw wrong(
+          found.source(),
+          "not NodeParameters in JSON: %s; correct the file, or write another one with './polis ctl params make'"
+              .formatted(reason(e)));
     }
   }
 
@@ -221,6 +228,12 @@ final class NodeParametersLoader {
                   "cluster_bootstrap.initial_cluster_configuration.cluster_domain \"%s\" %s"
                       .formatted(domain, problem));
             });
+  }
+
+  /** Returns the parser's reason without a class of Java and the link to the parser's manual. */
+  private static String reason(InvalidProtocolBufferException failure) {
+    String line = failure.getMessage().lines().findFirst().orElse("no reason given");
+    return JAVA_CLASS.matcher(line).replaceFirst("");
   }
 
   private static NodeParametersException wrong(NodeParameterSource source, String problem) {

@@ -1,6 +1,7 @@
 package dev.polis.cluster;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -174,7 +175,11 @@ class NodeParametersLoaderTest {
   void givenATruncationOfJson_thenRefused() throws IOException {
     String whole = JsonFormat.printer().print(bootstrap(3));
     Files.writeString(espJson(), whole.substring(0, whole.length() / 2));
-    assertTrue(refusal().contains("not NodeParameters in JSON"));
+    String told = refusal();
+    assertTrue(told.contains("not NodeParameters in JSON"), told);
+    assertFalse(told.contains("Exception"), told);
+    assertFalse(told.contains("https://"), told);
+    assertTrue(told.contains("./polis ctl params make"), told);
   }
 
   @Test

@@ -4,13 +4,19 @@ import dev.polis.api.consensus.ConsensusException;
 import dev.polis.api.consensus.ConsensusStatus;
 import dev.polis.etcd.EtcdAlarm;
 import dev.polis.health.CertificateCheck;
+import dev.polis.health.FileCheck;
 import dev.polis.health.FolderCheck;
 import dev.polis.health.HealthCondition;
+import dev.polis.health.ModeCheck;
+import dev.polis.pki.Pem;
+import dev.polis.pki.PkiException;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /** Derives the health of this organ from the status of its member, and from its certificates. */
@@ -65,6 +71,33 @@ final class ConsensusHealth {
         () -> List.of(files.etcd().data().path()),
         "save the data of etcd before etcd ends: etcdctl snapshot save FILE (polisctl etcd"
             + " status prints the options of etcdctl)");
+  }
+
+  /** Checks the files of this organ that the next start needs and cannot make again. */
+  static FileCheck files(ConsensusFiles files) {
+    return new FileCheck(
+        "consensus",
+        () ->
+            List.of(
+                files.ca().read().map(pem(Pem::certificate)),
+                files.caKey().read().map(pem(Pem::privateKey)),
+                ConsensusRecord.read(files.member())));
+  }
+
+  private static <T> Function<byte[], T> pem(Function<String, T> parser) {
+    return bytes -> {
+      try {
+        return parser.apply(new String(bytes, StandardCharsets.UTF_8));
+      } catch (PkiException damaged) {
+        throw new IllegalArgumentException(damaged.getMessage(), damaged);
+      }
+    };
+  }
+
+  /** Checks the modes of the keys with which etcd and its users authenticate themselves. */
+  static ModeCheck modes(ConsensusFiles files) {
+    return new ModeCheck(
+        "consensus", List.of(files.caKey(), files.rootKey(), files.etcd().peerPki().key()));
   }
 
   /** Checks the certificates with which etcd and its clients authenticate each other. */

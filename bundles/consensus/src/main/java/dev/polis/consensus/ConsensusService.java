@@ -108,6 +108,8 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
         SelfCheck.task(
             health, ConsensusHealth.certificates(this.parts.files(), this.parts.clock())));
     subtree.run("folders", SelfCheck.task(health, ConsensusHealth.folders(this.parts.files())));
+    subtree.run("files", SelfCheck.task(health, ConsensusHealth.files(this.parts.files())));
+    subtree.run("modes", SelfCheck.task(health, ConsensusHealth.modes(this.parts.files())));
   }
 
   /** Starts an instance, which takes over from the previous one if there is one. */

@@ -7,8 +7,7 @@ import java.util.List;
 
 /**
  * Makes the users and roles of etcd and turns authentication on. Each step first checks whether it
- * is done, so a second call completes an interrupted setup. After a complete setup it repeats only
- * the last call, which then has no effect.
+ * is done, so a second call completes an interrupted setup.
  */
 final class EtcdAuthSetup {
 
@@ -19,9 +18,9 @@ final class EtcdAuthSetup {
   }
 
   /**
-   * Makes the missing users and roles.
+   * Makes the missing users and roles, and turns authentication on if it is off.
    *
-   * @return the missing ones
+   * @return the missing ones, with authentication as one of them
    */
   List<String> ensure() throws InterruptedException {
     List<String> roles = admin.roles();
@@ -46,7 +45,10 @@ final class EtcdAuthSetup {
         made.add("the role of the user " + name);
       }
     }
-    admin.enableAuth();
+    if (!admin.authEnabled()) {
+      admin.enableAuth();
+      made.add("authentication, without which each user has all rights");
+    }
     return made;
   }
 }

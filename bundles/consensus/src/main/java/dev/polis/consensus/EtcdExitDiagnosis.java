@@ -74,12 +74,15 @@ final class EtcdExitDiagnosis {
     if (noRepair
         || line.contains("no space left on device")
         || line.contains("disk quota exceeded")) {
-      return "; the file system of %s is full: free some space (etcd reserves 128 MiB for its log before it serves); a running node then continues by itself"
+      return "; the file system of %s is full: free some space (etcd reserves 128 MiB for its log before it serves; df -i shows whether the number of files is used up); a running node then continues by itself"
           .formatted(data);
     }
     if (line.contains("read-only file system")) {
       return "; the file system of %s is mounted read-only: mount it writable; a running node then continues by itself"
           .formatted(data);
+    }
+    if (line.contains("file too large")) {
+      return "; a limit of file sizes stops etcd: start the node without it (ulimit -f unlimited, or LimitFSIZE=infinity of a systemd unit), on a file system that takes files of some GiB";
     }
     if (DAMAGED.matcher(line).find()) {
       return "; a file of etcd is damaged and etcd cannot repair it; nothing was changed: "

@@ -97,7 +97,7 @@ final class MemberSetup {
           .set(
               HealthCondition.degraded(
                   CHANGED,
-                  "a client removed from etcd what this node needs: %s; the node made it again at %s; calls before that failed"
+                  "a client removed from etcd what this node needs: %s; the node made it again at %s; calls before that may have failed"
                       .formatted(what, now.truncatedTo(ChronoUnit.SECONDS)),
                   "find the program that used the key of etcd's user root, %s, and stop it from changing users and roles"
                       .formatted(parts.files().rootKey().path())));

@@ -324,7 +324,7 @@ class ConsensusTest {
 
   @Test
   @DisplayName(
-      "a user, role or right of etcd that an operator deletes is made again, and health names it")
+      "a user, role or right of etcd that an operator deletes, and authentication that an operator switches off, is made again, and health names it")
   void rightsAreMadeAgain() throws Exception {
     Instance instance =
         harness.instance(
@@ -337,6 +337,7 @@ class ConsensusTest {
       made(instance, "the user kubernetes", () -> root.admin().deleteUser("kubernetes"));
       made(instance, "the role kube-apiserver", () -> root.admin().deleteRole("kube-apiserver"));
       made(instance, "a right of the role curator", () -> root.admin().grant("curator", less));
+      made(instance, "authentication, without", () -> root.admin().disableAuth());
     }
     put(instance, "/again");
   }

@@ -78,6 +78,16 @@ class EtcdExitDiagnosisTest {
     assertTrue(words.contains("; the file system of " + DATA + " " + remedy), words);
   }
 
+  @Test
+  @DisplayName("a limit of file sizes is named, with what removes it")
+  void fileTooLarge() throws IOException {
+    String words =
+        words(
+            "{\"level\":\"fatal\",\"msg\":\"failed to commit tx\",\"error\":\"file resize error: truncate /x/db: file too large\"}");
+    assertTrue(words.contains("; a limit of file sizes stops etcd: "), words);
+    assertTrue(words.contains("ulimit -f unlimited"), words);
+  }
+
   @ParameterizedTest
   @ValueSource(
       strings = {

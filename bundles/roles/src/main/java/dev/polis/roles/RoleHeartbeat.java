@@ -60,7 +60,7 @@ final class RoleHeartbeat {
         CuratorGrpc.newBlockingV2Stub(connection.channel()).withWaitForReady().heartbeat();
     try {
       while (true) {
-        call.write(HeartbeatUpdateRequest.getDefaultInstance(), ANSWER_SECONDS, TimeUnit.SECONDS);
+        send(call);
         if (answer(call) == null) {
           throw new TimeoutException("the leader ended the stream");
         }
@@ -70,6 +70,16 @@ final class RoleHeartbeat {
       }
     } finally {
       BlockingStreams.end(call, "this heartbeat stream has ended");
+    }
+  }
+
+  private static void send(BlockingClientCall<HeartbeatUpdateRequest, ?> call)
+      throws InterruptedException, StatusException, TimeoutException {
+    try {
+      call.write(HeartbeatUpdateRequest.getDefaultInstance(), ANSWER_SECONDS, TimeUnit.SECONDS);
+    } catch (TimeoutException unsent) {
+      throw new TimeoutException(
+          "no connection to the leader took a heartbeat within " + ANSWER_SECONDS + " s");
     }
   }
 

@@ -29,6 +29,7 @@ import dev.polis.base.values.Value;
 import dev.polis.files.FilePlacement;
 import dev.polis.files.layout.Root;
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.TcpProxy;
 import dev.polis.handover.HandOverException;
 import dev.polis.handover.HandOverTable;
 import dev.polis.handover.HandOvers;
@@ -51,6 +52,7 @@ import dev.polis.wire.common.NodeStatus;
 import dev.polis.wire.roles.Role;
 import dev.polis.wire.version.Version;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -187,6 +189,24 @@ class RoleServiceTest {
     try (LeaderConnection connection = curator.connect()) {
       subtree.run("heartbeat", new RoleHeartbeat(connection, Duration.ofMillis(20), scope)::run);
       Await.until(SOON, "ten heartbeats", () -> curator.beats.get() >= 10);
+    }
+  }
+
+  @Test
+  @DisplayName("a heartbeat that gets no connection to the leader says so")
+  void heartbeatWithoutConnection() throws Exception {
+    InetSocketAddress silent =
+        new InetSocketAddress(InetAddress.getLoopbackAddress(), TcpProxy.freePort());
+    try (LeaderConnection connection =
+        new LeaderConnection(() -> curator.credentials, silent, curator.logs.log("test"))) {
+      subtree.run("heartbeat", new RoleHeartbeat(connection, Duration.ofMillis(20), scope)::run);
+      Await.until(
+          SOON.multipliedBy(2),
+          "the log to say why no heartbeat was sent",
+          () ->
+              logged(Severity.WARNING)
+                  .contains(
+                      "heartbeat stream ended: no connection to the leader took a heartbeat within 5 s"));
     }
   }
 

@@ -2,12 +2,15 @@ package dev.polis.storage;
 
 import dev.polis.api.storage.DataStatus;
 import dev.polis.base.boot.StopReason;
+import dev.polis.files.Stored;
 import dev.polis.files.layout.Root;
 import dev.polis.handover.OrganInstance;
 import dev.polis.handover.OrganState;
+import dev.polis.health.FileCheck;
 import dev.polis.health.FolderCheck;
 import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthScope;
+import dev.polis.health.ModeCheck;
 import dev.polis.health.SelfCheck;
 import dev.polis.health.StatusHealth;
 import dev.polis.process.ProcessManager;
@@ -15,6 +18,7 @@ import dev.polis.rpc.audit.AuditLog;
 import dev.polis.supervision.Subtree;
 import dev.polis.supervision.Supervisor;
 import java.nio.file.Path;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -41,11 +45,18 @@ final class StorageInstance implements OrganInstance {
     subtree.run("volume", service::watch);
     subtree.run("health", new StorageHealth(service, health)::run);
     subtree.run("daemons", new DaemonHealth(processes, health)::run);
+    subtree.run(
+        "records", SelfCheck.task(health, new RecordCheck(processes, InstantSource.system())));
     subtree.run("clock", SelfCheck.task(health, clock::look));
     subtree.run(
         "folders",
         SelfCheck.task(health, new FolderCheck("storage", this::folders, "restart the node")));
     subtree.run("room", SelfCheck.task(health, RoomCheck.of(service.root())::look));
+    subtree.run("files", SelfCheck.task(health, new FileCheck("storage", this::files)));
+    subtree.run(
+        "modes",
+        SelfCheck.task(
+            health, new ModeCheck("storage", List.of(service.root().esp().sealedConfiguration()))));
     subtree.run("audit", new AuditVolume(service, audit, clock)::run);
     subtree.run("audit-health", StatusHealth.task(audit.status(), health, AuditVolume::judge));
   }
@@ -59,6 +70,15 @@ final class StorageInstance implements OrganInstance {
       folders.addAll(List.of(root.data().node().path(), AuditVolume.folder(root).path()));
     }
     return folders;
+  }
+
+  /** Reads the files that the next start needs in the present state of the volume. */
+  private List<Stored<?>> files() {
+    List<Stored<?>> files = new ArrayList<>(List.of(service.sealedConfiguration().read()));
+    if (service.data().peek().orElseThrow() instanceof DataStatus.Mounted) {
+      files.add(service.root().data().volume().read());
+    }
+    return files;
   }
 
   StorageService service() {

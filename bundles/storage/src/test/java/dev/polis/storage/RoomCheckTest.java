@@ -19,7 +19,7 @@ class RoomCheckTest {
   @TempDir private Path folder;
 
   private Optional<HealthCondition> look(long mebibytes) throws Exception {
-    return new RoomCheck(Root.at(folder), _ -> mebibytes << 20).look();
+    return new RoomCheck(Root.at(folder), _ -> mebibytes << 20, _ -> Long.MAX_VALUE).look();
   }
 
   @Test
@@ -36,6 +36,21 @@ class RoomCheckTest {
             .startsWith("the file system of " + data + " has 127 MiB left, but needs 128 MiB"),
         told.reason());
     assertTrue(told.remedy().startsWith("free some space"), told.remedy());
+  }
+
+  @Test
+  @DisplayName("a file system with room, but for few more files, is reported before the next start")
+  void files() throws Exception {
+    Path data = Files.createDirectory(folder.resolve("data"));
+    Root root = Root.at(folder);
+    assertEquals(Optional.empty(), new RoomCheck(root, _ -> 1L << 30, _ -> 500).look());
+
+    HealthCondition told = new RoomCheck(root, _ -> 1L << 30, _ -> 499).look().orElseThrow();
+
+    assertTrue(
+        told.reason().startsWith("the file system of " + data + " can hold 499 more files"),
+        told.reason());
+    assertTrue(told.remedy().contains("df -i " + data), told.remedy());
   }
 
   @ParameterizedTest

@@ -1159,5 +1159,18 @@ class CtlSessionTest {
     CtlRun run = run(NOBODY, "node", "list");
     assertEquals(ExitCode.FAILED.code(), run.code());
     assertTrue(run.err().contains("do not fit together"), run.err());
+    assertTrue(run.err().contains("bring them back from a copy"), run.err());
+    assertFalse(run.err().contains("take ownership first"), run.err());
+  }
+
+  @Test
+  @DisplayName("an owner whose key is gone reads that no other key replaces it")
+  void keyOfAnOwnerIsGone() throws Exception {
+    Files.delete(state.resolve("owner/owner-key.pem"));
+    CtlRun run = run(NOBODY, "node", "list");
+    assertEquals(ExitCode.NOT_FOUND.code(), run.code(), run.err());
+    assertTrue(run.err().contains("owner-key.pem does not exist"), run.err());
+    assertTrue(run.err().contains("bring them back from a copy"), run.err());
+    assertFalse(run.err().contains("take ownership first"), run.err());
   }
 }

@@ -5,6 +5,7 @@ import io.etcd.jetcd.api.AlarmMember;
 import io.etcd.jetcd.api.AlarmRequest;
 import io.etcd.jetcd.api.AuthDisableRequest;
 import io.etcd.jetcd.api.AuthEnableRequest;
+import io.etcd.jetcd.api.AuthEnableResponse;
 import io.etcd.jetcd.api.AuthGrpc;
 import io.etcd.jetcd.api.AuthRoleAddRequest;
 import io.etcd.jetcd.api.AuthRoleDeleteRequest;
@@ -51,6 +52,15 @@ public final class EtcdAdmin {
   private static final int NO_PASSWORD = 1;
   // rpc.proto: AlarmType.CORRUPT, unknown to the generated classes as well.
   private static final int ALARM_CORRUPT = 2;
+  // rpc.proto of etcd 3.5 and later: the method AuthStatus, and AuthStatusResponse.enabled = 2,
+  // both
+  // unknown to the generated classes.
+  private static final MethodDescriptor<AuthEnableRequest, AuthEnableResponse> AUTH_STATUS =
+      AuthGrpc.getAuthEnableMethod().toBuilder()
+          .setFullMethodName(
+              MethodDescriptor.generateFullMethodName(AuthGrpc.SERVICE_NAME, "AuthStatus"))
+          .build();
+  private static final int AUTH_STATUS_ENABLED = 2;
   // Long enough for a database of several GiB on a slow disk.
   private static final Duration DEFRAGMENT = Duration.ofMinutes(2);
 
@@ -339,6 +349,15 @@ public final class EtcdAdmin {
         .setKey(bounds.key())
         .setRangeEnd(bounds.end())
         .build();
+  }
+
+  /** Returns whether authentication is on, so that roles limit the users. */
+  public boolean authEnabled() throws InterruptedException {
+    return read(AUTH_STATUS, AuthEnableRequest.getDefaultInstance(), "read the state of auth")
+        .getUnknownFields()
+        .getField(AUTH_STATUS_ENABLED)
+        .getVarintList()
+        .contains(1L);
   }
 
   /**

@@ -1,6 +1,7 @@
 package dev.polis.files;
 
 import dev.polis.base.posix.Errno;
+import dev.polis.base.posix.FileSystems;
 import dev.polis.files.FileException.Problem;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
@@ -118,7 +119,7 @@ public final class DiskTrouble {
     return switch (problem) {
       case FULL ->
           new FileException(
-              problem, what + space(path), "free some space and try again; " + kept, cause);
+              problem, what + space(path), room(path) + " and try again; " + kept, cause);
       case READ_ONLY ->
           new FileException(
               problem,
@@ -136,9 +137,16 @@ public final class DiskTrouble {
       case ABSENT ->
           new FileException(
               problem, what, "make it, or remove the link that leads there; " + kept, cause);
-      default ->
-          new FileException(Problem.IO, what, "check the disk and the kernel log; " + kept, cause);
+      default -> new FileException(Problem.IO, what, otherRemedy(path, cause) + "; " + kept, cause);
     };
+  }
+
+  /** Returns the remedy for a refusal, which is no fault of a disk, or for any other failure. */
+  private static String otherRemedy(Path path, Throwable cause) {
+    return cause instanceof IOException refused && Errno.of(refused) == Errno.EPERM
+        ? "see with lsattr -d %s %s whether one of them is immutable or append-only, which chattr -i and chattr -a end; if none is, the user %s lacks a right of root"
+            .formatted(path.toAbsolutePath().getParent(), path, System.getProperty("user.name"))
+        : "check the disk and the kernel log";
   }
 
   /**
@@ -162,11 +170,26 @@ public final class DiskTrouble {
 
   private static String space(Path path) {
     try {
-      return " (%d bytes free there)"
-          .formatted(Files.getFileStore(existing(path)).getUsableSpace());
+      return holdsNoMoreFiles(path)
+          ? " (its file system can hold no more files, of any size)"
+          : " (%d bytes free there)".formatted(Files.getFileStore(existing(path)).getUsableSpace());
     } catch (IOException e) {
       return "";
     }
+  }
+
+  private static String room(Path path) {
+    try {
+      return holdsNoMoreFiles(path)
+          ? "delete files there (df -i %s counts them)".formatted(existing(path))
+          : "free some space";
+    } catch (IOException e) {
+      return "free some space";
+    }
+  }
+
+  private static boolean holdsNoMoreFiles(Path path) throws IOException {
+    return FileSystems.freeFiles(existing(path)).orElse(1) == 0;
   }
 
   private static Path existing(Path path) {

@@ -5,10 +5,12 @@ import com.google.protobuf.Parser;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.util.concurrent.locks.ReadWriteLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import org.osgi.annotation.versioning.ProviderType;
@@ -64,6 +66,10 @@ public final class FilePlacement {
   public Stored<byte[]> read() {
     renaming.readLock().lock();
     try {
+      if (Files.readAttributes(path, BasicFileAttributes.class).isOther()) {
+        // Opening a pipe waits for a process that writes there.
+        throw new FileAlreadyExistsException(path.toString());
+      }
       return new Stored.Present<>(path, Files.readAllBytes(path));
     } catch (NoSuchFileException e) {
       return new Stored.None<>(path);

@@ -161,4 +161,15 @@ class DiskTroubleTest {
     assertEquals("broken", DiskTrouble.reason(new IOException("broken")));
     assertEquals(Optional.empty(), DiskTrouble.place(new IOException("broken")));
   }
+
+  @Test
+  @DisplayName("a refused change of an immutable file is named with the command that shows it")
+  void immutable() {
+    FileSystemException refused =
+        new FileSystemException("/x/.a.tmp", null, "Operation not permitted");
+    String told = DiskTrouble.failed("write", Path.of("/x/a"), 1, refused).getMessage();
+    assertTrue(told.contains("lsattr -d /x /x/a"), told);
+    assertTrue(told.contains("chattr -i"), told);
+    assertFalse(told.contains("kernel log"), told);
+  }
 }

@@ -21,6 +21,7 @@ import java.util.concurrent.ExecutorService;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 class FilePlacementTest {
@@ -136,6 +137,22 @@ class FilePlacementTest {
   }
 
   @Test
+  @DisplayName("a disk that can hold no more files, but more bytes, is named as that")
+  void noMoreFiles() throws Exception {
+    requireRoot();
+    try (SmallDisk small = SmallDisk.mounted(directory.resolve("small"))) {
+      small.leave(1 << 20);
+      FilePlacement there = Root.at(small.point()).esp().parameters();
+      there.write("former".getBytes(UTF_8));
+      small.leaveFiles(0);
+      FileException full = assertThrows(FileException.class, () -> there.write(new byte[1]));
+      assertEquals(Problem.FULL, full.problem(), full.getMessage());
+      assertTrue(full.getMessage().contains("can hold no more files"), full.getMessage());
+      assertTrue(full.remedy().startsWith("delete files there (df -i "), full.remedy());
+    }
+  }
+
+  @Test
   @DisplayName("a read-only disk is named")
   void readOnlyDisk() throws Exception {
     requireRoot();
@@ -163,5 +180,18 @@ class FilePlacementTest {
 
   private static void requireRoot() {
     Needs.root("mounting a small disk");
+  }
+
+  @Test
+  @Timeout(value = 30, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+  @DisplayName("a pipe in the place of a file is named, and no thread waits for its writer")
+  void pipe() throws Exception {
+    Path pipe = directory.resolve("pipe");
+    assertEquals(0, new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor());
+    FileException told =
+        assertThrows(
+            FileException.class, () -> new FilePlacement(pipe, Mode.SECRET).read().orThrow());
+    assertTrue(told.getMessage().contains("something else is there: " + pipe), told.getMessage());
+    assertTrue(told.getMessage().contains("move what is there aside"), told.getMessage());
   }
 }

@@ -7,6 +7,7 @@ import java.net.UnknownHostException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -14,6 +15,8 @@ import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /** Finds the process that listens on a port in {@code /proc}. Thread-safe. */
 public final class PortHolder {
@@ -23,6 +26,10 @@ public final class PortHolder {
   private static final int STATE = 3;
   private static final int INODE = 9;
   private static final int HEXADECIMAL = 16;
+
+  /** Matches a file that a node, or a program of a node, holds open: its lock, or its output. */
+  private static final Pattern FILE_OF_NODE =
+      Pattern.compile("(?<state>/.+)/(?:node\\.lock|ephemeral/processes/[^/]+)");
 
   private final Path proc;
 
@@ -121,7 +128,7 @@ public final class PortHolder {
     try (DirectoryStream<Path> processes = Files.newDirectoryStream(proc, "[0-9]*")) {
       for (Path process : processes) {
         if (holds(process, socket)) {
-          return "process " + process.getFileName() + " (" + name(process) + ")";
+          return "process %s (%s)%s".formatted(process.getFileName(), name(process), node(process));
         }
       }
     }
@@ -129,17 +136,19 @@ public final class PortHolder {
   }
 
   private static boolean holds(Path process, String socket) {
+    return targets(process).contains(socket);
+  }
+
+  /** Returns the open files and sockets of a process. */
+  private static List<String> targets(Path process) {
+    List<String> targets = new ArrayList<>();
     try (DirectoryStream<Path> descriptors = Files.newDirectoryStream(process.resolve("fd"))) {
-      for (Path descriptor : descriptors) {
-        if (target(descriptor).filter(socket::equals).isPresent()) {
-          return true;
-        }
-      }
-      return false;
-    } catch (IOException notOurs) {
+      descriptors.forEach(descriptor -> target(descriptor).ifPresent(targets::add));
+      return targets;
+    } catch (IOException | DirectoryIteratorException notOurs) {
       // The process has ended, or belongs to another account: the caller reports that none was
       // found.
-      return false;
+      return targets;
     }
   }
 
@@ -149,6 +158,19 @@ public final class PortHolder {
     } catch (IOException closed) {
       return Optional.empty();
     }
+  }
+
+  /** Names the node of a process that belongs to one: a node's process, or a program of it. */
+  private static String node(Path process) {
+    return targets(process).stream()
+        .map(FILE_OF_NODE::matcher)
+        .filter(Matcher::matches)
+        .findFirst()
+        .map(
+            file ->
+                " of the node in %1$s (ended by './polis down --state %1$s')"
+                    .formatted(file.group("state")))
+        .orElse("");
   }
 
   private static String name(Path process) throws IOException {

@@ -56,6 +56,20 @@ final class ProcessFiles {
     }
   }
 
+  /**
+   * Makes the directory again if it was deleted alone.
+   *
+   * @return false if the directory above is missing too; it may have been renamed, and a new one
+   *     would be in the way of its return
+   */
+  boolean createAgain() {
+    if (!Files.isDirectory(directory.getParent())) {
+      return false;
+    }
+    create();
+    return true;
+  }
+
   Path log(String name) {
     return directory.resolve(name + ".log");
   }

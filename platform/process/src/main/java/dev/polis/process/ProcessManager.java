@@ -62,6 +62,16 @@ public interface ProcessManager {
   List<ProcessRecord> records();
 
   /**
+   * Writes the missing records of this manager's live processes again. Without its record, a
+   * process would neither be adopted by the next manager nor be ended by a stop.
+   *
+   * @return the names of these processes
+   * @throws InterruptedException if interrupted; the next call continues
+   * @throws ProcessException if a record cannot be written
+   */
+  List<String> restoreRecords() throws InterruptedException;
+
+  /**
    * Ends the process of this name with all its descendants, whichever code started it, and deletes
    * its record. It does nothing if there is none.
    *

@@ -6,6 +6,7 @@ import dev.polis.logtree.convert.LineConverter;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -200,6 +201,23 @@ final class Processes implements ProcessManager.OpenManager {
   @Override
   public List<ProcessRecord> records() {
     return files.readAll();
+  }
+
+  @Override
+  public List<String> restoreRecords() throws InterruptedException {
+    List<String> restored = new ArrayList<>();
+    for (TrackedProcess process : tracked.values()) {
+      if (process.lacksRecord() && files.createAgain()) {
+        try (var _ = files.lock(process.name())) {
+          if (process.lacksRecord()) {
+            process.writeRecord();
+            restored.add(process.name());
+            log.warning("%s: its record was gone, and was written again", process.name());
+          }
+        }
+      }
+    }
+    return restored;
   }
 
   @Override

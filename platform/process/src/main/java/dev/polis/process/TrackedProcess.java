@@ -81,6 +81,15 @@ final class TrackedProcess implements ManagedProcess, AutoCloseable {
     return record.token().equals(other.token());
   }
 
+  /** Returns whether the process lives and is not to be stopped, but has no record. */
+  boolean lacksRecord() {
+    return !stopping && running() && record.stillAlive() && files.read(spec.name()).isEmpty();
+  }
+
+  void writeRecord() {
+    files.write(record);
+  }
+
   /** Records that the process will be stopped on request. */
   void expectStop() {
     stopping = true;

@@ -5,11 +5,18 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Optional;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class PortHolderTest {
+
+  @TempDir private Path proc;
 
   private final PortHolder holders = new PortHolder();
   private final Optional<String> us =
@@ -37,5 +44,27 @@ class PortHolderTest {
     try (ServerSocket socket = new ServerSocket(0)) {
       assertEquals(us, holders.find(InetAddress.ofLiteral("127.9.8.7"), socket.getLocalPort()));
     }
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "java, /srv/other/node.lock",
+    "etcd, /srv/other/ephemeral/processes/etcd.log",
+    "etcd, /srv/other/ephemeral/processes/etcd.log.1"
+  })
+  @DisplayName("the port of another node is described with that node and the command that ends it")
+  void otherNode(String name, String file) throws Exception {
+    Path process = Files.createDirectories(proc.resolve("4711/fd")).getParent();
+    Files.createSymbolicLink(process.resolve("fd/1"), Path.of(file));
+    Files.createSymbolicLink(process.resolve("fd/3"), Path.of("socket:[99]"));
+    Files.writeString(process.resolve("comm"), name + "\n");
+    Files.createDirectories(proc.resolve("net"));
+    Files.writeString(
+        proc.resolve("net/tcp"), "head\n 0: 0100007F:1E9B 00000000:0000 0A 0:0 0:0 0 0 0 99 1\n");
+    assertEquals(
+        Optional.of(
+            "process 4711 (%s) of the node in /srv/other (ended by './polis down --state /srv/other')"
+                .formatted(name)),
+        new PortHolder(proc).find(InetAddress.ofLiteral("127.0.0.1"), 0x1E9B));
   }
 }

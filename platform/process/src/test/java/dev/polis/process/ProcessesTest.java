@@ -27,6 +27,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
@@ -59,6 +60,44 @@ class ProcessesTest {
   private static ProcessStatus end(ManagedProcess process) throws Exception {
     try (Watcher<ProcessStatus> watcher = process.status().watch()) {
       return watcher.get(status -> !(status instanceof ProcessStatus.Running), PATIENCE);
+    }
+  }
+
+  @Test
+  @DisplayName("the record of a live process that was deleted is written again, and no other")
+  void restoresRecords() throws Exception {
+    Path records = directory.resolve("processes");
+    try (var manager = ProcessManager.open(records, logs)) {
+      ManagedProcess child = manager.ensure(sleeper());
+      assertEquals(List.of(), manager.restoreRecords());
+      List<ProcessRecord> before = manager.records();
+      try (Stream<Path> files = Files.list(records)) {
+        for (Path file : files.toList()) {
+          Files.delete(file);
+        }
+      }
+      Files.delete(records);
+
+      assertEquals(List.of("child"), manager.restoreRecords());
+
+      assertEquals(before, manager.records());
+      manager.stop("child");
+      assertFalse(Proc.stat(child.pid()).filter(stat -> !stat.dead()).isPresent());
+      assertEquals(List.of(), manager.restoreRecords());
+      assertEquals(List.of(), manager.records());
+    }
+  }
+
+  @Test
+  @DisplayName("a directory of records that was renamed with the one above is not made again")
+  void renamedRecords() throws Exception {
+    Path above = Files.createDirectory(directory.resolve("ephemeral"));
+    try (var manager = ProcessManager.open(above.resolve("processes"), logs)) {
+      manager.ensure(sleeper());
+      Path away = Files.move(above, directory.resolve("away"));
+      assertEquals(List.of(), manager.restoreRecords());
+      Files.move(away, above);
+      assertEquals(1, manager.records().size());
     }
   }
 

@@ -67,7 +67,18 @@ record CallFailure(
 
   /** Returns what the operator reads. */
   CtlException explain() {
-    return saidByNode() ? refusal() : elsewhere().orElseGet(this::connection);
+    return saidByNode() ? refusal() : stopped().or(this::elsewhere).orElseGet(this::connection);
+  }
+
+  /** Refuses a node on this machine whose process a signal has stopped. */
+  private Optional<CtlException> stopped() {
+    return target
+        .stopped()
+        .map(
+            process ->
+                unreachable(
+                    "%1$s does not answer: the process %2$d of the node on %3$s is held by a signal; 'kill -CONT %2$d' lets it run",
+                    process, CtlName.quoted(target.name())));
   }
 
   /**
@@ -185,6 +196,13 @@ record CallFailure(
     }
     if (has(NoRouteToHostException.class) || says("Network is unreachable")) {
       return unreachable("this machine has no route to %s: check the address and the network");
+    }
+    // The kernel's answers to a route of type blackhole or prohibit, and to a rule of the firewall.
+    if (Stream.of("Invalid argument", "Permission denied", "Operation not permitted")
+        .anyMatch(this::says)) {
+      return unreachable(
+          "a route or a firewall rule of this machine refuses connections to %s: 'ip route get %s', 'ip rule' and 'nft list ruleset' show it; remove it",
+          address.getHostString());
     }
     if (has(ConnectException.class)) {
       return unreachable("%s does not answer: nothing listens there; %s", absence());

@@ -39,9 +39,7 @@ public record CtlTarget(
   static CtlTarget ofState(Path state) {
     if (!Files.isDirectory(state)) {
       throw new CtlException(
-          ExitCode.NOT_FOUND,
-          "state directory %s does not exist; start a node with './polis up --state %s'"
-              .formatted(state, state));
+          ExitCode.NOT_FOUND, new LostState(state.toAbsolutePath().normalize()).text());
     }
     Root layout = Root.at(state);
     CtlListeners listeners = CtlListeners.of(layout);
@@ -147,6 +145,13 @@ public record CtlTarget(
     return state()
         .map(directory -> NamedProcess.of(Root.at(directory).lock().path()) == NamedProcess.LIVES)
         .orElse(false);
+  }
+
+  /** Returns the number of this node's process on this machine if a signal has stopped it. */
+  Optional<Long> stopped() {
+    return listeners.state().isEmpty()
+        ? Optional.empty()
+        : NamedProcess.stopped(Root.at(stateOrNull).lock().path());
   }
 
   /** Returns whether the folder is gone that a node makes before anything else. */

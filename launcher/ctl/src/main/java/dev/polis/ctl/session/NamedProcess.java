@@ -1,8 +1,10 @@
 package dev.polis.ctl.session;
 
+import dev.polis.process.Silence;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Optional;
 import java.util.regex.Pattern;
 
 /** Lists the states of a process whose number a file of a node holds. */
@@ -17,14 +19,23 @@ enum NamedProcess {
   private static final Pattern NUMBER = Pattern.compile("\\d{1,18}");
 
   static NamedProcess of(Path file) {
+    return number(file)
+        .map(number -> ProcessHandle.of(number).isPresent() ? LIVES : ENDED)
+        .orElse(UNKNOWN);
+  }
+
+  /** Returns the number of the process if a signal or a debugger has stopped it. */
+  static Optional<Long> stopped(Path file) {
+    return number(file).filter(Silence::stopped);
+  }
+
+  private static Optional<Long> number(Path file) {
     try {
-      String text = Files.readString(file).strip();
-      if (!NUMBER.matcher(text).matches()) {
-        return UNKNOWN;
-      }
-      return ProcessHandle.of(Long.parseLong(text)).isPresent() ? LIVES : ENDED;
+      return Optional.of(Files.readString(file).strip())
+          .filter(NUMBER.asMatchPredicate())
+          .map(Long::parseLong);
     } catch (IOException unreadable) {
-      return UNKNOWN;
+      return Optional.empty();
     }
   }
 }

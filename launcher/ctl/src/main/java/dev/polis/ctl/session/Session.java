@@ -313,7 +313,11 @@ public final class Session implements AutoCloseable {
 
   /** Returns the operator's key and certificates. */
   public UserCredentials credentials() {
-    String remedy = "take ownership first: " + takeOwnership;
+    String remedy =
+        Files.exists(target.ownerCertificate())
+            ? "bring them back from a copy of %s, since only the key of this cluster's owner fits the certificates there"
+                .formatted(target.folder())
+            : "take ownership first: " + takeOwnership;
     String key = CtlFiles.read(target.ownerKey(), remedy);
     String certificate = CtlFiles.read(target.ownerCertificate(), remedy);
     String ca = CtlFiles.read(target.clusterCa(), remedy);

@@ -29,6 +29,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.net.SocketException;
 import java.nio.channels.ClosedChannelException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -55,6 +56,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Fails a connection in every way, on real sockets, and expects one sentence of ours. */
 @Timeout(60)
@@ -128,6 +130,56 @@ class CallFailureTest {
     assertEquals(ExitCode.UNREACHABLE, told.exitCode());
     assertTrue(
         told.getMessage().contains("203.0.113.9:7835, which is not an address of this machine now"),
+        told.getMessage());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"Invalid argument", "Permission denied", "Operation not permitted"})
+  @DisplayName("a route of this machine that refuses the address is named, not the node")
+  void refusedByRoute(String reason) {
+    CtlException told =
+        new CallFailure(
+                new StatusException(
+                    Status.UNAVAILABLE.withCause(
+                        new SocketException(reason + ": /" + ADDRESS + ":7835"))),
+                new InetSocketAddress(ADDRESS, 7835),
+                false,
+                CtlTarget.ofState(state),
+                1,
+                "")
+            .explain();
+    assertEquals(ExitCode.UNREACHABLE, told.exitCode());
+    assertTrue(
+        told.getMessage()
+            .contains("rule of this machine refuses connections to " + ADDRESS + ":7835"),
+        told.getMessage());
+    assertTrue(told.getMessage().contains("ip route get " + ADDRESS), told.getMessage());
+  }
+
+  @Test
+  @DisplayName("a node that a signal holds is named with the command that lets it run")
+  void heldBySignal() throws Exception {
+    Process node = new ProcessBuilder("sleep", "600").start();
+    peers.add(node::destroyForcibly);
+    Files.writeString(state.resolve("node.lock"), node.pid() + "\n");
+    assertEquals(
+        0, new ProcessBuilder("kill", "-STOP", Long.toString(node.pid())).start().waitFor());
+    CtlException told =
+        new CallFailure(
+                new StatusException(
+                    Status.UNAVAILABLE.withCause(new SSLException("handshake timed out"))),
+                new InetSocketAddress(ADDRESS, 7835),
+                false,
+                CtlTarget.ofState(state),
+                1,
+                "")
+            .explain();
+    assertEquals(ExitCode.UNREACHABLE, told.exitCode());
+    assertTrue(
+        told.getMessage()
+            .contains(
+                "the process %1$d of the node on %2$s is held by a signal; 'kill -CONT %1$d' lets it run"
+                    .formatted(node.pid(), state)),
         told.getMessage());
   }
 

@@ -5,9 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.wire.common.ClusterDirectory;
+import java.io.BufferedReader;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -42,6 +44,48 @@ class CtlTargetTest {
             .toByteArray());
     assertEquals("127.0.9.9", CtlTarget.ofState(state).endpoint());
     assertEquals("10.0.0.1", CtlTarget.ofState(state).at("10.0.0.1").endpoint());
+  }
+
+  @Test
+  @DisplayName("a state directory that was renamed or deleted under its node is named as that")
+  void lostDirectory() throws Exception {
+    Path lost = Files.createDirectory(state.resolve("lost"));
+    Path renamed = state.resolve("renamed");
+    Process node =
+        new ProcessBuilder(
+                List.of(
+                    "sh",
+                    "-c",
+                    "exec 3>\"$3/node.lock\"; echo open; read line",
+                    "dev.polis.node.Main",
+                    "run",
+                    "--state",
+                    lost.toString()))
+            .start();
+    try (BufferedReader output = node.inputReader()) {
+      assertEquals("open", output.readLine());
+
+      Files.move(lost, renamed);
+      String told = refusal(lost);
+      assertTrue(
+          told.contains("%s is at %s now, and the process %d".formatted(lost, renamed, node.pid())),
+          told);
+      assertTrue(told.contains("(mv %s %s)".formatted(renamed, lost)), told);
+
+      Files.move(renamed, lost);
+      Files.delete(lost.resolve("node.lock"));
+      Files.delete(lost);
+      told = refusal(lost);
+      assertTrue(told.contains("%s was deleted".formatted(lost)), told);
+      assertTrue(told.contains("(kill %d)".formatted(node.pid())), told);
+    } finally {
+      node.destroyForcibly().waitFor();
+    }
+    assertTrue(refusal(lost).contains("does not exist; start a node"), refusal(lost));
+  }
+
+  private static String refusal(Path state) {
+    return assertThrows(CtlException.class, () -> CtlTarget.ofState(state)).getMessage();
   }
 
   private void listeners(String content) throws Exception {

@@ -64,6 +64,12 @@ final class LibC {
     private Mount() {}
   }
 
+  static final class FileSystem {
+    static final MethodHandle STATVFS = function("statvfs", JAVA_INT, ADDRESS, ADDRESS);
+
+    private FileSystem() {}
+  }
+
   static final class Device {
     static final MethodHandle OPEN = variadic("open", ADDRESS, JAVA_INT);
     static final MethodHandle IOCTL = variadic("ioctl", JAVA_INT, JAVA_LONG, JAVA_LONG);

@@ -73,6 +73,11 @@ public final class ProcessComponent implements ProcessManager {
   }
 
   @Override
+  public List<String> restoreRecords() throws InterruptedException {
+    return processes.restoreRecords();
+  }
+
+  @Override
   public void stop(String name) throws InterruptedException {
     processes.stop(name);
   }
