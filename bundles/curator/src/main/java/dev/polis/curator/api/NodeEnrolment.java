@@ -61,6 +61,13 @@ final class NodeEnrolment {
           "join_key has %d bytes; an Ed25519 key has %d",
           request.getJoinKey().size(), Ed25519.KEY_BYTES);
     }
+    NodeId id = NodeId.of(key);
+    if (term.pki().isRevoked(id)) {
+      throw Refusal.precondition(
+          "node %s was removed from this cluster, and its key never gets a certificate again; start"
+              + " the machine with an empty state directory to register it as another node",
+          id);
+    }
     ClusterConfiguration configuration = term.records().read().configuration();
     Node candidate = candidate(key, request, configuration);
     Node stored = term.records().register(candidate, before -> same(before, candidate));
@@ -160,13 +167,32 @@ final class NodeEnrolment {
     NodeId id = NodeId.of(key);
     RecordSnapshot records = term.records().read();
     checkCommit(request, records.configuration());
+    if (term.records().node(id.text()).isEmpty()) {
+      throw Refusal.notFound(
+          "node %s is not registered; if it was, an operator has deleted its registration: make new"
+              + " node parameters (polisctl params make --register) and start the machine with those"
+              + " and an empty state directory",
+          id);
+    }
     term.records().updateNode(id.text(), node -> committed(node, key, request));
     // After the record: a node whose commit is refused gets no certificate.
-    X509Certificate certificate = term.pki().ensureNode(id, key);
+    X509Certificate certificate = certify(term, id, key);
     return CommitNodeResponse.newBuilder()
         .setCaCertificate(clusterCa)
         .setNodeCertificate(ByteString.copyFrom(Pem.der(certificate)))
         .build();
+  }
+
+  /** Issues the certificate of a member, unless an operator removes the node meanwhile. */
+  private static X509Certificate certify(LeaderTerm term, NodeId id, PublicKey key)
+      throws InterruptedException {
+    X509Certificate certificate = term.pki().ensureNode(id, key);
+    // A removal that began before found no certificate to revoke.
+    if (term.records().node(id.text()).filter(NodeRecords::isUp).isEmpty()) {
+      term.pki().revokeNode(id);
+      throw Refusal.precondition("node %s was removed from this cluster while it committed", id);
+    }
+    return certificate;
   }
 
   private static void checkCommit(CommitNodeRequest request, ClusterConfiguration configuration) {
