@@ -34,7 +34,8 @@ final class ClusterHealth {
                       "no-contact-to-consensus", text(status), "polisctl explain curator")
                   .dueTo("curator", "consensus"));
       case DISOWNING ->
-          Optional.of(HealthCondition.down("disowned", text(status), Disowning.REMEDY));
+          Optional.of(
+              HealthCondition.down("disowned", text(status), Disowning.REMEDY).dueTo("cluster"));
     };
   }
 

@@ -119,6 +119,7 @@ class NodeRemovalIT {
       assertTrue(
           left.requireSuccess("decommission").out().contains("node delete " + id), left.all());
       assertEquals("DECOMMISSIONED", JoiningNodes.text(nodes.listed(id).orElseThrow(), "state"));
+      firstIsHome();
       saysThatItIsDisowned(second, id);
       refusesAtEachPort(former);
       Path credentials = second.state().resolve("data/node/credentials");
