@@ -38,6 +38,11 @@ final class NodeEnrolment {
   /** Length of the cluster's half of a volume key in bytes. */
   private static final int UNLOCK_KEY_BYTES = 32;
 
+  /** Names the only way by which a removed machine becomes a node again. */
+  private static final String START_ANEW =
+      "start the machine with an empty state directory and new node parameters to register it as"
+          + " another node";
+
   private final InstantSource clock;
 
   NodeEnrolment(InstantSource clock) {
@@ -64,9 +69,8 @@ final class NodeEnrolment {
     NodeId id = NodeId.of(key);
     if (term.pki().isRevoked(id)) {
       throw Refusal.precondition(
-          "node %s was removed from this cluster, and its key never gets a certificate again; start"
-              + " the machine with an empty state directory to register it as another node",
-          id);
+          "node %s was removed from this cluster, and its key never gets a certificate again; %s",
+          id, START_ANEW);
     }
     ClusterConfiguration configuration = term.records().read().configuration();
     Node candidate = candidate(key, request, configuration);
@@ -261,11 +265,9 @@ final class NodeEnrolment {
                 () ->
                     Refusal.notFound(
                         "no node of this cluster has this join key: the cluster has removed the"
-                            + " node, or it belongs to another cluster"));
-    if (!NodeRecords.isUp(node)) {
-      throw Refusal.precondition(
-          "node %s is %s; only a node that is UP can join", node.getId(), node.getFsmState());
-    }
+                            + " node, or it belongs to another cluster; if it was removed, "
+                            + START_ANEW));
+    requireUp(node);
     boolean sealed = node.getTpmUsage() == NodeTPMUsage.NODE_TPM_USAGE_PRESENT_AND_USED;
     if (request.getUsingSealedConfiguration() != sealed) {
       throw Refusal.precondition(
@@ -276,6 +278,21 @@ final class NodeEnrolment {
           sealed ? "unsealed" : "sealed to a TPM");
     }
     return JoinNodeResponse.newBuilder().setClusterUnlockKey(node.getClusterUnlockKey()).build();
+  }
+
+  private static void requireUp(Node node) {
+    switch (node.getFsmState()) {
+      case NODE_STATE_UP -> {}
+      case NODE_STATE_DECOMMISSION_REQUESTED,
+          NODE_STATE_DECOMMISSIONING,
+          NODE_STATE_DECOMMISSIONED ->
+          throw Refusal.precondition(
+              "the cluster has removed node %s (%s): it cannot join again; %s",
+              node.getId(), node.getFsmState(), START_ANEW);
+      default ->
+          throw Refusal.precondition(
+              "node %s is %s; only a node that is UP can join", node.getId(), node.getFsmState());
+    }
   }
 
   private static ByteString raw(PublicKey key) {
