@@ -173,6 +173,8 @@ class NodeRemovalTest {
       BlockingClientCall<?, WatchEvent> stream = watch(asMember);
       assertNotNull(stream.read(), "the backlog of the watch");
       joinWith(leader, member.joinKey);
+      member.reportStatus(asMember, "127.0.0.1");
+      assertTrue(store.requireNode(id).hasStatus());
       ManagementBlockingV2Stub owner = leader.management();
 
       MachineSpeed speed = MachineSpeed.measure();
@@ -193,6 +195,7 @@ class NodeRemovalTest {
       Node left = store.requireNode(id);
       assertEquals(NodeState.NODE_STATE_DECOMMISSIONED, left.getFsmState());
       assertTrue(left.getClusterUnlockKey().isEmpty(), "the half of the volume key is still there");
+      assertFalse(left.hasStatus(), "other nodes would still call it");
       String notUp =
           CuratorFixture.refused(
               Status.Code.FAILED_PRECONDITION, () -> joinWith(leader, member.joinKey));

@@ -157,12 +157,11 @@ final class NodeRemoval {
     return node.toBuilder().setFsmState(state).build();
   }
 
+  /** Clears the half of the volume key, and the address, at which no node expects it any more. */
   private static Node decommissioned(Node node) {
-    Node.Builder left =
-        withState(node, NodeState.NODE_STATE_DECOMMISSIONED).toBuilder().clearClusterUnlockKey();
-    if (left.hasStatus()) {
-      left.getStatusBuilder().clearRunningCurator().clearRunningRoles();
-    }
-    return left.build();
+    return withState(node, NodeState.NODE_STATE_DECOMMISSIONED).toBuilder()
+        .clearClusterUnlockKey()
+        .clearStatus()
+        .build();
   }
 }
