@@ -33,7 +33,9 @@ final class ClusterHealth {
               HealthCondition.degraded(
                       "no-contact-to-consensus", text(status), "polisctl explain curator")
                   .dueTo("curator", "consensus"));
-      case DISOWNING -> Optional.of(HealthCondition.down("disowned", text(status), ""));
+      case DISOWNING ->
+          Optional.of(
+              HealthCondition.down("disowned", text(status), Disowning.REMEDY).dueTo("cluster"));
     };
   }
 

@@ -73,13 +73,17 @@ final class ClusterService implements ClusterManager {
             taken
                 .find(CREDENTIALS, NodeCredentials.class)
                 .<ClusterStatus>map(credentials -> member(taken, credentials))
-                .orElseGet(
-                    () ->
-                        ClusterSnapshot.outside(
-                            ClusterState.UNKNOWN, "the cluster manager has just started")));
+                .orElseGet(() -> stranger(taken)));
     if (!taken.isEmpty()) {
       machine.goOn("another instance of the cluster manager has enrolled this node");
     }
+  }
+
+  private static ClusterSnapshot stranger(OrganState taken) {
+    return taken.isEmpty()
+        ? ClusterSnapshot.outside(ClusterState.UNKNOWN, "the cluster manager has just started")
+        : ClusterSnapshot.outside(
+            taken.require(STATE, ClusterState.class), taken.require(REASON, String.class));
   }
 
   private ClusterSnapshot member(OrganState taken, NodeCredentials credentials) {
@@ -118,8 +122,14 @@ final class ClusterService implements ClusterManager {
   /** Enrols the node, then follows consensus, as a supervised task. */
   void run(Context context) throws InterruptedException {
     Log log = context.log();
+    if (isDisowned()) {
+      // Another instance has ended the membership.
+      context.healthy();
+      context.done();
+      return;
+    }
     try {
-      NodeCredentials credentials = member(log);
+      NodeCredentials credentials = member(context, log);
       CredentialRenewal begun =
           new CredentialRenewal(organs, credentials, this::renewed, InstantSource.system());
       renewal(begun);
@@ -144,20 +154,71 @@ final class ClusterService implements ClusterManager {
   }
 
   /** Returns the node's credentials, and first enrols a node that is no member. */
-  private NodeCredentials member(Log log) throws InterruptedException {
+  private NodeCredentials member(Context context, Log log) throws InterruptedException {
     Optional<NodeCredentials> taken = status.peek().flatMap(ClusterStatus::credentials);
     if (taken.isPresent()) {
       log.info("continuing as a member, from another instance of the cluster manager");
+      followStanding(context, taken.get());
       return taken.get();
     }
     machine.start();
     Enrolled enrolled = enrol();
     NodeCredentials credentials = enrolled.credentials();
+    // Before the wait for a leader, which answers no node that it has removed.
+    followStanding(context, credentials);
     organs.serve(credentials, enrolled.revocations(), enrolled.curators(), steps);
     machine.transition(EnrolmentPhase.RUNNING, "this node is a member");
     home(credentials, enrolled.curators().isEmpty());
     log.info("Cluster enrolment done.");
     return credentials;
+  }
+
+  private void followStanding(Context context, NodeCredentials first) {
+    context.run(
+        "standing",
+        new Disowning(
+                organs,
+                () -> status.peek().flatMap(ClusterStatus::credentials).orElse(first),
+                this::disowned,
+                InstantSource.system())
+            ::run);
+  }
+
+  private boolean isDisowned() {
+    return status.peek().orElseThrow().state() == ClusterState.DISOWNING;
+  }
+
+  /**
+   * Ends the membership of this node. A node that is not HOME yet ends with a fatal error, as each
+   * later start of it does.
+   */
+  private void disowned(String reason) throws InterruptedException {
+    charge.lockInterruptibly();
+    try {
+      if (gave) {
+        return; // The next instance watches the same list.
+      }
+      boolean wasHome = status.peek().orElseThrow().credentials().isPresent();
+      if (renewal != null) {
+        renewal.hold();
+      }
+      status.set(ClusterSnapshot.outside(ClusterState.DISOWNING, reason));
+      if (!wasHome) {
+        organs.boot().fatal("cluster", disownedException(reason));
+        return;
+      }
+      organs.rpc().forget();
+      organs.curator().leave();
+      organs
+          .boot()
+          .home("this node is DISOWNING: %s\nwhat to do: %s".formatted(reason, Disowning.REMEDY));
+    } finally {
+      charge.unlock();
+    }
+  }
+
+  private static DisownedException disownedException(String reason) {
+    return new DisownedException(reason + "; " + Disowning.REMEDY);
   }
 
   private void renewal(CredentialRenewal begun) throws InterruptedException {
@@ -208,7 +269,7 @@ final class ClusterService implements ClusterManager {
       state
           .find(CREDENTIALS, NodeCredentials.class)
           .ifPresent(credentials -> status.set(member(state, credentials)));
-      if (renewal != null) {
+      if (renewal != null && !isDisowned()) {
         renewal.goOn(status.peek().flatMap(ClusterStatus::credentials).orElseThrow());
       }
     } finally {
@@ -226,6 +287,13 @@ final class ClusterService implements ClusterManager {
       NodeCredentials credentials, RpcRevocations revocations, Set<InetSocketAddress> curators) {}
 
   private Enrolled enrol() throws InterruptedException {
+    organs
+        .removal()
+        .read()
+        .ifPresent(
+            reason -> {
+              throw disownedException(reason);
+            });
     return switch (organs.storage().sealedConfiguration().read()) {
       case Stored.Present<SealedConfiguration>(var path, var sealed) -> {
         JoinFlow.Joined joined = comeBack(sealed);
@@ -311,7 +379,10 @@ final class ClusterService implements ClusterManager {
     if (machine.phase() != EnrolmentPhase.FAILED) {
       machine.fail(reason);
     }
-    status.set(ClusterSnapshot.outside(ClusterState.UNKNOWN, "enrolment failed: " + reason));
+    status.set(
+        failure instanceof DisownedException
+            ? ClusterSnapshot.outside(ClusterState.DISOWNING, reason)
+            : ClusterSnapshot.outside(ClusterState.UNKNOWN, "enrolment failed: " + reason));
     organs.boot().fatal("cluster", failure);
   }
 
@@ -347,7 +418,7 @@ final class ClusterService implements ClusterManager {
 
   private void change(ClusterState next, CuratorStatus curator, Log log) {
     ClusterState before = status.peek().orElseThrow().state();
-    if (before == next) {
+    if (before == next || before == ClusterState.DISOWNING) {
       return;
     }
     log.info("cluster state %s -> %s: %s", before, next, curator.describe());

@@ -96,6 +96,11 @@ record EnrolmentOrgans(
     return new RevocationFile(storage.root().data().node().credentials().revocations());
   }
 
+  /** Returns the file of the proof that the cluster has removed this node. */
+  RemovalFile removal() {
+    return new RemovalFile(storage.root().esp().removal());
+  }
+
   /**
    * Opens the node's listeners and waits until the curator answers.
    *

@@ -13,7 +13,7 @@
  *        network ▶ storage ▶ consensus ▶ curator ▶ RPC host      leader of a cluster (ClusterCalls)
  *                           │
  *                           ▼
- *          Value&lt;ClusterStatus&gt;  UNKNOWN … HOME ⇄ SPLIT
+ *          Value&lt;ClusterStatus&gt;  UNKNOWN … HOME ⇄ SPLIT, DISOWNING
  * </pre>
  *
  * <p>The manager runs once for every start of its component. The disk, and not memory, guards what
@@ -37,6 +37,11 @@
  * it opens its listeners; if it is missing or damaged, no certificate of the cluster is accepted
  * until consensus has given the list again, and health says so.
  *
+ * <p>A revocation list that names this node's certificate ends its membership ({@code Disowning}).
+ * Only the cluster's CA signs such a list, so no other node can end it. The node writes the list to
+ * the ESP as a proof, erases its credentials, closes its listeners, and stays as DISOWNING, so that
+ * health and the log can still be read on its machine; each later start ends with that reason.
+ *
  * <p>Not promised: to recover from a failed enrolment by itself. What fails here (a damaged file, a
  * foreign volume, parameters that contradict each other) needs a person; the node names the fault
  * and stops, and has overwritten no file.
@@ -52,7 +57,7 @@
  *   <li>Configuration: dev.polis.cluster
  *   <li>Files: data/node/credentials/ca.pem, data/node/credentials/cert-key.pem,
  *       data/node/credentials/cert.pem, data/node/credentials/revocations.crl,
- *       esp/cluster_directory.pb, esp/parameters.json, esp/parameters.pb
+ *       esp/cluster_directory.pb, esp/parameters.json, esp/parameters.pb, esp/removal.pb
  *   <li>Ports: management
  * </ul>
  */

@@ -625,6 +625,111 @@ class ClusterServiceTest {
     assertEquals(new RpcRevocations.Known(list), with.revocations.peek().orElseThrow());
   }
 
+  private static Crl revoking(RecordingOrgans recording, ClusterStatus member) {
+    return recording
+        .authority()
+        .revocationList(
+            BigInteger.TWO,
+            List.of(member.credentials().orElseThrow().certificate().getSerialNumber()));
+  }
+
+  @Test
+  @DisplayName("D-11 a member whose certificate is revoked is DISOWNING, and does not start again")
+  void d11_disowned() throws Exception {
+    RecordingOrgans recording = new RecordingOrgans(directory, "");
+    var files = recording.root().data().node().credentials();
+    String id;
+    try (SupervisionTree tree = SupervisionTree.open(logs)) {
+      ClusterService service = service(recording, SOON);
+      tree.organ("cluster").run("manager", service::run);
+      ClusterStatus home = awaitHome(service);
+      id = home.credentials().orElseThrow().id().text();
+      recording.calls.clear();
+
+      recording.revocations.set(new RpcRevocations.Known(revoking(recording, home)));
+
+      String summary =
+          Await.value(
+              recording.homeSummary,
+              text -> text.contains("DISOWNING"),
+              SOON,
+              "the launcher to show that the node is disowned");
+      assertTrue(summary.contains("the cluster has removed " + id), summary);
+      assertTrue(summary.contains("empty state directory"), summary);
+      ClusterStatus disowned = service.status().peek().orElseThrow();
+      assertEquals(ClusterState.DISOWNING, disowned.state());
+      assertTrue(disowned.credentials().isEmpty(), "it still has credentials");
+      assertThrows(DisownedException.class, service::awaitHome);
+      assertEquals(List.of("forget", "leave"), recording.calls);
+      assertFalse(files.key().exists(), "its key is still on the disk");
+      assertFalse(files.certificate().exists(), "its certificate is still on the disk");
+      assertTrue(files.clusterCa().exists());
+      assertEquals(List.of(), recording.fatals);
+
+      ClusterService next = after(recording, service.give());
+      next.run(new TestContext(log));
+      assertEquals(disowned.reason(), next.status().peek().orElseThrow().reason());
+      assertEquals(ClusterState.DISOWNING, next.status().peek().orElseThrow().state());
+    }
+
+    RecordingOrgans again = new RecordingOrgans(directory, "");
+    again.takeOver(recording);
+    ClusterService refused = start(again);
+    Await.until(SOON, "the fatal report", () -> !again.fatals.isEmpty());
+    assertEquals(ClusterState.DISOWNING, refused.status().peek().orElseThrow().state());
+    String fatal = again.fatals.getFirst();
+    assertTrue(fatal.contains("the cluster has removed " + id), fatal);
+    assertTrue(fatal.contains("empty state directory"), fatal);
+    assertEquals(List.of(), again.calls, "it has touched an organ");
+  }
+
+  @Test
+  @DisplayName("a member that was off ends with the reason as soon as it knows the list")
+  void disownedWhileOff() throws Exception {
+    RecordingOrgans first = new RecordingOrgans(directory, "");
+    Crl list = revoking(first, awaitHome(start(first)));
+    stop();
+    first.root().data().node().credentials().revocations().write(list.der());
+    RecordingOrgans second = new RecordingOrgans(directory, "");
+    second.takeOver(first);
+    try (SupervisionTree tree = SupervisionTree.open(logs)) {
+      tree.organ("cluster").run("manager", service(second, SOON)::run);
+
+      Await.until(
+          SOON,
+          "the fatal report, or the end of the membership",
+          () -> !second.fatals.isEmpty() || second.calls.contains("leave"));
+    }
+    assertFalse(first.root().data().node().credentials().key().exists(), "its key is on the disk");
+    assertTrue(first.root().esp().removal().exists());
+  }
+
+  @Test
+  @DisplayName("a proof of the removal that is damaged or proves nothing is refused by its name")
+  void damagedProof() throws Exception {
+    RecordingOrgans first = new RecordingOrgans(directory, "");
+    ClusterStatus home = awaitHome(start(first));
+    stop();
+    Crl other = first.authority().revocationList(BigInteger.TWO, List.of(BigInteger.TEN));
+    new RemovalFile(first.root().esp().removal())
+        .write(home.credentials().orElseThrow(), other, Instant.EPOCH);
+    refusesProof(first, "does not name the certificate");
+    first.root().esp().removal().write(new byte[] {1, 2, 3});
+    refusesProof(first, "is damaged");
+  }
+
+  private void refusesProof(RecordingOrgans before, String why) throws Exception {
+    RecordingOrgans next = new RecordingOrgans(directory, "");
+    next.takeOver(before);
+    start(next);
+    Await.until(SOON, "the fatal report", () -> !next.fatals.isEmpty());
+    stop();
+    String fatal = next.fatals.getFirst();
+    assertTrue(fatal.contains(before.root().esp().removal().path().toString()), fatal);
+    assertTrue(fatal.contains(why), fatal);
+    assertEquals(List.of(), next.calls);
+  }
+
   @Test
   @DisplayName("parameters given to a member are not read, and the screen and the log report it")
   void parametersOfAMember() throws Exception {

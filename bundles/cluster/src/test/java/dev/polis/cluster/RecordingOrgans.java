@@ -304,6 +304,11 @@ final class RecordingOrgans {
             new CuratorStatus.Following(NodeId.of(authority.certificate().getPublicKey()), "", 0));
         yield null;
       }
+      case "leave" -> {
+        record("leave");
+        curatorStatus.set(new CuratorStatus.Idle());
+        yield null;
+      }
       case "renew" -> {
         record("renew");
         yield renewals.get();

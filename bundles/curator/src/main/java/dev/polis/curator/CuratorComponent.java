@@ -86,6 +86,11 @@ public final class CuratorComponent implements Curator {
   }
 
   @Override
+  public void leave() {
+    service.leave();
+  }
+
+  @Override
   public X509Certificate renew(NodeCredentials credentials) throws InterruptedException {
     return service.renew(credentials);
   }

@@ -20,6 +20,7 @@ import dev.polis.curator.api.ManagementApi;
 import dev.polis.curator.api.MembershipApi;
 import dev.polis.curator.api.PluginSetApi;
 import dev.polis.curator.api.PluginTrustApi;
+import dev.polis.curator.api.RegisterTicketsApi;
 import dev.polis.curator.api.SignedPlugins;
 import dev.polis.curator.api.WorkerCertificates;
 import dev.polis.curator.leader.AdvertisedAddress;
@@ -141,6 +142,7 @@ final class CuratorService implements Curator, OrganInstance {
   private final TrustFeeds trusts;
   private final LeaderGate gate;
   private NodeCredentials serving; // null until asked to serve; guarded by this
+  private Subtree tasks; // null until asked to serve; guarded by this
   private CuratorElection election; // null until asked to serve; guarded by this
   private RemoteCurator remote; // null unless asked to follow; guarded by this
   private boolean gave; // guarded by this
@@ -229,8 +231,9 @@ final class CuratorService implements Curator, OrganInstance {
     serving = credentials;
     status.set(first);
     remote = new RemoteCurator(credentials, curators, trust, status);
-    subtree.run("remote", remote::run);
-    subtree.run("leader-feeds", leaders::run);
+    tasks = subtree.subtree("member");
+    tasks.run("remote", remote::run);
+    tasks.run("leader-feeds", leaders::run);
     serveAsFollower(credentials);
   }
 
@@ -267,11 +270,12 @@ final class CuratorService implements Curator, OrganInstance {
             gate,
             status,
             parts.nanoTime());
-    subtree.run("election", election::run);
-    subtree.run("leader-feeds", leaders::run);
-    subtree.run("revocations", new RevocationWatch(this::connect, trust)::run);
-    subtree.run("trusted-keys", new TrustedKeysWatch(this::connect, trust)::run);
-    subtree.run("trust-feeds", trusts::run);
+    tasks = subtree.subtree("member");
+    tasks.run("election", election::run);
+    tasks.run("leader-feeds", leaders::run);
+    tasks.run("revocations", new RevocationWatch(this::connect, trust)::run);
+    tasks.run("trusted-keys", new TrustedKeysWatch(this::connect, trust)::run);
+    tasks.run("trust-feeds", trusts::run);
   }
 
   private synchronized Optional<NodeCredentials> serving() {
@@ -301,12 +305,14 @@ final class CuratorService implements Curator, OrganInstance {
     ByteString clusterCa = ByteString.copyFrom(Pem.der(credentials.ca()));
     return List.of(
         new ManagementApi(
+            credentials.id(),
             gate,
             streams,
             parts.rpc().computing(),
             new SecureRandom(),
             clusterCa,
             InstantSource.system()),
+        new RegisterTicketsApi(gate, new SecureRandom(), InstantSource.system()),
         new AaaApi(gate),
         new CuratorApi(
             gate,
@@ -405,6 +411,24 @@ final class CuratorService implements Curator, OrganInstance {
     }
     election().orElseThrow().stand(state);
     awaitTakenUp(CuratorElection.led(state));
+  }
+
+  @Override
+  public void leave() {
+    Subtree ending;
+    synchronized (this) {
+      if (serving == null) {
+        return;
+      }
+      ending = tasks;
+      serving = null;
+      election = null;
+      remote = null;
+    }
+    parts.endpoints().withdraw();
+    // Outside of the lock, which the tasks take.
+    ending.close(StopReason.ROLE_REMOVED);
+    status.set(new CuratorStatus.Idle());
   }
 
   private static boolean follows(OrganState state) {

@@ -3,6 +3,7 @@ package dev.polis.curator;
 import dev.polis.api.curator.CuratorException;
 import dev.polis.api.curator.CuratorStatus;
 import dev.polis.base.values.MutableValue;
+import dev.polis.base.values.Values;
 import dev.polis.base.values.Watcher;
 import dev.polis.logtree.Log;
 import dev.polis.logtree.Secret;
@@ -84,6 +85,14 @@ final class RemoteCurator {
         new LeaderConnection(this::credentials, curators, context.subLog("resolver"))) {
       connection = leader;
       context.run("contact", this::publish);
+      context.run(
+          "revocation",
+          new RevocationQuestion(
+                  Values.map(contact, Contact.Silent.class::isInstance),
+                  curators,
+                  this::credentials,
+                  trust)
+              ::run);
       context.run(
           "leader",
           child ->

@@ -45,7 +45,8 @@
  *   <li>{@code TrustFeeds}, while leading. In: the revocation list and the trusted keys of this
  *       node. Out: the streams of {@code Membership.FollowTrust}, for members that run no etcd.
  *   <li>{@code RemoteCurator}, in place of all the above on a node that keeps no records. In: the
- *       leader's answers. Out: {@code CuratorStatus}, the revocation list, the trusted keys.
+ *       leader's answers. Out: {@code CuratorStatus}, the revocation list, the trusted keys. While
+ *       the leader is silent, its {@code RevocationQuestion} asks whether this node is revoked.
  *   <li>{@code health}: In: {@code CuratorStatus}. Out: this organ's entry in the health of the
  *       node.
  * </ul>

@@ -1,6 +1,9 @@
 package dev.polis.roles;
 
 import dev.polis.api.cluster.ClusterManager;
+import dev.polis.api.cluster.ClusterState;
+import dev.polis.api.cluster.ClusterStatus;
+import dev.polis.api.cluster.DisownedException;
 import dev.polis.api.consensus.Consensus;
 import dev.polis.api.curator.Curator;
 import dev.polis.api.network.Network;
@@ -32,6 +35,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.SortedSet;
+import java.util.TreeSet;
 import org.osgi.framework.Constants;
 import org.osgi.framework.Version;
 
@@ -220,7 +224,15 @@ final class RoleService implements LocalRoleServer, OrganInstance {
   }
 
   private void serve(Context context) throws InterruptedException {
-    parts.cluster().awaitHome();
+    try {
+      parts.cluster().awaitHome();
+    } catch (DisownedException removed) {
+      context.log().warning("%s; its roles end", removed.getMessage());
+      charge.whileHeld(() -> endRoles(context.log()));
+      context.healthy();
+      context.done();
+      return;
+    }
     InetSocketAddress seed =
         new InetSocketAddress(parts.network().awaitAddress(), settings.curatorPort());
     try (LeaderConnection connection =
@@ -239,8 +251,26 @@ final class RoleService implements LocalRoleServer, OrganInstance {
       context.run("status-push", push::run);
       context.run("heartbeat", new RoleHeartbeat(connection, settings.heartbeat(), health)::run);
       context.healthy();
-      context.awaitCancelled();
+      awaitDisowned();
     }
+  }
+
+  /**
+   * Waits while this node is a member.
+   *
+   * @throws DisownedException once it is none: the next run then ends the roles
+   */
+  private void awaitDisowned() throws InterruptedException {
+    try (Watcher<ClusterStatus> watcher = parts.cluster().status().watch()) {
+      ClusterStatus removed = watcher.get(now -> now.state() == ClusterState.DISOWNING);
+      throw new DisownedException(removed.reason());
+    }
+  }
+
+  private void endRoles(Log at) {
+    LocalRoles none = new LocalRoles(new TreeSet<>(), true);
+    remembered().write(none, at);
+    roles.set(none);
   }
 
   private NodeCredentials credentials() {

@@ -8,7 +8,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.ByteString;
 import dev.polis.api.cluster.ClusterManager;
+import dev.polis.api.cluster.ClusterState;
 import dev.polis.api.cluster.ClusterStatus;
+import dev.polis.api.cluster.ConsensusUser;
+import dev.polis.api.cluster.DisownedException;
 import dev.polis.api.consensus.Consensus;
 import dev.polis.api.consensus.ConsensusStatus;
 import dev.polis.api.curator.Curator;
@@ -26,6 +29,7 @@ import dev.polis.base.boot.BootReport;
 import dev.polis.base.boot.StopReason;
 import dev.polis.base.values.MutableValue;
 import dev.polis.base.values.Value;
+import dev.polis.etcd.EtcdAccess;
 import dev.polis.files.FilePlacement;
 import dev.polis.files.layout.Root;
 import dev.polis.fixtures.Await;
@@ -45,7 +49,9 @@ import dev.polis.logtree.LogPayload;
 import dev.polis.logtree.LogQuery;
 import dev.polis.logtree.LogReader;
 import dev.polis.logtree.Severity;
+import dev.polis.pki.NodeCredentials;
 import dev.polis.rpc.resolver.LeaderConnection;
+import dev.polis.supervision.RunState;
 import dev.polis.supervision.Subtree;
 import dev.polis.supervision.SupervisionTree;
 import dev.polis.wire.common.NodeStatus;
@@ -386,13 +392,7 @@ class RoleServiceTest {
   @DisplayName(
       "ROL-03 a role that the cluster gives and takes twice is run, ended and reported each time, without a restart")
   void rol03_clusterGivesAndTakes() throws Exception {
-    ClusterStatus home =
-        Fake.of(
-            ClusterStatus.class,
-            "credentials",
-            () -> Optional.of(curator.credentials),
-            "hasLocalConsensus",
-            () -> true);
+    ClusterStatus home = new Standing(ClusterState.HOME, Optional.of(curator.credentials));
     ClusterManager cluster =
         Fake.of(
             ClusterManager.class,
@@ -429,6 +429,75 @@ class RoleServiceTest {
       service.close(StopReason.CODE_REPLACED);
     }
     assertEquals(List.of(), logged(Severity.ERROR));
+  }
+
+  /** Is the standing of a node with its own consensus. */
+  private record Standing(ClusterState state, Optional<NodeCredentials> credentials)
+      implements ClusterStatus {
+
+    @Override
+    public String reason() {
+      return "the test says so";
+    }
+
+    @Override
+    public boolean hasLocalConsensus() {
+      return true;
+    }
+
+    @Override
+    public EtcdAccess consensusClient(ConsensusUser user) {
+      throw new AssertionError("the role server uses no etcd");
+    }
+  }
+
+  @Test
+  @DisplayName("the roles of a node that the cluster has removed end, and are not remembered")
+  void disowned() throws Exception {
+    MutableValue<ClusterStatus> status =
+        new MutableValue<>(new Standing(ClusterState.HOME, Optional.of(curator.credentials)));
+    ClusterManager cluster =
+        Fake.of(
+            ClusterManager.class,
+            "awaitHome",
+            () -> {
+              ClusterStatus now = status.peek().orElseThrow();
+              if (now.state() == ClusterState.DISOWNING) {
+                throw new DisownedException(now.reason());
+              }
+              return now;
+            },
+            "status",
+            () -> status);
+    try (HealthTable health = HealthTable.open(tree)) {
+      RoleService service =
+          service(curator.address().getPort(), health, new MutableValue<>(MOUNTED), cluster);
+      service.add(
+          context -> {
+            context.healthy();
+            context.awaitCancelled();
+          },
+          PROPERTIES);
+      curator.roles.set(RoleRecord.of(List.of(BACKUP)));
+      awaitRunning(service, BACKUP);
+
+      status.set(new Standing(ClusterState.DISOWNING, Optional.empty()));
+
+      awaitRunning(service);
+      assertEquals(Set.of(), service.roles().peek().orElseThrow().roles());
+      RememberedRoles remembered =
+          new RememberedRoles(Root.at(directory).data().node().roles(), scope);
+      assertEquals(Set.of(), remembered.read(curator.logs.log("test")).orElseThrow().roles());
+      Await.value(
+          tree.runnables(),
+          runs ->
+              runs.stream()
+                  .anyMatch(
+                      run -> run.dn().equals("root.roles.server") && run.state() == RunState.DONE),
+          SOON,
+          "the calls to the leader to end");
+      service.close(StopReason.CODE_REPLACED);
+    }
   }
 
   private static Optional<HealthStatus> healthOf(HealthTable health) {
@@ -468,13 +537,7 @@ class RoleServiceTest {
     }
 
     HandOvers.Membership<RoleService> join() {
-      ClusterStatus home =
-          Fake.of(
-              ClusterStatus.class,
-              "credentials",
-              () -> Optional.of(curator.credentials),
-              "hasLocalConsensus",
-              () -> true);
+      ClusterStatus home = new Standing(ClusterState.HOME, Optional.of(curator.credentials));
       ClusterManager cluster =
           Fake.of(
               ClusterManager.class,

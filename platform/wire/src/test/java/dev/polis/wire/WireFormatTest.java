@@ -22,6 +22,7 @@ import dev.polis.wire.cluster.EtcdOuterClass;
 import dev.polis.wire.cluster.MembershipOuterClass;
 import dev.polis.wire.cluster.Plugins;
 import dev.polis.wire.cluster.Pluginset;
+import dev.polis.wire.cluster.Tickets;
 import dev.polis.wire.common.Common;
 import dev.polis.wire.curator.Api;
 import dev.polis.wire.curator.stored.Lock;
@@ -81,6 +82,7 @@ class WireFormatTest {
           HealthOuterClass.getDescriptor(),
           EtcdOuterClass.getDescriptor(),
           MembershipOuterClass.getDescriptor(),
+          Tickets.getDescriptor(),
           Plugins.getDescriptor(),
           Pluginset.getDescriptor(),
           Roles.getDescriptor(),

@@ -9,6 +9,7 @@ import dev.polis.curator.leader.LeaderTerm;
 import dev.polis.curator.record.NodeRecords;
 import dev.polis.curator.record.RecordSnapshot;
 import dev.polis.curator.record.Refusal;
+import dev.polis.pki.NodeId;
 import dev.polis.rpc.CallStreams;
 import dev.polis.rpc.ComputingThreads;
 import dev.polis.rpc.NonBlockingMethods;
@@ -66,8 +67,14 @@ public final class ManagementApi extends ManagementGrpc.ManagementImplBase
   private final SecureRandom random;
   private final ByteString clusterCa;
   private final InstantSource clock;
+  private final NodeRemoval removal;
 
+  /**
+   * @param self the node of this curator, which does not remove itself
+   * @param clusterCa DER
+   */
   public ManagementApi(
+      NodeId self,
       LeaderGate gate,
       CallStreams streams,
       ComputingThreads computing,
@@ -80,6 +87,7 @@ public final class ManagementApi extends ManagementGrpc.ManagementImplBase
     this.random = random;
     this.clusterCa = clusterCa;
     this.clock = clock;
+    this.removal = new NodeRemoval(self);
   }
 
   @Override
@@ -229,12 +237,12 @@ public final class ManagementApi extends ManagementGrpc.ManagementImplBase
     String id =
         NodeRecords.idOf(
             request.hasPubkey(), request.getPubkey(), request.hasId(), request.getId());
-    throw ApiCalls.run(
-        () -> {
-          Node node = gate.require().records().requireNode(id);
-          return Refusal.precondition(
-              "node %s is %s; this version cannot remove a node from its cluster",
-              id, node.getFsmState());
+    ApiCalls.unary(
+        gate,
+        caller,
+        term -> {
+          removal.decommission(term, id);
+          return DecommissionNodeResponse.getDefaultInstance();
         });
   }
 
@@ -243,12 +251,15 @@ public final class ManagementApi extends ManagementGrpc.ManagementImplBase
     String id =
         NodeRecords.idOf(
             request.hasPubkey(), request.getPubkey(), request.hasId(), request.getId());
-    throw ApiCalls.run(
-        () -> {
-          Node node = gate.require().records().requireNode(id);
-          return Refusal.precondition(
-              "node %s is %s; this version cannot delete the record of a node",
-              id, node.getFsmState());
+    NodeRemoval.Bypass bypass =
+        new NodeRemoval.Bypass(
+            request.hasSafetyBypassHasRoles(), request.hasSafetyBypassNotDecommissioned());
+    ApiCalls.unary(
+        gate,
+        caller,
+        term -> {
+          removal.delete(term, id, bypass);
+          return DeleteNodeResponse.getDefaultInstance();
         });
   }
 

@@ -10,8 +10,11 @@ import dev.polis.curator.record.Refusal;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeId;
 import dev.polis.pki.Pem;
+import dev.polis.rpc.RpcException;
 import dev.polis.rpc.RpcPeer;
 import dev.polis.wire.cluster.FollowTrustRequest;
+import dev.polis.wire.cluster.GetRevocationsRequest;
+import dev.polis.wire.cluster.GetRevocationsResponse;
 import dev.polis.wire.cluster.GetUnlockKeyRequest;
 import dev.polis.wire.cluster.GetUnlockKeyResponse;
 import dev.polis.wire.cluster.MembershipGrpc;
@@ -21,9 +24,12 @@ import dev.polis.wire.cluster.TrustLists;
 import dev.polis.wire.curator.stored.Node;
 import io.grpc.stub.StreamObserver;
 import java.security.PublicKey;
+import java.time.Duration;
 
 /** Serves the Membership API, for members that run no etcd: trust, certificate, unlock key. */
 public final class MembershipApi extends MembershipGrpc.MembershipImplBase {
+
+  private static final Duration RETRY = Duration.ofSeconds(1);
 
   private final LeaderGate gate;
   private final TrustFeeds trust;
@@ -57,6 +63,20 @@ public final class MembershipApi extends MembershipGrpc.MembershipImplBase {
               .setNodeCertificate(ByteString.copyFrom(Pem.der(term.pki().ensureNode(self, key))))
               .build();
         });
+  }
+
+  @Override
+  public void getRevocations(
+      GetRevocationsRequest request, StreamObserver<GetRevocationsResponse> caller) {
+    ByteString list =
+        trust
+            .revocations()
+            .orElseThrow(
+                () ->
+                    RpcException.unavailable(
+                        "this curator does not know the revocation list yet; call again", RETRY));
+    caller.onNext(GetRevocationsResponse.newBuilder().setRevocations(list).build());
+    caller.onCompleted();
   }
 
   @Override

@@ -38,6 +38,11 @@ final class NodeEnrolment {
   /** Length of the cluster's half of a volume key in bytes. */
   private static final int UNLOCK_KEY_BYTES = 32;
 
+  /** Names the only way by which a removed machine becomes a node again. */
+  private static final String START_ANEW =
+      "start the machine with an empty state directory and new node parameters to register it as"
+          + " another node";
+
   private final InstantSource clock;
 
   NodeEnrolment(InstantSource clock) {
@@ -60,6 +65,12 @@ final class NodeEnrolment {
       throw Refusal.invalid(
           "join_key has %d bytes; an Ed25519 key has %d",
           request.getJoinKey().size(), Ed25519.KEY_BYTES);
+    }
+    NodeId id = NodeId.of(key);
+    if (term.pki().isRevoked(id)) {
+      throw Refusal.precondition(
+          "node %s was removed from this cluster, and its key never gets a certificate again; %s",
+          id, START_ANEW);
     }
     ClusterConfiguration configuration = term.records().read().configuration();
     Node candidate = candidate(key, request, configuration);
@@ -160,13 +171,32 @@ final class NodeEnrolment {
     NodeId id = NodeId.of(key);
     RecordSnapshot records = term.records().read();
     checkCommit(request, records.configuration());
+    if (term.records().node(id.text()).isEmpty()) {
+      throw Refusal.notFound(
+          "node %s is not registered; if it was, an operator has deleted its registration: make new"
+              + " node parameters (polisctl params make --register) and start the machine with those"
+              + " and an empty state directory",
+          id);
+    }
     term.records().updateNode(id.text(), node -> committed(node, key, request));
     // After the record: a node whose commit is refused gets no certificate.
-    X509Certificate certificate = term.pki().ensureNode(id, key);
+    X509Certificate certificate = certify(term, id, key);
     return CommitNodeResponse.newBuilder()
         .setCaCertificate(clusterCa)
         .setNodeCertificate(ByteString.copyFrom(Pem.der(certificate)))
         .build();
+  }
+
+  /** Issues the certificate of a member, unless an operator removes the node meanwhile. */
+  private static X509Certificate certify(LeaderTerm term, NodeId id, PublicKey key)
+      throws InterruptedException {
+    X509Certificate certificate = term.pki().ensureNode(id, key);
+    // A removal that began before found no certificate to revoke.
+    if (term.records().node(id.text()).filter(NodeRecords::isUp).isEmpty()) {
+      term.pki().revokeNode(id);
+      throw Refusal.precondition("node %s was removed from this cluster while it committed", id);
+    }
+    return certificate;
   }
 
   private static void checkCommit(CommitNodeRequest request, ClusterConfiguration configuration) {
@@ -235,11 +265,9 @@ final class NodeEnrolment {
                 () ->
                     Refusal.notFound(
                         "no node of this cluster has this join key: the cluster has removed the"
-                            + " node, or it belongs to another cluster"));
-    if (!NodeRecords.isUp(node)) {
-      throw Refusal.precondition(
-          "node %s is %s; only a node that is UP can join", node.getId(), node.getFsmState());
-    }
+                            + " node, or it belongs to another cluster; if it was removed, "
+                            + START_ANEW));
+    requireUp(node);
     boolean sealed = node.getTpmUsage() == NodeTPMUsage.NODE_TPM_USAGE_PRESENT_AND_USED;
     if (request.getUsingSealedConfiguration() != sealed) {
       throw Refusal.precondition(
@@ -250,6 +278,21 @@ final class NodeEnrolment {
           sealed ? "unsealed" : "sealed to a TPM");
     }
     return JoinNodeResponse.newBuilder().setClusterUnlockKey(node.getClusterUnlockKey()).build();
+  }
+
+  private static void requireUp(Node node) {
+    switch (node.getFsmState()) {
+      case NODE_STATE_UP -> {}
+      case NODE_STATE_DECOMMISSION_REQUESTED,
+          NODE_STATE_DECOMMISSIONING,
+          NODE_STATE_DECOMMISSIONED ->
+          throw Refusal.precondition(
+              "the cluster has removed node %s (%s): it cannot join again; %s",
+              node.getId(), node.getFsmState(), START_ANEW);
+      default ->
+          throw Refusal.precondition(
+              "node %s is %s; only a node that is UP can join", node.getId(), node.getFsmState());
+    }
   }
 
   private static ByteString raw(PublicKey key) {

@@ -7,6 +7,7 @@ import dev.polis.etcd.EtcdFencedException;
 import dev.polis.etcd.EtcdOutcomeUnknownException;
 import dev.polis.etcd.EtcdRefusedException;
 import dev.polis.etcd.EtcdUnavailableException;
+import dev.polis.pki.PkiConflictException;
 import dev.polis.rpc.RpcException;
 import io.grpc.Status;
 import io.grpc.stub.StreamObserver;
@@ -62,6 +63,8 @@ public final class ApiCalls {
       return attempt.run();
     } catch (EtcdException e) {
       throw translate(e);
+    } catch (PkiConflictException busy) {
+      throw RpcException.unavailable(busy.getMessage(), RETRY);
     }
   }
 

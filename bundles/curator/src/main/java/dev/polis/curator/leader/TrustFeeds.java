@@ -1,5 +1,6 @@
 package dev.polis.curator.leader;
 
+import com.google.protobuf.ByteString;
 import dev.polis.api.curator.CuratorStatus;
 import dev.polis.base.values.Value;
 import dev.polis.rpc.CallFeed;
@@ -53,6 +54,12 @@ public final class TrustFeeds {
   /** Answers a call with the present lists and each later ones, until this node leads no more. */
   public void serve(StreamObserver<TrustLists> caller) throws InterruptedException {
     streams.feed(caller, this::open);
+  }
+
+  /** Returns the present revocation list, DER; empty before this node knows it. */
+  public Optional<ByteString> revocations() {
+    return Optional.of(lists.peek().orElseThrow().getRevocations())
+        .filter(known -> !known.isEmpty());
   }
 
   private CallFeed.Source<TrustLists> open(CallFeed<TrustLists> feed) {

@@ -10,6 +10,7 @@ import dev.polis.pki.PkiStore;
 import java.security.PublicKey;
 import java.security.cert.X509Certificate;
 import java.time.InstantSource;
+import java.util.Optional;
 
 /** Issues the certificates of nodes and users by the cluster's own certificate authority. */
 public final class CuratorPki {
@@ -27,7 +28,29 @@ public final class CuratorPki {
   }
 
   public X509Certificate ensureNode(NodeId id, PublicKey key) throws InterruptedException {
-    return authority().ensureExternal("node-" + id, CertificateTemplate.node(id), key);
+    return authority().ensureExternal(ofNode(id), CertificateTemplate.node(id), key);
+  }
+
+  /**
+   * Revokes all certificates of a node for good: its key gets none again. It ignores a node that
+   * has none.
+   */
+  public void revokeNode(NodeId id) throws InterruptedException {
+    PkiAuthority authority = authority();
+    if (authority.find(ofNode(id)).isPresent()) {
+      authority.revoke(ofNode(id));
+    }
+  }
+
+  /** Returns whether the certificate of a node was revoked. */
+  public boolean isRevoked(NodeId id) throws InterruptedException {
+    PkiAuthority authority = authority();
+    Optional<X509Certificate> issued = authority.find(ofNode(id));
+    return issued.isPresent() && authority.crl().revokes(issued.get());
+  }
+
+  private static String ofNode(NodeId id) {
+    return "node-" + id;
   }
 
   public X509Certificate ensureUser(String name, PublicKey key) throws InterruptedException {

@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 
@@ -211,6 +212,24 @@ public final class RecordStore implements AutoCloseable {
         present -> Tickets.isValid(present, now) ? present : created);
   }
 
+  /** Makes another ticket in place of the present one, with which no node registers any more. */
+  public RegisterTicket replaceTicket(SecureRandom random, Instant now)
+      throws InterruptedException {
+    RegisterTicket created = Tickets.create(random, now);
+    return createOrUpdate(
+        RecordKeys.REGISTER_TICKET,
+        RegisterTicket.class,
+        RegisterTicket.getDefaultInstance(),
+        present -> created);
+  }
+
+  /** Deletes the ticket with which nodes register. */
+  public void deleteTicket() throws InterruptedException {
+    String key = RecordKeys.REGISTER_TICKET;
+    updater.update(
+        new RecordUpdate<>(key, key, RegisterTicket.class, (ticket, same) -> Optional.empty()));
+  }
+
   /**
    * Writes the record of a new node, and the index by its join key in the same transaction.
    *
@@ -256,10 +275,32 @@ public final class RecordStore implements AutoCloseable {
         nodes.stream().filter(node -> node.getFsmState() == NodeState.NODE_STATE_NEW).count();
     if (waiting >= MOST_NEW) {
       throw Refusal.exhausted(
-          "%d nodes wait for approval, which is the limit; approve those that are yours (polisctl"
-              + " node list, polisctl node approve), then register this one again",
+          "%d nodes wait for approval, which is the limit; list them (polisctl node list), approve"
+              + " those that are yours (polisctl node approve), delete the others (polisctl node"
+              + " delete), then register this one again",
           waiting);
     }
+  }
+
+  /**
+   * Deletes the record of a node, and the index by its join key in the same transaction.
+   *
+   * @param node the record as read before
+   * @param check gets the present record, and refuses by throwing; may run repeatedly, on another
+   *     thread
+   */
+  public void deleteNode(Node node, Consumer<Node> check) throws InterruptedException {
+    String key = RecordKeys.node(node.getId());
+    updater.update(
+        new RecordUpdate<>(
+            key,
+            key,
+            Node.class,
+            (record, same) -> {
+              check.accept(record.orElseThrow(() -> noNode(node.getId())));
+              return Optional.empty();
+            },
+            List.of(Op.delete(RecordKeys.joinKey(node.getJoinKey().toByteArray())))));
   }
 
   /**

@@ -18,7 +18,7 @@ public final class Tickets {
         .build();
   }
 
-  static boolean isValid(RegisterTicket ticket, Instant now) {
+  public static boolean isValid(RegisterTicket ticket, Instant now) {
     return TicketTerm.isValid(ticket.getOpaque().toByteArray(), now);
   }
 

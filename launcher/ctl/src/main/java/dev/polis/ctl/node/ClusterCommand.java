@@ -18,8 +18,8 @@ import java.util.stream.Collectors;
 import picocli.CommandLine.Command;
 
 /** Groups the commands for the whole cluster. */
-@Command(name = "cluster", description = "Shows the cluster.")
-@Subcommands(ClusterCommand.InfoCommand.class)
+@Command(name = "cluster", description = "Shows the cluster, and changes its ticket.")
+@Subcommands({ClusterCommand.InfoCommand.class, ClusterTicketCommand.class})
 public final class ClusterCommand {
 
   /** Configuration, certificate and directory. */

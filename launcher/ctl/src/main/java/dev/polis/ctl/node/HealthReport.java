@@ -41,6 +41,7 @@ public record HealthReport(List<NodeHealth> nodes, String note) {
    * @param reason what the cluster says of it
    * @param health what the node says of itself
    * @param asked whether the node could be asked
+   * @param left whether it has left the cluster, which then does not need it
    */
   record NodeHealth(
       String id,
@@ -48,7 +49,8 @@ public record HealthReport(List<NodeHealth> nodes, String note) {
       boolean well,
       String reason,
       GetHealthResponse health,
-      boolean asked) {
+      boolean asked,
+      boolean left) {
 
     /** Returns whether it is healthy for its cluster, and all of its organs and roles work. */
     boolean works() {
@@ -109,7 +111,8 @@ public record HealthReport(List<NodeHealth> nodes, String note) {
               !nodes.isEmpty(),
               "not in the list of the cluster",
               session.ownHealth(),
-              true));
+              true,
+              false));
       return new HealthReport(nodes, why + ". The answering node reports this about itself.");
     } catch (CtlException unanswered) {
       return new HealthReport(nodes, why + ": " + unanswered.getMessage());
@@ -117,6 +120,9 @@ public record HealthReport(List<NodeHealth> nodes, String note) {
   }
 
   private static NodeHealth ofNode(Session session, Node node) throws InterruptedException {
+    if (node.getState() == NodeState.NODE_STATE_DECOMMISSIONED) {
+      return left(node);
+    }
     boolean well =
         node.getState() == NodeState.NODE_STATE_UP
             && node.getHealth() == Node.Health.HEALTH_HEALTHY;
@@ -131,7 +137,8 @@ public record HealthReport(List<NodeHealth> nodes, String note) {
           well,
           reason(node),
           session.healthOf(address),
-          true);
+          true,
+          false);
     } catch (CtlException e) {
       return unasked(node, well, e.getMessage());
     }
@@ -144,7 +151,20 @@ public record HealthReport(List<NodeHealth> nodes, String note) {
         well,
         "%s; its organs were not asked: %s".formatted(reason(node), why),
         GetHealthResponse.getDefaultInstance(),
+        false,
         false);
+  }
+
+  private static NodeHealth left(Node node) {
+    return new NodeHealth(
+        node.getId(),
+        WireName.shortened(node.getHealth()),
+        false,
+        "%s: it has left the cluster; polisctl node delete %s deletes its record"
+            .formatted(reason(node), node.getId()),
+        GetHealthResponse.getDefaultInstance(),
+        false,
+        true);
   }
 
   /**
@@ -162,7 +182,8 @@ public record HealthReport(List<NodeHealth> nodes, String note) {
             why.exitCode() != ExitCode.UNREACHABLE,
             "the cluster was not asked",
             health,
-            true);
+            true,
+            false);
     return new HealthReport(
         List.of(node),
         "the cluster was not asked: %s. This is the node's own report."
@@ -170,12 +191,12 @@ public record HealthReport(List<NodeHealth> nodes, String note) {
   }
 
   boolean healthy() {
-    return !nodes.isEmpty() && nodes.stream().allMatch(NodeHealth::works);
+    return !nodes.isEmpty() && nodes.stream().allMatch(node -> node.works() || node.left());
   }
 
   String worst() {
     return nodes.stream()
-        .filter(node -> !node.works())
+        .filter(node -> !node.works() && !node.left())
         .map(NodeHealth::worst)
         .findFirst()
         .orElse("the cluster has no nodes");

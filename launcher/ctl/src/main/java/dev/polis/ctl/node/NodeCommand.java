@@ -16,11 +16,13 @@ import picocli.CommandLine.Parameters;
 /** Groups the commands for nodes. */
 @Command(
     name = "node",
-    description = "Shows and approves the nodes of the cluster, and changes their roles.")
+    description = "Shows, approves and removes the nodes of the cluster, and changes their roles.")
 @Subcommands({
   NodeCommand.ListCommand.class,
   NodeCommand.DescribeCommand.class,
   NodeApproveCommand.class,
+  NodeDecommissionCommand.class,
+  NodeDeleteCommand.class,
   NodeCommand.LogsCommand.class,
   NodeRoleCommand.class,
   NodeRestartCommand.class

@@ -14,6 +14,7 @@ import dev.polis.wire.audit.KubernetesAuditGrpc;
 import dev.polis.wire.cluster.EtcdGrpc;
 import dev.polis.wire.cluster.PluginSetGrpc;
 import dev.polis.wire.cluster.PluginTrustGrpc;
+import dev.polis.wire.cluster.RegisterTicketsGrpc;
 import dev.polis.wire.debug.DebugGrpc;
 import dev.polis.wire.health.GetHealthRequest;
 import dev.polis.wire.health.GetHealthResponse;
@@ -131,6 +132,10 @@ public final class Session implements AutoCloseable {
 
   public PluginSetGrpc.PluginSetBlockingV2Stub pluginSet() {
     return limited(PluginSetGrpc.newBlockingV2Stub(asOwner(CURATOR_PORT)));
+  }
+
+  public RegisterTicketsGrpc.RegisterTicketsBlockingV2Stub registerTickets() {
+    return limited(RegisterTicketsGrpc.newBlockingV2Stub(asOwner(CURATOR_PORT)));
   }
 
   public PluginsGrpc.PluginsBlockingV2Stub plugins(String address) {

@@ -14,7 +14,7 @@ public interface ClusterStatus {
   /** Returns the reason of the state, or the awaited event, as one line for people. */
   String reason();
 
-  /** Returns the node's credentials; empty before HOME. */
+  /** Returns the node's credentials; empty before HOME, and in DISOWNING. */
   Optional<NodeCredentials> credentials();
 
   /** Returns whether this node runs a member of consensus itself. */

@@ -55,6 +55,13 @@ public interface Curator {
   void follow(NodeCredentials credentials, Set<InetSocketAddress> curators);
 
   /**
+   * Ends the work for a cluster that has removed this node: the curator calls no node, and serves
+   * no call, until it serves or follows again. A further call changes nothing. It returns when the
+   * running tasks have ended.
+   */
+  void leave();
+
+  /**
    * Issues this node's certificate again, once no more than a third of its life is left; before,
    * the present one is returned. Needs a leader.
    *

@@ -5,6 +5,7 @@
  *   cluster ──bootstrap(first records)──▶ Curator ──fenced transactions──▶ etcd
  *           ──serve(node credentials)───▶    │
  *           ──follow(curators)──────────▶    ├──asks──▶ the leader, on a node without etcd
+ *           ──leave()───────────────────▶    │
  *                                            └── status: Idle · Campaigning · Leading · Following
  * </pre>
  *
@@ -17,7 +18,7 @@
  * they would be a second, unauthorized way to the same data.
  */
 @Export
-@Version("1.1.0")
+@Version("1.2.0")
 package dev.polis.api.curator;
 
 import org.osgi.annotation.bundle.Export;

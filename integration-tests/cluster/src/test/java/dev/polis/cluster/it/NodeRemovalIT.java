@@ -1,0 +1,273 @@
+package dev.polis.cluster.it;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.cluster.it.StorageModesIT.Mode;
+import dev.polis.fixtures.Await;
+import dev.polis.fixtures.Finished;
+import dev.polis.pki.NodeCredentials;
+import dev.polis.pki.NodeId;
+import dev.polis.pki.TlsContexts;
+import dev.polis.pki.TlsKeys;
+import dev.polis.pki.TlsTrust;
+import dev.polis.rpc.RpcClients;
+import dev.polis.rpc.RpcTrust;
+import dev.polis.wire.api.GetClusterInfoRequest;
+import dev.polis.wire.api.ManagementGrpc;
+import dev.polis.wire.health.GetHealthRequest;
+import dev.polis.wire.health.HealthGrpc;
+import io.grpc.ManagedChannel;
+import io.grpc.Status;
+import io.grpc.StatusException;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Removes nodes from the cluster of a first one, as its operator does. */
+@Tag("full")
+class NodeRemovalIT {
+
+  private static final String FIRST = "127.0.48.1";
+  private static final int CURATOR_PORT = 7835;
+  private static final int MANAGEMENT_PORT = 7839;
+
+  @TempDir static Path directory;
+  private static TestNode first;
+  private static JoiningNodes nodes;
+  private static String firstId;
+
+  @BeforeAll
+  static void found() throws Exception {
+    first = TestNode.member(directory.resolve("first"), FIRST, Mode.INSECURE);
+    first.up();
+    first.takeOwnership();
+    nodes = new JoiningNodes(first);
+    firstId = first.id();
+    // The parameters of the others name this address.
+    nodes.awaitHealthy(firstId);
+    Await.until(
+        TestNode.PATIENCE,
+        "the first node to report its address",
+        () ->
+            nodes
+                .listed(firstId)
+                .filter(node -> JoiningNodes.text(node, "address").equals(FIRST))
+                .isPresent());
+  }
+
+  @AfterAll
+  static void sweep() {
+    first.close();
+  }
+
+  /** Starts a node and lets it become a member; returns its id. */
+  private static String join(TestNode node, Mode mode) throws Exception {
+    node.start("--security", mode.option);
+    String id = JoiningNodes.awaitRegistered(node);
+    first.ctl("node", "approve", id).requireSuccess("approve");
+    node.awaitHome();
+    nodes.awaitHealthy(id);
+    return id;
+  }
+
+  private static NodeCredentials credentials(TestNode node) throws IOException {
+    Path own = node.state().resolve("data/node/credentials");
+    return NodeCredentials.fromPem(
+        Files.readString(own.resolve("cert-key.pem")),
+        Files.readString(own.resolve("cert.pem")),
+        Files.readString(own.resolve("ca.pem")));
+  }
+
+  private static void firstIsHome() throws Exception {
+    nodes.awaitHealthy(firstId);
+    Finished health = first.ctl("health");
+    assertEquals(0, health.code(), health.all());
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName("D-18 a removed node is refused at each port, says so, and does not come back")
+  void d18_removed() throws Exception {
+    try (TestNode second = nodes.prepare(directory.resolve("second"), "127.0.48.2")) {
+      String id = join(second, Mode.INSECURE);
+      NodeCredentials former = credentials(second);
+      Finished early = first.ctl("node", "delete", id);
+      assertNotEquals(0, early.code(), early.all());
+      assertTrue(early.err().contains("node decommission " + id), early.all());
+
+      Finished left = first.ctl("node", "decommission", id);
+
+      assertTrue(
+          left.requireSuccess("decommission").out().contains("node delete " + id), left.all());
+      assertEquals("DECOMMISSIONED", JoiningNodes.text(nodes.listed(id).orElseThrow(), "state"));
+      firstIsHome();
+      saysThatItIsDisowned(second, id);
+      refusesAtEachPort(former);
+      Path credentials = second.state().resolve("data/node/credentials");
+      assertFalse(Files.exists(credentials.resolve("cert-key.pem")), "its key is on the disk");
+      assertFalse(Files.exists(credentials.resolve("cert.pem")), "its certificate is on the disk");
+
+      first.ctl("node", "delete", id).requireSuccess("delete");
+      assertEquals(Optional.empty(), nodes.listed(id));
+      firstIsHome();
+
+      second.stop();
+      doesNotComeBack(second, id);
+      doesNotComeBack(second, id);
+      assertTrue(Files.exists(second.state().resolve("esp/sealed_configuration.pb")));
+      firstIsHome();
+    }
+  }
+
+  private static void saysThatItIsDisowned(TestNode node, String id) throws Exception {
+    Await.until(
+        TestNode.PATIENCE,
+        "the removed node to say so on its screen",
+        () -> node.said().contains("this node is DISOWNING: the cluster has removed " + id),
+        () -> "it said:\n" + node.said());
+    Finished health = node.ctl("health");
+    assertNotEquals(0, health.code(), health.all());
+    assertTrue(health.all().contains("the cluster has removed " + id), health.all());
+    assertTrue(health.all().contains("empty state directory"), health.all());
+    Finished explained = node.ctl("explain", "disowned");
+    assertTrue(explained.all().contains("the cluster has removed " + id), explained.all());
+    Finished parts = node.ctl("explain", "roles");
+    assertFalse(parts.all().contains("DOWN"), parts.all());
+  }
+
+  private static void refusesAtEachPort(NodeCredentials former) throws Exception {
+    RpcClients clients =
+        RpcClients.authenticated(former.tls(), RpcTrust.node(former.ca(), nodeOfFirst()));
+    ManagedChannel curator = clients.dial(new InetSocketAddress(FIRST, CURATOR_PORT));
+    ManagedChannel management = clients.dial(new InetSocketAddress(FIRST, MANAGEMENT_PORT));
+    try {
+      refused(
+          () ->
+              ManagementGrpc.newBlockingV2Stub(curator)
+                  .withDeadlineAfter(TestNode.PATIENCE.toSeconds(), TimeUnit.SECONDS)
+                  .getClusterInfo(GetClusterInfoRequest.getDefaultInstance()));
+      refused(
+          () ->
+              HealthGrpc.newBlockingV2Stub(management)
+                  .withDeadlineAfter(TestNode.PATIENCE.toSeconds(), TimeUnit.SECONDS)
+                  .getHealth(GetHealthRequest.getDefaultInstance()));
+    } finally {
+      curator.shutdownNow();
+      management.shutdownNow();
+    }
+    try (HttpClient client =
+        HttpClient.newBuilder()
+            .version(HttpClient.Version.HTTP_1_1)
+            .sslContext(
+                TlsContexts.context(
+                    TlsKeys.fixed(former.tls()), TlsTrust.anyNode(TlsTrust.Source.of(former.ca()))))
+            .build()) {
+      HttpRequest metrics =
+          HttpRequest.newBuilder(URI.create("https://%s:7840/metrics".formatted(FIRST))).build();
+      assertThrows(
+          IOException.class, () -> client.send(metrics, HttpResponse.BodyHandlers.ofString()));
+    }
+  }
+
+  private static NodeId nodeOfFirst() {
+    return NodeId.parse(firstId);
+  }
+
+  private static void refused(Callable<?> call) {
+    Status status = assertThrows(StatusException.class, call::call).getStatus();
+    assertEquals(Status.Code.UNAUTHENTICATED, status.getCode(), status.toString());
+  }
+
+  private static void doesNotComeBack(TestNode node, String id) throws Exception {
+    Finished refused = node.refused();
+    assertNotEquals(0, refused.code(), refused.all());
+    assertTrue(refused.lastLine().contains("the cluster has removed " + id), () -> refused.all());
+    assertTrue(refused.lastLine().contains("empty state directory"), () -> refused.all());
+    assertEquals(List.of(), node.leftovers());
+  }
+
+  @Test
+  @DisplayName("a node that was off when it was deleted learns it at its next start, and not again")
+  void deletedWhileOff() throws Exception {
+    try (TestNode lost = nodes.prepare(directory.resolve("lost"), "127.0.48.3")) {
+      String id = join(lost, Mode.INSECURE);
+      lost.stop();
+
+      first
+          .ctl("node", "delete", id, "--bypass-not-decommissioned")
+          .requireSuccess("delete a lost machine");
+
+      doesNotComeBack(lost, id);
+      doesNotComeBack(lost, id);
+      firstIsHome();
+    }
+  }
+
+  @Test
+  @DisplayName("an encrypted node that was deleted gets no key of its volume, and says why")
+  void deletedEncrypted() throws Exception {
+    Mode mode = Mode.AUTHENTICATED_ENCRYPTED;
+    StorageModesIT.requireGround(mode);
+    try (TestNode lost = nodes.prepare(directory.resolve("encrypted"), "127.0.48.4")) {
+      String id = join(lost, mode);
+      lost.stop();
+
+      first.ctl("node", "decommission", id).requireSuccess("decommission");
+      Finished refused = lost.refused();
+
+      assertNotEquals(0, refused.code(), refused.all());
+      assertTrue(
+          refused.lastLine().contains("the cluster has removed node " + id), () -> refused.all());
+      assertTrue(refused.lastLine().contains("empty state directory"), () -> refused.all());
+      first.ctl("node", "delete", id).requireSuccess("delete");
+      Finished deleted = lost.refused();
+      assertTrue(
+          deleted.lastLine().contains("the cluster has removed the node"), () -> deleted.all());
+      firstIsHome();
+    }
+  }
+
+  @Test
+  @DisplayName("a node that waits is deleted, says so, and a revoked ticket registers none")
+  void waitingNodeAndTicket() throws Exception {
+    try (TestNode waiting = nodes.prepare(directory.resolve("waiting"), "127.0.48.5");
+        TestNode late = nodes.prepare(directory.resolve("late"), "127.0.48.6")) {
+      waiting.start("--security", Mode.INSECURE.option);
+      String id = JoiningNodes.awaitRegistered(waiting);
+      first.ctl("node", "delete", id).requireSuccess("delete");
+      assertNotEquals(0, waiting.awaitEnd());
+      assertTrue(waiting.lastWords().contains(id + " is not registered"), waiting.said());
+
+      Finished shown = first.ctl("cluster", "ticket", "show");
+      assertTrue(shown.requireSuccess("show").out().contains("valid until"), shown.all());
+      first.ctl("cluster", "ticket", "revoke").requireSuccess("revoke");
+      Finished refused = late.refused("--security", Mode.INSECURE.option);
+      assertNotEquals(0, refused.code(), refused.all());
+      assertTrue(refused.lastLine().contains("registerticket invalid"), () -> refused.all());
+      assertEquals(
+          "",
+          JoiningNodes.text(
+              first.json("cluster", "ticket", "show").getAsJsonObject(), "validUntil"));
+      first.ctl("cluster", "ticket", "replace").requireSuccess("replace");
+    }
+  }
+}

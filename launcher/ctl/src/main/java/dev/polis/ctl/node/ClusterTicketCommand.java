@@ -1,0 +1,92 @@
+package dev.polis.ctl.node;
+
+import com.google.gson.JsonObject;
+import com.google.protobuf.Timestamp;
+import dev.polis.ctl.session.ExitCode;
+import dev.polis.ctl.session.Session;
+import dev.polis.ctl.session.SessionCommand;
+import dev.polis.ctl.session.Subcommands;
+import dev.polis.wire.cluster.DescribeTicketRequest;
+import dev.polis.wire.cluster.DescribeTicketResponse;
+import dev.polis.wire.cluster.ReplaceTicketRequest;
+import dev.polis.wire.cluster.RevokeTicketRequest;
+import java.time.Instant;
+import picocli.CommandLine.Command;
+
+/** Groups the commands for the ticket with which new nodes register. */
+@Command(
+    name = "ticket",
+    description = "Shows, replaces and revokes the ticket with which new nodes register.")
+@Subcommands({
+  ClusterTicketCommand.Show.class,
+  ClusterTicketCommand.Replace.class,
+  ClusterTicketCommand.Revoke.class
+})
+final class ClusterTicketCommand {
+
+  private static final String NONE = "no ticket is valid: no node can register";
+
+  private static JsonObject validUntil(String end) {
+    JsonObject result = new JsonObject();
+    result.addProperty("validUntil", end);
+    return result;
+  }
+
+  private static String text(Timestamp end) {
+    return Instant.ofEpochSecond(end.getSeconds()).toString();
+  }
+
+  /** Shows when the ticket ends. */
+  @Command(
+      name = "show",
+      description = "Shows the end of the present ticket, without its secret; makes none.")
+  static final class Show extends SessionCommand {
+    @Override
+    protected ExitCode run(Session session) throws InterruptedException {
+      DescribeTicketRequest request = DescribeTicketRequest.getDefaultInstance();
+      DescribeTicketResponse ticket =
+          session.call(() -> session.registerTickets().describeTicket(request));
+      if (!ticket.hasValidUntil()) {
+        return print(NONE, validUntil(""));
+      }
+      String end = text(ticket.getValidUntil());
+      return print("a ticket is valid until %s".formatted(end), validUntil(end));
+    }
+  }
+
+  /** Makes another ticket. */
+  @Command(
+      name = "replace",
+      description = {
+        "Makes another ticket: no node registers with the former one. Nodes that have registered",
+        "stay; make new node parameters for the others."
+      })
+  static final class Replace extends SessionCommand {
+    @Override
+    protected ExitCode run(Session session) throws InterruptedException {
+      ReplaceTicketRequest request = ReplaceTicketRequest.getDefaultInstance();
+      String end =
+          text(
+              session.call(() -> session.registerTickets().replaceTicket(request)).getValidUntil());
+      return print(
+          "the former ticket registers no node; another one is valid until %s".formatted(end),
+          validUntil(end));
+    }
+  }
+
+  /** Deletes the ticket. */
+  @Command(
+      name = "revoke",
+      description = {
+        "Deletes the ticket: no node registers until \"params make --register\" makes another one."
+      })
+  static final class Revoke extends SessionCommand {
+    @Override
+    protected ExitCode run(Session session) throws InterruptedException {
+      RevokeTicketRequest request = RevokeTicketRequest.getDefaultInstance();
+      boolean was =
+          session.call(() -> session.registerTickets().revokeTicket(request)).getWasValid();
+      return print(was ? "the ticket is revoked: no node can register" : NONE, validUntil(""));
+    }
+  }
+}
