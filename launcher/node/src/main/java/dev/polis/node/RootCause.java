@@ -3,9 +3,6 @@ package dev.polis.node;
 import dev.polis.base.boot.FailureText;
 import dev.polis.files.DiskTrouble;
 import java.nio.file.FileSystemException;
-import java.util.Collections;
-import java.util.IdentityHashMap;
-import java.util.Set;
 
 /** Finds what really went wrong. */
 final class RootCause {
@@ -23,8 +20,7 @@ final class RootCause {
   static String of(Throwable error) {
     Throwable cause = error;
     Throwable ours = null;
-    Set<Throwable> seen = Collections.newSetFromMap(new IdentityHashMap<>());
-    for (Throwable at = error; at != null && seen.add(at); at = at.getCause()) {
+    for (Throwable at : FailureText.causes(error)) {
       cause = at;
       if (at.getClass().getName().startsWith(OURS)
           && speaks(at)

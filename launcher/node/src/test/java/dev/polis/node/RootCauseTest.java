@@ -2,12 +2,16 @@ package dev.polis.node;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import dev.polis.files.DiskTrouble;
+import dev.polis.files.FileException;
 import java.io.IOException;
 import java.net.BindException;
 import java.nio.file.NoSuchFileException;
+import java.util.Optional;
 import java.util.concurrent.ExecutionException;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 class RootCauseTest {
 
@@ -63,6 +67,29 @@ class RootCauseTest {
     IOException other = new IOException("other thing", one);
     one.initCause(other);
     assertEquals("other thing", RootCause.of(one));
+  }
+
+  @Test
+  @Timeout(60)
+  @DisplayName("Causes that are made anew at each call end too, and so does a name of the disk")
+  void givenCausesWithoutAnEnd_thenItEnds() {
+    assertEquals("there is one more below", RootCause.of(new Endless()));
+    assertEquals(FileException.Problem.IO, DiskTrouble.of(new Endless()));
+    assertEquals(Optional.empty(), DiskTrouble.place(new Endless()));
+  }
+
+  /** Makes a new cause at each call. */
+  private static final class Endless extends Exception {
+    private static final long serialVersionUID = 1;
+
+    Endless() {
+      super("there is one more below");
+    }
+
+    @Override
+    public synchronized Throwable getCause() {
+      return new Endless();
+    }
   }
 
   @Test

@@ -1,5 +1,6 @@
 package dev.polis.files;
 
+import dev.polis.base.boot.FailureText;
 import dev.polis.base.posix.Errno;
 import dev.polis.base.posix.FileSystems;
 import dev.polis.files.FileException.Problem;
@@ -33,7 +34,7 @@ public final class DiskTrouble {
 
   /** Returns FULL, READ_ONLY or DENIED if one of these caused the failure, and IO otherwise. */
   public static Problem of(Throwable failure) {
-    for (Throwable at = failure; at != null; at = at.getCause()) {
+    for (Throwable at : FailureText.causes(failure)) {
       if (at instanceof FileException known) {
         return known.problem();
       }
@@ -69,7 +70,7 @@ public final class DiskTrouble {
 
   /** Returns the path in a failure, if there is one. */
   public static Optional<Path> place(Throwable failure) {
-    for (Throwable at = failure; at != null; at = at.getCause()) {
+    for (Throwable at : FailureText.causes(failure)) {
       if (at instanceof FileSystemException named && named.getFile() != null) {
         return Optional.of(Path.of(named.getFile()));
       }

@@ -2,8 +2,10 @@ package dev.polis.base.boot;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * Makes short texts of failures, also of stack traces, the form in which Declarative Services
@@ -17,6 +19,12 @@ public final class FailureText {
 
   /** The most characters of a text: more than a person reads, and little memory in each place. */
   private static final int LONGEST = 2000;
+
+  /**
+   * The most followed causes of a failure. A longer chain repeats itself: a cause may lead back to
+   * one before it, and a foreign exception may make a new cause for each call.
+   */
+  private static final int MOST_CAUSES = 100;
 
   private static final String CUT = "…";
   private static final Pattern LINE_END = Pattern.compile("\\R");
@@ -50,6 +58,19 @@ public final class FailureText {
         .map(String::strip)
         .filter(line -> !line.isEmpty())
         .collect(Collectors.joining(" "));
+  }
+
+  /**
+   * Returns a failure and its causes, the innermost last; at most 100, so that a chain without an
+   * end ends too.
+   *
+   * @param failure the failure
+   * @return at least the failure itself
+   */
+  public static List<Throwable> causes(Throwable failure) {
+    return Stream.iterate(failure, Objects::nonNull, Throwable::getCause)
+        .limit(MOST_CAUSES)
+        .toList();
   }
 
   /**
