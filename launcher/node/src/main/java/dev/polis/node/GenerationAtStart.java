@@ -68,7 +68,23 @@ final class GenerationAtStart {
     if (open.isEmpty()) {
       return;
     }
-    SwapRecord swap = open.get();
+    while (open.isPresent()) {
+      close(open.get(), current);
+      open = notes.underWay();
+    }
+    store.collect();
+  }
+
+  private void close(SwapRecord swap, Generation current) throws IOException {
+    if (swap.outcome().equals(SwapRecord.COULD_NOT_REVERT)) {
+      // The swap did not end the process, so it does not count as cut off.
+      ended(
+          swap,
+          SwapRecord.CUT_OFF,
+          "what could not be reverted ended with the process; generation %d runs"
+              .formatted(current.number()));
+      return;
+    }
     boolean committed = swap.target().equals(current.fingerprint());
     String reason =
         committed
@@ -78,8 +94,11 @@ final class GenerationAtStart {
     if (!committed) {
       rememberCutOff(swap);
     }
-    notes.ended(swap.as(committed ? "applied" : SwapRecord.CUT_OFF, reason));
-    store.collect();
+    ended(swap, committed ? SwapRecord.APPLIED : SwapRecord.CUT_OFF, reason);
+  }
+
+  private void ended(SwapRecord swap, String outcome, String reason) throws IOException {
+    notes.ended(swap.as(outcome, reason));
     screen.accept("the %s, ordered by %s: %s".formatted(swap.what(), swap.who(), reason));
   }
 

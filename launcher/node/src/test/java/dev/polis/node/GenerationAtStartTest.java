@@ -116,6 +116,30 @@ class GenerationAtStartTest {
   }
 
   @Test
+  @DisplayName(
+      "Each swap that could not be reverted is named at the next start, and does not count")
+  void couldNotRevert() throws Exception {
+    commit("1.0.0");
+    Digest target = Digest.of(new byte[0]);
+    for (int second = 0; second < GenerationAtStart.CUT_OFFS; second++) {
+      SwapRecord swap = swap(target, "installed", Instant.ofEpochSecond(second));
+      notes.underWay(swap);
+      notes.ended(swap.as(SwapRecord.COULD_NOT_REVERT, "it hangs"));
+    }
+
+    start();
+
+    assertEquals(2, screen.size(), screen::toString);
+    assertTrue(screen.getLast().contains("what could not be reverted"), screen::toString);
+    assertEquals(
+        List.of("could not revert", "could not revert", "reverted", "reverted"),
+        notes.history().stream().map(SwapRecord::outcome).toList());
+    assertEquals(Optional.empty(), notes.failed(target), "the process did not end because of them");
+    start();
+    assertEquals(2, screen.size(), screen::toString);
+  }
+
+  @Test
   @DisplayName("A swap that was cut off after its commit counts as applied")
   void cutOffAfterTheCommit() throws Exception {
     commit("1.0.0");
@@ -148,7 +172,11 @@ class GenerationAtStartTest {
   }
 
   private static SwapRecord swap(Digest target, String stage) {
-    return new SwapRecord(Instant.now(), "ann", "swap of x.jar", 1, target, stage, "", Set.of());
+    return swap(target, stage, Instant.now());
+  }
+
+  private static SwapRecord swap(Digest target, String stage, Instant began) {
+    return new SwapRecord(began, "ann", "swap of x.jar", 1, target, stage, "", Set.of());
   }
 
   private Generation commit(String version) throws Exception {

@@ -70,7 +70,7 @@ public final class SwapNotes {
    * @throws IOException if the write fails
    */
   public synchronized void underWay(SwapRecord swap) throws IOException {
-    write(journal, List.of(swap.encode()), Durability.POWER_LOSS);
+    write(journal, lines(besideOpen(swap), FAILED), Durability.POWER_LOSS);
   }
 
   /**
@@ -82,31 +82,47 @@ public final class SwapNotes {
    * @throws IOException if the write fails
    */
   public synchronized void furtherOn(SwapRecord swap) throws IOException {
-    write(journal, List.of(swap.encode()), Durability.PROCESS);
+    write(journal, lines(besideOpen(swap), FAILED), Durability.PROCESS);
+  }
+
+  /** Returns a swap with the earlier ones that could not be reverted, the oldest first. */
+  private List<SwapRecord> besideOpen(SwapRecord swap) throws IOException {
+    List<SwapRecord> all = new ArrayList<>(open(swap));
+    all.add(swap);
+    return all;
+  }
+
+  /** Returns the swaps other than this one that could not be reverted. */
+  private List<SwapRecord> open(SwapRecord swap) throws IOException {
+    return records(journal).stream()
+        .filter(each -> each.outcome().equals(SwapRecord.COULD_NOT_REVERT) && !each.isOf(swap))
+        .toList();
   }
 
   /**
-   * Returns the running swap, or the one that was running when the process ended.
+   * Returns the oldest swap that has not ended: the running one, the one that was running when the
+   * process ended, or one that could not be reverted.
    *
    * @return empty if there is none
    * @throws IOException if the read fails
    */
   public synchronized Optional<SwapRecord> underWay() throws IOException {
-    Optional<SwapRecord> noted = records(journal).stream().findFirst();
-    return noted.isPresent() && hasEnded(noted.get()) ? Optional.empty() : noted;
+    List<SwapRecord> ends = records(history);
+    return records(journal).stream().filter(each -> !hasEnded(each, ends)).findFirst();
   }
 
   /**
    * Returns whether the history has the end of this swap, whose journal may remain after a loss of
    * power.
    */
-  private boolean hasEnded(SwapRecord swap) throws IOException {
-    return records(history).stream()
-        .anyMatch(each -> each.began().equals(swap.began()) && each.what().equals(swap.what()));
+  private static boolean hasEnded(SwapRecord swap, List<SwapRecord> ends) {
+    return ends.stream()
+        .anyMatch(each -> each.isOf(swap) && !each.outcome().equals(SwapRecord.COULD_NOT_REVERT));
   }
 
   /**
-   * Records the end of the running swap.
+   * Records the end of the running swap. The journal keeps a swap that could not be reverted, until
+   * the next start of the process records another end of it.
    *
    * @param swap with its outcome
    * @throws IOException if the write fails
@@ -118,7 +134,17 @@ public final class SwapNotes {
       write(history, lines(all, HISTORY));
     } finally {
       // The swap has ended even without a history: the next start must undo nothing.
+      close(swap);
+    }
+  }
+
+  private void close(SwapRecord swap) throws IOException {
+    List<SwapRecord> open =
+        swap.outcome().equals(SwapRecord.COULD_NOT_REVERT) ? besideOpen(swap) : open(swap);
+    if (open.isEmpty()) {
       delete(journal);
+    } else {
+      write(journal, lines(open, FAILED));
     }
   }
 

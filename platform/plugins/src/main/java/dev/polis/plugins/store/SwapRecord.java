@@ -58,6 +58,12 @@ public record SwapRecord(
    */
   public static final String NOT_TRUSTED = "not trusted";
 
+  /**
+   * The outcome of a swap that was reverted only in part; its journal stays for the next start of
+   * the process, which completes the revert.
+   */
+  public static final String COULD_NOT_REVERT = "could not revert";
+
   /** The outcome of a swap that the end of the process cut off. */
   public static final String CUT_OFF = "reverted";
 
@@ -92,6 +98,11 @@ public record SwapRecord(
   /** Returns whether the swap ended without fulfilling its order. */
   public boolean isFailure() {
     return !outcome.equals(APPLIED) && !outcome.equals(NOTHING_TO_DO);
+  }
+
+  /** Returns whether another record is about the same swap. */
+  boolean isOf(SwapRecord other) {
+    return began.equals(other.began()) && what.equals(other.what());
   }
 
   /**

@@ -12,7 +12,8 @@
  *   ├── checked/&lt;digest&gt;        length and CRC-32C the file had when its digest was last compared
  *   ├── libraries/&lt;digest&gt;      the same of the jars on the class path, which the launcher compares
  *   ├── staged/&lt;digest&gt;         what was sent to the node so far of a file that is to be swapped in
- *   ├── swap                    the swap that is under way; a start that finds it knows that it was cut off
+ *   ├── swap                    the swap that is under way, and those that could not be reverted; a start that
+ *   │                           finds one knows that it was cut off
  *   ├── history                 how swaps ended
  *   ├── distribution            the plugins that came with the node's distribution, to go back to
  *   ├── wanted                  what the cluster wants, as this node last heard of it

@@ -16,7 +16,7 @@ public sealed interface SwapOutcome {
       case NothingToDo _ -> SwapRecord.NOTHING_TO_DO;
       case Refused _ -> "refused";
       case Reverted _ -> "reverted";
-      case CouldNotRevert _ -> "could not revert";
+      case CouldNotRevert _ -> SwapRecord.COULD_NOT_REVERT;
     };
   }
 

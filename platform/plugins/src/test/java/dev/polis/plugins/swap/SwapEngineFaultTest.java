@@ -17,6 +17,7 @@ import dev.polis.health.HealthCondition;
 import dev.polis.plugins.store.ConfigurationSet;
 import dev.polis.plugins.store.Generation;
 import dev.polis.plugins.store.SwapNotes;
+import dev.polis.plugins.store.SwapRecord;
 import dev.polis.plugins.swap.organs.TestOrgan;
 import java.lang.management.ManagementFactory;
 import java.lang.reflect.Proxy;
@@ -206,10 +207,13 @@ class SwapEngineFaultTest {
 
     assertInstanceOf(SwapOutcome.CouldNotRevert.class, outcome(end), () -> words(end));
     assertTrue(words(end).contains("interrupted during its revert"), () -> words(end));
-    assertEquals("could not revert", node.engine.history().getLast().outcome());
+    SwapRecord last = node.engine.history().getLast();
+    assertEquals("could not revert", last.outcome());
+    assertEquals(Optional.of(last), SwapNotes.of(node.store).underWay(), "for the next start");
     assertEquals("1.0.0", node.served());
     node.onStage = stage -> {};
     requireNextWorks();
+    assertEquals(Optional.of(last), SwapNotes.of(node.store).underWay(), "until then");
   }
 
   @Test
