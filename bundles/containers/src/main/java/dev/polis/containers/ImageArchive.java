@@ -91,19 +91,27 @@ final class ImageArchive {
   private long turn = TURN;
   private int values;
 
+  /**
+   * Describes an archive.
+   *
+   * @param names the names of its images, sorted
+   * @param space the disk space of the archive with its unpacked layers
+   */
+  record Contents(List<String> names, DiskSpace space) {}
+
   private ImageArchive(DiskSpace most) {
     this.most = most;
     this.left = most;
   }
 
   /**
-   * Returns the names of the images in an archive, sorted.
+   * Reads an archive to its end.
    *
    * @param most the most disk space of the archive with its unpacked layers
    * @throws ContainersException if it is no archive of images, has no named image, has one of the
    *     node's own names, or is too large
    */
-  static List<String> names(Path archive, DiskSpace most) throws IOException {
+  static Contents read(Path archive, DiskSpace most) throws IOException {
     ImageArchive read = new ImageArchive(most);
     try (InputStream in = plain(Files.newInputStream(archive))) {
       read.collect(in);
@@ -118,7 +126,7 @@ final class ImageArchive {
           "the archive is damaged, truncated or not a tar file; write it again with \"docker save\" or as an OCI layout",
           damaged);
     }
-    return read.names();
+    return new Contents(read.names(), most.minus(read.left));
   }
 
   private List<String> names() {

@@ -43,15 +43,21 @@ final class ImageStore {
 
   private static final int CHUNK = 1 << 20;
 
+  private static final DiskSpace ANY = new DiskSpace(Long.MAX_VALUE, Long.MAX_VALUE);
+
   private final Sandbox sandbox;
   private final Path ctr;
   private final ContainersFiles files;
   private final Loading loading;
 
   /** Limits the archives that the node loads at the same time. */
-  record Loading(Semaphore uploads, ReentrantLock imports) {
+  record Loading(Semaphore uploads, ReentrantLock imports, SpaceClaims claims) {
     Loading() {
-      this(new Semaphore(UPLOADS), new ReentrantLock());
+      this(new SpaceClaims());
+    }
+
+    Loading(SpaceClaims claims) {
+      this(new Semaphore(UPLOADS), new ReentrantLock(), claims);
     }
   }
 
@@ -118,11 +124,11 @@ final class ImageStore {
           "the node already loads %d archives of images; send this one again when it has finished one"
               .formatted(UPLOADS));
     }
-    try {
+    try (SpaceClaims.Claim claim = loading.claims().begin()) {
       Path archive = Files.createTempFile(files.archives().path(), "", ".tar");
       try {
-        store(in, archive);
-        return load(archive);
+        store(in, archive, claim);
+        return load(archive, claim);
       } finally {
         Files.deleteIfExists(archive);
       }
@@ -131,15 +137,25 @@ final class ImageStore {
     }
   }
 
-  private List<String> load(Path archive) throws IOException, InterruptedException {
+  private List<String> load(Path archive, SpaceClaims.Claim claim)
+      throws IOException, InterruptedException {
     loading.imports().lockInterruptibly();
     try {
-      List<String> names = ImageArchive.names(archive, room(archive));
+      DiskSpace free = free();
+      DiskSpace reserve =
+          new DiskSpace(RESERVE, free.inodes() == Long.MAX_VALUE ? 0 : INODES_RESERVE);
+      ImageArchive.Contents contents =
+          ImageArchive.read(archive, room(claim.left(archive, free).minus(reserve)));
+      if (!claim.grow(contents.space(), archive, free(), reserve)) {
+        throw new ContainersException(
+            "unpacked, the archive and its layers take %d MiB, for which other archives that arrive leave no room; remove images, enlarge the volume, or send it again after them"
+                .formatted(contents.space().bytes() >> 20));
+      }
       Commands.Result said = ctr(IMPORT, List.of("images", "import", archive.toString()));
       if (!said.ok()) {
         throw new ContainersException("containerd refuses the archive: " + said.words());
       }
-      return names;
+      return contents.names();
     } finally {
       loading.imports().unlock();
     }
@@ -188,17 +204,18 @@ final class ImageStore {
     return own.equals("aarch64") ? "arm64" : own;
   }
 
-  private static void store(InputStream in, Path archive) throws IOException {
+  private static void store(InputStream in, Path archive, SpaceClaims.Claim claim)
+      throws IOException {
     byte[] chunk = new byte[CHUNK];
     long stored = 0;
     try (OutputStream out = Files.newOutputStream(archive)) {
       for (int read = in.read(chunk); read >= 0; read = in.read(chunk)) {
         // The volume holds the archive twice: packed and unpacked.
-        long free = free(archive);
-        if (free - read - stored < RESERVE) {
+        if (!claim.grow(new DiskSpace(stored + read, 0), archive, ANY, new DiskSpace(RESERVE, 0))) {
           throw new IOException(
-              "no room for the archive: the node has received %d MiB, and %s has %d MiB left; remove images or enlarge the volume"
-                  .formatted(stored >> 20, archive.getParent(), free >> 20));
+              "no room for the archive: the node has received %d MiB, and %s has %d MiB left beside other archives that arrive; remove images or enlarge the volume"
+                  .formatted(
+                      stored >> 20, archive.getParent(), claim.left(archive, ANY).bytes() >> 20));
         }
         out.write(chunk, 0, read);
         stored += read;
@@ -206,22 +223,23 @@ final class ImageStore {
     }
   }
 
-  private static long free(Path archive) throws IOException {
-    return Files.getFileStore(archive).getUsableSpace();
+  /** Returns the room for an archive with its unpacked layers. */
+  private static DiskSpace room(DiskSpace left) {
+    return new DiskSpace(Math.clamp(left.bytes(), 0, MOST_UNPACKED), Math.max(left.inodes(), 0));
   }
 
-  /** Returns the room for images at containerd's folder and at the archive's folder. */
-  private DiskSpace room(Path archive) throws IOException, InterruptedException {
+  /**
+   * Returns the free space at containerd's folder, with any number of inodes if none are counted.
+   */
+  private DiskSpace free() throws InterruptedException {
     Commands.Result said =
         inside(
             ANSWER, List.of("stat", "-f", "-c", "%a %S %d %c", files.runtime().path().toString()));
     try (Scanner numbers = new Scanner(said.output())) {
-      long bytes = Math.min(free(archive), numbers.nextLong() * numbers.nextLong());
+      long bytes = numbers.nextLong() * numbers.nextLong();
       long inodes = numbers.nextLong();
       boolean counted = numbers.nextLong() > 0;
-      return new DiskSpace(
-          Math.clamp(bytes - RESERVE, 0, MOST_UNPACKED),
-          counted ? Math.max(inodes - INODES_RESERVE, 0) : Long.MAX_VALUE);
+      return new DiskSpace(bytes, counted ? inodes : Long.MAX_VALUE);
     } catch (NoSuchElementException noNumber) {
       throw new ContainersException(
           "it is not known how much room containerd has for images: " + said.words(), noNumber);

@@ -10,6 +10,7 @@ import dev.polis.api.containers.Isolation;
 import dev.polis.api.containers.Sandbox;
 import dev.polis.api.containers.SandboxRequest;
 import dev.polis.files.layout.Root;
+import dev.polis.fixtures.Await;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -19,6 +20,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
@@ -26,6 +30,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Takes images in, with scripts in place of containerd's tool and of the sandbox. */
 class ImageStoreTest {
@@ -40,11 +45,18 @@ class ImageStoreTest {
   }
 
   private ImageStore store(List<String> enter, Path ctr) {
+    return store(enter, ctr, new SpaceClaims());
+  }
+
+  private ImageStore store(List<String> enter, Path ctr, SpaceClaims claims) {
     InetAddress here = InetAddress.ofLiteral("127.0.0.1");
     SandboxRequest request =
         new SandboxRequest(Isolation.MACHINE, "t1", here, here, folder, List.of(), List.of());
     return new ImageStore(
-        new Sandbox(request, enter, "", folder, "/bin"), ctr, files, new ImageStore.Loading());
+        new Sandbox(request, enter, "", folder, "/bin"),
+        ctr,
+        files,
+        new ImageStore.Loading(claims));
   }
 
   private Path script(String name, String text) throws IOException {
@@ -69,17 +81,57 @@ class ImageStoreTest {
             "enter",
             "#!/bin/sh\ncase $1 in stat) echo '%s' ;; *) exec \"$@\" ;; esac\n".formatted(free));
     ImageStore store = store(List.of(enter.toString()), script("ctr", "#!/bin/sh\nexit 0\n"));
-    ByteArrayOutputStream archive = new ByteArrayOutputStream();
-    try (TarWriter tar = new TarWriter(archive)) {
-      tar.file("layer.tar", 0644, new byte[1]);
-      tar.file("manifest.json", 0644, "[{\"RepoTags\":[\"a:1\"]}]".getBytes(UTF_8));
-    }
-    InputStream in = new ByteArrayInputStream(archive.toByteArray());
+    InputStream in = archive(1);
     if (refusal.isEmpty()) {
       assertEquals(List.of("a:1"), store.load(in));
     } else {
       String said = assertThrows(ContainersException.class, () -> store.load(in)).getMessage();
       assertTrue(said.contains(refusal), said);
+    }
+  }
+
+  private static InputStream archive(int bytes) throws IOException {
+    ByteArrayOutputStream archive = new ByteArrayOutputStream();
+    try (TarWriter tar = new TarWriter(archive)) {
+      tar.file("layer.tar", 0644, new byte[bytes]);
+      tar.file("manifest.json", 0644, "[{\"RepoTags\":[\"a:1\"]}]".getBytes(UTF_8));
+    }
+    return new ByteArrayInputStream(archive.toByteArray());
+  }
+
+  @ParameterizedTest(name = "which ends with {0}")
+  @ValueSource(ints = {0, 1})
+  @Tag("attack")
+  @DisplayName("an archive gets no space that an import under way still takes, until its end")
+  void claimed(int end) throws Exception {
+    Path enter =
+        script(
+            "enter",
+            "#!/bin/sh\ncase $1 in stat) echo '999999999 4096 0 0' ;; *) exec \"$@\" ;; esac\n");
+    Path began = folder.resolve("began");
+    Path goOn = folder.resolve("goOn");
+    // The import waits, as one that unpacks; the disk of the test does not become fuller.
+    Path ctr =
+        script(
+            "ctr",
+            "#!/bin/sh\n: > '%s'\nwhile [ ! -e '%s' ]; do sleep 0.1; done\nexit %d\n"
+                .formatted(began, goOn, end));
+    long free = (256L + 16) << 20;
+    ImageStore store = store(List.of(enter.toString()), ctr, new SpaceClaims(file -> free));
+    FutureTask<List<String>> first = new FutureTask<>(() -> store.load(archive(5 << 20)));
+    Thread.startVirtualThread(first);
+    Await.until("the import of the first archive", () -> Files.exists(began));
+
+    String said = assertThrows(IOException.class, () -> store.load(archive(7 << 20))).getMessage();
+    assertTrue(said.contains("beside other archives"), said);
+
+    Files.createFile(goOn);
+    if (end == 0) {
+      assertEquals(List.of("a:1"), first.get(60, TimeUnit.SECONDS));
+      assertEquals(List.of("a:1"), store.load(archive(7 << 20)));
+    } else {
+      assertThrows(ExecutionException.class, () -> first.get(60, TimeUnit.SECONDS));
+      assertThrows(ContainersException.class, () -> store.load(archive(7 << 20)), "of the import");
     }
   }
 
