@@ -5,8 +5,10 @@ import dev.polis.base.values.MutableValue;
 import dev.polis.base.values.Value;
 import dev.polis.curator.api.TrustedKeyRules;
 import dev.polis.pki.Crl;
+import dev.polis.pki.PkiException;
 import dev.polis.plugins.manifest.TrustRoots;
 import dev.polis.rpc.RpcHost;
+import dev.polis.rpc.RpcRevocations;
 import dev.polis.wire.cluster.TrustLists;
 import dev.polis.wire.cluster.TrustedKeys;
 import java.util.function.Consumer;
@@ -25,6 +27,22 @@ final class LocalTrust {
   LocalTrust(RpcHost rpc, Consumer<TrustRoots> plugins) {
     this.rpc = rpc;
     this.plugins = plugins;
+  }
+
+  /**
+   * Does the same as {@link #revoke}, unless this node has a newer list: a leader that has just
+   * begun may not have read the newest one, and a node that pretends to lead may send a former one.
+   *
+   * @throws dev.polis.pki.PkiException if the list is older
+   */
+  void revokeNewer(Crl list) {
+    if (rpc.revocations().peek().orElseThrow() instanceof RpcRevocations.Known(Crl present)
+        && present.number().compareTo(list.number()) > 0) {
+      throw new PkiException(
+          "the leader sent the revocation list %s, but this node has the newer one %s"
+              .formatted(list.number(), present.number()));
+    }
+    revoke(list);
   }
 
   /** Refuses the certificates of a list from now on. */

@@ -192,7 +192,7 @@ final class RemoteCurator {
 
   private void take(TrustLists lists, Log log) {
     try {
-      trust.revoke(Crl.parse(lists.getRevocations().toByteArray()).verify(credentials.ca()));
+      trust.revokeNewer(Crl.parse(lists.getRevocations().toByteArray()).verify(credentials.ca()));
       trust.trust(lists.getTrustedKeys());
     } catch (PkiException | IllegalArgumentException damaged) {
       log.error("This node keeps its former lists of trust: %s.", damaged.getMessage());

@@ -38,6 +38,7 @@ import dev.polis.rpc.LocalRpcHost;
 import dev.polis.rpc.RpcClients;
 import dev.polis.rpc.RpcHost;
 import dev.polis.rpc.RpcRegistration;
+import dev.polis.rpc.RpcRevocations;
 import dev.polis.rpc.RpcSettings;
 import dev.polis.rpc.RpcTrust;
 import dev.polis.supervision.SupervisionTree;
@@ -239,6 +240,11 @@ public final class CuratorFixture implements AutoCloseable {
 
   /** Enrols this node in the cluster of a leader as a member that keeps no records. */
   void followWithoutRecords(CuratorFixture leader) throws Exception {
+    followWithoutRecords(leader, new RpcRevocations.None());
+  }
+
+  /** Does the same with a revocation list of this node. */
+  void followWithoutRecords(CuratorFixture leader, RpcRevocations known) throws Exception {
     ManagedChannel channel =
         RpcClients.ephemeral(nodeKey, RpcTrust.cluster(leader.clusterCa())).dial(leader.address());
     channels.add(channel);
@@ -268,7 +274,7 @@ public final class CuratorFixture implements AutoCloseable {
             nodeKey.getPrivate(),
             Pem.certificate(committed.getNodeCertificate().toByteArray()),
             Pem.certificate(committed.getCaCertificate().toByteArray()));
-    host.identify(credentials);
+    host.identify(credentials, known);
     curator.follow(credentials, Set.of(leader.address()));
   }
 

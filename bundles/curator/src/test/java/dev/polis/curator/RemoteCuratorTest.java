@@ -12,7 +12,11 @@ import dev.polis.base.values.Watcher;
 import dev.polis.curator.record.CuratorPki;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.fixtures.Await;
+import dev.polis.logtree.LogQuery;
+import dev.polis.logtree.LogReader;
 import dev.polis.logtree.Secret;
+import dev.polis.pki.CertificateAuthority;
+import dev.polis.pki.Crl;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.NodeId;
@@ -27,8 +31,11 @@ import dev.polis.wire.cluster.MembershipGrpc;
 import dev.polis.wire.cluster.PluginTrustGrpc;
 import dev.polis.wire.cluster.RenewCertificateRequest;
 import dev.polis.wire.cluster.TrustedKey;
+import dev.polis.wire.common.ClusterDirectory;
+import dev.polis.wire.curator.CuratorGrpc;
 import io.grpc.ManagedChannel;
 import io.grpc.Status;
+import java.math.BigInteger;
 import java.nio.charset.StandardCharsets;
 import java.security.KeyPair;
 import java.security.cert.X509Certificate;
@@ -36,6 +43,7 @@ import java.time.InstantSource;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -137,6 +145,65 @@ class RemoteCuratorTest {
           roots -> roots.keys().size() == 1,
           CuratorFixture.SOON,
           "the member to trust the new key");
+    }
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName(
+      "a member without the role that reports a curator in its status is not in the cluster directory")
+  void impostor() throws Exception {
+    try (CuratorFixture leader = CuratorFixture.leading();
+        CuratorFixture member = CuratorFixture.idle()) {
+      leader.reportStatus(CuratorGrpc.newBlockingV2Stub(leader.asNode()), "127.0.0.1");
+      member.followWithoutRecords(leader);
+      ManagedChannel asMember =
+          RpcClients.authenticated(member.credentials().tls(), RpcTrust.cluster(leader.clusterCa()))
+              .dial(leader.address());
+      try {
+        member.reportStatus(CuratorGrpc.newBlockingV2Stub(asMember), "127.0.0.1");
+      } finally {
+        asMember.shutdownNow();
+      }
+
+      assertEquals(
+          List.of(leader.id.text()),
+          leader
+              .management()
+              .getClusterInfo(GetClusterInfoRequest.getDefaultInstance())
+              .getClusterDirectory()
+              .getNodesList()
+              .stream()
+              .map(ClusterDirectory.Node::getId)
+              .toList());
+    }
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName(
+      "a member without records keeps its revocation list when a leader sends an older one")
+  void olderList() throws Exception {
+    try (CuratorFixture leader = CuratorFixture.leading();
+        CuratorFixture member = CuratorFixture.idle();
+        EtcdClient etcd = leader.records()) {
+      CertificateAuthority authority =
+          new CuratorPki(etcd, etcd.kv(), InstantSource.system()).authority().authority();
+      Crl newest = authority.revocationList(BigInteger.valueOf(100), List.of(BigInteger.TEN));
+      member.followWithoutRecords(leader, new RpcRevocations.Known(newest));
+
+      Await.until(
+          CuratorFixture.SOON,
+          "the member to refuse the leader's list, whose number is 1",
+          () -> logged(member, "this node has the newer one 100"));
+      assertEquals(
+          new RpcRevocations.Known(newest), member.host().revocations().peek().orElseThrow());
+    }
+  }
+
+  private static boolean logged(CuratorFixture member, String words) {
+    try (LogReader reader = member.logs.read(LogQuery.of("root").withChildren().backlogAll())) {
+      return reader.backlog().stream().anyMatch(entry -> entry.toString().contains(words));
     }
   }
 

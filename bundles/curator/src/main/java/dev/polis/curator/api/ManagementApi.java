@@ -118,11 +118,15 @@ public final class ManagementApi extends ManagementGrpc.ManagementImplBase
         });
   }
 
-  /** Lists the nodes with a reachable curator: UP, with an address, and with the role. */
+  /**
+   * Lists the nodes with a reachable curator: UP, with an address, and with the role, which an
+   * operator gives. The status alone does not count, since each node reports its own.
+   */
   private static ClusterDirectory directory(List<Node> nodes) {
     var directory = ClusterDirectory.newBuilder();
     nodes.stream()
         .filter(NodeRecords::isUp)
+        .filter(node -> node.getRoles().hasConsensusMember())
         .filter(node -> !node.getStatus().getExternalAddress().isEmpty())
         .filter(node -> node.getStatus().hasRunningCurator())
         .sorted(

@@ -72,7 +72,11 @@ final class CuratorList {
   }
 
   private static Optional<InetSocketAddress> curator(Node node) {
-    if (!node.getStatus().hasRunningCurator() || node.getStatus().getExternalAddress().isEmpty()) {
+    // A node reports its own status, but its roles come from an operator: a node without the
+    // cluster's records must not name a leader to others.
+    if (!node.getRoles().hasConsensusMember()
+        || !node.getStatus().hasRunningCurator()
+        || node.getStatus().getExternalAddress().isEmpty()) {
       return Optional.empty();
     }
     int port = node.getStatus().getRunningCurator().getPort();

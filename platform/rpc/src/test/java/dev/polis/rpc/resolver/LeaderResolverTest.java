@@ -1,6 +1,7 @@
 package dev.polis.rpc.resolver;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -21,6 +22,7 @@ import dev.polis.rpc.RpcHost;
 import dev.polis.rpc.RpcSettings;
 import dev.polis.rpc.RpcStatistics;
 import dev.polis.rpc.RpcTrust;
+import dev.polis.wire.common.NodeRoles;
 import dev.polis.wire.common.NodeStatus;
 import dev.polis.wire.curator.CuratorGrpc;
 import dev.polis.wire.curator.CuratorLocalGrpc;
@@ -42,10 +44,13 @@ import java.security.KeyPair;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -57,11 +62,25 @@ class LeaderResolverTest {
   private final MutableValue<Integer> leading = new MutableValue<>(0);
   private final List<Curator> curators = new ArrayList<>();
 
+  /** The nodes without the role that say that they run a curator, and lead. */
+  private final List<Curator> impostors = new ArrayList<>();
+
+  private static final int IMPOSTOR = -1;
+
+  /** The port of a curator that is listed after the impostors, and never answers. */
+  private static final int LATER = 1;
+
+  private static final NodeRoles RECORDS =
+      NodeRoles.newBuilder()
+          .setConsensusMember(NodeRoles.ConsensusMember.getDefaultInstance())
+          .build();
+
   private final class Curator extends CuratorLocalGrpc.CuratorLocalImplBase {
     private final int number;
     private final String id;
     private final LocalRpcHost host;
     private volatile String hostNamed = ""; // in place of the leader's address
+    private final AtomicInteger asked = new AtomicInteger();
 
     Curator(int number) {
       this.number = number;
@@ -97,6 +116,13 @@ class LeaderResolverTest {
     @Override
     public void getCurrentLeader(
         GetCurrentLeaderRequest request, StreamObserver<GetCurrentLeaderResponse> observer) {
+      asked.incrementAndGet();
+      if (number == IMPOSTOR) {
+        // A leader without a host is at the address of the stream.
+        observer.onNext(
+            GetCurrentLeaderResponse.newBuilder().setLeaderNodeId(id).setThisNodeId(id).build());
+        return;
+      }
       try (Watcher<Integer> watcher = leading.watch()) {
         while (true) {
           Curator leader = curators.get(watcher.get());
@@ -137,23 +163,31 @@ class LeaderResolverTest {
         WatchEvent.Builder event =
             WatchEvent.newBuilder().setProgress(WatchEvent.Progress.PROGRESS_LAST_BACKLOGGED);
         for (Curator each : curators) {
-          event.addNodes(
-              Node.newBuilder()
-                  .setId(each.id)
-                  .setStatus(
-                      NodeStatus.newBuilder()
-                          .setExternalAddress("127.0.0.1")
-                          .setRunningCurator(
-                              NodeStatus.RunningCurator.newBuilder()
-                                  .setPort(each.address().getPort()))));
+          event.addNodes(withCurator(each.id, each.address().getPort()).setRoles(RECORDS));
         }
+        impostors.forEach(each -> event.addNodes(withCurator(each.id, each.address().getPort())));
         event.addNodes(
             Node.newBuilder()
                 .setId("worker")
                 .setStatus(NodeStatus.newBuilder().setExternalAddress("127.0.0.1")));
         observer.onNext(event.build());
+        if (!impostors.isEmpty()) {
+          observer.onNext(
+              WatchEvent.newBuilder()
+                  .addNodes(withCurator("later", LATER).setRoles(RECORDS))
+                  .build());
+        }
       }
     }
+  }
+
+  private static Node.Builder withCurator(String id, int port) {
+    return Node.newBuilder()
+        .setId(id)
+        .setStatus(
+            NodeStatus.newBuilder()
+                .setExternalAddress("127.0.0.1")
+                .setRunningCurator(NodeStatus.RunningCurator.newBuilder().setPort(port)));
   }
 
   @BeforeEach
@@ -166,6 +200,7 @@ class LeaderResolverTest {
   @AfterEach
   void stop() {
     curators.forEach(curator -> curator.host.close());
+    impostors.forEach(impostor -> impostor.host.close());
   }
 
   private NodeCredentials newNode() {
@@ -199,7 +234,7 @@ class LeaderResolverTest {
       try {
         assertEquals(curators.get(0).id, ask(channel));
 
-        try (Watcher<java.util.Set<String>> known = resolver.curators().watch()) {
+        try (Watcher<Set<String>> known = resolver.curators().watch()) {
           known.get(all -> all.size() == 3, Duration.ofSeconds(10));
         }
 
@@ -209,6 +244,27 @@ class LeaderResolverTest {
       } finally {
         channel.shutdownNow();
       }
+    }
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName(
+      "a node without the role that reports a curator in its status is not asked for the leader")
+  void impostor() throws Exception {
+    Curator impostor = new Curator(IMPOSTOR);
+    impostors.add(impostor);
+    NodeCredentials node = newNode();
+    RpcClients member = RpcClients.authenticated(node.tls(), RpcTrust.cluster(ca.certificate()));
+    try (LeaderResolver resolver =
+            LeaderResolver.open(List.of(curators.get(2).address()), member, logs.log("resolver"));
+        Watcher<Set<String>> known = resolver.curators().watch()) {
+      Set<String> all =
+          known.get(each -> each.contains("127.0.0.1:" + LATER), Duration.ofSeconds(30));
+
+      assertFalse(all.contains("127.0.0.1:" + impostor.address().getPort()), all::toString);
+      assertEquals(0, impostor.asked.get());
+      assertEquals(curators.get(0).address(), resolver.leader().peek().orElseThrow());
     }
   }
 
