@@ -5,6 +5,7 @@ import dev.polis.base.backoff.Backoff;
 import dev.polis.base.boot.Wait;
 import dev.polis.logtree.Log;
 import dev.polis.pki.Pem;
+import dev.polis.pki.PkiException;
 import dev.polis.rpc.HostPort;
 import dev.polis.rpc.RpcClients;
 import dev.polis.rpc.RpcTrust;
@@ -107,6 +108,9 @@ final class ClusterCalls implements AutoCloseable {
         X509Certificate theirs = askForCa(curator);
         found |= theirs.equals(ca);
         foreign.add("%s has CA %s".formatted(HostPort.of(curator), theirs.getSerialNumber()));
+      } catch (PkiException garbage) {
+        // Another program may have the address by now, and must not end the search.
+        foreign.add("%s: %s".formatted(HostPort.of(curator), garbage.getMessage()));
       } catch (StatusException noAnswer) {
         silent.add("%s: %s".formatted(HostPort.of(curator), noAnswer.getMessage()));
       }

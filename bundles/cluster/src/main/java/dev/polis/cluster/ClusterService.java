@@ -342,7 +342,7 @@ final class ClusterService implements ClusterManager {
       machine.transition(EnrolmentPhase.REGISTERING, "cluster_register in " + loaded.source());
       return new Enrolled(
           register.run(given.getClusterRegister(), this::outside),
-          new RpcRevocations.None(),
+          new RpcRevocations.Unknown("this node has joined, and its leader has not sent the list"),
           CuratorAddresses.of(given.getClusterRegister().getClusterDirectory()));
     }
     machine.transition(EnrolmentPhase.CREATING_CLUSTER, "cluster_bootstrap in " + loaded.source());

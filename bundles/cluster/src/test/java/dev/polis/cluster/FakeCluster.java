@@ -34,6 +34,7 @@ import java.security.KeyPair;
 import java.util.Deque;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -62,6 +63,9 @@ final class FakeCluster implements AutoCloseable {
   final AtomicInteger calls = new AtomicInteger();
 
   volatile boolean approves = true;
+
+  /** The answer to the question of the CA, in place of {@link #ca}. */
+  volatile Optional<ByteString> shown = Optional.empty();
 
   private final NodeCredentials leader;
   private final InetAddress address = ownAddress();
@@ -133,7 +137,11 @@ final class FakeCluster implements AutoCloseable {
     @Override
     public void getCACertificate(
         GetCACertificateRequest request, StreamObserver<GetCACertificateResponse> caller) {
-      answer(caller, GetCACertificateResponse.newBuilder().setIdentityCaCertificate(ca()).build());
+      answer(
+          caller,
+          GetCACertificateResponse.newBuilder()
+              .setIdentityCaCertificate(shown.orElseGet(FakeCluster.this::ca))
+              .build());
     }
 
     @Override

@@ -3,6 +3,7 @@ package dev.polis.cluster;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -22,6 +23,7 @@ import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeId;
 import dev.polis.pki.Pem;
+import dev.polis.rpc.RpcRevocations;
 import dev.polis.wire.api.NodeParameters;
 import dev.polis.wire.api.NodeParameters.ClusterRegister;
 import dev.polis.wire.curator.CommitNodeRequest;
@@ -35,10 +37,12 @@ import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -170,6 +174,16 @@ class RegisterFlowTest {
   }
 
   @Test
+  @Tag("attack")
+  @DisplayName(
+      "a node that has just joined accepts no certificate before it has the revocation list")
+  void noListYet() throws Exception {
+    RecordingOrgans recording = organs("");
+    awaitHome(start(recording));
+    assertInstanceOf(RpcRevocations.Unknown.class, recording.revocations.peek().orElseThrow());
+  }
+
+  @Test
   @DisplayName("a node that waits for its approval is FOREIGN, and says how to approve it")
   void approval() throws Exception {
     cluster.approves = false;
@@ -253,6 +267,21 @@ class RegisterFlowTest {
     Await.until(SOON, "the launcher to receive the reason", () -> recording.fatals.size() == 1);
     assertEquals(1, cluster.calls.get());
     assertFalse(recording.calls.contains("mountNew"), "it has made a volume");
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName("a stranger at the address of a former curator does not end a registration")
+  void stranger() throws Exception {
+    try (FakeCluster stranger = new FakeCluster(logs)) {
+      stranger.shown = Optional.of(ByteString.copyFromUtf8("no certificate"));
+      write(
+          register()
+              .setClusterDirectory(
+                  stranger.directory().toBuilder().mergeFrom(cluster.directory())));
+      awaitHome(start(organs("")));
+      assertEquals(0, stranger.calls.get());
+    }
   }
 
   @Test
