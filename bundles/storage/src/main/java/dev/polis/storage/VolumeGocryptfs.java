@@ -214,7 +214,8 @@ final class VolumeGocryptfs implements Volume {
   }
 
   private void unmount(Path point) throws FileException, InterruptedException {
-    if (VolumeTools.mounted(point).isPresent()) {
+    // A mount of another kind is the operator's.
+    if (VolumeTools.mounted(point).filter(mount -> mount.type().equals(TYPE)).isPresent()) {
       tools.run(cipher, "fusermount3", "-u", point.toString());
     }
   }

@@ -28,6 +28,7 @@ import java.util.Optional;
 final class VolumeLuksFuse implements Volume {
 
   private static final String DAEMON = "volume-luks";
+  private static final String LOOP = "/dev/loop";
   // LUKS1's header with eight key slots of a 512-bit key, rounded up by cryptsetup.
   private static final long HEADER_BYTES = 2 << 20;
 
@@ -217,7 +218,10 @@ final class VolumeLuksFuse implements Volume {
 
   @Override
   public void close() throws FileException, InterruptedException {
-    tools.unmount(data);
+    // A mount of another kind is the operator's.
+    if (VolumeTools.mounted(data).filter(mount -> mount.source().startsWith(LOOP)).isPresent()) {
+      tools.unmount(data);
+    }
     for (String device : loops()) {
       tools.detach(Path.of(device));
     }

@@ -18,11 +18,13 @@ import dev.polis.base.posix.Mounts;
 import dev.polis.files.FileException;
 import dev.polis.files.FileException.Problem;
 import dev.polis.files.FilePlacement;
+import dev.polis.fixtures.Needs;
 import dev.polis.fixtures.TestThreads;
 import dev.polis.logtree.Secret;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.SecureRandom;
+import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.AfterEach;
@@ -147,6 +149,33 @@ class VolumeLifeTest {
         WITNESS.getBytes(UTF_8),
         Files.readAllBytes(witness()),
         "D-24: a failed attempt blocks no later one");
+  }
+
+  @ParameterizedTest
+  @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "INSECURE")
+  @DisplayName("a disk that an operator has mounted in the place of the volume stays mounted")
+  void foreignMount(StorageSecurity security) throws Exception {
+    Needs.root("mounting another disk");
+    open(security);
+    bench.manager.mountNew(security, keys);
+    bench.manager.close();
+    Path data = bench.root.data().path();
+    Mounts.mount("none", data, "tmpfs", List.of());
+    try {
+      FileException refusal =
+          assertThrows(
+              FileException.class,
+              () -> bench.manager.mountExisting(configuration(security, keys), keys.cluster()));
+      assertEquals(Problem.OCCUPIED, refusal.problem(), refusal.getMessage());
+      assertEquals("tmpfs", Mounts.at(data).orElseThrow().type());
+      bench.manager.close();
+      assertEquals("tmpfs", Mounts.at(data).orElseThrow().type(), "after a power-off");
+    } finally {
+      if (Mounts.at(data).isPresent()) {
+        Mounts.unmount(data);
+      }
+    }
+    bench.manager.mountExisting(configuration(security, keys), keys.cluster());
   }
 
   @ParameterizedTest
