@@ -29,7 +29,8 @@ final class EnrolmentJournalFile implements EnrolmentJournalStore {
 
   @Override
   public void advance(EnrolmentJournal journal) throws FileException {
-    file.write(new Envelope(KIND, Map.of(), journal.toByteArray()).encode());
+    // Each version holds all keys, and the erasure at the end overwrites only the last one.
+    file.replaceErasing(new Envelope(KIND, Map.of(), journal.toByteArray()).encode());
   }
 
   @Override

@@ -42,12 +42,14 @@ final class RecoveryShareFile implements RecoveryShareStore {
     byte[] plain = clusterUnlockKey.reveal();
     try {
       RecoveryKey.Sealed sealed = RecoveryKey.seal(recoveryPublicKey, plain);
-      file.write(
+      // A share that stays on the disk would still open the volume with a former recovery key.
+      file.replaceErasing(
           RecoveryShare.newBuilder()
               .setCiphertext(ByteString.copyFrom(sealed.ciphertext()))
               .setEncapsulatedKey(ByteString.copyFrom(sealed.encapsulatedKey()))
               .setRecoveryPublicKey(ByteString.copyFrom(recoveryPublicKey))
-              .build());
+              .build()
+              .toByteArray());
     } catch (PkiException e) {
       throw new StorageException(
           Refusal.BAD_KEY,

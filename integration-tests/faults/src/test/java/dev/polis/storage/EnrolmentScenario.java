@@ -67,6 +67,7 @@ final class EnrolmentScenario implements PowerScenario {
                 .setFormat(1)
                 .setStep(step)
                 .setNodeUnlockKey(ByteString.copyFrom(keys.node().reveal()))
+                .setClusterUnlockKey(ByteString.copyFrom(keys.cluster().reveal()))
                 .build());
   }
 
@@ -151,6 +152,12 @@ final class EnrolmentScenario implements PowerScenario {
 
   private static String text(byte[] bytes) {
     return new String(bytes, StandardCharsets.UTF_8);
+  }
+
+  /** Returns the cluster's half of the volume key, which each version of the journal holds. */
+  @Override
+  public List<byte[]> erased() {
+    return List.of(keys.cluster().reveal());
   }
 
   /** Allows a journal of zeros, which is being erased after the enrolment is complete. */

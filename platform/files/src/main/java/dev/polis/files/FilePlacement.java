@@ -181,15 +181,48 @@ public final class FilePlacement {
       return;
     }
     try (FileChannel channel = FileChannel.open(path, StandardOpenOption.WRITE)) {
-      ByteBuffer zeros = ByteBuffer.allocate(Math.toIntExact(channel.size()));
-      while (zeros.hasRemaining()) {
-        channel.write(zeros);
-      }
-      channel.force(true);
+      zero(channel);
     } catch (IOException e) {
       throw DiskTrouble.failedMidway("erase", path, e);
     }
     delete();
+  }
+
+  /**
+   * Replaces the content as {@link #write} does, then overwrites the former content with zeros. It
+   * serves for secrets: a replaced file is only removed, and a reader of the disk finds it.
+   */
+  public void replaceErasing(byte[] content) throws FileException {
+    if (!exists()) {
+      write(content);
+      return;
+    }
+    FileChannel former = openFormer();
+    try (former) {
+      write(content);
+      zero(former);
+    } catch (FileException e) {
+      throw e;
+    } catch (IOException e) {
+      throw DiskTrouble.failedMidway("erase the former content of", path, e);
+    }
+  }
+
+  private FileChannel openFormer() throws FileException {
+    try {
+      return FileChannel.open(path, StandardOpenOption.WRITE);
+    } catch (IOException e) {
+      throw DiskTrouble.failed("replace", path, 0, e);
+    }
+  }
+
+  /** Overwrites a file, also one without a name, before its blocks get free. */
+  private static void zero(FileChannel channel) throws IOException {
+    ByteBuffer zeros = ByteBuffer.allocate(Math.toIntExact(channel.size()));
+    while (zeros.hasRemaining()) {
+      channel.write(zeros);
+    }
+    channel.force(true);
   }
 
   @Override

@@ -14,12 +14,14 @@ import dev.polis.fixtures.Needs;
 import dev.polis.fixtures.SmallDisk;
 import dev.polis.fixtures.TestThreads;
 import dev.polis.wire.common.ClusterConfiguration;
+import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.ExecutorService;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -87,6 +89,20 @@ class FilePlacementTest {
     assertFalse(file.exists());
     file.erase();
     file.delete();
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName("the former content of a replaced secret is overwritten before its blocks are free")
+  void replacedIsErased() throws Exception {
+    file.replaceErasing("first".getBytes(UTF_8));
+    // An open file stays readable without a name, as its blocks do.
+    try (InputStream former = Files.newInputStream(file.path())) {
+      file.replaceErasing("second".getBytes(UTF_8));
+      assertArrayEquals(new byte["first".length()], former.readAllBytes());
+    }
+    assertArrayEquals("second".getBytes(UTF_8), file.read().orThrow());
+    assertEquals(List.of("cert-key.pem"), list());
   }
 
   @Test
