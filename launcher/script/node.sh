@@ -253,8 +253,8 @@ run_node() {
       # A signal ends the wait and not the node.
       kill -0 "$node" 2>/dev/null || break
     done
-    # A JVM leaves its report when it crashes; a killed or stopped node stays down.
-    if [[ ! "$state/ephemeral/launcher/jvm-error.txt" -nt "$since" || ! "$state/ephemeral/launcher/home" -nt "$since" ]]; then
+    # A JVM leaves its report when it crashes; a killed or stopped node stays down, also if its JVM crashes while "polis down" waits for its end.
+    if [[ ! "$state/ephemeral/launcher/jvm-error.txt" -nt "$since" || ! "$state/ephemeral/launcher/home" -nt "$since" || "$state/ephemeral/launcher/power-off" -nt "$since" ]]; then
       rm -f "$since"
       return "$code"
     fi

@@ -9,6 +9,9 @@ import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.DirectoryStream;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
@@ -184,6 +187,37 @@ final class StateLock implements AutoCloseable {
 
   private static Optional<Long> holder(Path lock) throws IOException {
     String text = Files.readString(lock, StandardCharsets.US_ASCII).strip();
-    return text.matches("[0-9]{1,18}") ? Optional.of(Long.valueOf(text)) : Optional.empty();
+    return text.matches("[0-9]{1,18}")
+        ? Optional.of(Long.valueOf(text)).filter(pid -> isOpen(lock, pid))
+        : Optional.empty();
+  }
+
+  /**
+   * Returns whether a process has the lock open. The file names the former holder until the next
+   * one has written its own number, and the former number may belong to any process by then.
+   */
+  private static boolean isOpen(Path lock, long pid) {
+    try (DirectoryStream<Path> open =
+        Files.newDirectoryStream(Path.of("/proc", Long.toString(pid), "fd"))) {
+      Path real = lock.toRealPath();
+      for (Path each : open) {
+        if (target(each).equals(Optional.of(real))) {
+          return true;
+        }
+      }
+      return false;
+    } catch (AccessDeniedException e) {
+      return true; // The process of another user, to which this one cannot send a signal.
+    } catch (IOException | DirectoryIteratorException gone) {
+      return false;
+    }
+  }
+
+  private static Optional<Path> target(Path link) {
+    try {
+      return Optional.of(Files.readSymbolicLink(link));
+    } catch (IOException closedMeanwhile) {
+      return Optional.empty();
+    }
   }
 }

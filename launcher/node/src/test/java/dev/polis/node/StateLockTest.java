@@ -9,6 +9,7 @@ import dev.polis.base.posix.Machine;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Optional;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
@@ -53,6 +54,25 @@ class StateLockTest {
   @DisplayName("a lock that is a link is not followed")
   void link() throws Exception {
     assertRefused("can not be written");
+  }
+
+  @Test
+  @DisplayName("a process that does not have the lock open is not taken for the node that holds it")
+  void formerHolder() throws Exception {
+    NodeDirectory directory = NodeDirectory.of(folder.resolve("another"));
+    Process other = new ProcessBuilder("sleep", "600").start();
+    try (StateLock _ = StateLock.take(directory)) {
+      assertEquals(Optional.of(ProcessHandle.current()), StateLock.running(directory));
+      // A lock that was just taken still has the number of its former holder.
+      Files.writeString(directory.lock(), other.pid() + "\n");
+
+      assertEquals(Optional.empty(), StateLock.running(directory));
+      String refusal =
+          assertThrows(Refusal.class, () -> StateLock.take(directory).close()).getMessage();
+      assertTrue(refusal.contains("another process"), refusal);
+    } finally {
+      other.destroy();
+    }
   }
 
   private void assertRefused(String why) throws Exception {

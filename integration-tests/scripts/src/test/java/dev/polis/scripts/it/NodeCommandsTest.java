@@ -60,6 +60,7 @@ class NodeCommandsTest {
           touch state/ephemeral/launcher/home
           if [[ -f crashes ]]; then
             rm crashes
+            [[ ! -f asked ]] || touch state/ephemeral/launcher/power-off
             touch state/ephemeral/launcher/jvm-error.txt
             exit 1
           fi
@@ -165,6 +166,17 @@ class NodeCommandsTest {
     assertFalse(starts.get(1).contains("--parameters"), "it is a member: " + starts.get(1));
     assertTrue(starts.get(1).contains(" --log =INFO"), starts::toString);
     assertTrue(run.err().contains("starting the node again"), run::all);
+  }
+
+  @Test
+  @DisplayName("A node whose JVM crashes while it is powered off stays down")
+  void staysDown() throws Exception {
+    Files.createFile(scripts.path("crashes"));
+    Files.createFile(scripts.path("asked"));
+    Finished run = bash(up(false));
+
+    assertEquals(1, run.code(), run::all);
+    assertFalse(run.err().contains("starting the node again"), run::all);
   }
 
   @Test
