@@ -13,6 +13,7 @@ import dev.polis.base.values.MutableValue;
 import dev.polis.base.values.Value;
 import dev.polis.base.values.Watcher;
 import dev.polis.curator.api.AaaApi;
+import dev.polis.curator.api.ConsensusMembers;
 import dev.polis.curator.api.CuratorApi;
 import dev.polis.curator.api.CuratorLocalApi;
 import dev.polis.curator.api.EtcdApi;
@@ -50,11 +51,15 @@ import dev.polis.pki.Pem;
 import dev.polis.pki.PkiException;
 import dev.polis.plugins.manifest.TrustRoots;
 import dev.polis.rpc.CallStreams;
+import dev.polis.rpc.RpcClients;
 import dev.polis.rpc.RpcException;
 import dev.polis.rpc.RpcHost;
+import dev.polis.rpc.RpcTrust;
 import dev.polis.supervision.Subtree;
 import dev.polis.supervision.Supervisor;
 import io.grpc.BindableService;
+import io.grpc.Channel;
+import io.grpc.ManagedChannel;
 import java.net.InetSocketAddress;
 import java.security.SecureRandom;
 import java.security.cert.X509Certificate;
@@ -140,8 +145,10 @@ final class CuratorService implements Curator, OrganInstance {
   private final LocalTrust trust;
   private final TrustFeeds trusts;
   private final LeaderGate gate;
+  private final ConsensusMembers members;
   private NodeCredentials serving; // null until asked to serve; guarded by this
-  private CuratorElection election; // null until asked to serve; guarded by this
+  private Subtree work; // the tasks of serving or following; null before; guarded by this
+  private CuratorElection election; // null unless asked to serve; guarded by this
   private RemoteCurator remote; // null unless asked to follow; guarded by this
   private boolean gave; // guarded by this
 
@@ -178,7 +185,8 @@ final class CuratorService implements Curator, OrganInstance {
     this.address = new AdvertisedAddress(parts.network(), settings.port());
     this.trust = new LocalTrust(parts.rpc(), parts.trust());
     this.trusts = new TrustFeeds(status, trust.lists(), streams);
-    this.gate = new LeaderGate(parts.consensus().status());
+    this.gate = new LeaderGate(parts.consensus().status(), status);
+    this.members = new ConsensusMembers(parts.consensus());
     this.subtree = parts.supervisor().organ("curator");
     this.health = parts.health().organ("curator", subtree.dn());
     subtree.run("health", StatusHealth.task(status, health, CuratorHealth::of));
@@ -199,39 +207,68 @@ final class CuratorService implements Curator, OrganInstance {
   public synchronized void serve(NodeCredentials credentials) {
     if (serving != null) {
       requireSame(serving, credentials);
+    }
+    if (election != null) {
       return;
     }
+    requireWork("serve");
+    if (endWork()) {
+      // The endpoints stay, and so does the known leader until the election names one.
+      startTasks(credentials);
+    } else {
+      status.set(new CuratorStatus.Campaigning("the election begins"));
+      startTasks(credentials);
+      parts.endpoints().register(endpoints(credentials));
+    }
+    election.stand(OrganState.NONE);
+  }
+
+  private void requireWork(String order) {
     if (gave) {
       throw new CuratorException(
-          "this curator has given its work to another instance; ask that instance to serve");
+          "this curator has given its work to another instance; ask that instance to " + order);
     }
-    status.set(new CuratorStatus.Campaigning("the election begins"));
-    startTasks(credentials);
-    parts.endpoints().register(endpoints(credentials));
-    election.stand(OrganState.NONE);
+  }
+
+  /** Ends the tasks of serving or following; returns whether there were any. */
+  private boolean endWork() {
+    if (work == null) {
+      return false;
+    }
+    work.close(StopReason.ROLE_REMOVED);
+    work = null;
+    election = null;
+    remote = null;
+    return true;
   }
 
   @Override
   public synchronized void follow(NodeCredentials credentials, Set<InetSocketAddress> curators) {
     if (serving != null) {
       requireSame(serving, credentials);
+    }
+    if (remote != null) {
       return;
     }
-    if (gave) {
-      throw new CuratorException(
-          "this curator has given its work to another instance; ask that instance to follow");
-    }
+    requireWork("follow");
     follow(credentials, curators, new CuratorStatus.Campaigning("looks for the leader"));
   }
 
   private synchronized void follow(
       NodeCredentials credentials, Set<InetSocketAddress> curators, CuratorStatus first) {
+    boolean served = endWork();
     serving = credentials;
     status.set(first);
     remote = new RemoteCurator(credentials, curators, trust, status);
-    subtree.run("remote", remote::run);
-    subtree.run("leader-feeds", leaders::run);
-    serveAsFollower(credentials);
+    work = subtree.subtree("following");
+    work.run("remote", remote::run);
+    work.run("leader-feeds", leaders::run);
+    // For streams that began while this node led.
+    work.run("trust-feeds", trusts::run);
+    gate.refuse(this::describeLeader);
+    if (!served) {
+      parts.endpoints().register(endpoints(credentials));
+    }
   }
 
   /** Serves the question which node leads, and refuses the calls that need the records. */
@@ -267,11 +304,13 @@ final class CuratorService implements Curator, OrganInstance {
             gate,
             status,
             parts.nanoTime());
-    subtree.run("election", election::run);
-    subtree.run("leader-feeds", leaders::run);
-    subtree.run("revocations", new RevocationWatch(this::connect, trust)::run);
-    subtree.run("trusted-keys", new TrustedKeysWatch(this::connect, trust)::run);
-    subtree.run("trust-feeds", trusts::run);
+    work = subtree.subtree("records");
+    work.run("election", election::run);
+    work.run("leader-feeds", leaders::run);
+    work.run("revocations", new RevocationWatch(this::connect, trust)::run);
+    work.run("trusted-keys", new TrustedKeysWatch(this::connect, trust)::run);
+    work.run("trust-feeds", trusts::run);
+    work.run("members", new MemberReconciler(gate, members, credentials.id())::run);
   }
 
   private synchronized Optional<NodeCredentials> serving() {
@@ -306,7 +345,8 @@ final class CuratorService implements Curator, OrganInstance {
             parts.rpc().computing(),
             new SecureRandom(),
             clusterCa,
-            InstantSource.system()),
+            InstantSource.system(),
+            members),
         new AaaApi(gate),
         new CuratorApi(
             gate,
@@ -318,7 +358,7 @@ final class CuratorService implements Curator, OrganInstance {
         new EtcdApi(parts.consensus()),
         new PluginTrustApi(gate, parts.signed()),
         new PluginSetApi(gate, streams, InstantSource.system()),
-        new MembershipApi(gate, trusts),
+        new MembershipApi(gate, trusts, members),
         new CuratorLocalApi(credentials.id(), clusterCa, address, leaders));
   }
 
@@ -327,6 +367,10 @@ final class CuratorService implements Curator, OrganInstance {
     Optional<RemoteCurator> asked = remote();
     if (asked.isPresent()) {
       return asked.get().renew();
+    }
+    if (elsewhere().isPresent()) {
+      return atLeader(
+          elsewhere().get(), credentials, leader -> MembershipCalls.renew(leader, credentials));
     }
     try {
       return gate.during(term -> term.pki().ensureNode(credentials.id(), credentials.publicKey()));
@@ -344,6 +388,12 @@ final class CuratorService implements Curator, OrganInstance {
     if (asked.isPresent()) {
       return asked.get().clusterUnlockKey();
     }
+    if (elsewhere().isPresent()) {
+      return atLeader(
+          elsewhere().get(),
+          credentials,
+          leader -> MembershipCalls.clusterUnlockKey(leader, credentials));
+    }
     String id = credentials.id().text();
     try {
       ByteString half = gate.during(term -> term.records().requireNode(id)).getClusterUnlockKey();
@@ -356,6 +406,34 @@ final class CuratorService implements Curator, OrganInstance {
     } catch (RpcException | EtcdException e) {
       throw new CuratorException(
           "the curator cannot read the record of %s now: %s".formatted(id, e.getMessage()), e);
+    }
+  }
+
+  /** Asks the leader something. */
+  @FunctionalInterface
+  private interface Question<T> {
+    T at(Channel leader) throws InterruptedException;
+  }
+
+  /** Returns the leader, if it is another node with a known address. */
+  private Optional<CuratorStatus.Following> elsewhere() {
+    return status
+        .peek()
+        .filter(CuratorStatus.Following.class::isInstance)
+        .map(CuratorStatus.Following.class::cast)
+        .filter(leader -> !leader.host().isEmpty());
+  }
+
+  private static <T> T atLeader(
+      CuratorStatus.Following leader, NodeCredentials credentials, Question<T> question)
+      throws InterruptedException {
+    ManagedChannel channel =
+        RpcClients.authenticated(credentials::tls, RpcTrust.node(credentials.ca(), leader.leader()))
+            .dial(new InetSocketAddress(leader.host(), leader.port()));
+    try {
+      return question.at(channel);
+    } finally {
+      channel.shutdownNow();
     }
   }
 
