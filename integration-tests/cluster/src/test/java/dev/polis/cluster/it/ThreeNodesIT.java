@@ -67,7 +67,7 @@ class ThreeNodesIT {
     awaitLeader();
     cluster.awaitHealthy(secondId);
     cluster.awaitHealthy(thirdId);
-    cluster.ctl("node", "role", "add", thirdId, "backup").requireSuccess("a change after the loss");
+    cluster.ctl("node", "role", "add", thirdId, "Backup").requireSuccess("a change after the loss");
 
     // The others start from their disks, and do not need the first one.
     second.stop();
