@@ -116,7 +116,7 @@ class RemoteCuratorTest {
           CuratorStatus.Leading.class::isInstance,
           CuratorFixture.SOON,
           "the member to lead");
-      ManagedChannel owner = leader.owner(leader.address()).dial(member.address());
+      ManagedChannel owner = leader.owner(member.address()).dial(member.address());
       try {
         assertEquals(
             leader.clusterCa(),
