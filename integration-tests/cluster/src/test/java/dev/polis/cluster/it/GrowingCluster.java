@@ -49,6 +49,11 @@ final class GrowingCluster implements AutoCloseable {
     endpoint = address;
   }
 
+  /** Returns the address of the node to which the operator's commands go. */
+  String endpoint() {
+    return endpoint;
+  }
+
   /** Runs the operator's command line. */
   Finished ctl(String... arguments) {
     List<String> line = new ArrayList<>(List.of("--endpoint", endpoint));

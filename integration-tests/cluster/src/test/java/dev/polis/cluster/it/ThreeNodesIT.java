@@ -80,6 +80,7 @@ class ThreeNodesIT {
     removeTheFirst();
     firstComesBackWithoutItsOldData();
     thirdLeaves();
+    aNodeWithoutRecordsFindsTheNextLeader();
   }
 
   private void becomeVoter(String id) throws Exception {
@@ -161,6 +162,17 @@ class ThreeNodesIT {
         () -> Files.isDirectory(third.state().resolve("data/etcd-removed")),
         third::said);
     cluster.awaitHealthy(thirdId);
+  }
+
+  /** Ends the leader's process alone, whose etcd lives on, so that the other voter leads. */
+  private void aNodeWithoutRecordsFindsTheNextLeader() throws Exception {
+    awaitLeader();
+    boolean firstLeads = cluster.endpoint().equals(FIRST);
+    (firstLeads ? first : second).killJvm();
+    String heir = firstLeads ? SECOND : FIRST;
+    await("the other voter to lead", () -> leads(heir), () -> cluster.ctl("node", "list").all());
+    cluster.awaitHealthy(thirdId);
+    assertEquals(List.of(), third.children("etcd"), "it keeps records without the role");
   }
 
   private List<JsonObject> members() {
