@@ -5,6 +5,7 @@ import dev.polis.api.cluster.ClusterState;
 import dev.polis.api.cluster.ClusterStatus;
 import dev.polis.api.cluster.DisownedException;
 import dev.polis.api.cluster.EnrolmentException;
+import dev.polis.api.consensus.ConsensusStatus;
 import dev.polis.api.curator.CuratorStatus;
 import dev.polis.api.storage.SealedConfiguration;
 import dev.polis.base.values.MutableValue;
@@ -16,11 +17,13 @@ import dev.polis.handover.OrganState;
 import dev.polis.logtree.Log;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.rpc.RpcRevocations;
+import dev.polis.supervision.AnyChange;
 import dev.polis.supervision.Context;
 import dev.polis.wire.api.NodeParameters;
 import dev.polis.wire.storage.EnrolmentJournal;
 import java.net.InetSocketAddress;
 import java.time.InstantSource;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CancellationException;
@@ -135,6 +138,9 @@ final class ClusterService implements ClusterManager {
       renewal(begun);
       context.run("renewal", begun::run);
       context.run("revocations", child -> organs.revocations().follow(organs.rpc(), child));
+      context.run("directory", this::followDirectory);
+      AnyChange.follow(
+          context, Map.of("consensus", organs.consensus().status()), this::followLocalConsensus);
       context.healthy();
     } catch (InterruptedException | CancellationException e) {
       // A call on its context tells the manager that its subtree stops, before the manager itself
@@ -361,6 +367,44 @@ final class ClusterService implements ClusterManager {
             ClusterState.HOME.meaning(),
             organs.membership(credentials, localConsensus)));
     organs.boot().home(organs.summary(credentials));
+  }
+
+  private void followDirectory(Context context) throws InterruptedException {
+    new DirectoryFile(
+            organs.storage().root().esp().clusterDirectory(),
+            () -> status.peek().flatMap(ClusterStatus::credentials).orElseThrow(),
+            organs::address)
+        .follow(organs.network().awaitAddress(), context);
+  }
+
+  /** Publishes that this node runs a member of consensus, or none any more. */
+  private void followLocalConsensus() {
+    ConsensusStatus now = organs.consensus().status().peek().orElseThrow();
+    charge.lock();
+    try {
+      boolean before = status.peek().orElseThrow().hasLocalConsensus();
+      // A member that starts again keeps its place.
+      boolean local =
+          switch (now) {
+            case ConsensusStatus.Running _ -> true;
+            case ConsensusStatus.Stopped _ -> false;
+            case ConsensusStatus.Starting _, ConsensusStatus.Failed _ -> before;
+          };
+      if (local != before && !gave) {
+        localConsensus(local);
+      }
+    } finally {
+      charge.unlock();
+    }
+  }
+
+  private void localConsensus(boolean local) {
+    status.update(
+        now ->
+            ClusterSnapshot.member(
+                now.orElseThrow().state(),
+                now.orElseThrow().reason(),
+                organs.membership(now.orElseThrow().credentials().orElseThrow(), local)));
   }
 
   private void renewed(NodeCredentials credentials) {

@@ -1,6 +1,5 @@
 package dev.polis.cluster;
 
-import dev.polis.pki.NodeId;
 import dev.polis.rpc.HostPort;
 import dev.polis.rpc.resolver.LeaderResolver;
 import dev.polis.wire.common.ClusterDirectory;
@@ -48,10 +47,5 @@ final class CuratorAddresses {
   /** Returns addresses as people write them. */
   static String text(Set<InetSocketAddress> curators) {
     return curators.stream().map(HostPort::of).collect(Collectors.joining(", "));
-  }
-
-  /** Returns whether a directory names a node. */
-  static boolean names(ClusterDirectory directory, NodeId id) {
-    return directory.getNodesList().stream().anyMatch(node -> node.getId().equals(id.text()));
   }
 }

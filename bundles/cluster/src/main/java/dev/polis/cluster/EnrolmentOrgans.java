@@ -4,6 +4,7 @@ import dev.polis.api.cluster.EnrolmentException;
 import dev.polis.api.consensus.Consensus;
 import dev.polis.api.consensus.ConsensusException;
 import dev.polis.api.consensus.ConsensusIdentity;
+import dev.polis.api.consensus.ConsensusStatus;
 import dev.polis.api.curator.Curator;
 import dev.polis.api.curator.CuratorStatus;
 import dev.polis.api.network.Network;
@@ -77,9 +78,39 @@ record EnrolmentOrgans(
     return awaitConsensus(wait);
   }
 
+  /** Returns whether this node's disk has a member of etcd that starts without help of others. */
+  boolean hasVoter() {
+    return consensus.localMember().filter(member -> !member.learner()).isPresent();
+  }
+
+  /**
+   * Starts the member on the disk. A member that is alone must be ready in time; one of several
+   * waits without a limit for a quorum of them.
+   *
+   * @return the member, or the news that the others have removed it
+   */
   String startExistingConsensus(PrivateKey nodeKey, Wait wait) throws InterruptedException {
     consensus.startExisting(ConsensusIdentity.of(nodeKey));
-    return awaitConsensus(wait);
+    return consensus.localMember().filter(member -> !member.alone()).isPresent()
+        ? awaitQuorum(wait)
+        : awaitConsensus(wait);
+  }
+
+  private String awaitQuorum(Wait wait) throws InterruptedException {
+    try (Watcher<ConsensusStatus> watcher = consensus.status().watch()) {
+      while (true) {
+        switch (watcher.get()) {
+          case ConsensusStatus.Running running -> {
+            return "member " + running.memberId();
+          }
+          case ConsensusStatus.Stopped _ -> {
+            return "the others have removed the member of this node";
+          }
+          case ConsensusStatus.Starting starting -> wait.detail(starting.text());
+          case ConsensusStatus.Failed failed -> wait.detail(failed.text());
+        }
+      }
+    }
   }
 
   private String awaitConsensus(Wait wait) throws InterruptedException {

@@ -10,7 +10,6 @@ import dev.polis.files.FileException;
 import dev.polis.files.Stored;
 import dev.polis.logtree.Secret;
 import dev.polis.pki.NodeCredentials;
-import dev.polis.pki.NodeId;
 import dev.polis.pki.PkiException;
 import dev.polis.wire.common.ClusterDirectory;
 import dev.polis.wire.curator.JoinNodeRequest;
@@ -75,15 +74,15 @@ final class JoinFlow {
     if (trouble(credentials, clock.instant()).isPresent()) {
       steps.step("clock", wait -> awaitClock(credentials, wait));
     }
-    Set<InetSocketAddress> curators = curatorsFor(credentials.id());
-    if (!curators.isEmpty()) {
+    Set<InetSocketAddress> others = others();
+    if (!organs.hasVoter() && !others.isEmpty()) {
       steps.step(
           "local name",
           wait -> {
             organs.network().publishLocalName(credentials.id());
             return credentials.id().text();
           });
-      return new Joined(credentials, curators);
+      return new Joined(credentials, others);
     }
     steps.step(
         "consensus",
@@ -91,14 +90,21 @@ final class JoinFlow {
           organs.network().publishLocalName(credentials.id());
           return organs.startExistingConsensus(credentials.privateKey(), wait);
         });
-    return new Joined(credentials, Set.of());
+    return new Joined(credentials, organs.hasVoter() ? Set.of() : othersAfterRemoval(others));
   }
 
-  /** Returns the curators that this node follows; empty if its directory names the node itself. */
-  private Set<InetSocketAddress> curatorsFor(NodeId self) {
+  private static Set<InetSocketAddress> othersAfterRemoval(Set<InetSocketAddress> others) {
+    if (others.isEmpty()) {
+      throw new EnrolmentException(
+          "another member has removed the member of this node from etcd, and esp/cluster_directory.pb names no other curator; copy that file from another node of the cluster");
+    }
+    return others;
+  }
+
+  /** Returns the curators of other nodes that this node knew last. */
+  private Set<InetSocketAddress> others() {
     return directory()
-        .filter(directory -> !CuratorAddresses.names(directory, self))
-        .map(CuratorAddresses::of)
+        .map(directory -> CuratorAddresses.elsewhere(directory, organs.address().orElseThrow()))
         .orElse(Set.of());
   }
 
@@ -185,10 +191,7 @@ final class JoinFlow {
   }
 
   private Secret clusterUnlockKey(SealedConfiguration sealed, Wait wait) throws Exception {
-    Set<InetSocketAddress> others =
-        directory()
-            .map(directory -> CuratorAddresses.elsewhere(directory, organs.address().orElseThrow()))
-            .orElse(Set.of());
+    Set<InetSocketAddress> others = others();
     return others.isEmpty() || recoveryKey.isGiven()
         ? fromRecoveryShare(sealed.security())
         : fromCluster(sealed, others, wait);

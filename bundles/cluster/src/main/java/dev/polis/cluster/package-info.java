@@ -23,9 +23,11 @@
  * the same node id. A node with a sealed configuration never bootstraps, however its parameters
  * read.
  *
- * <p>A node that registered keeps no records and runs no etcd. Its curator sends each call to the
- * leader, at an address of the cluster directory. The directory of the founder names the founder
- * itself; a start tells the two kinds of nodes apart by this.
+ * <p>A node that registered keeps no records and runs no etcd, until it has the role
+ * ConsensusMember. Its curator sends each call to the leader, at an address of the cluster
+ * directory. A member of etcd on the disk tells a start that the node keeps records. Without a
+ * member, and without another curator in the directory, the node founded its cluster and has lost
+ * the data. A node whose member was removed while the node was off follows the others.
  *
  * <p>During the creation of a cluster, only the journal has the cluster's half of the volume key;
  * the manager erases it there as soon as the curator has it.

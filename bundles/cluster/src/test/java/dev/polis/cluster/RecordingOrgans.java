@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 
 import dev.polis.api.consensus.Consensus;
 import dev.polis.api.consensus.ConsensusStatus;
+import dev.polis.api.consensus.LocalMember;
 import dev.polis.api.curator.BootstrapOutcome;
 import dev.polis.api.curator.BootstrapRequest;
 import dev.polis.api.curator.Curator;
@@ -78,6 +79,10 @@ final class RecordingOrgans {
   private volatile Optional<SealedConfiguration> sealed = Optional.empty();
   private volatile String begun = "";
   volatile boolean consensusComesUp = true;
+
+  /** The member of etcd on this node's disk. */
+  volatile Optional<LocalMember> localMember = Optional.empty();
+
   volatile Consumer<String> onCall = _ -> {};
 
   /** The keys of the latest request for a volume; null before the first. */
@@ -248,9 +253,13 @@ final class RecordingOrgans {
     };
   }
 
-  private Object network(Object self, java.lang.reflect.Method method, Object[] arguments) {
+  private Object network(Object self, java.lang.reflect.Method method, Object[] arguments)
+      throws Throwable {
     if (method.getName().equals("status")) {
       return networkStatus;
+    }
+    if (method.isDefault()) {
+      return InvocationHandler.invokeDefault(self, method, arguments);
     }
     record(method.getName());
     return null;
@@ -262,8 +271,10 @@ final class RecordingOrgans {
         (self, method, arguments) ->
             switch (method.getName()) {
               case "status" -> consensusStatus;
+              case "localMember" -> localMember;
               case "startNew", "startExisting" -> {
                 record(method.getName());
+                localMember = Optional.of(new LocalMember("1", false, true));
                 consensusStatus.set(
                     consensusComesUp
                         ? new ConsensusStatus.Running("m", "1", "2", List.of(), List.of())

@@ -1,10 +1,15 @@
 package dev.polis.consensus;
 
 import dev.polis.api.consensus.Consensus;
+import dev.polis.api.consensus.ConsensusCandidate;
 import dev.polis.api.consensus.ConsensusIdentity;
+import dev.polis.api.consensus.ConsensusInvitation;
 import dev.polis.api.consensus.ConsensusMember;
 import dev.polis.api.consensus.ConsensusOverview;
+import dev.polis.api.consensus.ConsensusStanding;
 import dev.polis.api.consensus.ConsensusStatus;
+import dev.polis.api.consensus.ConsensusVoter;
+import dev.polis.api.consensus.LocalMember;
 import dev.polis.api.metrics.MetricsAnswer;
 import dev.polis.api.metrics.MetricsExporter;
 import dev.polis.api.network.Network;
@@ -15,8 +20,11 @@ import dev.polis.etcd.EtcdAccess;
 import dev.polis.handover.HandOvers;
 import dev.polis.health.HealthRegistry;
 import dev.polis.logtree.LogTree;
+import dev.polis.pki.NodeId;
 import dev.polis.process.ProcessManager;
 import dev.polis.supervision.Supervisor;
+import java.util.List;
+import java.util.Optional;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Deactivate;
@@ -76,6 +84,42 @@ public final class ConsensusComponent implements Consensus, MetricsExporter {
   @Override
   public void startExisting(ConsensusIdentity identity) {
     service.startExisting(identity);
+  }
+
+  @Override
+  public void join(ConsensusIdentity identity, ConsensusInvitation invitation) {
+    service.join(identity, invitation);
+  }
+
+  @Override
+  public void discard() throws InterruptedException {
+    service.discard();
+  }
+
+  @Override
+  public Optional<LocalMember> localMember() {
+    return service.localMember();
+  }
+
+  @Override
+  public ConsensusCandidate candidate() {
+    return service.candidate();
+  }
+
+  @Override
+  public ConsensusStanding admit(NodeId node, ConsensusCandidate candidate)
+      throws InterruptedException {
+    return service.admit(node, candidate);
+  }
+
+  @Override
+  public void expel(String memberId) throws InterruptedException {
+    service.expel(memberId);
+  }
+
+  @Override
+  public List<ConsensusVoter> voters() throws InterruptedException {
+    return service.voters();
   }
 
   @Override

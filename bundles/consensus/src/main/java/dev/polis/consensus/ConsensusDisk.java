@@ -1,7 +1,9 @@
 package dev.polis.consensus;
 
 import dev.polis.api.consensus.ConsensusException;
+import dev.polis.api.consensus.ConsensusInvitation;
 import dev.polis.consensus.ConsensusRecord.Stage;
+import dev.polis.files.AtomicFile;
 import dev.polis.files.FileException;
 import dev.polis.files.FileException.Problem;
 import dev.polis.files.FileTree;
@@ -10,7 +12,9 @@ import dev.polis.pki.NodeId;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
@@ -37,17 +41,77 @@ final class ConsensusDisk {
     };
   }
 
-  /** Allows a complete member to start. */
+  /**
+   * Records an invitation, and stores the keys for it. A repeated call replaces an invitation
+   * without data, since the members of the cluster may have changed meanwhile.
+   *
+   * @throws ConsensusException if the disk has another member
+   */
+  void recordInvitation(NodeId node, ConsensusInvitation invitation) throws FileException {
+    Optional<ConsensusRecord> present = member();
+    if (present.isPresent() && (present.get().stage() != Stage.LEARNER || hasData())) {
+      throw new ConsensusException(
+          "%s already has the record of member %s; take the role ConsensusMember from this node and give it again"
+              .formatted(files.member().path(), present.get().memberId()));
+    }
+    if (present.isEmpty()) {
+      requireNothing();
+    }
+    // The record comes first, as in a bootstrap.
+    ConsensusRecord.learner(
+            node.text(), invitation.memberId(), invitation.clusterId(), invitation.others())
+        .write(files.member());
+    ConsensusPki.store(files, invitation);
+  }
+
+  /**
+   * Returns the record of the member; empty if there is none.
+   *
+   * @throws ConsensusException if it is damaged
+   */
+  Optional<ConsensusRecord> member() throws FileException {
+    return switch (ConsensusRecord.read(files.member())) {
+      case Stored.None<ConsensusRecord> _ -> Optional.empty();
+      case Stored<ConsensusRecord> stored -> Optional.of(stored.orThrow());
+    };
+  }
+
+  /**
+   * Moves all files of the member to the removed ones, in one step: no member starts from them. It
+   * keeps them, because an operator may have removed the member by mistake.
+   *
+   * @return the new folder
+   */
+  Path setAside(ConsensusRecord record) throws FileException {
+    Path from = files.etcd().path();
+    Path to = files.removed().path().resolve(record.memberId());
+    files.removed().create();
+    try {
+      Files.move(from, to, StandardCopyOption.ATOMIC_MOVE);
+      AtomicFile.forceEntry(from);
+      AtomicFile.forceEntry(to);
+      return to;
+    } catch (IOException stays) {
+      throw new FileException(
+          Problem.IO,
+          "cannot move the files of the removed member %s from %s to %s: %s"
+              .formatted(record.memberId(), from, to, stays),
+          "check the disk",
+          stays);
+    }
+  }
+
+  /** Allows a member to start that has a vote, or was invited. */
   ConsensusRecord allowExisting(NodeId node) throws FileException {
     ConsensusRecord record =
         switch (ConsensusRecord.read(files.member())) {
           case Stored.None<ConsensusRecord> none ->
               throw new ConsensusException(
-                  "%s has no consensus member: %s does not exist; bootstrap a cluster on it, or restore data/etcd from a copy"
+                  "%s has no consensus member: %s does not exist; bootstrap a cluster on it, give it the role ConsensusMember in another, or restore data/etcd from a copy"
                       .formatted(node, none.path()));
           case Stored<ConsensusRecord> stored -> checked(stored.orThrow(), node);
         };
-    if (record.stage() != Stage.MEMBER) {
+    if (record.stage() == Stage.BOOTSTRAPPING) {
       throw new ConsensusException(
           "the bootstrap of consensus on %s did not finish, as %s says; let the bootstrap continue"
               .formatted(node, files.member().path()));
@@ -60,14 +124,29 @@ final class ConsensusDisk {
     if (record.stage() == Stage.MEMBER && !hasData()) {
       throw new ConsensusException(
           ("the data of etcd member %s of cluster %s is gone: %s holds no write-ahead log. The"
-                  + " node does not initialise a member twice; restore its data from a snapshot")
-              .formatted(record.memberId(), record.clusterId(), files.etcd().data().path()));
+                  + " node does not initialise a member twice; restore its data from a snapshot%s")
+              .formatted(
+                  record.memberId(),
+                  record.clusterId(),
+                  files.etcd().data().path(),
+                  record.alone()
+                      ? ""
+                      : ", or move %s away and restart the node, which then joins the other members anew"
+                          .formatted(files.etcd().path())));
     }
   }
 
   private ConsensusRecord begin(NodeId node) throws FileException {
+    requireNothing();
     // The record comes first. So keys without a record are the remains of a member, and not of an
     // interrupted start.
+    ConsensusRecord record = ConsensusRecord.bootstrapping(node.text());
+    record.write(files.member());
+    return record;
+  }
+
+  /** Refuses the remains of a member without a record. */
+  private void requireNothing() throws FileException {
     for (var directory : List.of(files.etcd().data(), files.etcd().peerPki(), files)) {
       directory.removeTemporaryFiles();
       if (!directory.list().isEmpty()) {
@@ -77,9 +156,6 @@ final class ConsensusDisk {
                 .formatted(files.member().path(), files.etcd().path()));
       }
     }
-    ConsensusRecord record = ConsensusRecord.bootstrapping(node.text());
-    record.write(files.member());
-    return record;
   }
 
   private ConsensusRecord checked(ConsensusRecord record, NodeId node) throws FileException {

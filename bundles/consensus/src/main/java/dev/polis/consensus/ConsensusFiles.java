@@ -3,6 +3,7 @@ package dev.polis.consensus;
 import dev.polis.files.DirectoryPlacement;
 import dev.polis.files.FilePlacement;
 import dev.polis.files.Mode;
+import dev.polis.files.OrganFolder;
 import dev.polis.files.layout.Root;
 
 /**
@@ -11,7 +12,12 @@ import dev.polis.files.layout.Root;
  */
 final class ConsensusFiles extends DirectoryPlacement {
 
+  /** Holds the files of members that etcd has removed, each in a folder with the member's id. */
+  private static final OrganFolder REMOVED =
+      new OrganFolder("etcd-removed", Mode.PRIVATE_DIRECTORY);
+
   private final EtcdFiles etcd;
+  private final DirectoryPlacement removed;
   private final DirectoryPlacement sockets;
   private final FilePlacement member = file("member.json", Mode.SECRET);
   private final FilePlacement ca = file("ca.pem", Mode.SECRET);
@@ -23,12 +29,18 @@ final class ConsensusFiles extends DirectoryPlacement {
   ConsensusFiles(Root root) {
     super(root.data().organFolder(EtcdFiles.FOLDER).path().resolve("pki"), Mode.PRIVATE_DIRECTORY);
     this.etcd = new EtcdFiles(root);
+    this.removed = root.data().organFolder(REMOVED);
     this.sockets = root.ephemeral().consensus();
   }
 
   /** Returns the files that etcd itself reads and writes. */
   EtcdFiles etcd() {
     return etcd;
+  }
+
+  /** Returns the folder of removed members, from which no member starts. */
+  DirectoryPlacement removed() {
+    return removed;
   }
 
   /** Returns etcd's working directory, where its metrics socket is. */

@@ -2,6 +2,7 @@ package dev.polis.consensus;
 
 import dev.polis.api.consensus.ConsensusException;
 import dev.polis.api.consensus.ConsensusStatus;
+import dev.polis.base.values.Value;
 import dev.polis.etcd.EtcdAlarm;
 import dev.polis.health.CertificateCheck;
 import dev.polis.health.FileCheck;
@@ -64,11 +65,14 @@ final class ConsensusHealth {
     };
   }
 
-  /** Checks that etcd's data are where the next start of etcd expects them. */
-  static FolderCheck folders(ConsensusFiles files) {
+  /** Checks that etcd's data are where the next start of etcd expects them, if it is wanted. */
+  static FolderCheck folders(ConsensusFiles files, Value<ConsensusStatus> status) {
     return new FolderCheck(
         "consensus",
-        () -> List.of(files.etcd().data().path()),
+        () ->
+            status.peek().orElseThrow() instanceof ConsensusStatus.Stopped
+                ? List.of()
+                : List.of(files.etcd().data().path()),
         "save the data of etcd before etcd ends: etcdctl snapshot save FILE (polisctl etcd"
             + " status prints the options of etcdctl)");
   }

@@ -2,6 +2,7 @@ package dev.polis.consensus;
 
 import dev.polis.api.consensus.ConsensusException;
 import dev.polis.api.consensus.ConsensusIdentity;
+import dev.polis.api.consensus.ConsensusInvitation;
 import dev.polis.api.consensus.ConsensusOverview.OperatorFiles;
 import dev.polis.base.digest.Sha256;
 import dev.polis.etcd.EtcdTls;
@@ -97,6 +98,12 @@ final class ConsensusPki {
     files.caKey().write(bytes(Pem.encode(made.privateKey())));
     files.ca().write(bytes(Pem.encode(made.certificate())));
     return made;
+  }
+
+  /** Stores the CA of an invitation. */
+  static void store(ConsensusFiles files, ConsensusInvitation invitation) throws FileException {
+    files.caKey().write(bytes(Pem.encode(invitation.caKey())));
+    files.ca().write(bytes(Pem.encode(invitation.ca())));
   }
 
   private static CertificateAuthority read(ConsensusFiles files, InstantSource clock)

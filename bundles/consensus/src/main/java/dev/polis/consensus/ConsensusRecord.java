@@ -7,9 +7,11 @@ import dev.polis.files.FileException;
 import dev.polis.files.FilePlacement;
 import dev.polis.files.Stored;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 
 /**
- * Records the owner of the member on this disk and the progress of its bootstrap.
+ * Records the owner of the member on this disk and its progress, from a bootstrap or an invitation
+ * to a vote.
  *
  * @param node the owning node
  * @param stage the progress
@@ -18,19 +20,30 @@ import java.nio.charset.StandardCharsets;
  * @param alone true if its cluster had no other member at the last check; a record of an earlier
  *     version counts as one of several members
  * @param users the users and roles in etcd at the last check; empty if unknown
+ * @param others the other members at its invitation, each as {@code NAME=URL}; empty for the first
+ *     member of a cluster
  */
 record ConsensusRecord(
-    String node, Stage stage, String memberId, String clusterId, boolean alone, String users) {
+    String node,
+    Stage stage,
+    String memberId,
+    String clusterId,
+    boolean alone,
+    String users,
+    List<String> others) {
 
-  /** Sets no users in a record of an earlier version, which lacks them. */
+  /** Sets no users and no others in a record of an earlier version, which lacks them. */
   ConsensusRecord {
     users = users == null ? "" : users;
+    others = others == null ? List.of() : List.copyOf(others);
   }
 
   /** Lists the stages of a member. */
   enum Stage {
     /** The creation of a new cluster is running, and an empty data directory is allowed. */
     BOOTSTRAPPING,
+    /** The member is a learner of an existing cluster, and has no vote yet. */
+    LEARNER,
     /** The member is complete, and an empty data directory is a loss of data. */
     MEMBER
   }
@@ -38,7 +51,12 @@ record ConsensusRecord(
   private static final Gson GSON = new GsonBuilder().setPrettyPrinting().create();
 
   static ConsensusRecord bootstrapping(String node) {
-    return new ConsensusRecord(node, Stage.BOOTSTRAPPING, "", "", true, "");
+    return new ConsensusRecord(node, Stage.BOOTSTRAPPING, "", "", true, "", List.of());
+  }
+
+  static ConsensusRecord learner(
+      String node, String memberId, String clusterId, List<String> others) {
+    return new ConsensusRecord(node, Stage.LEARNER, memberId, clusterId, false, "", others);
   }
 
   /** Returns whether this record belongs to that member of that cluster. */
@@ -47,17 +65,17 @@ record ConsensusRecord(
   }
 
   ConsensusRecord complete(String memberId, String clusterId) {
-    return new ConsensusRecord(node, Stage.MEMBER, memberId, clusterId, alone, users);
+    return new ConsensusRecord(node, Stage.MEMBER, memberId, clusterId, alone, users, others);
   }
 
   /** Returns the same record with the users and roles that etcd has now. */
   ConsensusRecord withUsers(String present) {
-    return new ConsensusRecord(node, stage, memberId, clusterId, alone, present);
+    return new ConsensusRecord(node, stage, memberId, clusterId, alone, present, others);
   }
 
   /** Returns the same record, with or without the mark of a single member. */
   ConsensusRecord withAlone(boolean now) {
-    return new ConsensusRecord(node, stage, memberId, clusterId, now, users);
+    return new ConsensusRecord(node, stage, memberId, clusterId, now, users, others);
   }
 
   static Stored<ConsensusRecord> read(FilePlacement file) {

@@ -4,15 +4,21 @@ import dev.polis.api.consensus.ConsensusStatus;
 import dev.polis.api.network.NetworkStatus;
 import dev.polis.base.boot.Wait;
 import dev.polis.base.values.Watcher;
+import dev.polis.consensus.ConsensusRecord.Stage;
+import dev.polis.etcd.EtcdAdmin;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.etcd.EtcdException;
+import dev.polis.files.FileException;
+import dev.polis.logtree.Log;
 import dev.polis.process.Child;
 import dev.polis.process.ChildOwner;
+import dev.polis.process.ProcessException;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.RestartRequest;
 import dev.polis.supervision.Task;
 import java.io.IOException;
 import java.net.InetAddress;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CancellationException;
@@ -27,6 +33,9 @@ final class ConsensusRun implements Task {
   // The network organ itself checks once a second. The end of etcd is an event.
   private static final Duration NETWORK_POLL = Duration.ofSeconds(1);
 
+  /** The interval of questions whether a learner has got its vote. */
+  private static final Duration LEARNER_POLL = Duration.ofMillis(250);
+
   /** The time between the reset of a killed process's connections and the event of its end. */
   private static final Duration END_SEEN = Duration.ofSeconds(1);
 
@@ -34,6 +43,7 @@ final class ConsensusRun implements Task {
   private final MemberPreparation preparation;
   private final MemberState state;
   private final EarlyStart early;
+  private boolean removed; // true once a run has set the member's files aside
 
   ConsensusRun(
       MemberParts parts, MemberPreparation preparation, MemberState state, EarlyStart early) {
@@ -79,6 +89,11 @@ final class ConsensusRun implements Task {
 
   private void start(Context context) throws Exception {
     early.end();
+    if (removed) {
+      state.publish(new ConsensusStatus.Stopped());
+      context.healthy();
+      context.awaitCancelled();
+    }
     InetAddress address = awaitAddress();
     state.starting("keys and data on the disk");
     PreparedMember member = preparation.prepare(address, early.takePki());
@@ -91,6 +106,7 @@ final class ConsensusRun implements Task {
       // Makes root's key, certificate and TLS context, while etcd starts.
       try (EtcdClient root = EtcdClient.connect(member.rootAccess())) {
         etcd.awaitReady(parts.settings().ready());
+        awaitVote(root, member, etcd);
         state.starting("users and roles in etcd");
         MemberSetup setup = new MemberSetup(parts, member, root, context.log());
         MemberAccess access = complete(setup, etcd);
@@ -103,8 +119,44 @@ final class ConsensusRun implements Task {
         context.log().info("%s", access.running().text());
         setup.check();
         stay(etcd, address, maintenance);
+      } catch (ProcessException ended) {
+        throw explained(ended, etcd, member, context.log());
       }
     }
+  }
+
+  /** Waits without a limit while etcd is a learner, which serves no client. */
+  private void awaitVote(EtcdClient root, PreparedMember member, Child etcd)
+      throws InterruptedException, IOException {
+    if (member.record().stage() != Stage.LEARNER) {
+      return;
+    }
+    state.starting("its vote in etcd, which it gets once it has the data of the others");
+    EtcdAdmin admin = root.admin();
+    while (admin.status(admin.endpoints().getFirst()).learner()) {
+      if (etcd.hasEnded(LEARNER_POLL)) {
+        throw etcd.ended();
+      }
+      etcd.requireAnswer();
+    }
+  }
+
+  /**
+   * Sets the files of a removed member aside, and requests another run, which then finds no member.
+   * Any other end stays as it is.
+   */
+  private Exception explained(ProcessException ended, Child etcd, PreparedMember member, Log log)
+      throws InterruptedException, FileException {
+    if (!etcd.hasEnded(Duration.ZERO)
+        || !EtcdExitDiagnosis.removed(etcd.process().log(), etcd.process().logStart())) {
+      return ended;
+    }
+    Path now = new ConsensusDisk(parts.files()).setAside(member.record());
+    removed = true;
+    log.warning(
+        "another member has removed member %s from etcd; its files are now in %s, and no member starts from them",
+        member.record().memberId(), now);
+    return new RestartRequest("another order, because etcd has removed its member");
   }
 
   private static String asRoot(ChildOwner owner) {

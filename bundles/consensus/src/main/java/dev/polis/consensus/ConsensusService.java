@@ -1,11 +1,16 @@
 package dev.polis.consensus;
 
 import dev.polis.api.consensus.Consensus;
+import dev.polis.api.consensus.ConsensusCandidate;
 import dev.polis.api.consensus.ConsensusException;
 import dev.polis.api.consensus.ConsensusIdentity;
+import dev.polis.api.consensus.ConsensusInvitation;
 import dev.polis.api.consensus.ConsensusMember;
 import dev.polis.api.consensus.ConsensusOverview;
+import dev.polis.api.consensus.ConsensusStanding;
 import dev.polis.api.consensus.ConsensusStatus;
+import dev.polis.api.consensus.ConsensusVoter;
+import dev.polis.api.consensus.LocalMember;
 import dev.polis.api.metrics.MetricsAnswer;
 import dev.polis.api.metrics.MetricsExporter;
 import dev.polis.api.network.NetworkStatus;
@@ -13,6 +18,7 @@ import dev.polis.api.storage.DataStatus;
 import dev.polis.base.boot.BootReport;
 import dev.polis.base.boot.StopReason;
 import dev.polis.base.values.Value;
+import dev.polis.consensus.ConsensusRecord.Stage;
 import dev.polis.etcd.EtcdAccess;
 import dev.polis.etcd.EtcdAdmin;
 import dev.polis.etcd.EtcdClient;
@@ -32,12 +38,14 @@ import dev.polis.health.StatusHealth;
 import dev.polis.logtree.Log;
 import dev.polis.logtree.LogTree;
 import dev.polis.logtree.convert.EtcdConverter;
+import dev.polis.pki.NodeId;
 import dev.polis.process.LogTail;
 import dev.polis.process.ManagedProcess;
 import dev.polis.process.ProcessManager;
 import dev.polis.supervision.Subtree;
 import dev.polis.supervision.Supervisor;
 import java.io.IOException;
+import java.net.InetAddress;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Comparator;
@@ -107,7 +115,9 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
         "certificates",
         SelfCheck.task(
             health, ConsensusHealth.certificates(this.parts.files(), this.parts.clock())));
-    subtree.run("folders", SelfCheck.task(health, ConsensusHealth.folders(this.parts.files())));
+    subtree.run(
+        "folders",
+        SelfCheck.task(health, ConsensusHealth.folders(this.parts.files(), state.status())));
     subtree.run("files", SelfCheck.task(health, ConsensusHealth.files(this.parts.files())));
     subtree.run("modes", SelfCheck.task(health, ConsensusHealth.modes(this.parts.files())));
   }
@@ -225,6 +235,71 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
   @Override
   public void startExisting(ConsensusIdentity identity) {
     start(identity, () -> disk.allowExisting(identity.node()));
+  }
+
+  @Override
+  public void join(ConsensusIdentity identity, ConsensusInvitation invitation) {
+    lock.lock();
+    try {
+      requireDisk();
+      disk.recordInvitation(identity.node(), invitation);
+      // A run without etcd, because etcd has removed its member, makes way for the new one.
+      endRun(StopReason.ROLE_REMOVED);
+      startExisting(identity);
+    } catch (FileException unwritable) {
+      throw new ConsensusException(unwritable.getMessage(), unwritable);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  @Override
+  public void discard() throws InterruptedException {
+    stop(StopReason.ROLE_REMOVED);
+    lock.lockInterruptibly();
+    try {
+      Optional<ConsensusRecord> record = disk.member();
+      if (record.isPresent()) {
+        log.info("etcd's files are now in %s", disk.setAside(record.get()));
+      }
+    } catch (FileException stays) {
+      throw new ConsensusException(stays.getMessage(), stays);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  @Override
+  public Optional<LocalMember> localMember() {
+    return record()
+        .map(
+            record ->
+                new LocalMember(
+                    record.memberId(), record.stage() == Stage.LEARNER, record.alone()));
+  }
+
+  private Optional<ConsensusRecord> record() {
+    try {
+      return disk.member();
+    } catch (FileException unreadable) {
+      throw new ConsensusException(unreadable.getMessage(), unreadable);
+    }
+  }
+
+  @Override
+  public ConsensusCandidate candidate() {
+    if (!(parts.network().peek().orElseThrow() instanceof NetworkStatus.Up(InetAddress address))) {
+      throw new ConsensusException("this node has no address at which other members reach it");
+    }
+    String url = EtcdCommandLine.peerUrl(address, parts.settings());
+    Optional<ConsensusRecord> record = record();
+    try {
+      boolean holds =
+          record.isPresent() && (record.get().stage() != Stage.LEARNER || disk.hasData());
+      return new ConsensusCandidate(url, holds ? record.get().memberId() : "");
+    } catch (FileException unreadable) {
+      throw new ConsensusException(unreadable.getMessage(), unreadable);
+    }
   }
 
   private void start(ConsensusIdentity identity, MemberPreparation.Admission admission) {
@@ -380,6 +455,58 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
           "this node runs no member of consensus; ask a node that runs one";
       case ConsensusStatus other -> other.text();
     };
+  }
+
+  // ---- the members of the cluster
+
+  /** Does something with the list of members through the local member. */
+  @FunctionalInterface
+  private interface MembersWork<T> {
+    T with(EtcdMembers members, MemberAccess access) throws InterruptedException;
+  }
+
+  private <T> T withMembers(String what, MembersWork<T> work) throws InterruptedException {
+    MemberAccess access = state.runningAccess();
+    try (EtcdClient client = EtcdClient.connect(access.access(ConsensusUser.ROOT))) {
+      return work.with(new EtcdMembers(client.admin()), access);
+    } catch (EtcdException refused) {
+      throw new ConsensusException(
+          "etcd does not %s: %s".formatted(what, refused.getMessage()), refused);
+    }
+  }
+
+  private static MemberChanges changes(EtcdMembers members, MemberAccess access) {
+    return new MemberChanges(members, access.pki().authority(), access.member().clusterId());
+  }
+
+  @Override
+  public ConsensusStanding admit(NodeId node, ConsensusCandidate candidate)
+      throws InterruptedException {
+    ConsensusStanding standing =
+        withMembers(
+            "accept " + node, (members, access) -> changes(members, access).admit(node, candidate));
+    if (standing instanceof ConsensusStanding.Invited(ConsensusInvitation invitation)) {
+      log.info("etcd has member %s, a learner, for %s", invitation.memberId(), node);
+      state.memberAdded();
+    }
+    return standing;
+  }
+
+  @Override
+  public void expel(String memberId) throws InterruptedException {
+    withMembers(
+        "remove member " + memberId,
+        (members, access) -> {
+          changes(members, access).expel(memberId);
+          return memberId;
+        });
+    log.info("etcd has removed member %s", memberId);
+  }
+
+  @Override
+  public List<ConsensusVoter> voters() throws InterruptedException {
+    return withMembers(
+        "list its members", (members, access) -> members.voters(access.access(ConsensusUser.ROOT)));
   }
 
   private ConsensusOverview overview(MemberAccess access, EtcdAdmin admin)

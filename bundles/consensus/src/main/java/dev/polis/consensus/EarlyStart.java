@@ -135,7 +135,8 @@ final class EarlyStart {
         address,
         parts.settings(),
         parts.files().etcd(),
-        record.alone());
+        record.alone(),
+        record.others());
   }
 
   /** Returns whether etcd has its own key and the CA's certificates for this node's member. */

@@ -16,6 +16,8 @@ import java.util.List;
  * @param settings the configuration
  * @param files etcd's files
  * @param alone true if its cluster has no other member
+ * @param others the other members at its invitation, each as {@code NAME=URL}; empty for the first
+ *     member of a cluster
  */
 record EtcdCommandLine(
     EtcdBinary binary,
@@ -24,7 +26,8 @@ record EtcdCommandLine(
     InetAddress address,
     ConsensusSettings settings,
     EtcdFiles files,
-    boolean alone) {
+    boolean alone,
+    List<String> others) {
 
   /**
    * The heartbeat of a single member, which only determines the wait before etcd elects itself at
@@ -43,6 +46,11 @@ record EtcdCommandLine(
 
   /** Returns the URL for other members. */
   String peerUrl() {
+    return peerUrl(address, settings);
+  }
+
+  /** Returns the URL for other members of a member at this address. */
+  static String peerUrl(InetAddress address, ConsensusSettings settings) {
     return url("https", address, settings.peerPort());
   }
 
@@ -58,13 +66,15 @@ record EtcdCommandLine(
   }
 
   private List<String> identity() {
+    List<String> members = new ArrayList<>(others);
+    members.add(name + "=" + peerUrl());
     return List.of(
         "--name=" + name,
         "--data-dir=" + files.data().path(),
-        "--initial-cluster=" + name + "=" + peerUrl(),
+        "--initial-cluster=" + String.join(",", members),
         // A member with data ignores it; ConsensusDisk has checked that an empty directory is no
         // loss.
-        "--initial-cluster-state=new",
+        "--initial-cluster-state=" + (others.isEmpty() ? "new" : "existing"),
         "--initial-cluster-token=" + token);
   }
 

@@ -6,6 +6,9 @@ import com.google.gson.JsonParseException;
 import com.google.gson.JsonParser;
 import dev.polis.process.LastWords;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -21,6 +24,12 @@ final class EtcdExitDiagnosis {
 
   /** A file of etcd's log has 64 MB; etcd copies a torn file before it repairs it. */
   private static final long ROOM_FOR_REPAIR = 64_000_000;
+
+  /** The words of etcd before its end, when another member has removed it. */
+  private static final String REMOVED = "data-dir used by this member must be removed";
+
+  /** The bytes at the end of a log that have these words; after them etcd writes tens of lines. */
+  private static final int REMOVAL_BYTES = 256 << 10;
 
   /** The fields that identify the code of a log line. */
   private static final Set<String> ASIDE = Set.of("level", "ts", "caller", "msg", "stacktrace");
@@ -55,6 +64,23 @@ final class EtcdExitDiagnosis {
   static String of(Path log, long from, Path data, LongSupplier room) {
     String line = of(log, from);
     return line + remedy(line, data, room);
+  }
+
+  /**
+   * Returns whether etcd ended because another member has removed it.
+   *
+   * @param from the begin of this run's log
+   */
+  static boolean removed(Path log, long from) {
+    try (FileChannel file = FileChannel.open(log)) {
+      long begin = Math.max(Math.min(from, file.size()), file.size() - REMOVAL_BYTES);
+      ByteBuffer end = ByteBuffer.allocate((int) (file.size() - begin));
+      while (end.hasRemaining() && file.read(end, begin + end.position()) >= 0) {}
+      return new String(end.array(), StandardCharsets.UTF_8).contains(REMOVED);
+    } catch (IOException unreadable) {
+      // Without the log the node starts etcd again, which then says it again.
+      return false;
+    }
   }
 
   private static long usable(Path data) {

@@ -66,7 +66,7 @@ final class MemberMaintenance {
       } catch (EtcdException unanswered) {
         context.log().warning("maintenance waits until its next turn: %s", unanswered.getMessage());
       }
-      Thread.sleep(parts.settings().maintenance());
+      state.awaitMemberAdded(parts.settings().maintenance());
       sinceLast = Duration.ofNanos(System.nanoTime() - start);
     }
   }

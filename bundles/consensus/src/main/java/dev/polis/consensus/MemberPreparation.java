@@ -76,7 +76,8 @@ final class MemberPreparation {
             address,
             parts.settings(),
             parts.files().etcd(),
-            record.alone());
+            record.alone(),
+            record.others());
     return new PreparedMember(identity, address, record, pki, line, owner);
   }
 }

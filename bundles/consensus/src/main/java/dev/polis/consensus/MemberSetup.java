@@ -53,7 +53,7 @@ final class MemberSetup {
     String memberId = Long.toHexString(status.memberId());
     String clusterId = Long.toHexString(status.clusterId());
     ConsensusRecord record = member.record();
-    if (record.stage() == Stage.MEMBER && !record.isOf(memberId, clusterId)) {
+    if (record.stage() != Stage.BOOTSTRAPPING && !record.isOf(memberId, clusterId)) {
       parts.processes().stop(EtcdProcess.NAME);
       throw otherMember(memberId, clusterId);
     }

@@ -22,6 +22,7 @@ final class MemberState {
 
   private MemberAccess access; // null until a member has served
   private boolean serving;
+  private boolean memberAdded;
 
   Value<ConsensusStatus> status() {
     return status;
@@ -51,6 +52,21 @@ final class MemberState {
     if (serving) {
       status.set(running);
     }
+  }
+
+  /** Ends the pause of the maintenance: the cluster has another member. */
+  synchronized void memberAdded() {
+    memberAdded = true;
+    notifyAll();
+  }
+
+  /** Waits for another member of the cluster, this long at most. */
+  synchronized void awaitMemberAdded(Duration within) throws InterruptedException {
+    long end = System.nanoTime() + within.toNanos();
+    while (!memberAdded && System.nanoTime() < end) {
+      TimeUnit.NANOSECONDS.timedWait(this, end - System.nanoTime());
+    }
+    memberAdded = false;
   }
 
   /** Ends the service of a cancelled run; returns whether it had served. */

@@ -22,9 +22,15 @@
  *
  * <pre>
  *   no record ──startNew──▶ BOOTSTRAPPING ──ready, users made, CA stored──▶ MEMBER
- *                             │      ▲ kill -9: the next startNew continues   │ data or keys gone:
- *                             └──────┘                                        ▼ refused with reason
+ *      │ ▲                    │      ▲ kill -9: the next startNew continues   ▲  │ data or keys gone:
+ *      │ │                    └──────┘                                        │  ▼ refused with reason
+ *      │ └──removed from etcd: all files to data/etcd-removed/ID──┐           │
+ *      └────join──▶ LEARNER ──has the data of the others, gets its vote───────┘
  * </pre>
+ *
+ * <p>{@link dev.polis.consensus.MemberChanges} is the other side of that: the leader's curator
+ * calls it for a node that comes or goes. If etcd ends because another member has removed it, the
+ * run sets the files aside in one rename, and no member starts from them.
  *
  * <p>The etcd of a complete member starts as soon as the data volume is open and the node has an
  * address, before the cluster manager asks for the member ({@link dev.polis.consensus.EarlyStart}).
@@ -50,8 +56,8 @@
  * or drop the events of a watch, and names the reason ({@link dev.polis.consensus.EtcdDefect}). It
  * also refuses a pre-release.
  *
- * <p>Not promised: joining an existing cluster, replacing a lost majority, and moving a member to
- * another address while other members are there and this one has no quorum.
+ * <p>Not promised: replacing a lost majority, and moving a member to another address while other
+ * members are there and this one has no quorum.
  *
  * <p>Why not a unix socket without authentication: every process of the machine could then read
  * every secret of the cluster. Why not {@code --initial-cluster-state existing} after the first
@@ -64,7 +70,8 @@
  *   <li>Uses if there: none
  *   <li>Provides: Consensus, MetricsExporter
  *   <li>Configuration: dev.polis.consensus
- *   <li>Files: data/etcd, data/node/credentials/cert-key.pem, ephemeral/consensus
+ *   <li>Files: data/etcd, data/etcd-removed, data/node/credentials/cert-key.pem,
+ *       ephemeral/consensus
  *   <li>Ports: 7833, 7834
  * </ul>
  */

@@ -156,6 +156,12 @@ final class ConsensusHarness implements AutoCloseable {
     return next;
   }
 
+  /** Ends the instance, as the end of the node's process does: etcd keeps running. */
+  void closeInstance() {
+    present.ifPresent(Instance::close);
+    present = Optional.empty();
+  }
+
   /** Owns all parts of an instance of the bundle, wired as the framework would wire them. */
   final class Instance implements AutoCloseable {
     final ProcessManager.OpenManager processes =

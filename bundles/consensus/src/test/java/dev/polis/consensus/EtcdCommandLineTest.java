@@ -104,6 +104,7 @@ class EtcdCommandLineTest {
         InetAddress.ofLiteral(address),
         ConsensusHarness.settings(heartbeat, election, 2L << 30, Duration.ofSeconds(60), ""),
         new EtcdFiles(Root.at(Path.of("/s"))),
-        alone);
+        alone,
+        List.of());
   }
 }

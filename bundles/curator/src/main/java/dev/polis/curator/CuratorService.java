@@ -13,6 +13,7 @@ import dev.polis.base.values.MutableValue;
 import dev.polis.base.values.Value;
 import dev.polis.base.values.Watcher;
 import dev.polis.curator.api.AaaApi;
+import dev.polis.curator.api.ConsensusMembers;
 import dev.polis.curator.api.CuratorApi;
 import dev.polis.curator.api.CuratorLocalApi;
 import dev.polis.curator.api.EtcdApi;
@@ -51,11 +52,15 @@ import dev.polis.pki.Pem;
 import dev.polis.pki.PkiException;
 import dev.polis.plugins.manifest.TrustRoots;
 import dev.polis.rpc.CallStreams;
+import dev.polis.rpc.RpcClients;
 import dev.polis.rpc.RpcException;
 import dev.polis.rpc.RpcHost;
+import dev.polis.rpc.RpcTrust;
 import dev.polis.supervision.Subtree;
 import dev.polis.supervision.Supervisor;
 import io.grpc.BindableService;
+import io.grpc.Channel;
+import io.grpc.ManagedChannel;
 import java.net.InetSocketAddress;
 import java.security.SecureRandom;
 import java.security.cert.X509Certificate;
@@ -141,9 +146,12 @@ final class CuratorService implements Curator, OrganInstance {
   private final LocalTrust trust;
   private final TrustFeeds trusts;
   private final LeaderGate gate;
+  private final ConsensusMembers members;
+  // One order at a time: serve, follow or leave.
+  private final Object orders = new Object();
   private NodeCredentials serving; // null until asked to serve; guarded by this
-  private Subtree tasks; // null until asked to serve; guarded by this
-  private CuratorElection election; // null until asked to serve; guarded by this
+  private Subtree work; // the tasks of serving or following; null before; guarded by this
+  private CuratorElection election; // null unless asked to serve; guarded by this
   private RemoteCurator remote; // null unless asked to follow; guarded by this
   private boolean gave; // guarded by this
 
@@ -180,7 +188,8 @@ final class CuratorService implements Curator, OrganInstance {
     this.address = new AdvertisedAddress(parts.network(), settings.port());
     this.trust = new LocalTrust(parts.rpc(), parts.trust());
     this.trusts = new TrustFeeds(status, trust.lists(), streams);
-    this.gate = new LeaderGate(parts.consensus().status());
+    this.gate = new LeaderGate(parts.consensus().status(), status);
+    this.members = new ConsensusMembers(parts.consensus());
     this.subtree = parts.supervisor().organ("curator");
     this.health = parts.health().organ("curator", subtree.dn());
     subtree.run("health", StatusHealth.task(status, health, CuratorHealth::of));
@@ -198,43 +207,83 @@ final class CuratorService implements Curator, OrganInstance {
   }
 
   @Override
-  public synchronized void serve(NodeCredentials credentials) {
-    if (serving != null) {
-      requireSame(serving, credentials);
-      return;
+  public void serve(NodeCredentials credentials) {
+    synchronized (orders) {
+      serving().ifPresent(present -> requireSame(present, credentials));
+      if (election().isPresent()) {
+        return;
+      }
+      requireWork("serve");
+      if (endWork()) {
+        // The endpoints stay, and so does the known leader until the election names one.
+        startTasks(credentials);
+      } else {
+        status.set(new CuratorStatus.Campaigning("the election begins"));
+        startTasks(credentials);
+        parts.endpoints().register(endpoints(credentials));
+      }
+      election().orElseThrow().stand(OrganState.NONE);
     }
+  }
+
+  private synchronized void requireWork(String order) {
     if (gave) {
       throw new CuratorException(
-          "this curator has given its work to another instance; ask that instance to serve");
+          "this curator has given its work to another instance; ask that instance to " + order);
     }
-    status.set(new CuratorStatus.Campaigning("the election begins"));
-    startTasks(credentials);
-    parts.endpoints().register(endpoints(credentials));
-    election.stand(OrganState.NONE);
+  }
+
+  /**
+   * Ends the tasks of serving or following; returns whether there were any. The tasks take the lock
+   * of this object while they end, so the caller must not hold it.
+   */
+  private boolean endWork() {
+    Subtree ending;
+    synchronized (this) {
+      if (work == null) {
+        return false;
+      }
+      ending = work;
+      work = null;
+      election = null;
+      remote = null;
+    }
+    ending.close(StopReason.ROLE_REMOVED);
+    return true;
   }
 
   @Override
-  public synchronized void follow(NodeCredentials credentials, Set<InetSocketAddress> curators) {
-    if (serving != null) {
-      requireSame(serving, credentials);
-      return;
+  public void follow(NodeCredentials credentials, Set<InetSocketAddress> curators) {
+    synchronized (orders) {
+      serving().ifPresent(present -> requireSame(present, credentials));
+      if (remote().isPresent()) {
+        return;
+      }
+      requireWork("follow");
+      follow(credentials, curators, new CuratorStatus.Campaigning("looks for the leader"));
     }
-    if (gave) {
-      throw new CuratorException(
-          "this curator has given its work to another instance; ask that instance to follow");
-    }
-    follow(credentials, curators, new CuratorStatus.Campaigning("looks for the leader"));
   }
 
-  private synchronized void follow(
+  private void follow(
       NodeCredentials credentials, Set<InetSocketAddress> curators, CuratorStatus first) {
-    serving = credentials;
+    boolean served = endWork();
     status.set(first);
+    startFollowing(credentials, curators);
+    gate.refuse(this::describeLeader);
+    if (!served) {
+      parts.endpoints().register(endpoints(credentials));
+    }
+  }
+
+  private synchronized void startFollowing(
+      NodeCredentials credentials, Set<InetSocketAddress> curators) {
+    serving = credentials;
     remote = new RemoteCurator(credentials, curators, trust, status);
-    tasks = subtree.subtree("member");
-    tasks.run("remote", remote::run);
-    tasks.run("leader-feeds", leaders::run);
-    serveAsFollower(credentials);
+    work = subtree.subtree("following");
+    work.run("remote", remote::run);
+    work.run("leader-feeds", leaders::run);
+    // For streams that began while this node led.
+    work.run("trust-feeds", trusts::run);
   }
 
   /** Serves the question which node leads, and refuses the calls that need the records. */
@@ -270,12 +319,13 @@ final class CuratorService implements Curator, OrganInstance {
             gate,
             status,
             parts.nanoTime());
-    tasks = subtree.subtree("member");
-    tasks.run("election", election::run);
-    tasks.run("leader-feeds", leaders::run);
-    tasks.run("revocations", new RevocationWatch(this::connect, trust)::run);
-    tasks.run("trusted-keys", new TrustedKeysWatch(this::connect, trust)::run);
-    tasks.run("trust-feeds", trusts::run);
+    work = subtree.subtree("records");
+    work.run("election", election::run);
+    work.run("leader-feeds", leaders::run);
+    work.run("revocations", new RevocationWatch(this::connect, trust)::run);
+    work.run("trusted-keys", new TrustedKeysWatch(this::connect, trust)::run);
+    work.run("trust-feeds", trusts::run);
+    work.run("members", new MemberReconciler(gate, members, credentials.id())::run);
   }
 
   private synchronized Optional<NodeCredentials> serving() {
@@ -311,7 +361,8 @@ final class CuratorService implements Curator, OrganInstance {
             parts.rpc().computing(),
             new SecureRandom(),
             clusterCa,
-            InstantSource.system()),
+            InstantSource.system(),
+            members),
         new RegisterTicketsApi(gate, new SecureRandom(), InstantSource.system()),
         new AaaApi(gate),
         new CuratorApi(
@@ -324,7 +375,7 @@ final class CuratorService implements Curator, OrganInstance {
         new EtcdApi(parts.consensus()),
         new PluginTrustApi(gate, parts.signed()),
         new PluginSetApi(gate, streams, InstantSource.system()),
-        new MembershipApi(gate, trusts),
+        new MembershipApi(gate, trusts, members),
         new CuratorLocalApi(credentials.id(), clusterCa, address, leaders));
   }
 
@@ -333,6 +384,10 @@ final class CuratorService implements Curator, OrganInstance {
     Optional<RemoteCurator> asked = remote();
     if (asked.isPresent()) {
       return asked.get().renew();
+    }
+    if (elsewhere().isPresent()) {
+      return atLeader(
+          elsewhere().get(), credentials, leader -> MembershipCalls.renew(leader, credentials));
     }
     try {
       return gate.during(term -> term.pki().ensureNode(credentials.id(), credentials.publicKey()));
@@ -350,6 +405,12 @@ final class CuratorService implements Curator, OrganInstance {
     if (asked.isPresent()) {
       return asked.get().clusterUnlockKey();
     }
+    if (elsewhere().isPresent()) {
+      return atLeader(
+          elsewhere().get(),
+          credentials,
+          leader -> MembershipCalls.clusterUnlockKey(leader, credentials));
+    }
     String id = credentials.id().text();
     try {
       ByteString half = gate.during(term -> term.records().requireNode(id)).getClusterUnlockKey();
@@ -362,6 +423,34 @@ final class CuratorService implements Curator, OrganInstance {
     } catch (RpcException | EtcdException e) {
       throw new CuratorException(
           "the curator cannot read the record of %s now: %s".formatted(id, e.getMessage()), e);
+    }
+  }
+
+  /** Asks the leader something. */
+  @FunctionalInterface
+  private interface Question<T> {
+    T at(Channel leader) throws InterruptedException;
+  }
+
+  /** Returns the leader, if it is another node with a known address. */
+  private Optional<CuratorStatus.Following> elsewhere() {
+    return status
+        .peek()
+        .filter(CuratorStatus.Following.class::isInstance)
+        .map(CuratorStatus.Following.class::cast)
+        .filter(leader -> !leader.host().isEmpty());
+  }
+
+  private static <T> T atLeader(
+      CuratorStatus.Following leader, NodeCredentials credentials, Question<T> question)
+      throws InterruptedException {
+    ManagedChannel channel =
+        RpcClients.authenticated(credentials::tls, RpcTrust.node(credentials.ca(), leader.leader()))
+            .dial(new InetSocketAddress(leader.host(), leader.port()));
+    try {
+      return question.at(channel);
+    } finally {
+      channel.shutdownNow();
     }
   }
 
@@ -415,20 +504,19 @@ final class CuratorService implements Curator, OrganInstance {
 
   @Override
   public void leave() {
-    Subtree ending;
-    synchronized (this) {
-      if (serving == null) {
+    synchronized (orders) {
+      if (serving().isEmpty()) {
         return;
       }
-      ending = tasks;
-      serving = null;
-      election = null;
-      remote = null;
+      parts.endpoints().withdraw();
+      endWork();
+      forget();
+      status.set(new CuratorStatus.Idle());
     }
-    parts.endpoints().withdraw();
-    // Outside of the lock, which the tasks take.
-    ending.close(StopReason.ROLE_REMOVED);
-    status.set(new CuratorStatus.Idle());
+  }
+
+  private synchronized void forget() {
+    serving = null;
   }
 
   private static boolean follows(OrganState state) {

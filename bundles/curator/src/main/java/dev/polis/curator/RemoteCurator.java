@@ -10,21 +10,17 @@ import dev.polis.logtree.Secret;
 import dev.polis.pki.Crl;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.NodeId;
-import dev.polis.pki.Pem;
 import dev.polis.pki.PkiException;
 import dev.polis.rpc.HostPort;
 import dev.polis.rpc.resolver.LeaderConnection;
 import dev.polis.supervision.Context;
 import dev.polis.wire.cluster.FollowTrustRequest;
-import dev.polis.wire.cluster.GetUnlockKeyRequest;
 import dev.polis.wire.cluster.MembershipGrpc;
-import dev.polis.wire.cluster.MembershipGrpc.MembershipBlockingV2Stub;
-import dev.polis.wire.cluster.RenewCertificateRequest;
 import dev.polis.wire.cluster.TrustLists;
 import dev.polis.wire.curator.CuratorLocalGrpc;
 import dev.polis.wire.curator.GetCurrentLeaderRequest;
 import dev.polis.wire.curator.GetCurrentLeaderResponse;
-import io.grpc.StatusException;
+import io.grpc.Channel;
 import java.net.InetSocketAddress;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
@@ -200,50 +196,27 @@ final class RemoteCurator {
   }
 
   X509Certificate renew() throws InterruptedException {
+    X509Certificate certificate = MembershipCalls.renew(leader(), credentials);
     try {
-      X509Certificate certificate =
-          Pem.certificate(
-              leader()
-                  .renewCertificate(RenewCertificateRequest.getDefaultInstance())
-                  .getNodeCertificate()
-                  .toByteArray());
       credentials = credentials.renewed(certificate);
-      return certificate;
-    } catch (StatusException | PkiException e) {
+    } catch (PkiException foreign) {
       throw new CuratorException(
-          "the leader does not renew the certificate of %s now: %s"
-              .formatted(credentials.id(), e.getMessage()),
-          e);
+          "the leader sent another certificate than that of %s: %s"
+              .formatted(credentials.id(), foreign.getMessage()),
+          foreign);
     }
+    return certificate;
   }
 
   Secret clusterUnlockKey() throws InterruptedException {
-    try {
-      byte[] half =
-          leader()
-              .getUnlockKey(GetUnlockKeyRequest.getDefaultInstance())
-              .getClusterUnlockKey()
-              .toByteArray();
-      if (half.length == 0) {
-        throw new CuratorException(
-            "the record of %s has no half of a volume key: its volume is not encrypted"
-                .formatted(credentials.id()));
-      }
-      return Secret.take(half);
-    } catch (StatusException e) {
-      throw new CuratorException(
-          "the leader does not give the record of %s now: %s"
-              .formatted(credentials.id(), e.getMessage()),
-          e);
-    }
+    return MembershipCalls.clusterUnlockKey(leader(), credentials);
   }
 
-  private MembershipBlockingV2Stub leader() {
+  private Channel leader() {
     LeaderConnection present = connection;
     if (present == null) {
       throw new CuratorException("this node does not look for the leader now; try again later");
     }
-    return MembershipGrpc.newBlockingV2Stub(present.channel())
-        .withDeadlineAfter(LeaderConnection.REPORT);
+    return present.channel();
   }
 }

@@ -44,6 +44,8 @@
  *       {@code ManagementApi}, without join keys and unlock keys.
  *   <li>{@code TrustFeeds}, while leading. In: the revocation list and the trusted keys of this
  *       node. Out: the streams of {@code Membership.FollowTrust}, for members that run no etcd.
+ *   <li>{@code MemberReconciler}, while leading. In: the records in memory, etcd's list of members.
+ *       Out: nothing but the removal of members whose nodes have no role.
  *   <li>{@code RemoteCurator}, in place of all the above on a node that keeps no records. In: the
  *       leader's answers. Out: {@code CuratorStatus}, the revocation list, the trusted keys. While
  *       the leader is silent, its {@code RevocationQuestion} asks whether this node is revoked.

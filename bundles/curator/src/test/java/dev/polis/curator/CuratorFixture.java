@@ -5,7 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.google.protobuf.ByteString;
 import dev.polis.api.consensus.Consensus;
+import dev.polis.api.consensus.ConsensusMember;
+import dev.polis.api.consensus.ConsensusOverview;
+import dev.polis.api.consensus.ConsensusStanding;
 import dev.polis.api.consensus.ConsensusStatus;
+import dev.polis.api.consensus.ConsensusVoter;
 import dev.polis.api.curator.BootstrapOutcome;
 import dev.polis.api.curator.BootstrapRequest;
 import dev.polis.api.curator.CuratorStatus;
@@ -85,6 +89,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.LongSupplier;
@@ -123,6 +128,9 @@ public final class CuratorFixture implements AutoCloseable {
 
   /** The running plugins by their signing key, as the curator reads them. */
   final Map<KeyId, List<String>> signed = new ConcurrentHashMap<>();
+
+  /** The members of etcd, as the curator sees them. */
+  final FakeMembers members = new FakeMembers();
 
   /** The keys that the curator gives this node to trust. */
   final MutableValue<TrustRoots> trusted = new MutableValue<>();
@@ -389,8 +397,45 @@ public final class CuratorFixture implements AutoCloseable {
                 return new MutableValue<>(
                     new ConsensusStatus.Running("test", "1", "2", endpoints, List.of()));
               }
-              throw new AssertionError("the fake consensus does not support " + method);
+              return members.answer(method.getName(), arguments);
             });
+  }
+
+  /** Stands in for the members of etcd, which this fixture's etcd does not change. */
+  static final class FakeMembers {
+    volatile List<ConsensusVoter> voters = List.of();
+    volatile List<ConsensusMember> members = List.of();
+    volatile ConsensusStanding standing = new ConsensusStanding.Learner();
+    final List<String> expelled = new CopyOnWriteArrayList<>();
+
+    private Object answer(String method, Object[] arguments) {
+      return switch (method) {
+        case "voters" -> voters;
+        case "overview" -> overview();
+        case "admit" -> standing;
+        case "expel" -> {
+          expelled.add((String) arguments[0]);
+          yield null;
+        }
+        default -> throw new AssertionError("the fake consensus does not support " + method);
+      };
+    }
+
+    private ConsensusOverview overview() {
+      return new ConsensusOverview(
+          members,
+          "1",
+          "test",
+          0,
+          0,
+          0,
+          0,
+          0,
+          0,
+          List.of(),
+          List.of(),
+          new ConsensusOverview.OperatorFiles("", "", ""));
+    }
   }
 
   /** Returns a loopback address for this fixture alone, by process and number. */

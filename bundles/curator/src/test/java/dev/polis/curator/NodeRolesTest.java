@@ -114,7 +114,6 @@ class NodeRolesTest {
     for (Wish controller : Wish.values()) {
       assertRefused(fixture.id.text(), Wish.OFF, controller, Wish.ON, "only ConsensusMember");
     }
-    assertRefused(WITHOUT_ROLES, Wish.ON, Wish.ON, Wish.UNSET, "cannot become a ConsensusMember");
     assertRefused(NEW_NODE, Wish.UNSET, Wish.UNSET, Wish.ON, "NODE_STATE_NEW");
 
     update(WITHOUT_ROLES, Wish.OFF, Wish.OFF, Wish.ON);

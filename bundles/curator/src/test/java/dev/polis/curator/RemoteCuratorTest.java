@@ -20,6 +20,7 @@ import dev.polis.pki.Crl;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.NodeId;
+import dev.polis.pki.Pem;
 import dev.polis.rpc.RpcClients;
 import dev.polis.rpc.RpcRevocations;
 import dev.polis.rpc.RpcTrust;
@@ -41,6 +42,7 @@ import java.security.KeyPair;
 import java.security.cert.X509Certificate;
 import java.time.InstantSource;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
@@ -101,6 +103,58 @@ class RemoteCuratorTest {
       assertTrue(refusal.contains(leader.id.text()), refusal);
       assertTrue(
           refusal.contains(leader.address().getAddress().getHostAddress() + ":7835"), refusal);
+    }
+  }
+
+  @Test
+  @DisplayName("a member that gets the records campaigns in place, and leads after the leader")
+  void getsTheRecords() throws Exception {
+    try (CuratorFixture leader = CuratorFixture.leading();
+        CuratorFixture member = CuratorFixture.idle()) {
+      member.followWithoutRecords(leader);
+      awaitFollowing(member, leader);
+
+      member.redirectTo(leader);
+      member.curator.serve(member.credentials());
+      awaitFollowing(member, leader);
+      leader.resign();
+
+      Await.value(
+          member.curator.status(),
+          CuratorStatus.Leading.class::isInstance,
+          CuratorFixture.SOON,
+          "the member to lead");
+      ManagedChannel owner = leader.owner(member.address()).dial(member.address());
+      try {
+        assertEquals(
+            leader.clusterCa(),
+            Pem.certificate(
+                ManagementGrpc.newBlockingV2Stub(owner)
+                    .withDeadlineAfter(CuratorFixture.SOON.toSeconds(), TimeUnit.SECONDS)
+                    .getClusterInfo(GetClusterInfoRequest.getDefaultInstance())
+                    .getCaCertificate()
+                    .toByteArray()));
+      } finally {
+        owner.shutdownNow();
+      }
+    }
+  }
+
+  @Test
+  @DisplayName("a leader that loses the records gives up its lead at once, and follows")
+  void losesTheRecords() throws Exception {
+    try (CuratorFixture leader = CuratorFixture.leading();
+        CuratorFixture second = CuratorFixture.idle()) {
+      second.follow(leader);
+
+      leader.curator.follow(leader.credentials(), Set.of(second.address()));
+
+      Await.value(
+          second.curator.status(),
+          CuratorStatus.Leading.class::isInstance,
+          CuratorFixture.SOON,
+          "the second curator to lead");
+      awaitFollowing(leader, second);
     }
   }
 

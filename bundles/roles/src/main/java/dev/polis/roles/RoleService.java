@@ -243,13 +243,22 @@ final class RoleService implements LocalRoleServer, OrganInstance {
               connection,
               parts.network().status(),
               parts.curator().status(),
-              () -> parts.cluster().status().peek().orElseThrow().hasLocalConsensus(),
+              parts.cluster().status(),
               running.value(),
               report,
               health);
+      ConsensusRole member =
+          new ConsensusRole(
+              parts.consensus(),
+              parts.curator(),
+              parts.network().status(),
+              roles,
+              connection,
+              this::credentials);
       context.run("record", record::run);
       context.run("status-push", push::run);
       context.run("heartbeat", new RoleHeartbeat(connection, settings.heartbeat(), health)::run);
+      context.run("consensus", member::run);
       context.healthy();
       awaitDisowned();
     }

@@ -1,5 +1,6 @@
 package dev.polis.roles;
 
+import dev.polis.api.cluster.ClusterStatus;
 import dev.polis.api.curator.CuratorStatus;
 import dev.polis.api.network.NetworkStatus;
 import dev.polis.api.roles.RoleName;
@@ -20,7 +21,6 @@ import java.net.InetAddress;
 import java.util.Map;
 import java.util.Optional;
 import java.util.SortedSet;
-import java.util.function.BooleanSupplier;
 
 /**
  * Reports this node's address, version, services and running roles to the cluster on each change.
@@ -30,7 +30,7 @@ final class RoleStatusPush {
   private final LeaderConnection connection;
   private final Value<NetworkStatus> network;
   private final Value<CuratorStatus> curator;
-  private final BooleanSupplier keepsRecords;
+  private final Value<ClusterStatus> cluster;
   private final Value<SortedSet<RoleName>> running;
   private final NodeReport report;
   private final LeaderContact contact;
@@ -38,21 +38,21 @@ final class RoleStatusPush {
   /**
    * Creates a runnable.
    *
-   * @param keepsRecords whether the curator of this node can lead; others are not reported, since
+   * @param cluster says whether the curator of this node can lead; others are not reported, since
    *     clients would ask them for records
    */
   RoleStatusPush(
       LeaderConnection connection,
       Value<NetworkStatus> network,
       Value<CuratorStatus> curator,
-      BooleanSupplier keepsRecords,
+      Value<ClusterStatus> cluster,
       Value<SortedSet<RoleName>> running,
       NodeReport report,
       HealthScope health) {
     this.connection = connection;
     this.network = network;
     this.curator = curator;
-    this.keepsRecords = keepsRecords;
+    this.cluster = cluster;
     this.running = running;
     this.report = report;
     this.contact =
@@ -70,7 +70,7 @@ final class RoleStatusPush {
     MutableValue<NodeStatus> wanted = new MutableValue<>();
     AnyChange.follow(
         context,
-        Map.of("network", network, "curator", curator, "roles", running),
+        Map.of("network", network, "curator", curator, "roles", running, "cluster", cluster),
         () -> status().ifPresent(wanted::set));
     connection.push(
         context, "the status of this node", wanted, NodeStatus.getDefaultInstance(), this::report);
@@ -114,11 +114,15 @@ final class RoleStatusPush {
             .setRunningRoles(RoleRecord.running(running.peek().orElseThrow()));
     curator
         .peek()
-        .filter(now -> !(now instanceof CuratorStatus.Idle) && keepsRecords.getAsBoolean())
+        .filter(now -> !(now instanceof CuratorStatus.Idle) && keepsRecords())
         .ifPresent(
             now ->
                 status.setRunningCurator(
                     NodeStatus.RunningCurator.newBuilder().setPort(report.curatorPort())));
     return status.build();
+  }
+
+  private boolean keepsRecords() {
+    return cluster.peek().filter(ClusterStatus::hasLocalConsensus).isPresent();
   }
 }

@@ -23,8 +23,12 @@
  * does its work. What the cluster says later counts.
  *
  * <p><b>Wanted and running are two things.</b> A role is wanted when the record names it. It runs
- * when its plugin is healthy; ConsensusMember has no plugin and runs when consensus does. A wanted
- * role without a plugin is a condition of its health, {@code role-without-plugin}.
+ * when its plugin is healthy. A wanted role without a plugin is a condition of its health, {@code
+ * role-without-plugin}.
+ *
+ * <p><b>ConsensusMember has no plugin</b>, because the cluster needs it before any bundle from
+ * outside: {@link ConsensusRole}, the child {@code consensus} of {@code server}, leads this node
+ * into etcd and out of it. A member on the disk starts without it.
  *
  * <p><b>A role is stopped for a reason</b> ({@link dev.polis.base.boot.StopReason}): ROLE_REMOVED
  * when the record no longer names it, and the launcher's reason when its plugin, this organ or the

@@ -70,6 +70,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeSet;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -133,7 +134,8 @@ class RoleServiceTest {
     MutableValue<SortedSet<RoleName>> running = new MutableValue<>(new TreeSet<>());
     try (LeaderConnection connection = curator.connect()) {
       RoleStatusPush push =
-          new RoleStatusPush(connection, network, local, keepsRecords::get, running, REPORT, scope);
+          new RoleStatusPush(
+              connection, network, local, cluster(keepsRecords::get), running, REPORT, scope);
       assertTrue(push.status().isEmpty(), "there is nothing to report without an address");
       subtree.run("push", push::run);
       network.set(new NetworkStatus.Up(InetAddress.ofLiteral("127.0.0.1")));
@@ -166,6 +168,10 @@ class RoleServiceTest {
         reported.get(5).hasRunningCurator(), "the curator of a node without records is reported");
   }
 
+  private static Value<ClusterStatus> cluster(Callable<Boolean> keepsRecords) {
+    return new MutableValue<>(Fake.of(ClusterStatus.class, "hasLocalConsensus", keepsRecords));
+  }
+
   private void awaitReports(int count) throws Exception {
     Await.until(SOON, count + " reports of the status", () -> curator.reported.size() == count);
   }
@@ -180,7 +186,7 @@ class RoleServiceTest {
               connection,
               new MutableValue<>(new NetworkStatus.Up(InetAddress.ofLiteral("127.0.0.1"))),
               new MutableValue<>(new CuratorStatus.Idle()),
-              () -> true,
+              cluster(() -> true),
               new MutableValue<>(new TreeSet<>()),
               REPORT,
               scope);
@@ -679,7 +685,9 @@ class RoleServiceTest {
             Fake.of(
                 Consensus.class,
                 "status",
-                () -> new MutableValue<>(new ConsensusStatus.Failed("no etcd can be reached"))),
+                () -> new MutableValue<>(new ConsensusStatus.Failed("no etcd can be reached")),
+                "localMember",
+                Optional::empty),
             Fake.of(Curator.class, "status", () -> new MutableValue<>(new CuratorStatus.Idle()))),
         taken);
   }

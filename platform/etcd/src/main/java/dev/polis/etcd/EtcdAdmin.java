@@ -159,13 +159,18 @@ public final class EtcdAdmin {
 
   /** Returns the status of the member at an endpoint, which answers even without quorum. */
   public EtcdStatus status(EtcdEndpoint endpoint) throws InterruptedException {
+    return status(endpoint, deadline);
+  }
+
+  /** Returns the same, if it answers within this time. */
+  public EtcdStatus status(EtcdEndpoint endpoint, Duration within) throws InterruptedException {
     StatusResponse status =
         at(
             endpoint,
             MaintenanceGrpc.getStatusMethod(),
             StatusRequest.getDefaultInstance(),
             "ask for its status",
-            deadline);
+            within);
     return new EtcdStatus(
         endpoint,
         status.getHeader().getMemberId(),

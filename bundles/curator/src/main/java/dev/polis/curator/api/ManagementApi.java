@@ -68,6 +68,7 @@ public final class ManagementApi extends ManagementGrpc.ManagementImplBase
   private final ByteString clusterCa;
   private final InstantSource clock;
   private final NodeRemoval removal;
+  private final ConsensusMembers members;
 
   /**
    * @param self the node of this curator, which does not remove itself
@@ -80,7 +81,8 @@ public final class ManagementApi extends ManagementGrpc.ManagementImplBase
       ComputingThreads computing,
       SecureRandom random,
       ByteString clusterCa,
-      InstantSource clock) {
+      InstantSource clock,
+      ConsensusMembers members) {
     this.gate = gate;
     this.streams = streams;
     this.computing = computing;
@@ -88,6 +90,7 @@ public final class ManagementApi extends ManagementGrpc.ManagementImplBase
     this.clusterCa = clusterCa;
     this.clock = clock;
     this.removal = new NodeRemoval(self);
+    this.members = members;
   }
 
   @Override
@@ -230,9 +233,24 @@ public final class ManagementApi extends ManagementGrpc.ManagementImplBase
         gate,
         caller,
         term -> {
-          term.records().updateNode(id, changes::apply);
+          if (changes.endsConsensus()) {
+            members.oneAtATime(() -> endConsensus(term, id, changes));
+          } else {
+            term.records().updateNode(id, changes::apply);
+          }
           return UpdateNodeRolesResponse.getDefaultInstance();
         });
+  }
+
+  /**
+   * Takes the role from a node. Its member leaves etcd afterwards, so that the record always says
+   * what is wanted; one change at a time keeps the check valid until the record is written.
+   */
+  private Node endConsensus(LeaderTerm term, String id, RoleChanges changes)
+      throws InterruptedException {
+    RecordSnapshot records = term.records().read();
+    members.requireRemovable(records, id);
+    return term.records().updateNode(id, changes::apply);
   }
 
   @Override

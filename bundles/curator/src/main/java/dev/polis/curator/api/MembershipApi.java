@@ -1,6 +1,9 @@
 package dev.polis.curator.api;
 
 import com.google.protobuf.ByteString;
+import dev.polis.api.consensus.ConsensusCandidate;
+import dev.polis.api.consensus.ConsensusInvitation;
+import dev.polis.api.consensus.ConsensusStanding;
 import dev.polis.curator.leader.ApiCalls;
 import dev.polis.curator.leader.LeaderGate;
 import dev.polis.curator.leader.LeaderTerm;
@@ -17,6 +20,10 @@ import dev.polis.wire.cluster.GetRevocationsRequest;
 import dev.polis.wire.cluster.GetRevocationsResponse;
 import dev.polis.wire.cluster.GetUnlockKeyRequest;
 import dev.polis.wire.cluster.GetUnlockKeyResponse;
+import dev.polis.wire.cluster.JoinConsensusRequest;
+import dev.polis.wire.cluster.JoinConsensusResponse;
+import dev.polis.wire.cluster.LeaveConsensusRequest;
+import dev.polis.wire.cluster.LeaveConsensusResponse;
 import dev.polis.wire.cluster.MembershipGrpc;
 import dev.polis.wire.cluster.RenewCertificateRequest;
 import dev.polis.wire.cluster.RenewCertificateResponse;
@@ -26,17 +33,22 @@ import io.grpc.stub.StreamObserver;
 import java.security.PublicKey;
 import java.time.Duration;
 
-/** Serves the Membership API, for members that run no etcd: trust, certificate, unlock key. */
+/**
+ * Serves the Membership API, for members that run no etcd: trust, certificate, unlock key, and the
+ * steps into etcd and out of it.
+ */
 public final class MembershipApi extends MembershipGrpc.MembershipImplBase {
 
   private static final Duration RETRY = Duration.ofSeconds(1);
 
   private final LeaderGate gate;
   private final TrustFeeds trust;
+  private final ConsensusMembers members;
 
-  public MembershipApi(LeaderGate gate, TrustFeeds trust) {
+  public MembershipApi(LeaderGate gate, TrustFeeds trust, ConsensusMembers members) {
     this.gate = gate;
     this.trust = trust;
+    this.members = members;
   }
 
   @Override
@@ -90,6 +102,79 @@ public final class MembershipApi extends MembershipGrpc.MembershipImplBase {
             GetUnlockKeyResponse.newBuilder()
                 .setClusterUnlockKey(member(term, self).getClusterUnlockKey())
                 .build());
+  }
+
+  @Override
+  public void joinConsensus(
+      JoinConsensusRequest request, StreamObserver<JoinConsensusResponse> caller) {
+    NodeId self = RpcPeer.current().requireNode();
+    if (ReportedAddress.ofUrl(request.getPeerUrl()).isEmpty()) {
+      throw Refusal.invalid("peer_url \"%s\" has no IP address", request.getPeerUrl());
+    }
+    Node node = ApiCalls.run(() -> gate.during(term -> member(term, self)));
+    if (!node.getRoles().hasConsensusMember()) {
+      throw Refusal.precondition(
+          "node %s has no role ConsensusMember; give it to the node: polisctl node role add %s ConsensusMember",
+          self, self);
+    }
+    requireOwnAddress(node, request.getPeerUrl());
+    ConsensusCandidate candidate =
+        new ConsensusCandidate(
+            request.getPeerUrl(),
+            request.getMemberId() == 0 ? "" : Long.toHexString(request.getMemberId()));
+    // Outside the leadership, since etcd's own list decides: a hand-over need not wait for it.
+    caller.onNext(wire(members.admit(self, candidate)));
+    caller.onCompleted();
+  }
+
+  /** Refuses a URL of another node, whose members would then not be reached. */
+  private static void requireOwnAddress(Node node, String peerUrl) {
+    String reported = node.getStatus().getExternalAddress();
+    if (!ReportedAddress.ofUrl(peerUrl).equals(reported)) {
+      throw RpcException.unavailable(
+          "node %s has reported the address \"%s\", and wants to serve etcd at \"%s\"; the node reports its new address first"
+              .formatted(node.getId(), reported, peerUrl),
+          RETRY);
+    }
+  }
+
+  private static JoinConsensusResponse wire(ConsensusStanding standing) {
+    JoinConsensusResponse.Builder response = JoinConsensusResponse.newBuilder();
+    return switch (standing) {
+      case ConsensusStanding.Invited(ConsensusInvitation invitation) ->
+          response.setInvitation(wire(invitation)).build();
+      case ConsensusStanding.Learner _ ->
+          response.setLearner(JoinConsensusResponse.Learner.getDefaultInstance()).build();
+      case ConsensusStanding.Voter _ ->
+          response.setVoter(JoinConsensusResponse.Voter.getDefaultInstance()).build();
+      case ConsensusStanding.Removed _ ->
+          response.setRemoved(JoinConsensusResponse.Removed.getDefaultInstance()).build();
+    };
+  }
+
+  private static JoinConsensusResponse.Invitation wire(ConsensusInvitation invitation) {
+    return JoinConsensusResponse.Invitation.newBuilder()
+        .setMemberId(Long.parseUnsignedLong(invitation.memberId(), 16))
+        .setClusterId(Long.parseUnsignedLong(invitation.clusterId(), 16))
+        .addAllOthers(invitation.others())
+        .setCaCertificate(ByteString.copyFrom(Pem.der(invitation.ca())))
+        .setCaKey(ByteString.copyFrom(invitation.caKey().getEncoded()))
+        .build();
+  }
+
+  @Override
+  public void leaveConsensus(
+      LeaveConsensusRequest request, StreamObserver<LeaveConsensusResponse> caller) {
+    NodeId self = RpcPeer.current().requireNode();
+    Node node = ApiCalls.run(() -> gate.during(term -> member(term, self)));
+    if (node.getRoles().hasConsensusMember()) {
+      throw Refusal.precondition(
+          "node %s has the role ConsensusMember; take it from the node: polisctl node role remove %s ConsensusMember",
+          self, self);
+    }
+    members.expel(self);
+    caller.onNext(LeaveConsensusResponse.getDefaultInstance());
+    caller.onCompleted();
   }
 
   private static Node member(LeaderTerm term, NodeId id) throws InterruptedException {

@@ -5,6 +5,8 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.NetworkInterface;
+import java.net.URI;
+import java.net.URISyntaxException;
 
 /**
  * Compares the address that a node reports with the source address of its report. Clients find the
@@ -38,6 +40,16 @@ final class ReportedAddress {
           text, from.getHostAddress(), from.getHostAddress());
     }
     return reported;
+  }
+
+  /** Returns the IP address in a URL, as nodes report theirs; an empty text without one. */
+  static String ofUrl(String url) {
+    try {
+      String host = new URI(url).getHost();
+      return host == null ? "" : InetAddress.ofLiteral(host).getHostAddress();
+    } catch (URISyntaxException | IllegalArgumentException noAddress) {
+      return "";
+    }
   }
 
   private static boolean isHere(InetAddress address) {

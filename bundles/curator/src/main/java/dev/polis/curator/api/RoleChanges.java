@@ -54,7 +54,7 @@ public record RoleChanges(UpdateNodeRolesRequest request, SortedMap<RoleName, Bo
           "node %s is %s; only a node that is UP can have roles", node.getId(), node.getFsmState());
     }
     NodeRoles.Builder roles = node.getRoles().toBuilder();
-    refuseConsensus(node);
+    changeConsensus(roles);
     changeKubernetes(roles);
     if (roles.hasKubernetesController() && !roles.hasConsensusMember()) {
       throw Refusal.precondition(
@@ -64,18 +64,19 @@ public record RoleChanges(UpdateNodeRolesRequest request, SortedMap<RoleName, Bo
     return node.toBuilder().setRoles(roles).build();
   }
 
-  private void refuseConsensus(Node node) {
-    if (!request.hasConsensusMember()
-        || request.getConsensusMember() == node.getRoles().hasConsensusMember()) {
-      return;
+  /** Returns whether the request takes the role ConsensusMember from its node. */
+  boolean endsConsensus() {
+    return request.hasConsensusMember() && !request.getConsensusMember();
+  }
+
+  private void changeConsensus(NodeRoles.Builder roles) {
+    if (request.hasConsensusMember()) {
+      if (request.getConsensusMember()) {
+        roles.setConsensusMember(NodeRoles.ConsensusMember.getDefaultInstance());
+      } else {
+        roles.clearConsensusMember();
+      }
     }
-    throw request.getConsensusMember()
-        ? Refusal.precondition(
-            "node %s cannot become a ConsensusMember: this version keeps consensus on the first node",
-            node.getId())
-        : Refusal.precondition(
-            "node %s is the only ConsensusMember; without it the cluster would lose its records",
-            node.getId());
   }
 
   private void changeKubernetes(NodeRoles.Builder roles) {

@@ -1,9 +1,11 @@
 package dev.polis.curator.leader;
 
 import dev.polis.api.consensus.ConsensusStatus;
+import dev.polis.api.curator.CuratorStatus;
 import dev.polis.base.values.MutableValue;
 import dev.polis.base.values.Value;
 import dev.polis.base.values.Watcher;
+import dev.polis.pki.NodeId;
 import dev.polis.rpc.RpcException;
 import io.grpc.Status;
 import java.time.Duration;
@@ -46,20 +48,24 @@ public final class LeaderGate {
 
   private final MutableValue<Leadership> leadership = new MutableValue<>(new Leadership.None());
   private final Value<ConsensusStatus> consensus;
+  private final Value<CuratorStatus> curator;
   private final Duration patience;
 
   /**
    * Creates a closed gate.
    *
    * @param consensus explains in refusals why no curator leads
+   * @param curator names the leader in refusals
    */
-  public LeaderGate(Value<ConsensusStatus> consensus) {
-    this(consensus, PATIENCE);
+  public LeaderGate(Value<ConsensusStatus> consensus, Value<CuratorStatus> curator) {
+    this(consensus, curator, PATIENCE);
   }
 
   /** Creates a closed gate with this patience for waiting calls. */
-  public LeaderGate(Value<ConsensusStatus> consensus, Duration patience) {
+  public LeaderGate(
+      Value<ConsensusStatus> consensus, Value<CuratorStatus> curator, Duration patience) {
     this.consensus = consensus;
+    this.curator = curator;
     this.patience = patience;
   }
 
@@ -136,10 +142,17 @@ public final class LeaderGate {
       };
     } catch (TimeoutException e) {
       throw RpcException.unavailable(
-          "this curator does not lead and did not win an election within %d s%s; ask for the leader again"
-              .formatted(patience.toSeconds(), troubleOfConsensus()),
+          "this curator does not lead and did not win an election within %d s%s; ask %s"
+              .formatted(patience.toSeconds(), troubleOfConsensus(), leader()),
           RETRY);
     }
+  }
+
+  private String leader() {
+    return curator.peek().orElseGet(CuratorStatus.Idle::new)
+            instanceof CuratorStatus.Following(NodeId leader, String host, int port)
+        ? "the leader: %s at %s:%d".formatted(leader, host, port)
+        : "for the leader again";
   }
 
   private String troubleOfConsensus() {

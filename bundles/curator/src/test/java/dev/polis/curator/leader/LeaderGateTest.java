@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.api.consensus.ConsensusStatus;
+import dev.polis.api.curator.CuratorStatus;
 import dev.polis.base.values.MutableValue;
 import dev.polis.rpc.RpcException;
 import io.grpc.Status;
@@ -45,7 +46,11 @@ class LeaderGateTest {
   }
 
   private static RpcException refusal(ConsensusStatus status) {
-    LeaderGate gate = new LeaderGate(new MutableValue<>(status), NO_PATIENCE);
+    LeaderGate gate =
+        new LeaderGate(
+            new MutableValue<>(status),
+            new MutableValue<>(new CuratorStatus.Campaigning("the election begins")),
+            NO_PATIENCE);
     return assertThrows(RpcException.class, gate::require);
   }
 }

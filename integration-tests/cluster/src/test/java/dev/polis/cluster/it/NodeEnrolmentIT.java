@@ -9,7 +9,6 @@ import com.google.gson.JsonObject;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.util.JsonFormat;
 import dev.polis.cluster.it.StorageModesIT.Mode;
-import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Finished;
 import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.Ed25519;
@@ -50,60 +49,45 @@ class NodeEnrolmentIT {
   private static final int CURATOR_PORT = 7835;
 
   @TempDir static Path directory;
+  private static GrowingCluster cluster;
   private static TestNode first;
-  private static JoiningNodes nodes;
   private static String firstId;
 
   @BeforeAll
   static void found() throws Exception {
-    first = TestNode.member(directory.resolve("first"), FIRST, Mode.INSECURE);
-    first.up();
-    first.takeOwnership();
-    nodes = new JoiningNodes(first);
-    // While it is the only one that is listed.
-    firstId = first.id();
-    Await.until(
-        TestNode.PATIENCE,
-        "the first node to report its address",
-        () ->
-            nodes
-                .listed(firstId)
-                .filter(node -> JoiningNodes.text(node, "address").equals(FIRST))
-                .isPresent());
+    cluster = new GrowingCluster(directory, FIRST);
+    first = cluster.first();
+    firstId = cluster.firstId();
   }
 
   @AfterAll
   static void sweep() {
-    first.close();
-  }
-
-  private static TestNode joining(String name, String address) throws Exception {
-    return nodes.prepare(directory.resolve(name), address);
+    cluster.close();
   }
 
   @Test
   @DisplayName("a second node registers, is approved, is HOME, and is HOME again after a reboot")
   void aSecondNodeLives() throws Exception {
-    try (TestNode second = joining("second", "127.0.46.2")) {
+    try (TestNode second = cluster.joining("second", "127.0.46.2")) {
       second.start("--security", "insecure");
-      String id = JoiningNodes.awaitRegistered(second);
+      String id = GrowingCluster.awaitRegistered(second);
 
-      JsonObject waits = nodes.listed(id).orElseThrow();
-      assertEquals("NEW", JoiningNodes.text(waits, "state"));
+      JsonObject waits = cluster.listed(id).orElseThrow();
+      assertEquals("NEW", GrowingCluster.text(waits, "state"));
       assertTrue(
           second
               .said()
-              .contains("node approve " + id + " --key " + JoiningNodes.text(waits, "key")),
+              .contains("node approve " + id + " --key " + GrowingCluster.text(waits, "key")),
           second.said());
       String health = second.ctl("health").all();
       assertTrue(health.contains("waiting for approval by an operator"), health);
       refusesOtherApprovals(id);
-      assertEquals("NEW", JoiningNodes.text(nodes.listed(id).orElseThrow(), "state"));
+      assertEquals("NEW", GrowingCluster.text(cluster.listed(id).orElseThrow(), "state"));
 
       Finished approved =
-          first.ctl("node", "approve", id, "--key", JoiningNodes.text(waits, "key"));
+          first.ctl("node", "approve", id, "--key", GrowingCluster.text(waits, "key"));
       assertTrue(
-          approved.requireSuccess("approve").out().contains(JoiningNodes.text(waits, "key")),
+          approved.requireSuccess("approve").out().contains(GrowingCluster.text(waits, "key")),
           approved.all());
       second.awaitHome();
       isMember(second, id);
@@ -126,11 +110,11 @@ class NodeEnrolmentIT {
   }
 
   private static void isMember(TestNode second, String id) throws Exception {
-    nodes.awaitHealthy(id);
-    nodes.awaitHealthy(firstId);
+    cluster.awaitHealthy(id);
+    cluster.awaitHealthy(firstId);
     assertEquals(2, upNodes());
-    JsonObject shown = nodes.listed(id).orElseThrow();
-    assertEquals(second.address(), JoiningNodes.text(shown, "address"));
+    JsonObject shown = cluster.listed(id).orElseThrow();
+    assertEquals(second.address(), GrowingCluster.text(shown, "address"));
     assertEquals("[]", shown.get("rolesWanted").toString());
     assertEquals(List.of(), second.children("etcd"), "it keeps no records");
     assertFalse(Files.exists(Enrolment.journalFile(second)), "the journal is still there");
@@ -141,8 +125,8 @@ class NodeEnrolmentIT {
 
   private static long upNodes() throws Exception {
     return StreamSupport.stream(first.json("node", "list").getAsJsonArray().spliterator(), false)
-        .filter(node -> JoiningNodes.text(node.getAsJsonObject(), "state").equals("UP"))
-        .filter(node -> JoiningNodes.text(node.getAsJsonObject(), "health").equals("HEALTHY"))
+        .filter(node -> GrowingCluster.text(node.getAsJsonObject(), "state").equals("UP"))
+        .filter(node -> GrowingCluster.text(node.getAsJsonObject(), "health").equals("HEALTHY"))
         .count();
   }
 
@@ -169,18 +153,18 @@ class NodeEnrolmentIT {
   void anEncryptedNodeJoins() throws Exception {
     Mode mode = Mode.AUTHENTICATED_ENCRYPTED;
     StorageModesIT.requireGround(mode);
-    try (TestNode node = joining("encrypted", "127.0.46.3")) {
+    try (TestNode node = cluster.joining("encrypted", "127.0.46.3")) {
       node.start("--security", mode.option);
-      String id = JoiningNodes.awaitRegistered(node);
+      String id = GrowingCluster.awaitRegistered(node);
       first.ctl("node", "approve", id).requireSuccess("approve");
       node.awaitHome();
-      nodes.awaitHealthy(id);
+      cluster.awaitHealthy(id);
 
       node.stop();
       assertEquals(List.of(), node.leftovers());
       node.up();
 
-      nodes.awaitHealthy(id);
+      cluster.awaitHealthy(id);
       assertEquals(id, Enrolment.certified(node).text());
     }
   }
@@ -188,19 +172,19 @@ class NodeEnrolmentIT {
   @Test
   @DisplayName("D-09 a node that is killed at any step of its registration becomes the same member")
   void d09_killed() throws Exception {
-    try (TestNode node = joining("killed", "127.0.46.8")) {
+    try (TestNode node = cluster.joining("killed", "127.0.46.8")) {
       node.start("--security", "insecure");
-      String id = JoiningNodes.awaitRegistered(node);
+      String id = GrowingCluster.awaitRegistered(node);
       node.killJvm();
       node.start("--security", "insecure");
-      assertEquals(id, JoiningNodes.awaitRegistered(node), "after a kill while it waits");
+      assertEquals(id, GrowingCluster.awaitRegistered(node), "after a kill while it waits");
       node.killJvm();
       first.ctl("node", "approve", id).requireSuccess("approve");
       node.up("--security", "insecure");
-      nodes.awaitHealthy(id);
+      cluster.awaitHealthy(id);
       node.killJvm();
       node.up();
-      nodes.awaitHealthy(id);
+      cluster.awaitHealthy(id);
       assertEquals(id, Enrolment.certified(node).text());
     }
   }
@@ -208,9 +192,9 @@ class NodeEnrolmentIT {
   @Test
   @DisplayName("D-06 another registration with the key of a node is refused")
   void d06_anotherRegistration() throws Exception {
-    try (TestNode node = joining("registered", "127.0.46.9")) {
+    try (TestNode node = cluster.joining("registered", "127.0.46.9")) {
       node.start("--security", "insecure");
-      String id = JoiningNodes.awaitRegistered(node);
+      String id = GrowingCluster.awaitRegistered(node);
       NodeParameters parameters = parameters(node);
       PrivateKey key =
           Ed25519.privateKeyFromSeed(Enrolment.journal(node).getNodePrivateKey().toByteArray());
@@ -257,7 +241,7 @@ class NodeEnrolmentIT {
   @Test
   @DisplayName("a wrong ticket, another cluster's CA and a directory without addresses are refused")
   void refusals() throws Exception {
-    try (TestNode node = joining("refused", "127.0.46.10")) {
+    try (TestNode node = cluster.joining("refused", "127.0.46.10")) {
       ClusterRegister good = parameters(node).getClusterRegister();
       int before = first.json("node", "list").getAsJsonArray().size();
       refuses(

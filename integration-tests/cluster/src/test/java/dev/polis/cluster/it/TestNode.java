@@ -235,7 +235,8 @@ final class TestNode implements AutoCloseable {
 
   private boolean isHome() {
     if (!process.orElseThrow().isAlive()) {
-      throw new AssertionError("the node has ended with " + process.orElseThrow().exitValue());
+      throw new AssertionError(
+          "the node has ended with %d: %s".formatted(process.orElseThrow().exitValue(), said()));
     }
     // The file alone is no proof: a killed start may have left it behind.
     return said().contains("HOME after") && Files.exists(state.resolve("ephemeral/launcher/home"));

@@ -4,7 +4,10 @@ import dev.polis.api.contract.Followed;
 import dev.polis.base.values.Value;
 import dev.polis.base.values.Watcher;
 import dev.polis.etcd.EtcdAccess;
+import dev.polis.pki.NodeId;
 import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.TimeoutException;
 import org.osgi.annotation.versioning.ProviderType;
 
@@ -31,12 +34,80 @@ public interface Consensus {
   /**
    * Starts or adopts the existing member of this node. It returns like {@link #startNew}; a member
    * that runs already stays as it is. The process of a complete member may have been started
-   * before, when the data volume was opened; it is adopted then.
+   * before, when the data volume was opened; it is adopted then. A learner starts too, and serves
+   * once it has a vote.
    *
    * @param identity the identity of this node
-   * @throws ConsensusException if there is no complete member of this node on the disk
+   * @throws ConsensusException if there is no member of this node on the disk, or only an
+   *     interrupted bootstrap
    */
   void startExisting(ConsensusIdentity identity);
+
+  /**
+   * Begins to make this node a member of an existing cluster, as a learner that another member has
+   * invited. It returns once the disk has the record of the member; {@link #status()} is then
+   * {@link ConsensusStatus.Starting} until the member has a vote. After an interruption {@link
+   * #startExisting} continues it.
+   *
+   * @param identity the identity of this node
+   * @param invitation the data for its first start
+   * @throws ConsensusException if the disk has a member already
+   */
+  void join(ConsensusIdentity identity, ConsensusInvitation invitation);
+
+  /**
+   * Ends the member of this node for good: stops its process and moves its data and keys into a
+   * folder of removed members, from which no member starts. It does nothing if the disk has no
+   * member. Call it only after etcd has removed the member.
+   *
+   * @throws InterruptedException if interrupted while waiting for the process to end
+   */
+  void discard() throws InterruptedException;
+
+  /**
+   * Returns the member on this node's disk; empty if there is none, also because etcd has removed
+   * it.
+   *
+   * @throws ConsensusException if the record of the member cannot be read
+   */
+  Optional<LocalMember> localMember();
+
+  /**
+   * Describes this node for the leader, which gives it a place in etcd.
+   *
+   * @throws ConsensusException if this node has no address, or its record cannot be read
+   */
+  ConsensusCandidate candidate();
+
+  /**
+   * Brings another node one step closer to a vote: adds a learner for it, or promotes its learner
+   * that has caught up. Each step can be repeated. Only one member at a time can be without a vote.
+   *
+   * @param node the other node
+   * @param candidate its description of itself
+   * @return its standing after the step
+   * @throws ConsensusException if the step is not possible now; the message names the obstacle
+   * @throws InterruptedException if interrupted while waiting for etcd
+   */
+  ConsensusStanding admit(NodeId node, ConsensusCandidate candidate) throws InterruptedException;
+
+  /**
+   * Removes a member from etcd; does nothing if etcd does not know it.
+   *
+   * @param memberId its id, 1 to 16 hexadecimal digits
+   * @throws ConsensusException if etcd refuses, since the others would have no quorum
+   * @throws InterruptedException if interrupted while waiting for etcd
+   */
+  void expel(String memberId) throws InterruptedException;
+
+  /**
+   * Asks each member with a vote whether it is up.
+   *
+   * @return the voters, ordered by name
+   * @throws ConsensusException if the local member is not running or does not answer
+   * @throws InterruptedException if interrupted while waiting for an answer
+   */
+  List<ConsensusVoter> voters() throws InterruptedException;
 
   /**
    * Stops the member and its process, also one that an earlier instance left running: leadership

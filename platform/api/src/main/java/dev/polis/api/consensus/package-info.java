@@ -6,7 +6,10 @@
  *   curator ──access("curator")──▶ EtcdAccess ──mutual TLS, user by common name──▶  │
  *   polisctl ◀──overview()── members, leader, sizes, alarms ◀───────────────────────┘
  *
- *              start…                    ready                      stop()
+ *   leader's curator ──admit(node) until it is a voter, expel(node)──▶ members of etcd
+ *   roles ──join(invitation), discard()──▶ Consensus of the node that comes or goes
+ *
+ *              start…, join              ready, has a vote          stop(), removed from etcd
  *   Stopped ────────▶ Starting ─────────────▶ Running ────────────────────▶ Stopped
  *                      │    ▲                    │
  *              refused ▼    │ next attempt       │ etcd died, address changed
@@ -18,15 +21,13 @@
  * off no consumer while etcd lives.
  *
  * <p>Not promised: that {@code Running} means quorum. It says that this member has joined in and
- * answered once; calls made through an access fail or wait while the cluster has no quorum. Neither
- * is a second member promised by this version of the contract: it starts the first member of a
- * cluster and restarts it, for life.
+ * answered once; calls made through an access fail or wait while the cluster has no quorum.
  *
  * <p>Why not an embedded store: etcd is what Kubernetes speaks, and a child process survives the
  * replacement of every line of our code.
  */
 @Export
-@Version("1.0.1")
+@Version("1.1.0")
 package dev.polis.api.consensus;
 
 import org.osgi.annotation.bundle.Export;

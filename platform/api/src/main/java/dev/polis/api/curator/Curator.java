@@ -35,7 +35,7 @@ public interface Curator {
    * Begins to serve: campaigns for leadership and registers the curator's services with the RPC
    * host. It uses only the node's id and the cluster's CA, which stay when a certificate is
    * renewed. So a second call for the same node and cluster changes nothing, and interrupts neither
-   * leadership nor calls.
+   * leadership nor calls. A curator that follows begins to serve, and keeps its streams.
    *
    * @param credentials this node's credentials
    * @throws CuratorException if the curator already serves for another node or another cluster
@@ -46,7 +46,8 @@ public interface Curator {
    * Begins to follow the curators of other nodes, on a node that keeps no records: finds the
    * leader, names it to the clients of this node, and keeps this node's revocation list and trusted
    * keys up to date. {@link #status()} is then never {@link CuratorStatus.Leading}. A second call
-   * for the same node and cluster changes nothing.
+   * for the same node and cluster changes nothing. A curator that serves gives up its leadership
+   * first, and another one leads at once.
    *
    * @param credentials this node's credentials
    * @param curators addresses of curators of the cluster, at least one

@@ -93,6 +93,14 @@ public final class LeaderConnection implements AutoCloseable {
     return leader.channel();
   }
 
+  /**
+   * Returns the addresses of all curators that can lead, as the leader lists them; the value is
+   * empty before the first list.
+   */
+  public Value<Set<InetSocketAddress>> curators() {
+    return leader.curators();
+  }
+
   /** Opens a channel to one node, which accepts no other peer. The caller shuts it down. */
   public ManagedChannel dial(NodeId node, InetSocketAddress address) {
     return RpcClients.authenticated(

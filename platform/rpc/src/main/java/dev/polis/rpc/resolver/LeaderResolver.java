@@ -27,6 +27,7 @@ public final class LeaderResolver implements AutoCloseable {
   private final MutableValue<InetSocketAddress> leader = new MutableValue<>();
   private final RetryLoop retry;
   private final LeaderSearch search;
+  private final MutableValue<Set<InetSocketAddress>> listed = new MutableValue<>();
 
   private LeaderResolver(Collection<InetSocketAddress> seeds, RpcClients clients, Log log) {
     this.clients = clients;
@@ -45,7 +46,7 @@ public final class LeaderResolver implements AutoCloseable {
   public static LeaderResolver open(
       Collection<InetSocketAddress> seeds, RpcClients clients, Log log) {
     LeaderResolver resolver = fixed(seeds, clients, log);
-    CuratorList list = new CuratorList(resolver::channel, resolver.retry, resolver.search::keep);
+    CuratorList list = new CuratorList(resolver::channel, resolver.retry, resolver::keep);
     resolver.tasks.submit(list::follow);
     return resolver;
   }
@@ -104,6 +105,21 @@ public final class LeaderResolver implements AutoCloseable {
    */
   public ManagedChannel channel() {
     return clients.dial(LeaderNames.TARGET, new LeaderNames(leader, retry::hurry));
+  }
+
+  private void keep(Set<InetSocketAddress> curators) {
+    search.keep(curators);
+    if (!listed.peek().filter(curators::equals).isPresent()) {
+      listed.set(curators);
+    }
+  }
+
+  /**
+   * Returns the addresses of all curators that can lead, as the leader lists them; the value is
+   * empty before the first list.
+   */
+  public Value<Set<InetSocketAddress>> listed() {
+    return listed;
   }
 
   /** Returns the leader's address; the value is empty before the first leader. */

@@ -1,5 +1,6 @@
 package dev.polis.rpc.resolver;
 
+import dev.polis.base.values.Value;
 import dev.polis.logtree.Log;
 import dev.polis.pki.NodeId;
 import dev.polis.rpc.RpcClients;
@@ -56,6 +57,10 @@ final class SharedLeader {
       shared.users.add(user);
       return shared;
     }
+  }
+
+  Value<Set<InetSocketAddress>> curators() {
+    return resolver.listed();
   }
 
   ManagedChannel channel() {

@@ -32,7 +32,7 @@
  * looks as healthy as the leader.
  */
 @Export
-@Version("1.3.0")
+@Version("1.4.0")
 package dev.polis.rpc.resolver;
 
 import org.osgi.annotation.bundle.Export;

@@ -1,0 +1,195 @@
+package dev.polis.consensus;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.api.consensus.ConsensusException;
+import dev.polis.api.consensus.ConsensusInvitation;
+import dev.polis.api.consensus.ConsensusStanding;
+import dev.polis.api.consensus.ConsensusStatus;
+import dev.polis.api.consensus.ConsensusVoter;
+import dev.polis.api.consensus.LocalMember;
+import dev.polis.consensus.ConsensusHarness.Instance;
+import dev.polis.etcd.EtcdClient;
+import dev.polis.fixtures.Await;
+import dev.polis.fixtures.MachineSpeed;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Lets a second member join the first one's etcd, and leave it. */
+@Timeout(value = 180, unit = TimeUnit.SECONDS)
+class ConsensusJoinTest {
+
+  private static final byte[] BAR = "bar".getBytes(StandardCharsets.UTF_8);
+
+  private ConsensusHarness first;
+  private ConsensusHarness second;
+  private Instance leader;
+
+  @BeforeEach
+  void open() throws Exception {
+    first = new ConsensusHarness();
+    second = new ConsensusHarness();
+    leader = first.instance();
+    leader.startNew();
+  }
+
+  @AfterEach
+  void close() throws IOException {
+    second.close();
+    first.close();
+  }
+
+  /** Makes one step of the second node, as its role server does; returns its standing. */
+  private ConsensusStanding step(Instance joining) throws InterruptedException {
+    ConsensusStanding standing =
+        leader.consensus.admit(second.identity.node(), joining.consensus.candidate());
+    switch (standing) {
+      case ConsensusStanding.Invited(ConsensusInvitation invitation) ->
+          joining.consensus.join(second.identity, invitation);
+      case ConsensusStanding.Removed _ -> joining.consensus.discard();
+      case ConsensusStanding.Learner _, ConsensusStanding.Voter _ ->
+          joining.consensus.startExisting(second.identity);
+    }
+    return standing;
+  }
+
+  private String becomeVoter(Instance joining) throws Exception {
+    Await.until(
+        ConsensusHarness.PATIENCE.multipliedBy(2),
+        "the second member to have a vote",
+        () -> {
+          try {
+            return step(joining) instanceof ConsensusStanding.Voter;
+          } catch (ConsensusException restarting) {
+            // The first etcd takes another heartbeat once it has company.
+            return false;
+          }
+        },
+        () -> joining.consensus.status().peek());
+    return joining.consensus.awaitRunning(ConsensusHarness.PATIENCE).memberId();
+  }
+
+  private static void put(Instance instance) throws Exception {
+    try (EtcdClient client = EtcdClient.connect(instance.consensus.access("curator"))) {
+      client.kv().put("/foo", BAR);
+    }
+  }
+
+  private static String get(Instance instance) throws Exception {
+    try (EtcdClient client = EtcdClient.connect(instance.consensus.access("curator"))) {
+      return new String(client.kv().get("/foo").orElseThrow().value(), StandardCharsets.UTF_8);
+    }
+  }
+
+  @Test
+  @DisplayName("CON-04 a learner becomes a voter, reads earlier data, and starts from its disk")
+  void con04_learnerBecomesVoter() throws Exception {
+    put(leader);
+    Instance joining = second.instance();
+    String id = becomeVoter(joining);
+    assertEquals("bar", get(joining));
+    assertEquals(
+        Stream.of(first, second)
+            .map(each -> new ConsensusVoter(each.identity.node().text(), true))
+            .sorted(Comparator.comparing(ConsensusVoter::name))
+            .toList(),
+        joining.consensus.voters());
+    assertEquals(Optional.of(new LocalMember(id, false, false)), joining.consensus.localMember());
+    long pid = joining.pid();
+
+    Instance next = second.instance();
+    assertEquals(id, next.startExisting().memberId());
+    assertEquals(pid, next.pid(), "it was not adopted");
+  }
+
+  @Test
+  @DisplayName("CON-04 a node that ends after each step of its way continues with the same member")
+  void con04_crashWindows() throws Exception {
+    Instance asking = second.instance();
+    ConsensusInvitation lost =
+        assertInstanceOf(
+                ConsensusStanding.Invited.class,
+                leader.consensus.admit(second.identity.node(), asking.consensus.candidate()))
+            .invitation();
+    assertTrue(asking.consensus.localMember().isEmpty(), "it has a record of a lost invitation");
+
+    new ConsensusDisk(second.files()).recordInvitation(second.identity.node(), lost);
+    Instance recorded = second.instance();
+    assertEquals(
+        Optional.of(new LocalMember(lost.memberId(), true, false)),
+        recorded.consensus.localMember());
+    assertEquals("", recorded.consensus.candidate().memberId(), "it has no data yet");
+
+    assertEquals(lost.memberId(), becomeVoter(recorded));
+  }
+
+  @Test
+  @DisplayName("CON-07 and D-12 an organ with a learner ends at once, and the next one continues")
+  void con07_learnerEnds() throws Exception {
+    Instance waiting = second.instance();
+    step(waiting);
+    waiting.await(ConsensusStatus.Starting.class, status -> status.text().contains("its vote"));
+    String id = waiting.consensus.localMember().orElseThrow().memberId();
+    long pid = waiting.pid();
+    MachineSpeed speed = MachineSpeed.measure();
+    long begin = System.nanoTime();
+
+    second.closeInstance();
+
+    speed.assertWithin(
+        "the organ ended", Duration.ofSeconds(5), Duration.ofNanos(System.nanoTime() - begin));
+    Instance next = second.instance();
+    assertEquals(id, becomeVoter(next));
+    assertEquals(pid, next.pid(), "its etcd was not adopted");
+  }
+
+  @Test
+  @DisplayName("D-13 a member that was removed meanwhile ends, and its data are set aside")
+  void d13_removedMeanwhile() throws Exception {
+    String id = becomeVoter(second.instance());
+    second.closeInstance();
+    Await.until(
+        ConsensusHarness.PATIENCE,
+        "etcd to let the second member go",
+        () -> {
+          try {
+            leader.consensus.expel(id);
+            return true;
+          } catch (ConsensusException notConnectedLongEnough) {
+            return false;
+          }
+        });
+
+    Instance back = second.instance();
+    back.consensus.startExisting(second.identity);
+    Path aside = second.root.data().path().resolve("etcd-removed").resolve(id);
+    Await.until(
+        ConsensusHarness.PATIENCE.multipliedBy(2),
+        "the data to be set aside",
+        () -> Files.isDirectory(aside.resolve("data").resolve("member")),
+        () -> back.consensus.status().peek());
+    back.await(ConsensusStatus.Stopped.class);
+    assertTrue(back.consensus.localMember().isEmpty());
+    assertFalse(Files.exists(second.files().etcd().path()));
+
+    assertNotEquals(id, becomeVoter(back), "an id was used twice");
+    assertEquals(List.of(id), second.files().removed().list());
+  }
+}

@@ -1,0 +1,144 @@
+package dev.polis.cluster.it;
+
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import dev.polis.cluster.it.StorageModesIT.Mode;
+import dev.polis.fixtures.Await;
+import dev.polis.fixtures.Finished;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.StreamSupport;
+
+/** Lets further nodes join the cluster of a first one, as its operator does. */
+final class GrowingCluster implements AutoCloseable {
+
+  private final Path directory;
+  private final TestNode first;
+  private final String firstId;
+  private volatile String endpoint;
+
+  /** Founds a cluster with one node at this address. */
+  GrowingCluster(Path directory, String address) throws Exception {
+    this.directory = directory;
+    this.endpoint = address;
+    first = TestNode.member(directory.resolve("first"), address, Mode.INSECURE);
+    first.up();
+    first.takeOwnership();
+    // While it is the only one that is listed.
+    firstId = first.id();
+    Await.until(
+        TestNode.PATIENCE,
+        "the first node to report its address",
+        () -> listed(firstId).filter(node -> text(node, "address").equals(address)).isPresent());
+  }
+
+  TestNode first() {
+    return first;
+  }
+
+  String firstId() {
+    return firstId;
+  }
+
+  /** Sends the operator's later commands to the node at this address. */
+  void through(String address) {
+    endpoint = address;
+  }
+
+  /** Returns the address of the node to which the operator's commands go. */
+  String endpoint() {
+    return endpoint;
+  }
+
+  /** Runs the operator's command line. */
+  Finished ctl(String... arguments) {
+    List<String> line = new ArrayList<>(List.of("--endpoint", endpoint));
+    line.addAll(List.of(arguments));
+    return first.ctl(line.toArray(String[]::new));
+  }
+
+  /**
+   * Runs the operator's command line and returns the rows of its answer; none if the node cannot
+   * answer now.
+   */
+  List<JsonObject> rows(String... arguments) {
+    List<String> line = new ArrayList<>(List.of(arguments));
+    line.addAll(List.of("-o", "json"));
+    Finished answer = ctl(line.toArray(String[]::new));
+    if (answer.code() != 0) {
+      return List.of();
+    }
+    return StreamSupport.stream(
+            JsonParser.parseString(answer.out()).getAsJsonArray().spliterator(), false)
+        .map(JsonElement::getAsJsonObject)
+        .toList();
+  }
+
+  /** Makes a node with the parameters that the operator makes for one that joins. */
+  TestNode joining(String name, String address) throws Exception {
+    TestNode node = TestNode.bare(directory.resolve(name), address);
+    ctl(
+            "params",
+            "make",
+            "--register",
+            "--owner",
+            first.state().resolve("owner").toString(),
+            "--to",
+            node.state().resolve("esp/parameters.json").toString())
+        .requireSuccess("no parameters");
+    return node;
+  }
+
+  /** Starts a node that joins, approves it, and waits until it is healthy; returns its id. */
+  String admit(TestNode node) throws Exception {
+    node.start("--security", "insecure");
+    String id = awaitRegistered(node);
+    ctl("node", "approve", id).requireSuccess("approve");
+    node.awaitHome();
+    awaitHealthy(id);
+    return id;
+  }
+
+  Optional<JsonObject> listed(String id) {
+    return rows("node", "list").stream().filter(node -> text(node, "id").equals(id)).findFirst();
+  }
+
+  static String text(JsonObject row, String field) {
+    return row.get(field).getAsString();
+  }
+
+  /** Waits until the node asks for its approval, and returns its id. */
+  static String awaitRegistered(TestNode node) throws Exception {
+    Path journal = Enrolment.journalFile(node);
+    Await.until(
+        TestNode.PATIENCE,
+        "the node to wait for its approval",
+        () -> Files.exists(journal) && node.said().contains("waiting for approval by an operator"),
+        () -> "it said:\n" + node.said());
+    return Enrolment.id(Enrolment.journal(node)).text();
+  }
+
+  void awaitHealthy(String id) throws Exception {
+    Await.until(
+        TestNode.PATIENCE,
+        "node " + id + " to be listed as UP and healthy",
+        () ->
+            listed(id)
+                .filter(
+                    node ->
+                        text(node, "state").equals("UP")
+                            && text(node, "health").equals("HEALTHY")
+                            && !text(node, "heartbeat").equals("never"))
+                .isPresent(),
+        () -> "it is listed as " + listed(id));
+  }
+
+  @Override
+  public void close() {
+    first.close();
+  }
+}

@@ -1,0 +1,199 @@
+package dev.polis.cluster.it;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.gson.JsonObject;
+import dev.polis.fixtures.Await;
+import dev.polis.fixtures.Finished;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Gives three nodes the role ConsensusMember, and lets the cluster live without the first one. */
+@Tag("full")
+class ThreeNodesIT {
+
+  private static final String FIRST = "127.0.48.1";
+  private static final String SECOND = "127.0.48.2";
+  private static final String THIRD = "127.0.48.3";
+  private static final String ROLE = "ConsensusMember";
+
+  @TempDir static Path directory;
+  private GrowingCluster cluster;
+  private TestNode first;
+  private TestNode second;
+  private TestNode third;
+  private String secondId;
+  private String thirdId;
+
+  @BeforeEach
+  void grow() throws Exception {
+    cluster = new GrowingCluster(directory, FIRST);
+    first = cluster.first();
+    second = cluster.joining("second", SECOND);
+    third = cluster.joining("third", THIRD);
+    secondId = cluster.admit(second);
+    thirdId = cluster.admit(third);
+  }
+
+  @AfterEach
+  void sweep() {
+    third.close();
+    second.close();
+    cluster.close();
+  }
+
+  @Test
+  @DisplayName("CON-04 and D-13: three voters live without the first, which leaves and comes back")
+  void threeVotersLive() throws Exception {
+    becomeVoter(secondId);
+    becomeVoter(thirdId);
+    Set<String> ids = memberIds();
+    assertEquals(3, ids.size());
+
+    loseTheFirst();
+    awaitLeader();
+    cluster.awaitHealthy(secondId);
+    cluster.awaitHealthy(thirdId);
+    cluster.ctl("node", "role", "add", thirdId, "Backup").requireSuccess("a change after the loss");
+
+    // The others start from their disks, and do not need the first one.
+    second.stop();
+    second.up();
+    awaitLeader();
+    cluster.awaitHealthy(secondId);
+    assertEquals(ids, memberIds(), "a restart has made another member");
+
+    refusesToLoseQuorum();
+    removeTheFirst();
+    firstComesBackWithoutItsOldData();
+    thirdLeaves();
+    aNodeWithoutRecordsFindsTheNextLeader();
+  }
+
+  private void becomeVoter(String id) throws Exception {
+    cluster.ctl("node", "role", "add", id, ROLE).requireSuccess("role add");
+    await("node " + id + " to be a voter", () -> voters().contains(id), this::members);
+    await(
+        "node " + id + " to run the role",
+        () ->
+            cluster
+                .listed(id)
+                .filter(node -> node.get("rolesRunning").toString().contains(ROLE))
+                .isPresent(),
+        () -> cluster.listed(id));
+  }
+
+  /** Kills the first node as a loss of its machine does. */
+  private void loseTheFirst() throws Exception {
+    first.killJvm();
+    first.killEtcd();
+  }
+
+  /** Waits until one of the nodes leads, and sends the operator's commands there. */
+  private void awaitLeader() throws Exception {
+    await(
+        "a curator to lead",
+        () -> leads(SECOND) || leads(THIRD) || leads(FIRST),
+        () -> cluster.ctl("node", "list").all());
+  }
+
+  private boolean leads(String address) {
+    cluster.through(address);
+    return cluster.ctl("node", "list").code() == 0;
+  }
+
+  private void refusesToLoseQuorum() {
+    Finished refused = cluster.ctl("node", "role", "remove", secondId, ROLE);
+    assertNotEquals(0, refused.code(), refused.all());
+    assertTrue(refused.err().contains("2 of 3 voters up"), refused.all());
+    assertTrue(refused.err().contains(cluster.firstId() + " may go, no other may"), refused.all());
+    assertEquals(3, voters().size(), "it has removed a voter");
+  }
+
+  private void removeTheFirst() throws Exception {
+    cluster
+        .ctl("node", "role", "remove", cluster.firstId(), "KubernetesController", ROLE)
+        .requireSuccess("a node that is down may go");
+    await(
+        "etcd to have two members",
+        () -> voters().equals(Set.of(secondId, thirdId)),
+        this::members);
+  }
+
+  private void firstComesBackWithoutItsOldData() throws Exception {
+    first.up();
+    cluster.awaitHealthy(cluster.firstId());
+    assertEquals(List.of(), first.children("etcd"), "it runs a member that etcd has removed");
+    assertTrue(Files.isDirectory(first.state().resolve("data/etcd-removed")), "no data set aside");
+    assertFalse(Files.exists(first.state().resolve("data/etcd/data/member")), "its data stayed");
+    Set<String> before = memberIds();
+
+    becomeVoter(cluster.firstId());
+    assertEquals(3, voters().size());
+    assertTrue(memberIds().containsAll(before));
+  }
+
+  private void thirdLeaves() throws Exception {
+    cluster.ctl("node", "role", "remove", thirdId, ROLE).requireSuccess("role remove");
+    awaitLeader();
+    await(
+        "the third node to leave etcd",
+        () -> voters().equals(Set.of(cluster.firstId(), secondId)),
+        this::members);
+    await(
+        "the third node to end its etcd",
+        () -> third.children("etcd").isEmpty(),
+        () -> third.children("etcd"));
+    await(
+        "the third node to set its data aside",
+        () -> Files.isDirectory(third.state().resolve("data/etcd-removed")),
+        third::said);
+    cluster.awaitHealthy(thirdId);
+  }
+
+  /** Ends the leader's process alone, whose etcd lives on, so that the other voter leads. */
+  private void aNodeWithoutRecordsFindsTheNextLeader() throws Exception {
+    awaitLeader();
+    boolean firstLeads = cluster.endpoint().equals(FIRST);
+    (firstLeads ? first : second).killJvm();
+    String heir = firstLeads ? SECOND : FIRST;
+    await("the other voter to lead", () -> leads(heir), () -> cluster.ctl("node", "list").all());
+    cluster.awaitHealthy(thirdId);
+    assertEquals(List.of(), third.children("etcd"), "it keeps records without the role");
+  }
+
+  private List<JsonObject> members() {
+    return cluster.rows("etcd", "members");
+  }
+
+  private Set<String> voters() {
+    return members().stream()
+        .filter(member -> GrowingCluster.text(member, "role").equals("voter"))
+        .map(member -> GrowingCluster.text(member, "name"))
+        .collect(Collectors.toSet());
+  }
+
+  private Set<String> memberIds() {
+    return members().stream()
+        .map(member -> GrowingCluster.text(member, "id"))
+        .collect(Collectors.toSet());
+  }
+
+  private static void await(String what, Callable<Boolean> condition, Callable<?> seen)
+      throws Exception {
+    Await.until(TestNode.PATIENCE, what, condition, seen);
+  }
+}
