@@ -10,6 +10,7 @@ import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Finished;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.Callable;
@@ -31,6 +32,7 @@ class ThreeNodesIT {
   private static final String ROLE = "ConsensusMember";
 
   @TempDir static Path directory;
+  private final List<AutoCloseable> opened = new ArrayList<>();
   private GrowingCluster cluster;
   private TestNode first;
   private TestNode second;
@@ -41,18 +43,21 @@ class ThreeNodesIT {
   @BeforeEach
   void grow() throws Exception {
     cluster = new GrowingCluster(directory, FIRST);
+    opened.add(cluster);
     first = cluster.first();
     second = cluster.joining("second", SECOND);
+    opened.add(second);
     third = cluster.joining("third", THIRD);
+    opened.add(third);
     secondId = cluster.admit(second);
     thirdId = cluster.admit(third);
   }
 
   @AfterEach
-  void sweep() {
-    third.close();
-    second.close();
-    cluster.close();
+  void sweep() throws Exception {
+    for (AutoCloseable each : opened.reversed()) {
+      each.close();
+    }
   }
 
   @Test
