@@ -26,9 +26,9 @@ import org.junit.jupiter.api.io.TempDir;
 @Tag("full")
 class ThreeNodesIT {
 
-  private static final String FIRST = "127.0.48.1";
-  private static final String SECOND = "127.0.48.2";
-  private static final String THIRD = "127.0.48.3";
+  private static final String FIRST = "127.0.49.1";
+  private static final String SECOND = "127.0.49.2";
+  private static final String THIRD = "127.0.49.3";
   private static final String ROLE = "ConsensusMember";
 
   @TempDir static Path directory;
