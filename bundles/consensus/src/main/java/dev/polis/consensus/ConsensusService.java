@@ -467,8 +467,9 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
 
   private <T> T withMembers(String what, MembersWork<T> work) throws InterruptedException {
     MemberAccess access = state.runningAccess();
-    try (EtcdClient client = EtcdClient.connect(access.access(ConsensusUser.ROOT))) {
-      return work.with(new EtcdMembers(client.admin()), access);
+    EtcdAccess root = access.access(ConsensusUser.ROOT);
+    try (EtcdClient client = EtcdClient.connect(root)) {
+      return work.with(new EtcdMembers(client.admin(), root), access);
     } catch (EtcdException refused) {
       throw new ConsensusException(
           "etcd does not %s: %s".formatted(what, refused.getMessage()), refused);
@@ -505,8 +506,7 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
 
   @Override
   public List<ConsensusVoter> voters() throws InterruptedException {
-    return withMembers(
-        "list its members", (members, access) -> members.voters(access.access(ConsensusUser.ROOT)));
+    return withMembers("list its members", (members, access) -> members.voters());
   }
 
   private ConsensusOverview overview(MemberAccess access, EtcdAdmin admin)

@@ -5,9 +5,11 @@ import dev.polis.etcd.EtcdAccess;
 import dev.polis.etcd.EtcdAdmin;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.etcd.EtcdEndpoint;
+import dev.polis.etcd.EtcdError;
 import dev.polis.etcd.EtcdException;
 import dev.polis.etcd.EtcdMember;
 import dev.polis.etcd.EtcdRefusedException;
+import dev.polis.etcd.EtcdStatus;
 import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -21,9 +23,14 @@ final class EtcdMembers implements MemberChanges.Members {
   private static final Duration UP = Duration.ofSeconds(2);
 
   private final EtcdAdmin admin;
+  private final EtcdAccess root;
 
-  EtcdMembers(EtcdAdmin admin) {
+  /**
+   * @param root root's access, by which each member answers
+   */
+  EtcdMembers(EtcdAdmin admin, EtcdAccess root) {
     this.admin = admin;
+    this.root = root;
   }
 
   @Override
@@ -36,14 +43,47 @@ final class EtcdMembers implements MemberChanges.Members {
     return admin.addLearner(List.of(peerUrl));
   }
 
+  /**
+   * {@inheritDoc}
+   *
+   * <p>Only etcd's leader knows how far a learner is. Another member asks the leader without the
+   * name of the user, so with authentication each promotion fails there (etcd issue 20757).
+   */
   @Override
   public boolean promote(long memberId) throws InterruptedException {
-    try {
-      admin.promote(memberId);
-      return true;
-    } catch (EtcdRefusedException lagging) {
-      return false;
+    EtcdStatus own = admin.status(admin.endpoints().getFirst());
+    if (own.isLeader()) {
+      return promote(admin, memberId);
     }
+    for (EtcdMember member : admin.members()) {
+      if (member.id() == own.leaderId() && !member.clientUrls().isEmpty()) {
+        try (EtcdClient leader = connect(member, member.clientUrls().getFirst())) {
+          return promote(leader.admin(), memberId);
+        }
+      }
+    }
+    return false; // without a leader no learner gets a vote
+  }
+
+  private static boolean promote(EtcdAdmin at, long memberId) throws InterruptedException {
+    try {
+      at.promote(memberId);
+      return true;
+    } catch (EtcdRefusedException refused) {
+      if (refused.error() == EtcdError.NOT_IN_SYNC) {
+        return false;
+      }
+      throw refused;
+    }
+  }
+
+  private EtcdClient connect(EtcdMember member, String url) {
+    URI address = URI.create(url);
+    return EtcdClient.connect(
+        root.through(
+            List.of(
+                EtcdEndpoint.of(address.getHost() + ":" + address.getPort())
+                    .named(member.name()))));
   }
 
   @Override
@@ -56,29 +96,22 @@ final class EtcdMembers implements MemberChanges.Members {
     admin.remove(memberId);
   }
 
-  /**
-   * Asks each voter whether it is up.
-   *
-   * @param root root's access, by which each voter answers
-   */
-  List<ConsensusVoter> voters(EtcdAccess root) throws InterruptedException {
+  /** Asks each voter whether it is up. */
+  List<ConsensusVoter> voters() throws InterruptedException {
     List<ConsensusVoter> voters = new ArrayList<>();
     for (EtcdMember member : admin.members()) {
       if (!member.learner()) {
-        voters.add(new ConsensusVoter(member.name(), isUp(root, member)));
+        voters.add(new ConsensusVoter(member.name(), isUp(member)));
       }
     }
     voters.sort(Comparator.comparing(ConsensusVoter::name));
     return List.copyOf(voters);
   }
 
-  private static boolean isUp(EtcdAccess root, EtcdMember member) throws InterruptedException {
+  private boolean isUp(EtcdMember member) throws InterruptedException {
     for (String url : member.clientUrls()) {
-      URI address = URI.create(url);
-      EtcdEndpoint endpoint =
-          EtcdEndpoint.of(address.getHost() + ":" + address.getPort()).named(member.name());
-      try (EtcdClient client = EtcdClient.connect(root.through(List.of(endpoint)))) {
-        client.admin().status(endpoint, UP);
+      try (EtcdClient client = connect(member, url)) {
+        client.admin().status(client.admin().endpoints().getFirst(), UP);
         return true;
       } catch (EtcdException silent) {
         // The next address may answer; a member that answers at none is down.

@@ -14,6 +14,7 @@ import dev.polis.api.consensus.ConsensusVoter;
 import dev.polis.api.consensus.LocalMember;
 import dev.polis.consensus.ConsensusHarness.Instance;
 import dev.polis.etcd.EtcdClient;
+import dev.polis.etcd.EtcdEndpoint;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.MachineSpeed;
 import java.io.IOException;
@@ -25,6 +26,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -40,49 +42,63 @@ class ConsensusJoinTest {
 
   private ConsensusHarness first;
   private ConsensusHarness second;
+  private ConsensusHarness third;
   private Instance leader;
 
   @BeforeEach
   void open() throws Exception {
     first = new ConsensusHarness();
     second = new ConsensusHarness();
+    third = new ConsensusHarness();
     leader = first.instance();
     leader.startNew();
   }
 
   @AfterEach
   void close() throws IOException {
+    third.close();
     second.close();
     first.close();
   }
 
-  /** Makes one step of the second node, as its role server does; returns its standing. */
   private ConsensusStanding step(Instance joining) throws InterruptedException {
+    return step(second, joining);
+  }
+
+  /** Makes one step of a node, as its role server does; returns its standing. */
+  private ConsensusStanding step(ConsensusHarness node, Instance joining)
+      throws InterruptedException {
     ConsensusStanding standing =
-        leader.consensus.admit(second.identity.node(), joining.consensus.candidate());
+        leader.consensus.admit(node.identity.node(), joining.consensus.candidate());
     switch (standing) {
       case ConsensusStanding.Invited(ConsensusInvitation invitation) ->
-          joining.consensus.join(second.identity, invitation);
+          joining.consensus.join(node.identity, invitation);
       case ConsensusStanding.Removed _ -> joining.consensus.discard();
       case ConsensusStanding.Learner _, ConsensusStanding.Voter _ ->
-          joining.consensus.startExisting(second.identity);
+          joining.consensus.startExisting(node.identity);
     }
     return standing;
   }
 
   private String becomeVoter(Instance joining) throws Exception {
+    return becomeVoter(second, joining);
+  }
+
+  private String becomeVoter(ConsensusHarness node, Instance joining) throws Exception {
+    AtomicReference<String> obstacle = new AtomicReference<>("none");
     Await.until(
         ConsensusHarness.PATIENCE.multipliedBy(2),
-        "the second member to have a vote",
+        "another member to have a vote",
         () -> {
           try {
-            return step(joining) instanceof ConsensusStanding.Voter;
-          } catch (ConsensusException restarting) {
+            return step(node, joining) instanceof ConsensusStanding.Voter;
+          } catch (ConsensusException notNow) {
             // The first etcd takes another heartbeat once it has company.
+            obstacle.set(notNow.getMessage());
             return false;
           }
         },
-        () -> joining.consensus.status().peek());
+        () -> joining.consensus.status().peek() + ", obstacle: " + obstacle);
     return joining.consensus.awaitRunning(ConsensusHarness.PATIENCE).memberId();
   }
 
@@ -117,6 +133,26 @@ class ConsensusJoinTest {
     Instance next = second.instance();
     assertEquals(id, next.startExisting().memberId());
     assertEquals(pid, next.pid(), "it was not adopted");
+  }
+
+  @Test
+  @DisplayName("CON-04 a learner gets its vote through a member that does not lead etcd")
+  void con04_promotedThroughAFollower() throws Exception {
+    long heir = Long.parseUnsignedLong(becomeVoter(second.instance()), 16);
+    try (EtcdClient root = ConsensusTest.root(leader)) {
+      EtcdEndpoint own = root.admin().endpoints().getFirst();
+      if (root.admin().status(own).isLeader()) {
+        root.admin().moveLeader(own, heir);
+      }
+      Await.until(
+          ConsensusHarness.PATIENCE,
+          "the second member to lead etcd",
+          () -> root.admin().status(own).leaderId() == heir);
+    }
+
+    becomeVoter(third, third.instance());
+
+    assertEquals(3, leader.consensus.voters().size());
   }
 
   @Test

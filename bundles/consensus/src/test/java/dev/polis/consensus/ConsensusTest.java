@@ -937,7 +937,7 @@ class ConsensusTest {
     assertTrue(other.getMessage().contains("stop it first"), other::getMessage);
   }
 
-  private static EtcdClient root(Instance instance) throws IOException {
+  static EtcdClient root(Instance instance) throws IOException {
     // Connects like an operator, with the files that the overview names.
     EtcdAccess curator = instance.consensus.access("curator");
     try {

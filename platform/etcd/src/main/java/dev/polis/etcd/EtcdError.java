@@ -18,6 +18,8 @@ public enum EtcdError {
   OLD_AUTH_REVISION("etcdserver: revision of auth store is old"),
   /** The member is a learner, which answers only a few kinds of request. */
   LEARNER("etcdserver: rpc not supported for learner"),
+  /** The learner lags too far behind the leader for a vote. */
+  NOT_IN_SYNC("etcdserver: can only promote a learner member which is in sync with leader"),
   /** The user may not do this. */
   PERMISSION_DENIED("etcdserver: permission denied"),
   /** The requested revision is compacted. */

@@ -63,8 +63,8 @@ class ThreeNodesIT {
   @Test
   @DisplayName("CON-04 and D-13: three voters live without the first, which leaves and comes back")
   void threeVotersLive() throws Exception {
-    becomeVoter(secondId);
-    becomeVoter(thirdId);
+    becomeVoter(second, secondId);
+    becomeVoter(third, thirdId);
     Set<String> ids = memberIds();
     assertEquals(3, ids.size());
 
@@ -88,9 +88,12 @@ class ThreeNodesIT {
     aNodeWithoutRecordsFindsTheNextLeader();
   }
 
-  private void becomeVoter(String id) throws Exception {
+  private void becomeVoter(TestNode joined, String id) throws Exception {
     cluster.ctl("node", "role", "add", id, ROLE).requireSuccess("role add");
-    await("node " + id + " to be a voter", () -> voters().contains(id), this::members);
+    await(
+        "node " + id + " to be a voter",
+        () -> voters().contains(id),
+        () -> members() + "\n" + joined.ctl("debug", "logs", "--dn", "root.roles").all());
     await(
         "node " + id + " to run the role",
         () ->
@@ -146,7 +149,7 @@ class ThreeNodesIT {
     assertFalse(Files.exists(first.state().resolve("data/etcd/data/member")), "its data stayed");
     Set<String> before = memberIds();
 
-    becomeVoter(cluster.firstId());
+    becomeVoter(first, cluster.firstId());
     assertEquals(3, voters().size());
     assertTrue(memberIds().containsAll(before));
   }
