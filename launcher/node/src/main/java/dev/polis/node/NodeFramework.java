@@ -20,6 +20,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.ThreadFactory;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.apache.felix.framework.Felix;
@@ -157,11 +158,16 @@ final class NodeFramework {
   /**
    * Starts all bundles level by level, those of a level at the same time. It is called once.
    *
+   * <p>Platform threads start them: their work is the loading of classes, during which a virtual
+   * thread keeps its carrier. In rare starts under load, a virtual thread and the main thread
+   * waited for ever for the lock of one jar, which no thread had (JDK 25; compare JDK-8369019).
+   *
    * @throws BundleException the first that was thrown, when its level has come to an end
    * @throws InterruptedException if interrupted; starts in progress are interrupted too
    */
   void start(BootPlan plan) throws BundleException, InterruptedException {
-    try (ExecutorService starters = Executors.newVirtualThreadPerTaskExecutor()) {
+    ThreadFactory threads = Thread.ofPlatform().name("start-", 0).factory();
+    try (ExecutorService starters = Executors.newThreadPerTaskExecutor(threads)) {
       for (List<BundleManifest> level : plan.levels()) {
         List<Future<Bundle>> starting = new ArrayList<>();
         for (BundleManifest manifest : level) {
