@@ -95,7 +95,12 @@ final class GrowingCluster implements AutoCloseable {
 
   /** Starts a node that joins, approves it, and waits until it is healthy; returns its id. */
   String admit(TestNode node) throws Exception {
-    node.start("--security", "insecure");
+    return admit(node, Mode.INSECURE);
+  }
+
+  /** Does the same with a node whose data volume has this protection. */
+  String admit(TestNode node, Mode mode) throws Exception {
+    node.start("--security", mode.option);
     String id = awaitRegistered(node);
     ctl("node", "approve", id).requireSuccess("approve");
     node.awaitHome();

@@ -51,42 +51,20 @@ class NodeRemovalIT {
   private static final int MANAGEMENT_PORT = 7839;
 
   @TempDir static Path directory;
+  private static GrowingCluster cluster;
   private static TestNode first;
-  private static JoiningNodes nodes;
   private static String firstId;
 
   @BeforeAll
   static void found() throws Exception {
-    first = TestNode.member(directory.resolve("first"), FIRST, Mode.INSECURE);
-    first.up();
-    first.takeOwnership();
-    nodes = new JoiningNodes(first);
-    firstId = first.id();
-    // The parameters of the others name this address.
-    nodes.awaitHealthy(firstId);
-    Await.until(
-        TestNode.PATIENCE,
-        "the first node to report its address",
-        () ->
-            nodes
-                .listed(firstId)
-                .filter(node -> JoiningNodes.text(node, "address").equals(FIRST))
-                .isPresent());
+    cluster = new GrowingCluster(directory, FIRST);
+    first = cluster.first();
+    firstId = cluster.firstId();
   }
 
   @AfterAll
   static void sweep() {
-    first.close();
-  }
-
-  /** Starts a node and lets it become a member; returns its id. */
-  private static String join(TestNode node, Mode mode) throws Exception {
-    node.start("--security", mode.option);
-    String id = JoiningNodes.awaitRegistered(node);
-    first.ctl("node", "approve", id).requireSuccess("approve");
-    node.awaitHome();
-    nodes.awaitHealthy(id);
-    return id;
+    cluster.close();
   }
 
   private static NodeCredentials credentials(TestNode node) throws IOException {
@@ -98,7 +76,7 @@ class NodeRemovalIT {
   }
 
   private static void firstIsHome() throws Exception {
-    nodes.awaitHealthy(firstId);
+    cluster.awaitHealthy(firstId);
     Finished health = first.ctl("health");
     assertEquals(0, health.code(), health.all());
   }
@@ -107,8 +85,8 @@ class NodeRemovalIT {
   @Tag("attack")
   @DisplayName("D-18 a removed node is refused at each port, says so, and does not come back")
   void d18_removed() throws Exception {
-    try (TestNode second = nodes.prepare(directory.resolve("second"), "127.0.48.2")) {
-      String id = join(second, Mode.INSECURE);
+    try (TestNode second = cluster.joining("second", "127.0.48.2")) {
+      String id = cluster.admit(second, Mode.INSECURE);
       NodeCredentials former = credentials(second);
       Finished early = first.ctl("node", "delete", id);
       assertNotEquals(0, early.code(), early.all());
@@ -118,7 +96,8 @@ class NodeRemovalIT {
 
       assertTrue(
           left.requireSuccess("decommission").out().contains("node delete " + id), left.all());
-      assertEquals("DECOMMISSIONED", JoiningNodes.text(nodes.listed(id).orElseThrow(), "state"));
+      assertEquals(
+          "DECOMMISSIONED", GrowingCluster.text(cluster.listed(id).orElseThrow(), "state"));
       firstIsHome();
       saysThatItIsDisowned(second, id);
       refusesAtEachPort(former);
@@ -127,7 +106,7 @@ class NodeRemovalIT {
       assertFalse(Files.exists(credentials.resolve("cert.pem")), "its certificate is on the disk");
 
       first.ctl("node", "delete", id).requireSuccess("delete");
-      assertEquals(Optional.empty(), nodes.listed(id));
+      assertEquals(Optional.empty(), cluster.listed(id));
       firstIsHome();
 
       second.stop();
@@ -208,8 +187,8 @@ class NodeRemovalIT {
   @Test
   @DisplayName("a node that was off when it was deleted learns it at its next start, and not again")
   void deletedWhileOff() throws Exception {
-    try (TestNode lost = nodes.prepare(directory.resolve("lost"), "127.0.48.3")) {
-      String id = join(lost, Mode.INSECURE);
+    try (TestNode lost = cluster.joining("lost", "127.0.48.3")) {
+      String id = cluster.admit(lost, Mode.INSECURE);
       lost.stop();
 
       first
@@ -227,8 +206,8 @@ class NodeRemovalIT {
   void deletedEncrypted() throws Exception {
     Mode mode = Mode.AUTHENTICATED_ENCRYPTED;
     StorageModesIT.requireGround(mode);
-    try (TestNode lost = nodes.prepare(directory.resolve("encrypted"), "127.0.48.4")) {
-      String id = join(lost, mode);
+    try (TestNode lost = cluster.joining("encrypted", "127.0.48.4")) {
+      String id = cluster.admit(lost, mode);
       lost.stop();
 
       first.ctl("node", "decommission", id).requireSuccess("decommission");
@@ -249,10 +228,10 @@ class NodeRemovalIT {
   @Test
   @DisplayName("a node that waits is deleted, says so, and a revoked ticket registers none")
   void waitingNodeAndTicket() throws Exception {
-    try (TestNode waiting = nodes.prepare(directory.resolve("waiting"), "127.0.48.5");
-        TestNode late = nodes.prepare(directory.resolve("late"), "127.0.48.6")) {
+    try (TestNode waiting = cluster.joining("waiting", "127.0.48.5");
+        TestNode late = cluster.joining("late", "127.0.48.6")) {
       waiting.start("--security", Mode.INSECURE.option);
-      String id = JoiningNodes.awaitRegistered(waiting);
+      String id = GrowingCluster.awaitRegistered(waiting);
       first.ctl("node", "delete", id).requireSuccess("delete");
       assertNotEquals(0, waiting.awaitEnd());
       assertTrue(waiting.lastWords().contains(id + " is not registered"), waiting.said());
@@ -265,7 +244,7 @@ class NodeRemovalIT {
       assertTrue(refused.lastLine().contains("registerticket invalid"), () -> refused.all());
       assertEquals(
           "",
-          JoiningNodes.text(
+          GrowingCluster.text(
               first.json("cluster", "ticket", "show").getAsJsonObject(), "validUntil"));
       first.ctl("cluster", "ticket", "replace").requireSuccess("replace");
     }
