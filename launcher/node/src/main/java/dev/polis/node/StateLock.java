@@ -199,9 +199,8 @@ final class StateLock implements AutoCloseable {
   private static boolean isOpen(Path lock, long pid) {
     try (DirectoryStream<Path> open =
         Files.newDirectoryStream(Path.of("/proc", Long.toString(pid), "fd"))) {
-      Path real = lock.toRealPath();
       for (Path each : open) {
-        if (target(each).equals(Optional.of(real))) {
+        if (isSame(each, lock)) {
           return true;
         }
       }
@@ -213,11 +212,12 @@ final class StateLock implements AutoCloseable {
     }
   }
 
-  private static Optional<Path> target(Path link) {
+  /** Compares the files, since another mount of the state directory has other paths. */
+  private static boolean isSame(Path descriptor, Path lock) {
     try {
-      return Optional.of(Files.readSymbolicLink(link));
+      return Files.isSameFile(descriptor, lock);
     } catch (IOException closedMeanwhile) {
-      return Optional.empty();
+      return false;
     }
   }
 }
