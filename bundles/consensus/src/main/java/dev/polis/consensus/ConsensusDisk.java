@@ -3,7 +3,6 @@ package dev.polis.consensus;
 import dev.polis.api.consensus.ConsensusException;
 import dev.polis.api.consensus.ConsensusInvitation;
 import dev.polis.consensus.ConsensusRecord.Stage;
-import dev.polis.files.AtomicFile;
 import dev.polis.files.FileException;
 import dev.polis.files.FileException.Problem;
 import dev.polis.files.FileTree;
@@ -88,8 +87,6 @@ final class ConsensusDisk {
     files.removed().create();
     try {
       Files.move(from, to, StandardCopyOption.ATOMIC_MOVE);
-      AtomicFile.forceEntry(from);
-      AtomicFile.forceEntry(to);
       return to;
     } catch (IOException stays) {
       throw new FileException(
