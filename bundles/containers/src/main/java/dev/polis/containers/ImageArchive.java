@@ -29,6 +29,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.locks.LockSupport;
 import java.util.zip.GZIPInputStream;
 import java.util.zip.ZipException;
 
@@ -335,8 +336,9 @@ final class ImageArchive {
     turn -= taken.bytes();
     if (turn < 0) {
       turn = TURN;
-      // The thread of a call carries no other call during a computation.
-      Thread.yield();
+      // The thread of a call carries no other call during a computation. Virtual threads that only
+      // yield pass their carrier to one another, and a new one waits until they have ended.
+      LockSupport.parkNanos(1);
     }
     left = left.minus(taken);
     if (taken.bytes() < 0 || left.bytes() < 0) {
