@@ -269,9 +269,10 @@ final class CuratorService implements Curator, OrganInstance {
     boolean served = endWork();
     status.set(first);
     startFollowing(credentials, curators);
-    gate.refuse(this::describeLeader);
-    if (!served) {
-      parts.endpoints().register(endpoints(credentials));
+    if (served) {
+      gate.refuse(this::describeLeader);
+    } else {
+      serveAsFollower(credentials);
     }
   }
 
@@ -385,9 +386,10 @@ final class CuratorService implements Curator, OrganInstance {
     if (asked.isPresent()) {
       return asked.get().renew();
     }
-    if (elsewhere().isPresent()) {
+    Optional<CuratorStatus.Following> elsewhere = elsewhere();
+    if (elsewhere.isPresent()) {
       return atLeader(
-          elsewhere().get(), credentials, leader -> MembershipCalls.renew(leader, credentials));
+          elsewhere.get(), credentials, leader -> MembershipCalls.renew(leader, credentials));
     }
     try {
       return gate.during(term -> term.pki().ensureNode(credentials.id(), credentials.publicKey()));
@@ -405,9 +407,10 @@ final class CuratorService implements Curator, OrganInstance {
     if (asked.isPresent()) {
       return asked.get().clusterUnlockKey();
     }
-    if (elsewhere().isPresent()) {
+    Optional<CuratorStatus.Following> elsewhere = elsewhere();
+    if (elsewhere.isPresent()) {
       return atLeader(
-          elsewhere().get(),
+          elsewhere.get(),
           credentials,
           leader -> MembershipCalls.clusterUnlockKey(leader, credentials));
     }

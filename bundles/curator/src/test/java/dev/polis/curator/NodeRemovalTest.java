@@ -147,6 +147,14 @@ class NodeRemovalTest {
     }
   }
 
+  private static void awaitRevoked(CuratorFixture leader, CuratorFixture member) throws Exception {
+    Await.value(
+        leader.host().revocations(),
+        now -> revokesItself(member, now),
+        CuratorFixture.SOON,
+        "the leader to know that the certificate is revoked");
+  }
+
   private static boolean revokesItself(CuratorFixture member, RpcRevocations now) {
     return now instanceof RpcRevocations.Known(Crl list)
         && list.revokes(member.credentials().certificate());
@@ -282,11 +290,7 @@ class NodeRemovalTest {
 
       assertEquals(Optional.empty(), store.node(id));
       assertEquals(others, store.requireNode(leader.id.text()));
-      Await.value(
-          leader.host().revocations(),
-          now -> revokesItself(member, now),
-          CuratorFixture.SOON,
-          "the leader to know that the certificate is revoked");
+      awaitRevoked(leader, member);
     }
   }
 
@@ -381,11 +385,7 @@ class NodeRemovalTest {
       decommission(leader.management(), id);
 
       assertEquals(NodeState.NODE_STATE_DECOMMISSIONED, store.requireNode(id).getFsmState());
-      Await.value(
-          leader.host().revocations(),
-          now -> revokesItself(member, now),
-          CuratorFixture.SOON,
-          "the leader to know that the certificate is revoked");
+      awaitRevoked(leader, member);
     }
   }
 
