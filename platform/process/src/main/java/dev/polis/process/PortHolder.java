@@ -7,7 +7,6 @@ import java.net.UnknownHostException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -76,7 +75,7 @@ public final class PortHolder {
    */
   public boolean isHeldBy(InetAddress address, int port, long pid) throws IOException {
     for (String inode : listeners(address, port)) {
-      if (holds(proc.resolve(Long.toString(pid)), "socket:[" + inode + "]")) {
+      if (OpenFiles.of(proc.resolve(Long.toString(pid))).contains("socket:[" + inode + "]")) {
         return true;
       }
     }
@@ -127,7 +126,7 @@ public final class PortHolder {
     String socket = "socket:[" + inode + "]";
     try (DirectoryStream<Path> processes = Files.newDirectoryStream(proc, "[0-9]*")) {
       for (Path process : processes) {
-        if (holds(process, socket)) {
+        if (OpenFiles.of(process).contains(socket)) {
           return "process %s (%s)%s".formatted(process.getFileName(), name(process), node(process));
         }
       }
@@ -135,34 +134,9 @@ public final class PortHolder {
     return "a process of another user or network namespace (socket " + inode + ")";
   }
 
-  private static boolean holds(Path process, String socket) {
-    return targets(process).contains(socket);
-  }
-
-  /** Returns the open files and sockets of a process. */
-  private static List<String> targets(Path process) {
-    List<String> targets = new ArrayList<>();
-    try (DirectoryStream<Path> descriptors = Files.newDirectoryStream(process.resolve("fd"))) {
-      descriptors.forEach(descriptor -> target(descriptor).ifPresent(targets::add));
-      return targets;
-    } catch (IOException | DirectoryIteratorException notOurs) {
-      // The process has ended, or belongs to another account: the caller reports that none was
-      // found.
-      return targets;
-    }
-  }
-
-  private static Optional<String> target(Path descriptor) {
-    try {
-      return Optional.of(Files.readSymbolicLink(descriptor).toString());
-    } catch (IOException closed) {
-      return Optional.empty();
-    }
-  }
-
   /** Names the node of a process that belongs to one: a node's process, or a program of it. */
   private static String node(Path process) {
-    return targets(process).stream()
+    return OpenFiles.of(process).stream()
         .map(FILE_OF_NODE::matcher)
         .filter(Matcher::matches)
         .findFirst()

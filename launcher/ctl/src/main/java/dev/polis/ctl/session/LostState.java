@@ -1,5 +1,6 @@
 package dev.polis.ctl.session;
 
+import dev.polis.process.OpenFiles;
 import java.io.IOException;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
@@ -9,7 +10,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
 /**
  * Explains that a state directory does not exist. A process of a node may still run that was
@@ -37,7 +37,7 @@ record LostState(Path state) {
 
   private String text(Path node) {
     Optional<String> lock =
-        files(node).stream()
+        OpenFiles.of(node).stream()
             .filter(file -> file.endsWith(LOCK) || file.endsWith(LOCK + DELETED))
             .findFirst();
     if (lock.isEmpty()) {
@@ -80,34 +80,18 @@ record LostState(Path state) {
     return processes().stream()
         .filter(
             process ->
-                files(process).stream()
+                OpenFiles.of(process).stream()
                     .anyMatch(file -> file.startsWith(state + "/") && file.endsWith(DELETED)))
         .map(process -> process.getFileName().toString())
         .collect(Collectors.joining(" "));
   }
 
-  private List<Path> processes() {
-    return list(PROC, "[0-9]*");
-  }
-
-  private static List<String> files(Path process) {
-    return list(process.resolve("fd"), "*").stream().flatMap(LostState::target).toList();
-  }
-
-  private static Stream<String> target(Path descriptor) {
-    try {
-      return Stream.of(Files.readSymbolicLink(descriptor).toString());
-    } catch (IOException closed) {
-      return Stream.empty();
-    }
-  }
-
-  private static List<Path> list(Path folder, String names) {
+  private static List<Path> processes() {
     List<Path> found = new ArrayList<>();
-    try (DirectoryStream<Path> all = Files.newDirectoryStream(folder, names)) {
+    try (DirectoryStream<Path> all = Files.newDirectoryStream(PROC, "[0-9]*")) {
       all.forEach(found::add);
-    } catch (IOException | DirectoryIteratorException endedOrNotOurs) {
-      // A process that this user cannot read is no node of this user.
+    } catch (IOException | DirectoryIteratorException unreadable) {
+      // Without the list no process of a node is known.
       return found;
     }
     return found;
