@@ -179,6 +179,26 @@ class KubernetesChildrenIT {
     node.awaitReady();
   }
 
+  /**
+   * Waits until the programs that lead by a lease have renewed it. One that could not for 10 s,
+   * while no API server answered, ends by itself, also shortly after the API server answers again.
+   */
+  private static void awaitLeases() throws Exception {
+    for (Child child : List.of(CONTROLLER_MANAGER, SCHEDULER)) {
+      String before = leaseRenewed(child);
+      Await.until(
+          KubernetesNode.PATIENCE,
+          child.program() + " to renew its lease after " + before,
+          () -> !leaseRenewed(child).equals(before),
+          () -> explained(CONTROLLER));
+    }
+  }
+
+  private static String leaseRenewed(Child child) throws Exception {
+    return node.said(
+        "get", "lease", child.program(), "-n", "kube-system", "-o", "jsonpath={.spec.renewTime}");
+  }
+
   private static void awaitAnother(Child child, long before) throws Exception {
     Await.until(
         KubernetesNode.PATIENCE,
@@ -191,7 +211,10 @@ class KubernetesChildrenIT {
   // ---- processes
 
   private static long pid(Child child) {
-    return node.node().children(child.program()).getFirst().pid();
+    return node.node().children(child.program()).stream()
+        .findFirst()
+        .orElseThrow(() -> new AssertionError("no process of " + child.program() + " runs"))
+        .pid();
   }
 
   private static Map<Child, Long> pids(List<Child> children) {
@@ -216,6 +239,10 @@ class KubernetesChildrenIT {
   private static void requireHealed(List<Child> children, Map<Child, Long> others)
       throws Exception {
     awaitUp();
+    if (children.contains(API_SERVER)) {
+      awaitLeases();
+      awaitUp();
+    }
     assertEquals(others, pids(List.copyOf(others.keySet())), "the others, without " + children);
     assertEquals(pods, node.podProcesses(), "processes of Pods");
   }
