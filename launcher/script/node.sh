@@ -16,6 +16,8 @@ export LC_MESSAGES=C
 # within 150 MiB; so does returning to the system, each ten seconds, the memory that the start took from malloc. A node without memory is less useful than a
 # restarted one; its children continue meanwhile.
 # -Xmx is for the command line and a node in a training; node_heap computes a node's.
+# Method handles for reflection only help a method that is called a thousand times; making them takes a fifth of a start's CPU time, since no AOT cache has
+# those of a bundle's classes. No virtual thread may wait below a reflective call, because a native call keeps its carrier; a followed service is not called so.
 # Netty names connections after the machine; on a machine without a network card it would print a warning and use random bytes.
 # A peer's message of a handshake has at most 8 KiB; the JDK would keep 32 KiB for a stranger, and copy them with each received piece. The largest measured
 # message is a hello of Go with a ticket, 1801 bytes; the largest possible one holds two certificates of 2 KiB in its ticket, as many as a node reads: 6.2
@@ -26,6 +28,7 @@ JVM_OPTIONS=(
   -XX:+CrashOnOutOfMemoryError -XX:-CreateCoredumpOnCrash
   --enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=deny
   -Djdk.tls.maxHandshakeMessageSize=8192
+  -Djdk.reflect.useNativeAccessorOnly=true
   -Dio.netty.machineId=02:00:00:00:00:00:00:01
 )
 
@@ -214,8 +217,8 @@ AOT_OPTIONS=(-XX:+UnlockDiagnosticVMOptions -XX:-AOTRecordTraining -XX:-AOTRepla
 CTL_MAIN=dev.polis.ctl.Ctl
 
 # More options of the command line's JVM. It trusts the cluster's own certificate and no authority of a JDK; Netty would read those 150 certificates before
-# the first connection. Method handles for reflection only help a long process; no AOT cache has the classes of Netty's events for JFR.
-CTL_OPTIONS=(-Djavax.net.ssl.trustStore=NONE -Djdk.reflect.useNativeAccessorOnly=true -Dio.netty.jfr.enabled=false)
+# the first connection. No AOT cache has the classes of Netty's events for JFR.
+CTL_OPTIONS=(-Djavax.net.ssl.trustStore=NONE -Dio.netty.jfr.enabled=false)
 
 # ctl_class_path: prints the libraries one by one, for the same reason as for a node.
 ctl_class_path() {

@@ -1,6 +1,8 @@
 package dev.polis.handover.following;
 
-import java.lang.reflect.InvocationTargetException;
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
 import java.lang.reflect.Method;
 import java.util.Arrays;
 import java.util.function.Function;
@@ -11,10 +13,15 @@ import java.util.function.Function;
  * @param gate leads to the provider
  * @param owner finds the object whose method it is
  * @param method what is called
+ * @param code calls the method of a target, with an array of arguments: {@link #code(Method)}
  * @param arguments what it is called with; null if it has no parameters, as reflection has it
  * @param <R> what it returns
  */
-record MethodCalls<R>(CallGate gate, Owner owner, Method method, Object[] arguments) {
+record MethodCalls<R>(
+    CallGate gate, Owner owner, Method method, MethodHandle code, Object[] arguments) {
+
+  private static final MethodType CODE =
+      MethodType.methodType(Object.class, Object.class, Object[].class);
 
   /** Finds an object of a provider. */
   @FunctionalInterface
@@ -28,6 +35,22 @@ record MethodCalls<R>(CallGate gate, Owner owner, Method method, Object[] argume
      * @throws Throwable what the provider throws
      */
     Object of(Object service) throws Throwable;
+  }
+
+  /**
+   * Returns the code of a method. Unlike {@link Method#invoke} it never calls by native code, which
+   * would keep the carrier of a virtual thread while the method waits.
+   */
+  static MethodHandle code(Method method) {
+    try {
+      return MethodHandles.lookup()
+          .unreflect(method)
+          .asFixedArity()
+          .asSpreader(Object[].class, method.getParameterCount())
+          .asType(CODE);
+    } catch (IllegalAccessException hidden) {
+      throw new IllegalStateException(method + " of a followed contract is not public", hidden);
+    }
   }
 
   /**
@@ -82,20 +105,12 @@ record MethodCalls<R>(CallGate gate, Owner owner, Method method, Object[] argume
   /** Calls the method of a provider that the call has entered. */
   @SuppressWarnings("unchecked") // R is the method's own type, which reflection does not know.
   R on(ProviderCalls calls) throws Throwable {
-    return (R) invoke(method, owner.of(calls.service()), arguments);
+    return (R) (Object) code.invokeExact(owner.of(calls.service()), arguments);
   }
 
   /** Returns a way to what this method returns. */
   Owner result() {
-    return service -> invoke(method, owner.of(service), arguments);
-  }
-
-  private static Object invoke(Method method, Object target, Object[] arguments) throws Throwable {
-    try {
-      return method.invoke(target, arguments);
-    } catch (InvocationTargetException e) {
-      throw e.getCause();
-    }
+    return service -> (Object) code.invokeExact(owner.of(service), arguments);
   }
 
   @Override

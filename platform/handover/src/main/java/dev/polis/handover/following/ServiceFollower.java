@@ -374,7 +374,8 @@ final class ServiceFollower implements ServiceTrackerCustomizer<Object, ServiceR
         Proxy.newProxyInstance(
             new FactoryLoader(contract),
             new Class<?>[] {ServiceFactory.class},
-            (own, method, arguments) -> method.invoke(factory, arguments));
+            (own, method, arguments) ->
+                (Object) MethodCalls.code(method).invokeExact((Object) factory, arguments));
   }
 
   /**

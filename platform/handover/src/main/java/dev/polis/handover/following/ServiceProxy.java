@@ -1,6 +1,7 @@
 package dev.polis.handover.following;
 
 import dev.polis.base.values.Value;
+import java.lang.invoke.MethodHandle;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
@@ -12,6 +13,9 @@ final class ServiceProxy implements InvocationHandler {
   private final Class<?> type;
   private final CallGate gate;
   private final MethodCalls.Owner owner;
+
+  /** The code of each method that was called. */
+  private final Map<Method, MethodHandle> codes = new ConcurrentHashMap<>();
 
   /** Results that follow, by method. */
   private final Map<Method, Object> results = new ConcurrentHashMap<>();
@@ -44,12 +48,17 @@ final class ServiceProxy implements InvocationHandler {
       return InvocationHandler.invokeDefault(proxy, method, arguments);
     }
     if (method.getReturnType() == Value.class) {
-      return new FollowedValue<>(new MethodCalls<>(gate, owner, method, arguments));
+      return new FollowedValue<>(calls(method, arguments));
     }
     if (follows(method)) {
       return results.computeIfAbsent(method, this::result);
     }
-    return new MethodCalls<>(gate, owner, method, arguments).call();
+    return calls(method, arguments).call();
+  }
+
+  private <R> MethodCalls<R> calls(Method method, Object[] arguments) {
+    MethodHandle code = codes.computeIfAbsent(method, MethodCalls::code);
+    return new MethodCalls<>(gate, owner, method, code, arguments);
   }
 
   /**
@@ -81,8 +90,7 @@ final class ServiceProxy implements InvocationHandler {
   }
 
   private Object result(Method method) {
-    return make(
-        method.getReturnType(), gate, new MethodCalls<>(gate, owner, method, null).result());
+    return make(method.getReturnType(), gate, calls(method, null).result());
   }
 
   private Object own(Object proxy, Method method, Object[] arguments) {

@@ -134,6 +134,26 @@ final class FollowedServicesTest {
   }
 
   @Test
+  @DisplayName("calls that wait in their provider leave the carriers to other virtual threads")
+  void aWaitingCallKeepsNoCarrier() throws Exception {
+    TestShelf shelf = new TestShelf("a");
+    TestFramework.provide(first, shelf);
+    Shelf proxy = framework.shelf();
+    List<Future<String>> calls = new ArrayList<>();
+    for (int i = 0; i < Runtime.getRuntime().availableProcessors(); i++) {
+      calls.add(run(proxy::await));
+    }
+    shelf.entered.await();
+
+    assertEquals("a:x", run(() -> proxy.read("x")).get(30, TimeUnit.SECONDS));
+
+    shelf.released.countDown();
+    for (Future<String> call : calls) {
+      assertEquals("a", call.get());
+    }
+  }
+
+  @Test
   @DisplayName("a user gets events of the proxy only, with any provider")
   void theUserIsToldOfTheProxy() throws Exception {
     List<String> events = events();
