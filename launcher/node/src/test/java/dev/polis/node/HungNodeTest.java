@@ -118,6 +118,23 @@ class HungNodeTest {
 
   @Test
   @DisplayName(
+      "A node whose carriers all wait for a lock gets more of them, so that the owner of the lock can continue")
+  void carriersPinned() throws Exception {
+    try (LauncherProcess node = run("-Ddev.polis.kubernetes=pin", "-Dnone")) {
+      node.await("PINNED");
+      node.await("no virtual thread got a processor for 5 s: they have ");
+      node.await("RELEASED");
+      try (LauncherProcess stop = stop()) {
+        assertEquals(Exit.OK, stop.exit(), stop.seen()::toString);
+      }
+      assertEquals(Exit.OK, node.exit());
+      assertFalse(
+          String.join("\n", node.seen()).contains("answers no calls"), node.seen()::toString);
+    }
+  }
+
+  @Test
+  @DisplayName(
       "A second start names a process that a signal holds, and a stop ends it with its children")
   void processHeld() throws Exception {
     try (LauncherProcess node = run("-Ddev.polis.kubernetes=home", "-Dnone")) {

@@ -8,6 +8,7 @@ import java.net.URISyntaxException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.jar.Attributes;
 import java.util.jar.JarEntry;
 import java.util.jar.JarOutputStream;
@@ -64,10 +65,12 @@ final class TestDistribution {
     }
     try (OutputStream out = Files.newOutputStream(bundle(name));
         JarOutputStream jar = new JarOutputStream(out, manifest)) {
-      String type = TestOrgan.class.getName().replace('.', '/') + ".class";
-      jar.putNextEntry(new JarEntry(type));
-      try (InputStream in = TestOrgan.class.getClassLoader().getResourceAsStream(type)) {
-        in.transferTo(jar);
+      for (String simple : List.of("TestOrgan", "PinnedCarriers")) {
+        String type = TestOrgan.class.getPackageName().replace('.', '/') + "/" + simple + ".class";
+        jar.putNextEntry(new JarEntry(type));
+        try (InputStream in = TestOrgan.class.getClassLoader().getResourceAsStream(type)) {
+          in.transferTo(jar);
+        }
       }
       if (!metatype.isEmpty()) {
         jar.putNextEntry(new JarEntry("OSGI-INF/metatype/cluster.xml"));

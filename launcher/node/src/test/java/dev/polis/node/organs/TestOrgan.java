@@ -66,10 +66,14 @@ public final class TestOrgan implements BundleActivator, ServiceFactory<Object> 
       }
       case "hog" -> {
         report.home("node-1 is HOME");
-        // Twice as many threads as processors, so that no other thread can run.
-        for (int number = 0; number < 2 * Runtime.getRuntime().availableProcessors(); number++) {
+        // Twice as many threads as there can be carriers, so that no other thread can run.
+        for (int number = 0; number < 8 * Runtime.getRuntime().availableProcessors(); number++) {
           Thread.ofVirtual().name("hog-" + number).start(TestOrgan::compute);
         }
+      }
+      case "pin" -> {
+        report.home("node-1 is HOME");
+        Thread.ofPlatform().start(new PinnedCarriers());
       }
       default -> {
         // The organ does nothing, or hangs in its stop.
