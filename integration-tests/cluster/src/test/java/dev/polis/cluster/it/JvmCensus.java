@@ -4,6 +4,7 @@ import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import dev.polis.fixtures.NodeProcesses;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
@@ -25,19 +26,28 @@ record JvmCensus(Map<String, Integer> instances, Map<String, Integer> threads) {
   /** Counts after a full collection of the JVM, so that only reachable objects count. */
   static JvmCensus of(long pid, Path scratch) throws Exception {
     Map<String, Integer> instances = new TreeMap<>();
-    NodeProcesses.jcmd(pid, "GC.class_histogram")
+    Path dump = dump(scratch);
+    NodeProcesses.jcmd(pid, "GC.class_histogram", threadsTo(dump))
         .lines()
         .map(line -> line.strip().split("\\s+"))
         .filter(words -> words.length >= 4 && words[1].matches("[0-9]+"))
         .filter(words -> words[3].startsWith(OURS) || words[3].equals(LOADERS))
         .forEach(words -> instances.merge(words[3], Integer.parseInt(words[1]), Integer::sum));
-    return new JvmCensus(instances, threads(pid, scratch));
+    return new JvmCensus(instances, threads(dump));
   }
 
-  /** Counts threads by name without digits, including virtual ones. */
-  static Map<String, Integer> threads(long pid, Path scratch) throws Exception {
-    Path dump = Files.createTempDirectory(scratch, "threads").resolve("dump.json");
-    NodeProcesses.jcmd(pid, "Thread.dump_to_file", "-format=json", dump.toString());
+  /** Returns a file for the threads of a JVM that does not exist yet. */
+  static Path dump(Path scratch) throws IOException {
+    return Files.createTempDirectory(scratch, "threads").resolve("dump.json");
+  }
+
+  /** Returns the command of {@code jcmd} that writes all threads to this file. */
+  static String threadsTo(Path dump) {
+    return "Thread.dump_to_file -format=json " + dump;
+  }
+
+  /** Counts the threads in a file by name without digits, including virtual ones. */
+  static Map<String, Integer> threads(Path dump) throws IOException {
     Map<String, Integer> threads = new TreeMap<>();
     JsonObject all = JsonParser.parseString(Files.readString(dump)).getAsJsonObject();
     for (JsonElement container :

@@ -50,14 +50,18 @@ record NodeCensus(
   static NodeCensus of(long pid, Path scratch) throws Exception {
     Map<String, Integer> instances = new TreeMap<>();
     long heap = 0;
-    for (String text : NodeProcesses.jcmd(pid, "GC.class_histogram").lines().toList()) {
+    Path dump = JvmCensus.dump(scratch);
+    String said =
+        NodeProcesses.jcmd(
+            pid, "GC.class_histogram", "VM.metaspace basic", JvmCensus.threadsTo(dump));
+    for (String text : said.lines().toList()) {
       Matcher line = LINE.matcher(text);
       if (line.matches()) {
         instances.merge(line.group(3), Integer.parseInt(line.group(1)), Integer::sum);
         heap += Long.parseLong(line.group(2));
       }
     }
-    Map<String, Integer> names = JvmCensus.threads(pid, scratch);
+    Map<String, Integer> names = JvmCensus.threads(dump);
     return new NodeCensus(
         names.values().stream().mapToInt(Integer::intValue).sum(),
         instances.getOrDefault(JvmCensus.LOADERS, 0),
@@ -65,14 +69,13 @@ record NodeCensus(
         instances.getOrDefault(SERVICE, 0),
         instances.getOrDefault(MBEAN, 0),
         descriptors(pid),
-        metaspace(pid),
+        metaspace(said),
         heap,
         instances,
         names);
   }
 
-  private static long metaspace(long pid) throws Exception {
-    String said = NodeProcesses.jcmd(pid, "VM.metaspace", "basic");
+  private static long metaspace(String said) {
     Matcher used = METASPACE.matcher(said);
     if (!used.find()) {
       throw new AssertionError("the JVM does not print its metaspace: " + said);

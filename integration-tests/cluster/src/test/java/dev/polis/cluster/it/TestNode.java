@@ -447,7 +447,7 @@ final class TestNode implements AutoCloseable {
   public void close() {
     try {
       Optional<Finished> finished =
-          Files.isDirectory(state) ? Optional.of(down("--anyway")) : Optional.empty();
+          leftovers().isEmpty() ? Optional.empty() : Optional.of(down("--anyway"));
       process.ifPresent(Process::destroyForcibly);
       // A tmpfs belongs to a test, since no volume is one.
       List<String> left = mounts().stream().filter(line -> !line.startsWith("tmpfs ")).toList();

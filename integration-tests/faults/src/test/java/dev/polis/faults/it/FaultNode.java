@@ -91,11 +91,12 @@ final class FaultNode implements AutoCloseable {
     this.processes = new NodeProcesses(state);
     this.address = address;
     Files.createDirectories(state);
-    ctl("params", "make", "--owner=" + state.resolve("owner"), "--to=" + parameters());
+    ctlHere("params", "make", "--owner=" + state.resolve("owner"), "--to=" + parameters())
+        .requireSuccess("no parameters");
     process = start(options);
     try {
       awaitHome();
-      ctl("takeownership");
+      ctlHere("takeownership").requireSuccess("takeownership");
       owner =
           UserCredentials.fromPem(
               read("owner/owner-key.pem"), read("owner/owner.pem"), read("owner/ca.pem"));
@@ -144,10 +145,6 @@ final class FaultNode implements AutoCloseable {
     return state.resolve("output.txt");
   }
 
-  private void ctl(String... arguments) throws Exception {
-    finish(distribution.ctl(state, arguments));
-  }
-
   /** Runs the operator's command line against this node, in this process. */
   Finished ctlHere(String... arguments) {
     List<String> line =
@@ -159,10 +156,6 @@ final class FaultNode implements AutoCloseable {
         Ctl.run(
             line.toArray(String[]::new), new PrintWriter(out, true), new PrintWriter(err, true));
     return new Finished(code, out.toString(), err.toString());
-  }
-
-  private static void finish(List<String> command) throws Exception {
-    Finished.of(command, Map.of(), PATIENCE).requireSuccess(command.toString());
   }
 
   private void awaitHome() throws Exception {
@@ -235,8 +228,11 @@ final class FaultNode implements AutoCloseable {
    * Returns the current threads, descriptors and memory of the node, after a garbage collection.
    */
   Footprint footprint() throws Exception {
-    jcmd("GC.run");
-    return Footprint.of(pid(), jcmd("GC.heap_info"), virtualThreads());
+    Path dump = state.resolve("threads.txt");
+    String said =
+        NodeProcesses.jcmd(
+            pid(), "GC.run", "GC.heap_info", "Thread.dump_to_file -overwrite " + dump);
+    return Footprint.of(pid(), said, virtualThreads(dump));
   }
 
   /**
@@ -267,16 +263,10 @@ final class FaultNode implements AutoCloseable {
     System.out.printf("before %s%nafter  %s%n", before, last.get());
   }
 
-  private long virtualThreads() throws Exception {
-    Path dump = state.resolve("threads.txt");
-    jcmd("Thread.dump_to_file", "-overwrite", dump.toString());
+  private static long virtualThreads(Path dump) throws IOException {
     try (var lines = Files.lines(dump)) {
       return lines.filter(line -> line.startsWith("#") && line.contains("virtual")).count();
     }
-  }
-
-  private String jcmd(String... command) throws Exception {
-    return NodeProcesses.jcmd(pid(), command);
   }
 
   // ---- connections
@@ -458,7 +448,8 @@ final class FaultNode implements AutoCloseable {
       records.close();
     }
     try {
-      finish(distribution.launcher("stop", "--state", state.toString()));
+      Finished.of(distribution.launcher("stop", "--state=" + state), Map.of(), PATIENCE)
+          .requireSuccess("polis down");
     } catch (Exception failed) {
       throw new AssertionError("the node in " + state + " cannot be cleared away", failed);
     } finally {
