@@ -480,6 +480,13 @@ class KubernetesIT {
 
   @Test
   @Order(Integer.MAX_VALUE)
+  @DisplayName("polis down ends all Pods and leaves nothing behind")
+  void down() throws Exception {
+    node.requireWholeStop(false);
+  }
+
+  @Test
+  @Order(Integer.MAX_VALUE - 1)
   @DisplayName("a Job completes, and a CronJob fires")
   void jobs() throws Exception {
     node.apply(JOB);

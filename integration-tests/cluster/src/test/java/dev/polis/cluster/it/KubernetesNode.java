@@ -1,5 +1,8 @@
 package dev.polis.cluster.it;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
@@ -23,6 +26,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Assumptions;
 
@@ -334,6 +338,32 @@ final class KubernetesNode implements AutoCloseable {
       }
     }
     return found;
+  }
+
+  /**
+   * Stops the node, and requires that no process of a Pod remains, nothing that its worker has
+   * made, and nothing of the node itself.
+   *
+   * @param killed whether the node's process is killed before
+   */
+  void requireWholeStop(boolean killed) throws Exception {
+    WorkerTraces made = WorkerTraces.of(node);
+    Set<RunningProcess> pods = podProcesses();
+    assertFalse(pods.isEmpty(), "no process of a Pod is seen");
+    if (killed) {
+      node.killJvm();
+      assertEquals(pods, alive(pods), "Pods outlive the node's process");
+    }
+
+    node.stop();
+
+    assertEquals(Set.of(), alive(pods));
+    assertEquals(List.of(), made.left());
+    assertEquals(List.of(), node.leftovers());
+  }
+
+  private static Set<RunningProcess> alive(Set<RunningProcess> processes) {
+    return processes.stream().filter(RunningProcess::runs).collect(Collectors.toSet());
   }
 
   private static String cgroups(long pid) {

@@ -20,8 +20,11 @@ import java.util.TreeMap;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.MethodOrderer;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
@@ -30,6 +33,7 @@ import org.junit.jupiter.api.io.TempDir;
  * {@code polis test --long} 20 times.
  */
 @Tag("longer")
+@TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class KubernetesSwapIT {
 
   private static final int TIMES = Tier.pick(1, 2, 10);
@@ -205,6 +209,14 @@ class KubernetesSwapIT {
       "the bundle containers is swapped repeatedly: Pods, their managers and readiness stay, the API at 6443 and 6444 answers within 2 s")
   void containersSwapped() throws Exception {
     requireSwapped("dev.polis.containers");
+  }
+
+  @Test
+  @Order(Integer.MAX_VALUE)
+  @Tag("full")
+  @DisplayName("polis down after a kill of the node ends all Pods and leaves nothing behind")
+  void down() throws Exception {
+    node.requireWholeStop(true);
   }
 
   private static void requireSwapped(String bundle) throws Exception {
