@@ -116,7 +116,7 @@ class RotationTest {
       awaitRunning(harness);
       harness.stop(StopReason.CODE_REPLACED);
       Duration life = Duration.ofMinutes(30);
-      behind = life.minusSeconds(70);
+      behind = life.minusSeconds(50);
       startAll(harness, life, CertificateTemplate.AUTHORITY_LIFETIME);
       ControlAccess access = harness.awaitAccess();
       Instant end =

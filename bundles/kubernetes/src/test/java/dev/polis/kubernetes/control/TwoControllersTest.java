@@ -26,15 +26,24 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.MethodOrderer;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Starts two controllers at the same instant, in two processes on one empty etcd. */
+/**
+ * Starts two controllers at the same instant, in two processes on one etcd, which each start finds
+ * empty.
+ */
 @Tag("full")
 @Timeout(300)
+@TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class TwoControllersTest {
 
   private static final int TIMES = 20;
@@ -44,18 +53,45 @@ class TwoControllersTest {
 
   private static final long END_SECONDS = 60;
 
-  @TempDir Path directory;
+  @TempDir static Path directory;
+  private static ControlHarness harness;
+  private static EtcdClient root;
+  private static final List<Controller> CONTROLLERS = new ArrayList<>();
+
+  @BeforeAll
+  static void start() throws Exception {
+    harness = ControlHarness.open();
+    root = EtcdClient.connect(harness.access("root", EtcdNamespace.ROOT));
+    CONTROLLERS.add(new Controller(1));
+    CONTROLLERS.add(new Controller(2));
+    for (Controller each : CONTROLLERS) {
+      each.answer("ready");
+    }
+  }
+
+  @AfterAll
+  static void stop() throws IOException {
+    for (Controller each : CONTROLLERS) {
+      each.close();
+    }
+    if (root != null) {
+      root.close();
+    }
+    if (harness != null) {
+      harness.close();
+    }
+  }
 
   /** Holds the process of one controller. */
-  private final class Controller implements AutoCloseable {
+  private static final class Controller implements AutoCloseable {
     private final Path errors;
     private final Process process;
     private final BufferedReader answers;
     private final PrintStream orders;
 
-    Controller(ControlHarness harness, int number) throws IOException {
+    Controller(int number) throws IOException {
       Path folder = Files.createDirectories(directory.resolve("controller-" + number));
-      writeUsers(harness, folder);
+      writeUsers(folder);
       errors = directory.resolve("errors-" + number);
       process =
           new ProcessBuilder(
@@ -63,6 +99,7 @@ class TwoControllersTest {
                   "--enable-native-access=ALL-UNNAMED",
                   "--sun-misc-unsafe-memory-access=deny",
                   "-XX:+UseSerialGC",
+                  "-XX:TieredStopAtLevel=1",
                   // Without this, Netty warns about a machine without network cards.
                   "-Dio.netty.machineId=02:00:00:00:00:01",
                   "-cp",
@@ -114,7 +151,7 @@ class TwoControllersTest {
     }
   }
 
-  private static void writeUsers(ControlHarness harness, Path folder) throws IOException {
+  private static void writeUsers(Path folder) throws IOException {
     for (ConsensusUser user : List.of(ConsensusUser.KUBERNETES, ConsensusUser.KUBE_APISERVER)) {
       EtcdTls tls = tls(harness.access(user.userName(), EtcdNamespace.ROOT));
       Files.writeString(
@@ -130,19 +167,20 @@ class TwoControllersTest {
     return ((EtcdAccess.MutualTls) access.security()).tls();
   }
 
-  /** Sends both the same order for the same instant, and returns their answers. */
-  private static List<String> both(List<Controller> controllers, String what) throws IOException {
+  /** Empties etcd, sends both the same order for the same instant, and returns their answers. */
+  private static List<String> both(String what) throws IOException, InterruptedException {
+    root.kv().delete(KeyRange.all());
     Instant instant = Instant.now().plus(AHEAD);
-    controllers.forEach(each -> each.order(what + " " + instant));
+    CONTROLLERS.forEach(each -> each.order(what + " " + instant));
     List<String> made = new ArrayList<>();
-    for (Controller each : controllers) {
+    for (Controller each : CONTROLLERS) {
       made.add(each.answer("made"));
     }
     return made;
   }
 
-  private static void requireNoError(List<Controller> controllers) throws IOException {
-    for (Controller each : controllers) {
+  private static void requireNoError() throws IOException {
+    for (Controller each : CONTROLLERS) {
       each.order("errors");
       assertEquals("", each.answer("errors"));
       assertEquals("", each.said());
@@ -152,44 +190,28 @@ class TwoControllersTest {
   @Test
   @DisplayName("D-38 two processes that start at the same instant make one PKI, 20 times of 20")
   void d38_onePki() throws Exception {
-    try (ControlHarness harness = ControlHarness.open();
-        EtcdClient root = EtcdClient.connect(harness.access("root", EtcdNamespace.ROOT));
-        Controller first = new Controller(harness, 1);
-        Controller second = new Controller(harness, 2)) {
-      List<Controller> controllers = List.of(first, second);
-      first.answer("ready");
-      second.answer("ready");
-      Set<String> all = new HashSet<>();
-      for (int time = 1; time <= TIMES; time++) {
-        root.kv().delete(KeyRange.all());
+    Set<String> all = new HashSet<>();
+    for (int time = 1; time <= TIMES; time++) {
+      List<String> made = both("files");
 
-        List<String> made = both(controllers, "files");
-
-        assertEquals(made.getFirst(), made.getLast(), "time " + time);
-        assertTrue(all.add(made.getFirst()), "each time another PKI");
-      }
-      requireNoError(controllers);
+      assertEquals(made.getFirst(), made.getLast(), "time " + time);
+      assertTrue(all.add(made.getFirst()), "each time another PKI");
     }
+    requireNoError();
   }
 
+  /** Comes last, since the control planes run until the processes end. */
   @Test
+  @Order(Integer.MAX_VALUE)
   @DisplayName(
       "D-38 two whole control planes start at the same instant, and report no error to an operator")
   void d38_twoPlanes() throws Exception {
-    try (ControlHarness harness = ControlHarness.open();
-        EtcdClient root = EtcdClient.connect(harness.access("root", EtcdNamespace.ROOT));
-        Controller first = new Controller(harness, 1);
-        Controller second = new Controller(harness, 2)) {
-      List<Controller> controllers = List.of(first, second);
-      first.answer("ready");
-      second.answer("ready");
-      assertEquals(0, root.kv().range(KeyRange.prefix("/registry/")).count());
+    assertEquals(0, root.kv().range(KeyRange.prefix("/registry/")).count());
 
-      List<String> made = both(controllers, "plane");
+    List<String> made = both("plane");
 
-      assertEquals(made.getFirst(), made.getLast());
-      assertNotEquals(0, root.kv().range(KeyRange.prefix("/registry/")).count());
-      requireNoError(controllers);
-    }
+    assertEquals(made.getFirst(), made.getLast());
+    assertNotEquals(0, root.kv().range(KeyRange.prefix("/registry/")).count());
+    requireNoError();
   }
 }
