@@ -95,7 +95,9 @@ class HungNodeTest {
   @DisplayName(
       "A node whose virtual threads all compute reports it, a second start names the time and the remedy, and a stop ends it")
   void virtualThreadsTaken() throws Exception {
-    try (LauncherProcess node = run("-Ddev.polis.kubernetes=hog", "-Dnone", "--stop-within", "2")) {
+    // One thread that computes then takes all of them, and the test one processor.
+    String one = "-Djdk.virtualThreadScheduler.parallelism=1";
+    try (LauncherProcess node = run("-Ddev.polis.kubernetes=hog", one, "--stop-within", "2")) {
       node.await("HOME after");
       node.await("the node answers no calls since ");
       try (LauncherProcess second = run("-Dnone", "-Dnone")) {

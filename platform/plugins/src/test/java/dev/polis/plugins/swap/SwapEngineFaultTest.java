@@ -74,7 +74,7 @@ class SwapEngineFaultTest {
             SwapFixture.settings(
                 SwapFixture.GATE,
                 SwapFixture.LONG,
-                MachineSpeed.measure().stretched(Duration.ofSeconds(3))));
+                MachineSpeed.measure().stretched(Duration.ofSeconds(2))));
     Value<SwapStatus> first =
         node.engine.begin(swap(node.base("2.0.0", "sleeps")), SwapOptions.by("ann"));
     Await.value(
@@ -250,6 +250,10 @@ class SwapEngineFaultTest {
     boolean beside = how.equals("unhealthy");
     node.prepareRollback(
         node.base("2.0.0", how), beside ? wanted : wanted.with("dev.polis.base", "depth", "5"));
+    // Long enough for the former configuration, which has the same deadline.
+    node.engine =
+        node.engine(
+            SwapFixture.settings(SwapFixture.GATE, Duration.ofSeconds(5), SwapFixture.LONG));
     Generation former = node.store.current().orElseThrow();
     List<String> configurations = node.configurations();
     List<String> switched = new ArrayList<>();
@@ -390,7 +394,7 @@ class SwapEngineFaultTest {
             SwapFixture.settings(
                 SwapFixture.GATE,
                 SwapFixture.LONG,
-                MachineSpeed.measure().stretched(Duration.ofSeconds(3))));
+                MachineSpeed.measure().stretched(Duration.ofSeconds(2))));
     node.run(swap(node.base("1.5.0", "end-hangs")));
     List<String> ended = listenToEnds();
     if (how.equals("cancelled")) {

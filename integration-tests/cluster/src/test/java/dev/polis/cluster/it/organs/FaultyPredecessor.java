@@ -44,6 +44,8 @@ public final class FaultyPredecessor {
   /** Loops and ignores interrupts. */
   private void awaitEnd() {
     while (!Files.exists(end)) {
+      // An interrupted thread would not pause, and take a processor.
+      Thread.interrupted();
       LockSupport.parkNanos(LOOK);
     }
   }

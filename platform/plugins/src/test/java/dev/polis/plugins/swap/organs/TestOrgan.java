@@ -42,11 +42,7 @@ public final class TestOrgan implements Supplier<String> {
     switch (behaviour) {
       case "throws" -> throw new IllegalStateException("the ticket is too short: 3 bytes");
       case "sleeps" -> new CountDownLatch(1).await();
-      case "loops" -> {
-        while (!Boolean.getBoolean(END_LOOPS)) {
-          Thread.onSpinWait();
-        }
-      }
+      case "loops" -> loop();
       case "eats-at-once" -> eat();
       default -> {
         // These behaviours work at once.
@@ -102,15 +98,16 @@ public final class TestOrgan implements Supplier<String> {
   /** Starts threads that do not end with this component. */
   private static void leak(int threads) {
     for (int number = 0; number < threads; number++) {
-      Thread.ofPlatform()
-          .name("leak-" + number)
-          .daemon()
-          .start(
-              () -> {
-                while (!Boolean.getBoolean(END_LOOPS)) {
-                  pause(10);
-                }
-              });
+      Thread.ofPlatform().name("leak-" + number).daemon().start(TestOrgan::loop);
+    }
+  }
+
+  /** Loops until the test ends, and ignores interrupts. */
+  static void loop() {
+    while (!Boolean.getBoolean(END_LOOPS)) {
+      // An interrupted thread would not pause, and take a processor.
+      Thread.interrupted();
+      pause(10);
     }
   }
 
@@ -154,8 +151,8 @@ public final class TestOrgan implements Supplier<String> {
     if (behaviour.endsWith("end-throws")) {
       throw new IllegalStateException("the door is locked");
     }
-    while (behaviour.endsWith("hangs") && !Boolean.getBoolean(END_LOOPS)) {
-      pause(10);
+    if (behaviour.endsWith("hangs")) {
+      loop();
     }
   }
 
