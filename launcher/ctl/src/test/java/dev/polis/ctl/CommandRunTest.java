@@ -22,13 +22,17 @@ import picocli.CommandLine;
 /** Checks that a part of the commands' model gives the same answers as the whole one. */
 class CommandRunTest {
 
+  /** Each line begins with all options at their defaults, so one model reads them all. */
+  private static final CommandLine WHOLE = CommandTree.whole();
+
   @TempDir Path folder;
 
   private static CtlRun whole(String... arguments) {
     StringWriter out = new StringWriter();
     StringWriter err = new StringWriter();
     int code =
-        Ctl.commandLine(new PrintWriter(out, true), new PrintWriter(err, true)).execute(arguments);
+        Ctl.prepared(WHOLE, new PrintWriter(out, true), new PrintWriter(err, true))
+            .execute(arguments);
     return new CtlRun(code, out.toString(), err.toString());
   }
 

@@ -38,7 +38,7 @@ import org.junit.jupiter.api.io.TempDir;
 class BurningMemberIT {
   private static final String ADDRESS = "127.0.83.1";
   private static final int CALLERS = 2 * Runtime.getRuntime().availableProcessors();
-  private static final Duration BURNING = Duration.ofSeconds(4);
+  private static final Duration BURNING = Duration.ofSeconds(2);
   private static final Duration PROMISED = Duration.ofSeconds(2);
 
   /** A check of the audit log took 5 s on a busy machine, so this is patience, not a promise. */

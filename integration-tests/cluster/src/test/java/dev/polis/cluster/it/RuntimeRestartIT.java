@@ -25,7 +25,9 @@ class RuntimeRestartIT {
   private static final String ADDRESS = "127.0.33.1";
   private static final String PROBE = "127.0.33.9";
   private static final int MANAGEMENT = 7839;
-  private static final int RESTARTS = Tier.isLong() ? 20 : 3;
+
+  /** The second restart is that of a process which a restart has started. */
+  private static final int RESTARTS = Tier.isLong() ? 20 : 2;
 
   @TempDir Path directory;
 
@@ -88,7 +90,7 @@ class RuntimeRestartIT {
           () -> node.ctl("node", "list").out().contains(ADDRESS));
       long etcd = node.etcd().pid();
       long process = node.jvmPid();
-      try (SteadyCaller caller = SteadyCaller.of(() -> list(node))) {
+      try (SteadyCaller caller = SteadyCaller.ofLarge(() -> list(node))) {
         caller.awaitMore("before the restart");
         for (int i = 0; i < RESTARTS; i++) {
           try (Refusals refusals = new Refusals()) {

@@ -26,20 +26,25 @@ final class SteadyCaller implements AutoCloseable {
   private final AtomicReference<Exception> failure = new AtomicReference<>();
   private final Thread thread;
 
-  private SteadyCaller(Call call) {
-    thread = Thread.ofVirtual().name("steady caller").start(() -> run(call));
+  private SteadyCaller(Call call, Duration pause) {
+    thread = Thread.ofVirtual().name("steady caller").start(() -> run(call, pause));
   }
 
   static SteadyCaller of(Call call) {
-    return new SteadyCaller(call);
+    return new SteadyCaller(call, PAUSE);
   }
 
-  private void run(Call call) {
+  /** Makes calls that take much work themselves, with a pause that leaves the work to the node. */
+  static SteadyCaller ofLarge(Call call) {
+    return new SteadyCaller(call, PAUSE.multipliedBy(20));
+  }
+
+  private void run(Call call, Duration pause) {
     try {
       while (!Thread.currentThread().isInterrupted()) {
         call.make();
         answered.incrementAndGet();
-        LockSupport.parkNanos(PAUSE.toNanos());
+        LockSupport.parkNanos(pause.toNanos());
       }
     } catch (Exception e) {
       if (!Thread.currentThread().isInterrupted()) {

@@ -45,7 +45,7 @@ class ClosedWindowTest {
   private static final Duration PROMISED = Duration.ofSeconds(2);
 
   /** How many answers others get during a flood; each caller pauses 50 ms after one. */
-  private static final int ANSWERS = 200;
+  private static final int ANSWERS = 100;
 
   private static final Duration PACE = Duration.ofMillis(100);
 
