@@ -95,7 +95,7 @@ class HungNodeTest {
   @DisplayName(
       "A node whose virtual threads all compute reports it, a second start names the time and the remedy, and a stop ends it")
   void virtualThreadsTaken() throws Exception {
-    // One thread that computes then takes all of them, and the test one processor.
+    // The node can only add three carriers to one, so few threads compute beside the test.
     String one = "-Djdk.virtualThreadScheduler.parallelism=1";
     try (LauncherProcess node = run("-Ddev.polis.kubernetes=hog", one, "--stop-within", "2")) {
       node.await("HOME after");
