@@ -4,6 +4,7 @@ import dev.polis.api.cluster.EnrolmentException;
 import dev.polis.base.backoff.Backoff;
 import dev.polis.base.boot.Wait;
 import dev.polis.logtree.Log;
+import dev.polis.pki.NodeEndpoint;
 import dev.polis.pki.Pem;
 import dev.polis.pki.PkiException;
 import dev.polis.rpc.HostPort;
@@ -53,7 +54,7 @@ final class ClusterCalls implements AutoCloseable {
     T make(CuratorBlockingV2Stub leader) throws StatusException;
   }
 
-  private final Set<InetSocketAddress> curators;
+  private final Set<NodeEndpoint> curators;
   private final X509Certificate ca;
   private final LeaderResolver resolver;
   private final ManagedChannel channel;
@@ -63,9 +64,9 @@ final class ClusterCalls implements AutoCloseable {
    *
    * @param key what this node proves
    * @param ca the CA of the cluster
-   * @param curators addresses of some of its curators, at least one
+   * @param curators some of its curators, at least one
    */
-  ClusterCalls(KeyPair key, X509Certificate ca, Set<InetSocketAddress> curators, Log log) {
+  ClusterCalls(KeyPair key, X509Certificate ca, Set<NodeEndpoint> curators, Log log) {
     this.curators = curators;
     this.ca = ca;
     this.resolver =
@@ -103,7 +104,7 @@ final class ClusterCalls implements AutoCloseable {
     boolean found = false;
     List<String> foreign = new ArrayList<>();
     List<String> silent = new ArrayList<>();
-    for (InetSocketAddress curator : curators) {
+    for (InetSocketAddress curator : addresses()) {
       try {
         X509Certificate theirs = askForCa(curator);
         found |= theirs.equals(ca);
@@ -116,6 +117,10 @@ final class ClusterCalls implements AutoCloseable {
       }
     }
     return new Replies(found, foreign, silent);
+  }
+
+  private List<InetSocketAddress> addresses() {
+    return curators.stream().map(NodeEndpoint::address).toList();
   }
 
   private static X509Certificate askForCa(InetSocketAddress curator) throws StatusException {

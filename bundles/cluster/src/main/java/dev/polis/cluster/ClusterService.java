@@ -16,12 +16,12 @@ import dev.polis.handover.HandOverException;
 import dev.polis.handover.OrganState;
 import dev.polis.logtree.Log;
 import dev.polis.pki.NodeCredentials;
+import dev.polis.pki.NodeEndpoint;
 import dev.polis.rpc.RpcRevocations;
 import dev.polis.supervision.AnyChange;
 import dev.polis.supervision.Context;
 import dev.polis.wire.api.NodeParameters;
 import dev.polis.wire.storage.EnrolmentJournal;
-import java.net.InetSocketAddress;
 import java.time.InstantSource;
 import java.util.Map;
 import java.util.Optional;
@@ -290,7 +290,7 @@ final class ClusterService implements ClusterManager {
    * @param curators those to follow; empty if this node keeps the records itself
    */
   private record Enrolled(
-      NodeCredentials credentials, RpcRevocations revocations, Set<InetSocketAddress> curators) {}
+      NodeCredentials credentials, RpcRevocations revocations, Set<NodeEndpoint> curators) {}
 
   private Enrolled enrol() throws InterruptedException {
     organs

@@ -5,6 +5,7 @@ import dev.polis.files.FileException;
 import dev.polis.files.FilePlacement;
 import dev.polis.files.Stored;
 import dev.polis.pki.NodeCredentials;
+import dev.polis.pki.NodeEndpoint;
 import dev.polis.rpc.resolver.LeaderConnection;
 import dev.polis.rpc.resolver.LeaderResolver;
 import dev.polis.supervision.Context;
@@ -42,10 +43,10 @@ final class DirectoryFile {
   /** Writes each list of curators that the leader sends, as a supervised task. */
   void follow(InetAddress address, Context context) throws InterruptedException {
     // The same seed as that of the roles: both share a channel.
-    Set<InetSocketAddress> seed = Set.of(LeaderResolver.address(address.getHostAddress()));
+    InetSocketAddress seed = LeaderResolver.address(address.getHostAddress());
     try (LeaderConnection leader =
             new LeaderConnection(credentials, seed, context.subLog("resolver"));
-        Watcher<Set<InetSocketAddress>> lists = leader.curators().watch()) {
+        Watcher<Set<NodeEndpoint>> lists = leader.curators().watch()) {
       context.healthy();
       while (true) {
         write(lists.get(listed -> !listed.isEmpty()), context);
@@ -53,7 +54,7 @@ final class DirectoryFile {
     }
   }
 
-  private void write(Set<InetSocketAddress> curators, Context context) {
+  private void write(Set<NodeEndpoint> curators, Context context) {
     try {
       if (!curators.equals(stored())) {
         file.write(directory(curators));
@@ -68,28 +69,30 @@ final class DirectoryFile {
   }
 
   /** Returns the addresses in the file; empty if it is missing or damaged. */
-  private Set<InetSocketAddress> stored() {
+  private Set<NodeEndpoint> stored() {
     return file.read(ClusterDirectory.parser()).map(CuratorAddresses::of)
-            instanceof Stored.Present<Set<InetSocketAddress>>(var _, var present)
+            instanceof Stored.Present<Set<NodeEndpoint>>(var _, var present)
         ? present
         : Set.of();
   }
 
   /** Makes a directory that begins with this node, if it is there: polisctl calls the first. */
-  private ClusterDirectory directory(Set<InetSocketAddress> curators) {
+  private ClusterDirectory directory(Set<NodeEndpoint> curators) {
     ClusterDirectory.Builder directory = ClusterDirectory.newBuilder();
     curators.stream()
-        .map(InetSocketAddress::getAddress)
         .sorted(
-            Comparator.comparing((InetAddress each) -> !own.get().equals(Optional.of(each)))
-                .thenComparing(InetAddress::getHostAddress))
+            Comparator.comparing(
+                    (NodeEndpoint each) ->
+                        !own.get().equals(Optional.of(each.address().getAddress())))
+                .thenComparing(each -> each.address().getAddress().getHostAddress()))
         .forEach(
             each ->
                 directory.addNodes(
                     ClusterDirectory.Node.newBuilder()
+                        .setId(each.node().text())
                         .addAddresses(
                             ClusterDirectory.Node.Address.newBuilder()
-                                .setHost(each.getHostAddress()))));
+                                .setHost(each.address().getAddress().getHostAddress()))));
     return directory.build();
   }
 }

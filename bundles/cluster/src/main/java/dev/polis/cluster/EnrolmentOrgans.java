@@ -15,13 +15,13 @@ import dev.polis.base.boot.BootReport;
 import dev.polis.base.boot.Wait;
 import dev.polis.base.values.Watcher;
 import dev.polis.pki.NodeCredentials;
+import dev.polis.pki.NodeEndpoint;
 import dev.polis.pki.NodeId;
 import dev.polis.rpc.RpcHost;
 import dev.polis.rpc.RpcRevocations;
 import dev.polis.wire.net.Net;
 import java.io.IOException;
 import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.security.PrivateKey;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -140,7 +140,7 @@ record EnrolmentOrgans(
   void serve(
       NodeCredentials credentials,
       RpcRevocations revocations,
-      Set<InetSocketAddress> curators,
+      Set<NodeEndpoint> curators,
       EnrolmentSteps steps)
       throws InterruptedException {
     steps.step(

@@ -10,11 +10,11 @@ import dev.polis.files.FileException;
 import dev.polis.files.Stored;
 import dev.polis.logtree.Secret;
 import dev.polis.pki.NodeCredentials;
+import dev.polis.pki.NodeEndpoint;
 import dev.polis.pki.PkiException;
 import dev.polis.wire.common.ClusterDirectory;
 import dev.polis.wire.curator.JoinNodeRequest;
 import io.grpc.StatusException;
-import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.security.KeyPair;
@@ -54,7 +54,7 @@ final class JoinFlow {
    *
    * @param curators those to follow; empty if this node keeps the records itself
    */
-  record Joined(NodeCredentials credentials, Set<InetSocketAddress> curators) {}
+  record Joined(NodeCredentials credentials, Set<NodeEndpoint> curators) {}
 
   /**
    * Opens the volume, reads the credentials and starts consensus, if this node runs it.
@@ -74,7 +74,7 @@ final class JoinFlow {
     if (trouble(credentials, clock.instant()).isPresent()) {
       steps.step("clock", wait -> awaitClock(credentials, wait));
     }
-    Set<InetSocketAddress> others = others();
+    Set<NodeEndpoint> others = others();
     if (!organs.hasVoter() && !others.isEmpty()) {
       steps.step(
           "local name",
@@ -93,7 +93,7 @@ final class JoinFlow {
     return new Joined(credentials, organs.hasVoter() ? Set.of() : othersAfterRemoval(others));
   }
 
-  private static Set<InetSocketAddress> othersAfterRemoval(Set<InetSocketAddress> others) {
+  private static Set<NodeEndpoint> othersAfterRemoval(Set<NodeEndpoint> others) {
     if (others.isEmpty()) {
       throw new EnrolmentException(
           "another member has removed the member of this node from etcd, and esp/cluster_directory.pb names no other curator; copy that file from another node of the cluster");
@@ -102,7 +102,7 @@ final class JoinFlow {
   }
 
   /** Returns the curators of other nodes that this node knew last. */
-  private Set<InetSocketAddress> others() {
+  private Set<NodeEndpoint> others() {
     return directory()
         .map(directory -> CuratorAddresses.elsewhere(directory, organs.address().orElseThrow()))
         .orElse(Set.of());
@@ -191,14 +191,14 @@ final class JoinFlow {
   }
 
   private Secret clusterUnlockKey(SealedConfiguration sealed, Wait wait) throws Exception {
-    Set<InetSocketAddress> others = others();
+    Set<NodeEndpoint> others = others();
     return others.isEmpty() || recoveryKey.isGiven()
         ? fromRecoveryShare(sealed.security())
         : fromCluster(sealed, others, wait);
   }
 
   /** Waits without a limit until the leader of the cluster gives its half of the key. */
-  private Secret fromCluster(SealedConfiguration sealed, Set<InetSocketAddress> curators, Wait wait)
+  private Secret fromCluster(SealedConfiguration sealed, Set<NodeEndpoint> curators, Wait wait)
       throws InterruptedException {
     wait.detail(
         "asking the cluster for its half of the key, at " + CuratorAddresses.text(curators));

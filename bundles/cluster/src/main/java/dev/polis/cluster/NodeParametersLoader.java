@@ -199,11 +199,11 @@ final class NodeParametersLoader {
                     .formatted(register.getClusterDirectory().getNodesCount())
                 + " node of the cluster reports its address, and make the parameters again");
       }
-    } catch (IllegalArgumentException notAnAddress) {
+    } catch (IllegalArgumentException unusable) {
       throw wrong(
           source,
-          "cluster_register.cluster_directory names a host that is not an IP address: "
-              + notAnAddress.getMessage());
+          "cluster_register.cluster_directory names a curator that this node cannot call: %s; make the parameters again: polisctl params make --register"
+              .formatted(unusable.getMessage()));
     }
   }
 

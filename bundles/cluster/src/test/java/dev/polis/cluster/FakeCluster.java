@@ -5,6 +5,7 @@ import dev.polis.logtree.LogTree;
 import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeCredentials;
+import dev.polis.pki.NodeEndpoint;
 import dev.polis.pki.NodeId;
 import dev.polis.pki.Pem;
 import dev.polis.rpc.LocalRpcHost;
@@ -100,6 +101,10 @@ final class FakeCluster implements AutoCloseable {
 
   InetSocketAddress curator() {
     return new InetSocketAddress(address, PORT);
+  }
+
+  NodeEndpoint endpoint() {
+    return new NodeEndpoint(leader.id(), curator());
   }
 
   ByteString ca() {

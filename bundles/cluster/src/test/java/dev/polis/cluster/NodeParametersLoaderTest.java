@@ -15,6 +15,7 @@ import dev.polis.logtree.LogReader;
 import dev.polis.logtree.LogTree;
 import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.Ed25519;
+import dev.polis.pki.NodeId;
 import dev.polis.pki.Pem;
 import dev.polis.wire.api.NodeParameters;
 import dev.polis.wire.api.NodeParameters.ClusterBootstrap;
@@ -225,7 +226,8 @@ class NodeParametersLoaderTest {
   private static ClusterDirectory directory(String... hosts) {
     ClusterDirectory.Builder directory = ClusterDirectory.newBuilder();
     for (String host : hosts) {
-      ClusterDirectory.Node.Builder node = directory.addNodesBuilder();
+      ClusterDirectory.Node.Builder node =
+          directory.addNodesBuilder().setId(NodeId.ofHex("0".repeat(32)).text());
       if (!host.isEmpty()) {
         node.addAddresses(ClusterDirectory.Node.Address.newBuilder().setHost(host));
       }
@@ -246,7 +248,9 @@ class NodeParametersLoaderTest {
     assertEquals(
         List.of("192.0.2.7:7835", "2001:db8:0:0:0:0:0:7:7835"),
         CuratorAddresses.of(read).stream()
-            .map(each -> each.getAddress().getHostAddress() + ":" + each.getPort())
+            .map(
+                each ->
+                    each.address().getAddress().getHostAddress() + ":" + each.address().getPort())
             .toList());
 
     write(register().setClusterDirectory(directory("", "")));
@@ -255,6 +259,10 @@ class NodeParametersLoaderTest {
     assertTrue(refusal().contains("has 0 nodes and the address of none"), refusal());
     write(register().setClusterDirectory(directory("node.example.org")));
     assertTrue(refusal().contains("node.example.org"), refusal());
+    ClusterDirectory.Builder nameless = directory("192.0.2.7").toBuilder();
+    nameless.getNodesBuilder(0).clearId();
+    write(register().setClusterDirectory(nameless));
+    assertTrue(refusal().contains("the node at 192.0.2.7 has the id \"\""), refusal());
   }
 
   @Test

@@ -29,6 +29,7 @@ import dev.polis.files.Stored;
 import dev.polis.files.layout.Root;
 import dev.polis.logtree.Secret;
 import dev.polis.pki.CertificateAuthority;
+import dev.polis.pki.NodeEndpoint;
 import dev.polis.pki.NodeId;
 import dev.polis.rpc.RpcHost;
 import dev.polis.rpc.RpcRevocations;
@@ -36,7 +37,6 @@ import dev.polis.wire.storage.EnrolmentJournal;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Proxy;
 import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
@@ -104,7 +104,7 @@ final class RecordingOrgans {
   volatile BootstrapRequest requested;
 
   /** The curators that the latest request names to follow; empty before the first. */
-  volatile Set<InetSocketAddress> followed = Set.of();
+  volatile Set<NodeEndpoint> followed = Set.of();
 
   /** Replaces the result of reading the sealed configuration; null to return the written one. */
   volatile Stored<SealedConfiguration> sealedReading;
@@ -310,7 +310,7 @@ final class RecordingOrgans {
       }
       case "follow" -> {
         record("follow");
-        followed = Set.copyOf((Set<InetSocketAddress>) arguments[1]);
+        followed = Set.copyOf((Set<NodeEndpoint>) arguments[1]);
         curatorStatus.set(
             new CuratorStatus.Following(NodeId.of(authority.certificate().getPublicKey()), "", 0));
         yield null;

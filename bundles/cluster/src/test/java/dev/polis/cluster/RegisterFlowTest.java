@@ -157,7 +157,7 @@ class RegisterFlowTest {
     ClusterService service = start(recording);
     ClusterStatus home = awaitHome(service);
     assertEquals(REGISTRATION, recording.calls);
-    assertEquals(Set.of(cluster.curator()), recording.followed);
+    assertEquals(Set.of(cluster.endpoint()), recording.followed);
     assertFalse(home.hasLocalConsensus());
     assertThrows(
         ConsensusUnavailableException.class, () -> home.consensusClient(ConsensusUser.CURATOR));
@@ -234,7 +234,7 @@ class RegisterFlowTest {
 
     assertEquals(Set.of(home.credentials().orElseThrow().id().text()), cluster.registered.keySet());
     assertEquals(cluster.registered.keySet(), cluster.committed.keySet());
-    assertEquals(Set.of(cluster.curator()), recording.followed);
+    assertEquals(Set.of(cluster.endpoint()), recording.followed);
     RegisterNodeRequest request = cluster.registered.values().iterator().next();
     assertArrayEquals(
         request.getJoinKey().toByteArray(),
@@ -314,7 +314,7 @@ class RegisterFlowTest {
 
     assertEquals(home.credentials(), again.credentials());
     assertEquals(List.of("mountExisting", "publishLocalName", "identify", "follow"), second.calls);
-    assertEquals(Set.of(cluster.curator()), second.followed);
+    assertEquals(Set.of(cluster.endpoint()), second.followed);
     assertFalse(again.hasLocalConsensus());
     assertArrayEquals(
         first.volumeKeys.cluster().reveal(), second.clusterUnlockKeyBytes, "the half of the key");

@@ -12,10 +12,10 @@ import dev.polis.handover.HandOvers;
 import dev.polis.health.HealthRegistry;
 import dev.polis.logtree.Secret;
 import dev.polis.pki.NodeCredentials;
+import dev.polis.pki.NodeEndpoint;
 import dev.polis.plugins.manifest.InstalledManifests;
 import dev.polis.rpc.RpcHost;
 import dev.polis.supervision.Supervisor;
-import java.net.InetSocketAddress;
 import java.security.cert.X509Certificate;
 import java.util.Set;
 import org.osgi.framework.BundleContext;
@@ -81,7 +81,7 @@ public final class CuratorComponent implements Curator {
   }
 
   @Override
-  public void follow(NodeCredentials credentials, Set<InetSocketAddress> curators) {
+  public void follow(NodeCredentials credentials, Set<NodeEndpoint> curators) {
     service.follow(credentials, curators);
   }
 

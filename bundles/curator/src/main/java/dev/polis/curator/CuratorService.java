@@ -47,6 +47,7 @@ import dev.polis.health.SelfCheck;
 import dev.polis.health.StatusHealth;
 import dev.polis.logtree.Secret;
 import dev.polis.pki.NodeCredentials;
+import dev.polis.pki.NodeEndpoint;
 import dev.polis.pki.NodeId;
 import dev.polis.pki.Pem;
 import dev.polis.pki.PkiException;
@@ -253,7 +254,7 @@ final class CuratorService implements Curator, OrganInstance {
   }
 
   @Override
-  public void follow(NodeCredentials credentials, Set<InetSocketAddress> curators) {
+  public void follow(NodeCredentials credentials, Set<NodeEndpoint> curators) {
     synchronized (orders) {
       serving().ifPresent(present -> requireSame(present, credentials));
       if (remote().isPresent()) {
@@ -265,7 +266,7 @@ final class CuratorService implements Curator, OrganInstance {
   }
 
   private void follow(
-      NodeCredentials credentials, Set<InetSocketAddress> curators, CuratorStatus first) {
+      NodeCredentials credentials, Set<NodeEndpoint> curators, CuratorStatus first) {
     boolean served = endWork();
     status.set(first);
     startFollowing(credentials, curators);
@@ -277,7 +278,7 @@ final class CuratorService implements Curator, OrganInstance {
   }
 
   private synchronized void startFollowing(
-      NodeCredentials credentials, Set<InetSocketAddress> curators) {
+      NodeCredentials credentials, Set<NodeEndpoint> curators) {
     serving = credentials;
     remote = new RemoteCurator(credentials, curators, trust, status);
     work = subtree.subtree("following");
@@ -448,8 +449,10 @@ final class CuratorService implements Curator, OrganInstance {
       CuratorStatus.Following leader, NodeCredentials credentials, Question<T> question)
       throws InterruptedException {
     ManagedChannel channel =
-        RpcClients.authenticated(credentials::tls, RpcTrust.node(credentials.ca(), leader.leader()))
-            .dial(new InetSocketAddress(leader.host(), leader.port()));
+        RpcClients.authenticated(credentials::tls, RpcTrust.cluster(credentials.ca()))
+            .dial(
+                new NodeEndpoint(
+                    leader.leader(), new InetSocketAddress(leader.host(), leader.port())));
     try {
       return question.at(channel);
     } finally {
@@ -527,8 +530,8 @@ final class CuratorService implements Curator, OrganInstance {
   }
 
   @SuppressWarnings("unchecked") // the value of give()
-  private static Set<InetSocketAddress> curators(OrganState state) {
-    return (Set<InetSocketAddress>) state.require(CURATORS, Set.class);
+  private static Set<NodeEndpoint> curators(OrganState state) {
+    return (Set<NodeEndpoint>) state.require(CURATORS, Set.class);
   }
 
   private void connectAndServe(NodeCredentials credentials) {

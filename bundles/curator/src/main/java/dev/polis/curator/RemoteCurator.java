@@ -9,6 +9,7 @@ import dev.polis.logtree.Log;
 import dev.polis.logtree.Secret;
 import dev.polis.pki.Crl;
 import dev.polis.pki.NodeCredentials;
+import dev.polis.pki.NodeEndpoint;
 import dev.polis.pki.NodeId;
 import dev.polis.pki.PkiException;
 import dev.polis.rpc.HostPort;
@@ -21,7 +22,6 @@ import dev.polis.wire.curator.CuratorLocalGrpc;
 import dev.polis.wire.curator.GetCurrentLeaderRequest;
 import dev.polis.wire.curator.GetCurrentLeaderResponse;
 import io.grpc.Channel;
-import java.net.InetSocketAddress;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.util.Optional;
@@ -48,7 +48,7 @@ final class RemoteCurator {
     record Silent(long since) implements Contact {}
   }
 
-  private final Set<InetSocketAddress> curators;
+  private final Set<NodeEndpoint> curators;
   private final LocalTrust trust;
   private final MutableValue<CuratorStatus> status;
   private final MutableValue<Contact> contact = new MutableValue<>();
@@ -57,7 +57,7 @@ final class RemoteCurator {
 
   RemoteCurator(
       NodeCredentials credentials,
-      Set<InetSocketAddress> curators,
+      Set<NodeEndpoint> curators,
       LocalTrust trust,
       MutableValue<CuratorStatus> status) {
     this.credentials = credentials;
@@ -71,7 +71,7 @@ final class RemoteCurator {
     return credentials;
   }
 
-  Set<InetSocketAddress> curators() {
+  Set<NodeEndpoint> curators() {
     return curators;
   }
 
@@ -159,7 +159,10 @@ final class RemoteCurator {
                   new CuratorStatus.Campaigning(
                       "no curator at %s has named a leader for %d s"
                           .formatted(
-                              curators.stream().map(HostPort::of).collect(Collectors.joining(", ")),
+                              curators.stream()
+                                  .map(NodeEndpoint::address)
+                                  .map(HostPort::of)
+                                  .collect(Collectors.joining(", ")),
                               PATIENCE.toSeconds())),
                   context.log());
               now = watcher.get(Contact.Answered.class::isInstance);

@@ -6,6 +6,7 @@ import dev.polis.base.values.Watcher;
 import dev.polis.logtree.Log;
 import dev.polis.pki.Crl;
 import dev.polis.pki.NodeCredentials;
+import dev.polis.pki.NodeEndpoint;
 import dev.polis.pki.PkiException;
 import dev.polis.rpc.HostPort;
 import dev.polis.rpc.RpcClients;
@@ -15,7 +16,6 @@ import dev.polis.wire.cluster.GetRevocationsRequest;
 import dev.polis.wire.cluster.MembershipGrpc;
 import io.grpc.ManagedChannel;
 import io.grpc.StatusException;
-import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.Set;
@@ -36,7 +36,7 @@ final class RevocationQuestion {
   private static final Duration LONGEST_PAUSE = Duration.ofSeconds(5);
 
   private final Value<Boolean> silence;
-  private final Set<InetSocketAddress> curators;
+  private final Set<NodeEndpoint> curators;
   private final Supplier<NodeCredentials> newest;
   private final LocalTrust trust;
 
@@ -47,7 +47,7 @@ final class RevocationQuestion {
    */
   RevocationQuestion(
       Value<Boolean> silence,
-      Set<InetSocketAddress> curators,
+      Set<NodeEndpoint> curators,
       Supplier<NodeCredentials> newest,
       LocalTrust trust) {
     this.silence = silence;
@@ -73,12 +73,12 @@ final class RevocationQuestion {
   private boolean askUntilHeard(Watcher<Boolean> changes, Log log) throws InterruptedException {
     Backoff backoff = new Backoff(FIRST_PAUSE, LONGEST_PAUSE);
     while (true) {
-      for (InetSocketAddress curator : curators) {
+      for (NodeEndpoint curator : curators) {
         Optional<Crl> list = ask(curator, log).filter(this::revokesThisNode);
         if (list.isPresent()) {
           log.warning(
               "the cluster has revoked the certificate of this node: the curator at %s has %s",
-              HostPort.of(curator), list.get());
+              HostPort.of(curator.address()), list.get());
           trust.revoke(list.get());
           return true;
         }
@@ -103,7 +103,7 @@ final class RevocationQuestion {
     return list.revokes(newest.get().certificate());
   }
 
-  private Optional<Crl> ask(InetSocketAddress curator, Log log) {
+  private Optional<Crl> ask(NodeEndpoint curator, Log log) {
     NodeCredentials own = newest.get();
     ManagedChannel stranger = RpcClients.anonymous(RpcTrust.cluster(own.ca())).dial(curator);
     try {
@@ -118,12 +118,12 @@ final class RevocationQuestion {
       log.v(1)
           .info(
               "the curator at %s gives no revocation list: %s",
-              HostPort.of(curator), noAnswer.getMessage());
+              HostPort.of(curator.address()), noAnswer.getMessage());
       return Optional.empty();
     } catch (PkiException damaged) {
       log.warning(
           "the curator at %s gives a damaged revocation list: %s",
-          HostPort.of(curator), damaged.getMessage());
+          HostPort.of(curator.address()), damaged.getMessage());
       return Optional.empty();
     } finally {
       stranger.shutdownNow();

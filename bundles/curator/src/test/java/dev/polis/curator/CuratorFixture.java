@@ -33,6 +33,7 @@ import dev.polis.logtree.LogTree;
 import dev.polis.logtree.Secret;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeCredentials;
+import dev.polis.pki.NodeEndpoint;
 import dev.polis.pki.NodeId;
 import dev.polis.pki.Pem;
 import dev.polis.pki.TlsIdentity;
@@ -283,7 +284,7 @@ public final class CuratorFixture implements AutoCloseable {
             Pem.certificate(committed.getNodeCertificate().toByteArray()),
             Pem.certificate(committed.getCaCertificate().toByteArray()));
     host.identify(credentials, known);
-    curator.follow(credentials, Set.of(leader.address()));
+    curator.follow(credentials, Set.of(leader.endpoint()));
   }
 
   /** Returns the present instance of the curator, after swaps. */
@@ -526,6 +527,10 @@ public final class CuratorFixture implements AutoCloseable {
   }
 
   /** Returns the address of the curator listener. */
+  NodeEndpoint endpoint() {
+    return new NodeEndpoint(id, address());
+  }
+
   InetSocketAddress address() {
     return new InetSocketAddress(address, PORT);
   }

@@ -63,18 +63,18 @@ class CuratorFollowerTest {
         follower.follow(leader);
         try (LeaderResolver resolver =
             LeaderResolver.open(
-                List.of(follower.address()),
+                List.of(follower.endpoint()),
                 as(follower.credentials()),
                 follower.logs.log("resolver"))) {
           ManagedChannel channel = resolver.channel();
           try {
             ask(channel);
-            assertEquals(leader.address(), resolver.leader().peek().orElseThrow());
+            assertEquals(leader.endpoint(), resolver.leader().peek().orElseThrow());
 
             leader.resign();
 
             ask(channel);
-            assertEquals(follower.address(), resolver.leader().peek().orElseThrow());
+            assertEquals(follower.endpoint(), resolver.leader().peek().orElseThrow());
           } finally {
             channel.shutdownNow();
           }

@@ -80,10 +80,10 @@ class RemoteCuratorTest {
           RpcClients.authenticated(
               member.credentials().tls(), RpcTrust.cluster(leader.clusterCa()));
       try (LeaderResolver resolver =
-          LeaderResolver.fixed(List.of(member.address()), clients, member.logs.log("resolver"))) {
+          LeaderResolver.fixed(List.of(member.endpoint()), clients, member.logs.log("resolver"))) {
         Await.value(
             resolver.leader(),
-            leader.address()::equals,
+            leader.endpoint()::equals,
             CuratorFixture.SOON,
             "the resolver to find the leader through the member");
       }
@@ -147,7 +147,7 @@ class RemoteCuratorTest {
         CuratorFixture second = CuratorFixture.idle()) {
       second.follow(leader);
 
-      leader.curator.follow(leader.credentials(), Set.of(second.address()));
+      leader.curator.follow(leader.credentials(), Set.of(second.endpoint()));
 
       Await.value(
           second.curator.status(),

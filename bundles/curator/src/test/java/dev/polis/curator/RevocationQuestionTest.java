@@ -10,6 +10,7 @@ import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.Crl;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeCredentials;
+import dev.polis.pki.NodeEndpoint;
 import dev.polis.rpc.LocalRpcHost;
 import dev.polis.rpc.RpcHost;
 import dev.polis.rpc.RpcSettings;
@@ -118,12 +119,15 @@ class RevocationQuestionTest {
                     RpcSettings.Limits.DEFAULT),
                 logs);
         SupervisionTree tree = SupervisionTree.open(logs)) {
-      host.identify(credentials());
+      NodeCredentials leader = credentials();
+      host.identify(leader);
       host.serve(RpcHost.CURATOR, curator);
       tree.organ("curator")
           .run(
               "revocation",
-              new RevocationQuestion(silence, Set.of(address), () -> own, trust())::run);
+              new RevocationQuestion(
+                      silence, Set.of(new NodeEndpoint(leader.id(), address)), () -> own, trust())
+                  ::run);
 
       silence.set(true);
       curator.answers(others.der());

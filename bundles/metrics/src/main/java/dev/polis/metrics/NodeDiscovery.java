@@ -3,6 +3,7 @@ package dev.polis.metrics;
 import com.google.gson.Gson;
 import dev.polis.logtree.Log;
 import dev.polis.pki.NodeCredentials;
+import dev.polis.pki.NodeEndpoint;
 import dev.polis.rpc.RpcClients;
 import dev.polis.rpc.RpcHost;
 import dev.polis.rpc.RpcListenerStatus;
@@ -116,7 +117,8 @@ final class NodeDiscovery implements AutoCloseable {
           RpcClients.authenticated(
               () -> credentials.get().orElse(self).tls(), RpcTrust.cluster(self.ca()));
       LeaderResolver resolver =
-          LeaderResolver.fixed(List.of(LeaderResolver.address(curator)), clients, log);
+          LeaderResolver.fixed(
+              List.of(new NodeEndpoint(self.id(), LeaderResolver.address(curator))), clients, log);
       connection = new Connection(curator, resolver, resolver.channel());
     }
     return connection.channel();

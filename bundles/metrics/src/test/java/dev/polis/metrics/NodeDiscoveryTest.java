@@ -54,12 +54,15 @@ class NodeDiscoveryTest {
   }
 
   /** Answers that it leads, without an address of its own yet. */
-  private static final class Follower extends CuratorLocalGrpc.CuratorLocalImplBase {
+  private final class Follower extends CuratorLocalGrpc.CuratorLocalImplBase {
     @Override
     public void getCurrentLeader(
         GetCurrentLeaderRequest request, StreamObserver<GetCurrentLeaderResponse> caller) {
       caller.onNext(
-          GetCurrentLeaderResponse.newBuilder().setLeaderNodeId(ID).setThisNodeId(ID).build());
+          GetCurrentLeaderResponse.newBuilder()
+              .setLeaderNodeId(node.credentials().id().text())
+              .setThisNodeId(node.credentials().id().text())
+              .build());
       caller.onCompleted();
     }
   }

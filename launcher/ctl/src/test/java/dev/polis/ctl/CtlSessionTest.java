@@ -26,6 +26,7 @@ import dev.polis.rpc.LocalRpcHost;
 import dev.polis.rpc.RpcHost;
 import dev.polis.rpc.RpcPeer;
 import dev.polis.rpc.RpcSettings;
+import dev.polis.rpc.RpcStatistics;
 import dev.polis.wire.api.AAAGrpc;
 import dev.polis.wire.api.EscrowRequest;
 import dev.polis.wire.api.EscrowResponse;
@@ -118,6 +119,8 @@ class CtlSessionTest {
   private static final String RESTARTED = ADDRESS.replaceFirst("77", "81");
 
   private static final CertificateAuthority CLUSTER = CertificateAuthority.create("this cluster");
+  private static final NodeCredentials SELF = node();
+  private static final String ID = SELF.id().text();
   private static final AtomicReference<Node> NODE = new AtomicReference<>();
   private static final AtomicReference<GetHealthResponse> ORGANS = new AtomicReference<>();
   private static final AtomicBoolean SILENT = new AtomicBoolean();
@@ -135,7 +138,7 @@ class CtlSessionTest {
   @BeforeAll
   static void listen() {
     host = host(ADDRESS);
-    host.identify(node());
+    host.identify(SELF);
   }
 
   /** Creates a host that serves everything, and listens once it is identified. */
@@ -181,7 +184,7 @@ class CtlSessionTest {
     HEALTH_ASKED.set(NOT_AWAITED);
     NODE.set(
         Node.newBuilder()
-            .setId("metropolis-1")
+            .setId(ID)
             .setState(NodeState.NODE_STATE_UP)
             .setHealth(Node.Health.HEALTH_HEALTHY)
             .setStatus(NodeStatus.newBuilder().setExternalAddress(ADDRESS))
@@ -208,7 +211,7 @@ class CtlSessionTest {
               .setCaCertificate(ByteString.copyFrom(Pem.der(CLUSTER.certificate())));
       info.getClusterDirectoryBuilder()
           .addNodesBuilder()
-          .setId("metropolis-1")
+          .setId(ID)
           .addAddressesBuilder()
           .setHost(ADDRESS);
       caller.onNext(info.build());
@@ -368,15 +371,15 @@ class CtlSessionTest {
   @Test
   @DisplayName("adding a role that no bundle provides gives a warning with the most similar role")
   void roleThatNoBundleBrings() {
-    CtlRun typo = run(ADDRESS, "node", "role", "add", "metropolis-1", "NightlyBakcup");
+    CtlRun typo = run(ADDRESS, "node", "role", "add", ID, "NightlyBakcup");
     assertEquals(ExitCode.OK.code(), typo.code(), typo.err());
     assertTrue(
         typo.err().contains("provides \"NightlyBakcup\"; did you mean \"NightlyBackup\"?"),
         typo.err());
     assertTrue(typo.err().contains("see \"plugin diff\""), typo.err());
-    assertTrue(typo.err().contains("node role remove metropolis-1 NightlyBakcup"), typo.err());
-    assertEquals("", run(ADDRESS, "node", "role", "add", "metropolis-1", "NightlyBackup").err());
-    assertEquals("", run(ADDRESS, "node", "role", "remove", "metropolis-1", "Nothing").err());
+    assertTrue(typo.err().contains("node role remove " + ID + " NightlyBakcup"), typo.err());
+    assertEquals("", run(ADDRESS, "node", "role", "add", ID, "NightlyBackup").err());
+    assertEquals("", run(ADDRESS, "node", "role", "remove", ID, "Nothing").err());
   }
 
   private static final class Organs extends HealthGrpc.HealthImplBase {
@@ -518,7 +521,7 @@ class CtlSessionTest {
   void ok() {
     CtlRun run = run(ADDRESS, "node", "list");
     assertEquals(ExitCode.OK.code(), run.code(), run.err());
-    assertTrue(run.out().contains("metropolis-1   UP"), run.out());
+    assertTrue(run.out().contains(ID + "   UP"), run.out());
     assertEquals("", run.err());
   }
 
@@ -560,8 +563,7 @@ class CtlSessionTest {
   @Test
   @DisplayName("roles are added and removed by name, known and open ones in one request")
   void rolesAreChanged() {
-    CtlRun run =
-        run(ADDRESS, "node", "role", "add", "metropolis-1", "KubernetesWorker", "NightlyBackup");
+    CtlRun run = run(ADDRESS, "node", "role", "add", ID, "KubernetesWorker", "NightlyBackup");
     assertEquals(ExitCode.OK.code(), run.code(), run.err());
     assertTrue(CHANGES.get().getKubernetesWorker(), CHANGES.get()::toString);
     assertFalse(CHANGES.get().hasConsensusMember(), CHANGES.get()::toString);
@@ -571,8 +573,7 @@ class CtlSessionTest {
     assertTrue(run.out().contains("ROLES WANTED"), "it shows the result: " + run.out());
 
     assertEquals(
-        ExitCode.OK.code(),
-        run(ADDRESS, "node", "role", "remove", "metropolis-1", "NightlyBackup").code());
+        ExitCode.OK.code(), run(ADDRESS, "node", "role", "remove", ID, "NightlyBackup").code());
     assertFalse(CHANGES.get().getOthers(0).getWanted(), CHANGES.get()::toString);
   }
 
@@ -584,7 +585,7 @@ class CtlSessionTest {
   })
   @DisplayName("a malformed role name is refused with the reason before any call")
   void malformedRole(String name, String words) {
-    CtlRun run = run(NOBODY, "node", "role", "add", "metropolis-1", name);
+    CtlRun run = run(NOBODY, "node", "role", "add", ID, name);
     assertEquals(ExitCode.USAGE.code(), run.code());
     assertTrue(
         run.err().contains("\"" + name + "\" is not the name of a role: " + words), run.err());
@@ -596,7 +597,7 @@ class CtlSessionTest {
     CHANGES.set(UpdateNodeRolesRequest.getDefaultInstance());
     CtlRun run = run(ADDRESS, "node", "role", "add", "metropolis-2", "NightlyBackup");
     assertEquals(ExitCode.NOT_FOUND.code(), run.code());
-    assertTrue(run.err().contains("[metropolis-1]"), run.err());
+    assertTrue(run.err().contains("[" + ID + "]"), run.err());
     assertEquals(UpdateNodeRolesRequest.getDefaultInstance(), CHANGES.get());
   }
 
@@ -604,7 +605,7 @@ class CtlSessionTest {
   void aNodeThatIsNotThere_isNotFound() {
     CtlRun run = run(ADDRESS, "node", "describe", "metropolis-2");
     assertEquals(ExitCode.NOT_FOUND.code(), run.code());
-    assertTrue(run.err().contains("[metropolis-1]"), "it names the known ones: " + run.err());
+    assertTrue(run.err().contains("[" + ID + "]"), "it names the known ones: " + run.err());
   }
 
   @ParameterizedTest
@@ -679,7 +680,7 @@ class CtlSessionTest {
             .get(0)
             .getAsJsonObject();
     JsonObject status = node.getAsJsonArray("statuses").get(0).getAsJsonObject();
-    assertEquals("metropolis-1", node.get("id").getAsString());
+    assertEquals(ID, node.get("id").getAsString());
     assertTrue(node.get("works").getAsBoolean());
     assertEquals("HEALTHY", node.get("health").getAsString(), "the same word as in node list");
     assertEquals("consensus", status.get("name").getAsString());
@@ -722,7 +723,7 @@ class CtlSessionTest {
   @DisplayName(
       "where the cluster names no node that can be asked, the node at hand tells of itself")
   void health_ofAClusterWithADamagedRecord() {
-    NODE.set(Node.newBuilder().setId("metropolis-1").build());
+    NODE.set(Node.newBuilder().setId(ID).build());
     ORGANS.set(
         GetHealthResponse.newBuilder()
             .addStatuses(
@@ -804,7 +805,7 @@ class CtlSessionTest {
     assertTrue(
         CtlRun.of("--state=" + state, "--endpoint=" + ADDRESS, "health", "--wait", "1")
             .err()
-            .contains("storage of metropolis-1 is DOWN: the disk is full"),
+            .contains("storage of " + ID + " is DOWN: the disk is full"),
         "the line of a wait names the root");
   }
 
@@ -882,7 +883,7 @@ class CtlSessionTest {
 
     String said = run.out() + run.err();
     assertTrue(said.contains("the address is in use"), said);
-    assertFalse(said.contains("metropolis-1") || said.contains("etcd-failed"), said);
+    assertFalse(said.contains(ID) || said.contains("etcd-failed"), said);
   }
 
   @ParameterizedTest
@@ -935,7 +936,7 @@ class CtlSessionTest {
     assertTrue(run.err().contains("no node runs on " + state), run.err());
     assertTrue(
         run.err().contains("storage failed: no key; repair that, then './polis up"), run.err());
-    assertFalse(run.out().contains("metropolis-1"), run.out());
+    assertFalse(run.out().contains(ID), run.out());
   }
 
   @Test
@@ -944,7 +945,7 @@ class CtlSessionTest {
     CtlRun run = run(ADDRESS, "health", "--wait", "1");
     assertEquals(ExitCode.NOT_MET.code(), run.code(), run.err());
     assertTrue(
-        run.err().contains("waiting: consensus of metropolis-1 is WAITING: etcd does not start"),
+        run.err().contains("waiting: consensus of " + ID + " is WAITING: etcd does not start"),
         run.err());
   }
 
@@ -1018,11 +1019,10 @@ class CtlSessionTest {
 
     assertEquals(ExitCode.OK.code(), run.code(), run.err());
     assertTrue(run.out().contains("the process of the node at " + ADDRESS), run.out());
-    CtlRun named = run(ADDRESS, "node", "restart", "--runtime", "metropolis-1");
+    CtlRun named = run(ADDRESS, "node", "restart", "--runtime", ID);
     assertTrue(named.err().contains("no leader"), named.err());
     REFUSAL.set(Status.OK);
-    assertEquals(
-        ExitCode.OK.code(), run(ADDRESS, "node", "restart", "--runtime", "metropolis-1").code());
+    assertEquals(ExitCode.OK.code(), run(ADDRESS, "node", "restart", "--runtime", ID).code());
   }
 
   @Test
@@ -1040,6 +1040,50 @@ class CtlSessionTest {
     assertEquals(ExitCode.UNREACHABLE.code(), run.code(), run.err());
     assertTrue(run.err().contains("the node has no credentials yet"), run.err());
     assertTrue(run.err().contains("./polis down --state " + state), run.err());
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName(
+      "another node of the cluster at the address of a known node gets no call, and the refusal names both and the remedy")
+  void anotherNodeOfTheCluster() throws Exception {
+    String address = ADDRESS.replaceFirst("77", "83");
+    NodeCredentials known = node();
+    NodeCredentials worker = node();
+    try (LocalRpcHost first = host(address)) {
+      first.identify(known);
+      assertEquals(ExitCode.OK.code(), run(address, "node", "list").code());
+    }
+    Path file = state.resolve("owner/known-nodes").resolve(address);
+    assertTrue(Files.readString(file).startsWith(known.id().text()), Files.readString(file));
+    try (LocalRpcHost second = host(address)) {
+      second.identify(worker);
+
+      CtlRun run = run(address, "node", "role", "add", ID, "KubernetesWorker");
+
+      assertEquals(ExitCode.FAILED.code(), run.code(), run.err());
+      assertTrue(run.err().contains("expected " + known.id()), run.err());
+      assertTrue(run.err().contains(worker.id() + " presented its certificate"), run.err());
+      assertTrue(run.err().contains(file + " says which node answered there before"), run.err());
+      assertEquals(
+          0, second.statistics().ports().stream().mapToLong(RpcStatistics.Port::members).sum());
+
+      Files.delete(file);
+      assertEquals(ExitCode.OK.code(), run(address, "node", "list").code());
+    }
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName("a node that reports the address of another one is not asked for its health there")
+  void reportedAddress() {
+    NODE.set(NODE.get().toBuilder().setId(node().id().text()).build());
+
+    CtlRun run = run(ADDRESS, "health", "-o", "json");
+
+    assertTrue(run.out().contains("expected " + NODE.get().getId()), run.out());
+    assertFalse(run.out().contains("says which node answered there before"), run.out());
+    assertTrue(run.out().contains("not in the list of the cluster"), run.out());
   }
 
   @Test
@@ -1071,7 +1115,7 @@ class CtlSessionTest {
       CtlRun run = run(RESTARTED, "--timeout=1", "node", "list");
       back.get();
       assertEquals(ExitCode.OK.code(), run.code(), run.err());
-      assertTrue(run.out().contains("metropolis-1"), run.out());
+      assertTrue(run.out().contains(ID), run.out());
     }
   }
 
@@ -1087,7 +1131,7 @@ class CtlSessionTest {
       CtlRun run = run(RESTARTED, "--timeout=1", "node", "list");
       back.get();
       assertEquals(ExitCode.OK.code(), run.code(), run.err());
-      assertTrue(run.out().contains("metropolis-1"), run.out());
+      assertTrue(run.out().contains(ID), run.out());
     }
   }
 

@@ -7,6 +7,7 @@ import java.time.Instant;
 import java.time.InstantSource;
 import java.util.Optional;
 import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
 import javax.net.ssl.SSLEngine;
 import javax.net.ssl.SSLSession;
 import javax.net.ssl.SSLSocket;
@@ -25,7 +26,11 @@ public final class TlsTrust extends X509ExtendedTrustManager {
   /** Checks a peer's certificate. */
   @FunctionalInterface
   private interface Check {
-    void accept(X509Certificate peer) throws PkiException;
+    /**
+     * @param named the name of the server for which the client made the connection; empty on the
+     *     side of the server
+     */
+    void accept(X509Certificate peer, Optional<String> named) throws PkiException;
   }
 
   /** Supplies the CA, the revocation list and the time for checks of certificates. */
@@ -96,34 +101,60 @@ public final class TlsTrust extends X509ExtendedTrustManager {
    * Source#verify} before it acts for the peer.
    */
   public static TlsTrust anyKey() {
-    return new TlsTrust(TlsTrust::requireEd25519);
+    return new TlsTrust((peer, _) -> requireEd25519(peer));
   }
 
   /** Accepts nodes and users of the cluster. */
   public static TlsTrust member(Source source) {
-    return new TlsTrust(source::verify);
+    return new TlsTrust((peer, _) -> source.verify(peer));
   }
 
   /** Accepts any node of the cluster. */
   public static TlsTrust anyNode(Source source) {
-    return new TlsTrust(peer -> requireNode(source, peer));
+    return new TlsTrust((peer, _) -> requireNode(source, peer));
   }
 
   /** Accepts one node of the cluster. */
   public static TlsTrust node(Source source, NodeId wanted) {
+    return new TlsTrust((peer, _) -> requireNode(source, peer, wanted));
+  }
+
+  /**
+   * Accepts the one node of the cluster that the client named when it made the connection: the host
+   * of the connection's engine is the id of the node. Refuses each connection without such a name.
+   */
+  public static TlsTrust namedNode(Source source) {
     return new TlsTrust(
-        peer -> {
+        (peer, named) ->
+            requireNode(
+                source,
+                peer,
+                named
+                    .filter(NodeId::matches)
+                    .map(NodeId::parse)
+                    .orElseThrow(
+                        () ->
+                            new IdentityException(
+                                "this connection names no node that it means to reach, so no certificate is accepted; dial an endpoint with the id of a node"))));
+  }
+
+  /**
+   * Accepts a node of the cluster that the operator of this program knows.
+   *
+   * @param known returns the node that is meant, when it gets the id of the node that answers
+   */
+  public static TlsTrust knownNode(Source source, UnaryOperator<NodeId> known) {
+    return new TlsTrust(
+        (peer, _) -> {
           NodeId found = requireNode(source, peer);
-          if (!found.equals(wanted)) {
-            throw new IdentityException("dialled node " + wanted + ", but " + found + " answered");
-          }
+          requireSame(known.apply(found), found);
         });
   }
 
   /** Accepts each certificate of this authority, whatever its names, such as etcd's. */
   public static TlsTrust authority(Source source) {
     return new TlsTrust(
-        peer -> {
+        (peer, _) -> {
           Identity.verifySignedBy(peer, source.ca.get());
           source.checkFresh(peer);
         });
@@ -134,7 +165,7 @@ public final class TlsTrust extends X509ExtendedTrustManager {
    */
   public static TlsTrust server(Source source, String name) {
     return new TlsTrust(
-        peer -> {
+        (peer, _) -> {
           Identity.verifyServer(peer, source.ca.get(), name);
           source.checkFresh(peer);
         });
@@ -144,6 +175,16 @@ public final class TlsTrust extends X509ExtendedTrustManager {
     NodeId id = Identity.verifyNode(peer, source.ca.get());
     source.checkFresh(peer);
     return id;
+  }
+
+  private static void requireNode(Source source, X509Certificate peer, NodeId wanted) {
+    requireSame(wanted, requireNode(source, peer));
+  }
+
+  private static void requireSame(NodeId wanted, NodeId found) {
+    if (!found.equals(wanted)) {
+      throw new WrongNodeException(wanted, found);
+    }
   }
 
   private static void requireEd25519(X509Certificate peer) {
@@ -171,14 +212,22 @@ public final class TlsTrust extends X509ExtendedTrustManager {
     }
   }
 
+  private static Optional<String> named(SSLEngine engine) {
+    return engine.getUseClientMode() ? Optional.ofNullable(engine.getPeerHost()) : Optional.empty();
+  }
+
   private void check(X509Certificate[] chain) throws CertificateException {
+    check(chain, Optional.empty());
+  }
+
+  private void check(X509Certificate[] chain, Optional<String> named) throws CertificateException {
     if (chain.length != 1) {
       throw new CertificateException(
           "peer presents " + chain.length + " certificates, exactly one is taken");
     }
     try {
       requireEd25519(chain[0]);
-      check.accept(chain[0]);
+      check.accept(chain[0], named);
     } catch (PkiException e) {
       throw new CertificateException(e.getMessage(), e);
     }
@@ -221,7 +270,7 @@ public final class TlsTrust extends X509ExtendedTrustManager {
   public void checkServerTrusted(X509Certificate[] chain, String authType, SSLEngine engine)
       throws CertificateException {
     forbidResumption(engine.getHandshakeSession());
-    check(chain);
+    check(chain, named(engine));
   }
 
   /** Returns no issuers, since the name of the CA would reveal it to strangers. */

@@ -1,6 +1,7 @@
 package dev.polis.rpc;
 
 import dev.polis.pki.CertificateAuthority;
+import dev.polis.pki.NodeEndpoint;
 import dev.polis.pki.TlsIdentity;
 import dev.polis.pki.TlsKeys;
 import io.grpc.CallOptions;
@@ -19,6 +20,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
+import javax.net.ssl.X509ExtendedTrustManager;
 
 /**
  * Opens gRPC channels to nodes. The maker of a channel shuts it down.
@@ -79,12 +81,21 @@ public final class RpcClients {
 
   /** Opens a channel to one address. */
   public ManagedChannel dial(InetSocketAddress address) {
-    return secured(() -> NettyChannelBuilder.forAddress(address)).build();
+    return secured(() -> NettyChannelBuilder.forAddress(address), trust.manager()).build();
+  }
+
+  /** Opens a channel to one node, which accepts no other peer at its address. */
+  public ManagedChannel dial(NodeEndpoint endpoint) {
+    return secured(
+            () -> NettyChannelBuilder.forAddress(endpoint.address()), trust.endpointManager())
+        .overrideAuthority(endpoint.node().text())
+        .build();
   }
 
   /**
-   * Opens a channel to the current address of a name. Calls wait until their deadline while the
-   * name has no address, or no server answers there: give each call a deadline.
+   * Opens a channel to the current endpoint of a name, which accepts only the node that the
+   * endpoint names as its authority. Calls wait until their deadline while the name has no address,
+   * or no server answers there: give each call a deadline.
    *
    * @param target the name, a URI whose scheme the resolver knows
    * @param names resolves it
@@ -92,14 +103,15 @@ public final class RpcClients {
   // A resolver for this channel alone; a registry for the whole process would mix clusters.
   @SuppressWarnings("deprecation")
   public ManagedChannel dial(String target, NameResolver.Factory names) {
-    return secured(() -> NettyChannelBuilder.forTarget(target))
+    return secured(() -> NettyChannelBuilder.forTarget(target), trust.endpointManager())
         .nameResolverFactory(names)
         .intercept(new Patient())
         .build();
   }
 
-  private NettyChannelBuilder secured(Supplier<NettyChannelBuilder> channel) {
-    return usual(channel).sslContext(NettyTls.client(keys, trust.manager()));
+  private NettyChannelBuilder secured(
+      Supplier<NettyChannelBuilder> channel, X509ExtendedTrustManager manager) {
+    return usual(channel).sslContext(NettyTls.client(keys, manager));
   }
 
   private static NettyChannelBuilder usual(Supplier<NettyChannelBuilder> channel) {

@@ -3,6 +3,7 @@ package dev.polis.rpc;
 import dev.polis.pki.NodeId;
 import dev.polis.pki.TlsTrust;
 import java.security.cert.X509Certificate;
+import java.util.function.UnaryOperator;
 import javax.net.ssl.X509ExtendedTrustManager;
 
 /** Defines which servers a client accepts. */
@@ -21,6 +22,14 @@ public sealed interface RpcTrust {
    * @param node the node
    */
   record Node(TlsTrust.Source source, NodeId node) implements RpcTrust {}
+
+  /**
+   * Accepts a node of the cluster with this CA, if it is the one that the client knows.
+   *
+   * @param source the CA and its revocation list
+   * @param known returns the node that is meant, when it gets the id of the node that answers
+   */
+  record Known(TlsTrust.Source source, UnaryOperator<NodeId> known) implements RpcTrust {}
 
   /**
    * Accepts any peer. It serves for the first contact, when the client does not know the cluster's
@@ -48,7 +57,26 @@ public sealed interface RpcTrust {
     return switch (this) {
       case Cluster cluster -> TlsTrust.anyNode(cluster.source());
       case Node one -> TlsTrust.node(one.source(), one.node());
+      case Known(TlsTrust.Source source, UnaryOperator<NodeId> known) ->
+          TlsTrust.knownNode(source, known);
       case Anybody anybody -> TlsTrust.anyKey();
+    };
+  }
+
+  /**
+   * Returns the trust manager for connections to an endpoint: of the nodes that this trust accepts,
+   * it accepts the one that the connection names.
+   *
+   * @throws IllegalStateException if this trust knows no cluster
+   */
+  default X509ExtendedTrustManager endpointManager() {
+    return switch (this) {
+      case Cluster(TlsTrust.Source source) -> TlsTrust.namedNode(source);
+      case Known(TlsTrust.Source source, UnaryOperator<NodeId> _) -> TlsTrust.namedNode(source);
+      case Node one -> manager();
+      case Anybody anybody ->
+          throw new IllegalStateException(
+              "a client that accepts any peer cannot require one node; give it the CA of the cluster");
     };
   }
 }

@@ -93,7 +93,7 @@
  * close a call, and see a call only after it found a handler.
  */
 @Export
-@Version("2.0.0")
+@Version("2.1.0")
 package dev.polis.rpc;
 
 import org.osgi.annotation.bundle.Export;

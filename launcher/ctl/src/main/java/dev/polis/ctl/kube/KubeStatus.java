@@ -5,6 +5,7 @@ import dev.polis.ctl.node.NodeRows;
 import dev.polis.ctl.session.CtlException;
 import dev.polis.ctl.session.Document;
 import dev.polis.ctl.session.KubeJson;
+import dev.polis.ctl.session.Place;
 import dev.polis.ctl.session.Rows;
 import dev.polis.ctl.session.Session;
 import dev.polis.ctl.session.WireName;
@@ -128,7 +129,8 @@ final class KubeStatus {
   private void addRole(String kind, String role, String node, String address, String version)
       throws InterruptedException {
     Standing now =
-        standing(role, address, "the node has reported no address", "the role does not run yet");
+        standing(
+            role, node, address, "the node has reported no address", "the role does not run yet");
     rows.add(new Row(kind, role, node, now.state(), version, now.reason()));
   }
 
@@ -138,13 +140,13 @@ final class KubeStatus {
    * @param nowhere the reason if there is no address
    * @param absent the reason if the node has none of this name
    */
-  private Standing standing(String name, String address, String nowhere, String absent)
+  private Standing standing(String name, String node, String address, String nowhere, String absent)
       throws InterruptedException {
     if (address.isEmpty()) {
       return new Standing(UNKNOWN, nowhere);
     }
     try {
-      return session.healthOf(address).getStatusesList().stream()
+      return session.healthOf(Place.of(node, address)).getStatusesList().stream()
           .filter(status -> status.getName().equals(name))
           .findFirst()
           .map(status -> new Standing(WireName.shortened(status.getLevel()), why(status)))
@@ -231,6 +233,7 @@ final class KubeStatus {
     Standing now =
         standing(
             CONTAINERS,
+            name,
             address,
             "no node of this cluster that has reported an address has this name",
             "the node does not run the organ containers");

@@ -126,7 +126,7 @@ public final class ExplainCommand extends CtlCommand {
       }
       try {
         return new Live.Known(
-            session.call(() -> session.health(session.host()).explain(request)), "the node");
+            session.call(() -> session.health(session.here()).explain(request)), "the node");
       } catch (CtlException e) {
         if (isUnknown(e)) {
           return new Live.Unknown(e.getMessage());

@@ -4,6 +4,7 @@ import com.google.gson.JsonArray;
 import dev.polis.ctl.session.CtlException;
 import dev.polis.ctl.session.ExitCode;
 import dev.polis.ctl.session.HealthRoots;
+import dev.polis.ctl.session.Place;
 import dev.polis.ctl.session.Rows;
 import dev.polis.ctl.session.Session;
 import dev.polis.ctl.session.WireName;
@@ -126,8 +127,7 @@ public record HealthReport(List<NodeHealth> nodes, String note) {
     boolean well =
         node.getState() == NodeState.NODE_STATE_UP
             && node.getHealth() == Node.Health.HEALTH_HEALTHY;
-    String address = node.getStatus().getExternalAddress();
-    if (address.isEmpty()) {
+    if (node.getStatus().getExternalAddress().isEmpty()) {
       return unasked(node, well, "it has reported no address");
     }
     try {
@@ -136,7 +136,7 @@ public record HealthReport(List<NodeHealth> nodes, String note) {
           WireName.shortened(node.getHealth()),
           well,
           reason(node),
-          session.healthOf(address),
+          session.healthOf(Place.of(node)),
           true,
           false);
     } catch (CtlException e) {

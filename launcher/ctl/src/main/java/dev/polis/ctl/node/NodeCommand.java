@@ -2,6 +2,7 @@ package dev.polis.ctl.node;
 
 import dev.polis.ctl.session.CtlException;
 import dev.polis.ctl.session.ExitCode;
+import dev.polis.ctl.session.Place;
 import dev.polis.ctl.session.Session;
 import dev.polis.ctl.session.SessionCommand;
 import dev.polis.ctl.session.Subcommands;
@@ -54,15 +55,6 @@ public final class NodeCommand {
               .formatted(nodes.size(), nodes.stream().map(Node::getId).toList()));
     }
     return nodes.getFirst();
-  }
-
-  /** Returns where a node can be asked. */
-  public static String address(Node node) {
-    String address = node.getStatus().getExternalAddress();
-    if (address.isEmpty()) {
-      throw new CtlException(node.getId() + " has not reported an address yet; ask again soon");
-    }
-    return address;
   }
 
   /** The nodes as a table. */
@@ -123,10 +115,10 @@ public final class NodeCommand {
     @Override
     protected ExitCode run(Session session) throws InterruptedException {
       Node chosen = NodeCommand.single(session, ids);
-      String address = NodeCommand.address(chosen);
+      Place place = Place.of(chosen);
       LogsRequest request = printer.request(spec.commandLine());
-      out().printf("=== Logs from %s (%s):%n", chosen.getId(), address);
-      session.stream(() -> LogPrinter.print(request, session.node(address)::logs, out()));
+      out().printf("=== Logs from %s (%s):%n", chosen.getId(), place.host());
+      session.stream(() -> LogPrinter.print(request, session.node(place)::logs, out()));
       out().println("=== Done.");
       return ExitCode.OK;
     }

@@ -5,6 +5,7 @@ import dev.polis.ctl.session.CtlException;
 import dev.polis.ctl.session.CtlName;
 import dev.polis.ctl.session.CtlOptions;
 import dev.polis.ctl.session.ExitCode;
+import dev.polis.ctl.session.Place;
 import dev.polis.ctl.session.Session;
 import dev.polis.wire.runtime.GetRuntimeRequest;
 import dev.polis.wire.runtime.RestartRequest;
@@ -50,18 +51,18 @@ final class NodeRestartCommand extends CtlCommand {
   @Override
   protected ExitCode run() throws InterruptedException {
     CtlOptions.requireAtLeast(1, wait, "--wait");
-    String address;
+    Place place;
     String before;
     try (Session session = Session.open(options())) {
-      address =
-          ids.isEmpty() ? session.host() : NodeCommand.address(NodeCommand.single(session, ids));
-      before = replace(session, address);
+      place = ids.isEmpty() ? session.here() : Place.of(NodeCommand.single(session, ids));
+      before = replace(session, place);
     }
     long began = System.nanoTime();
     out()
-        .printf("the process of the node at %s is replaced; children and mounts stay%n", address)
+        .printf(
+            "the process of the node at %s is replaced; children and mounts stay%n", place.host())
         .flush();
-    awaitOther(before, address, began + Duration.ofSeconds(wait).toNanos());
+    awaitOther(before, place, began + Duration.ofSeconds(wait).toNanos());
     out()
         .printf(
             Locale.ROOT,
@@ -76,8 +77,8 @@ final class NodeRestartCommand extends CtlCommand {
    *
    * @return the process that is replaced
    */
-  private static String replace(Session session, String address) throws InterruptedException {
-    RuntimeGrpc.RuntimeBlockingV2Stub stub = session.runtime(address);
+  private static String replace(Session session, Place place) throws InterruptedException {
+    RuntimeGrpc.RuntimeBlockingV2Stub stub = session.runtime(place);
     try {
       String now =
           session.call(() -> stub.getRuntime(GetRuntimeRequest.getDefaultInstance())).getInstance();
@@ -87,7 +88,7 @@ final class NodeRestartCommand extends CtlCommand {
     } catch (CtlException away) {
       String state = session.target().listenersNow().state();
       boolean runsHere =
-          !state.isEmpty() && address.equals(session.host()) && session.target().isRunning();
+          !state.isEmpty() && place.host().equals(session.host()) && session.target().isRunning();
       if (away.exitCode() != ExitCode.UNREACHABLE || !runsHere) {
         throw away;
       }
@@ -100,16 +101,12 @@ final class NodeRestartCommand extends CtlCommand {
   }
 
   /** Asks until another process answers; one that is starting cannot. */
-  private void awaitOther(String before, String address, long deadline)
-      throws InterruptedException {
+  private void awaitOther(String before, Place place, long deadline) throws InterruptedException {
     String last = "it still answers with the old process";
     while (System.nanoTime() < deadline) {
       try (Session session = Session.open(options())) {
         String now =
-            session
-                .runtime(address)
-                .getRuntime(GetRuntimeRequest.getDefaultInstance())
-                .getInstance();
+            session.runtime(place).getRuntime(GetRuntimeRequest.getDefaultInstance()).getInstance();
         if (!now.equals(before)) {
           return;
         }
@@ -121,6 +118,6 @@ final class NodeRestartCommand extends CtlCommand {
     throw new CtlException(
         ExitCode.UNREACHABLE,
         "no new process of the node at %s has answered within %d s (%s); look at the node's output, './polis up' starts it"
-            .formatted(address, wait, last));
+            .formatted(place.host(), wait, last));
   }
 }

@@ -5,6 +5,7 @@ import dev.polis.base.config.DidYouMean;
 import dev.polis.ctl.session.CtlCommand;
 import dev.polis.ctl.session.CtlException;
 import dev.polis.ctl.session.ExitCode;
+import dev.polis.ctl.session.Place;
 import dev.polis.ctl.session.Session;
 import dev.polis.ctl.session.Subcommands;
 import dev.polis.wire.api.Node;
@@ -56,14 +57,13 @@ final class NodeRoleCommand {
 
     /** Warns of the roles that no bundle of the node brings: they wait there until one does. */
     private void warn(Session session, Node changed) throws InterruptedException {
-      String address = changed.getStatus().getExternalAddress();
-      if (address.isEmpty()) {
+      if (changed.getStatus().getExternalAddress().isEmpty()) {
         return;
       }
       Set<String> brought = new TreeSet<>();
       try {
         session
-            .call(() -> session.plugins(address).graph(GraphRequest.getDefaultInstance()))
+            .call(() -> session.plugins(Place.of(changed)).graph(GraphRequest.getDefaultInstance()))
             .getBundlesList()
             .forEach(bundle -> brought.addAll(bundle.getProvidesList()));
       } catch (CtlException unknown) {

@@ -9,7 +9,6 @@ import dev.polis.pki.Ed25519;
 import dev.polis.pki.Pem;
 import dev.polis.pki.PkiException;
 import dev.polis.rpc.RpcClients;
-import dev.polis.rpc.RpcTrust;
 import dev.polis.wire.api.AAAGrpc;
 import dev.polis.wire.api.EscrowRequest;
 import dev.polis.wire.api.EscrowResponse;
@@ -35,7 +34,7 @@ public final class OwnerCertificate {
         session.limited(
             AAAGrpc.newBlockingV2Stub(
                 session.dial(
-                    RpcClients.ephemeral(owner, RpcTrust.cluster(ca)),
+                    RpcClients.ephemeral(owner, session.trust(ca)),
                     session.address(Session.CURATOR_PORT))));
     EscrowResponse answer = session.call(() -> ask(stub.escrow(), owner));
     return answered(answer.getEmittedCertificate());

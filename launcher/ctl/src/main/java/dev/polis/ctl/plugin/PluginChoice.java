@@ -2,9 +2,9 @@ package dev.polis.ctl.plugin;
 
 import com.google.protobuf.ByteString;
 import dev.polis.base.config.DidYouMean;
-import dev.polis.ctl.node.NodeCommand;
 import dev.polis.ctl.session.CtlException;
 import dev.polis.ctl.session.ExitCode;
+import dev.polis.ctl.session.Place;
 import dev.polis.ctl.session.Session;
 import dev.polis.wire.api.Node;
 import dev.polis.wire.cluster.PluginFile;
@@ -144,8 +144,8 @@ final class PluginChoice {
     }
     for (Node node : view.nodes()) {
       if (has(node, file) && !node.getStatus().getExternalAddress().isEmpty()) {
-        String address = NodeCommand.address(node);
-        return session.call(() -> manifest(session, address, file));
+        Place place = Place.of(node);
+        return session.call(() -> manifest(session, place, file));
       }
     }
     throw new CtlException(
@@ -159,18 +159,16 @@ final class PluginChoice {
         .anyMatch(each -> each.getDigest().equals(file.getDigest()));
   }
 
-  private static ByteString manifest(Session session, String address, PluginFile file)
+  private static ByteString manifest(Session session, Place place, PluginFile file)
       throws StatusException, InterruptedException {
     BlockingClientCall<?, FetchResponse> call =
-        session
-            .plugins(address)
-            .fetch(FetchRequest.newBuilder().setDigest(file.getDigest()).build());
+        session.plugins(place).fetch(FetchRequest.newBuilder().setDigest(file.getDigest()).build());
     try {
       FetchResponse first = call.read();
       if (first == null || first.getManifest().isEmpty()) {
         throw new CtlException(
             "the node at %s gives no manifest of %s; push the plugin again"
-                .formatted(address, file.getSymbolicName()));
+                .formatted(place.host(), file.getSymbolicName()));
       }
       return first.getManifest();
     } finally {

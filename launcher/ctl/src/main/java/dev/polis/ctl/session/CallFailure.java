@@ -1,5 +1,6 @@
 package dev.polis.ctl.session;
 
+import dev.polis.pki.WrongNodeException;
 import dev.polis.rpc.HostPort;
 import dev.polis.rpc.RpcException;
 import io.grpc.Context;
@@ -244,6 +245,10 @@ record CallFailure(
   }
 
   private Optional<CtlException> tls() {
+    Optional<WrongNodeException> another = find(WrongNodeException.class);
+    if (another.isPresent()) {
+      return Optional.of(another(another.get()));
+    }
     Optional<CertificateException> distrust = find(CertificateException.class);
     if (distrust.isPresent()) {
       return Optional.of(distrust(distrust.get().getMessage()));
@@ -259,6 +264,22 @@ record CallFailure(
               "%s closed the connection during the TLS handshake: the node may be stopping, or be no node of this cluster; check the address, and try again"));
     }
     return find(SSLException.class).map(_ -> broken());
+  }
+
+  /** Refuses another node of the cluster at the address of the one that is meant. */
+  private CtlException another(WrongNodeException wrong) {
+    String remembered =
+        target
+            .knownNodes()
+            .fileOf(target.endpoint(), wrong.expected())
+            .map(
+                "; %s says which node answered there before: remove it if the machine was replaced"
+                    ::formatted)
+            .orElse("");
+    return new CtlException(
+        "%s answers, but not as the node that is meant: %s%s"
+            .formatted(HostPort.of(address), wrong.getMessage(), remembered),
+        failure);
   }
 
   private CtlException distrust(String why) {

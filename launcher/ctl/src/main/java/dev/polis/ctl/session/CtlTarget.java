@@ -4,6 +4,9 @@ import com.google.protobuf.InvalidProtocolBufferException;
 import dev.polis.files.DiskTrouble;
 import dev.polis.files.FilePlacement;
 import dev.polis.files.layout.Root;
+import dev.polis.pki.NodeId;
+import dev.polis.pki.Pem;
+import dev.polis.pki.PkiException;
 import dev.polis.wire.common.ClusterDirectory;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -20,6 +23,7 @@ import java.util.stream.Stream;
  * @param name what people call it
  * @param folder where the operator's key and certificates are
  * @param endpoint address of a node
+ * @param node the node that has this address; empty if only the operator says so
  * @param nodeCa the cluster's certificate as a node on this machine keeps it; trusted at first
  *     contact, since a user who can read it is on the node
  * @param stateOrNull the state directory of the node; null if it is not on this machine
@@ -29,6 +33,7 @@ public record CtlTarget(
     String name,
     Path folder,
     String endpoint,
+    Optional<NodeId> node,
     Path nodeCa,
     Path stateOrNull,
     CtlListeners listeners) {
@@ -43,13 +48,16 @@ public record CtlTarget(
     }
     Root layout = Root.at(state);
     CtlListeners listeners = CtlListeners.of(layout);
+    Place place =
+        listeners
+            .named("curator")
+            .map(listener -> new Place(host(listener), ownId(layout)))
+            .orElseGet(() -> lastPlace(layout, listeners));
     return new CtlTarget(
         state.toString(),
         layout.owner().path(),
-        listeners
-            .named("curator")
-            .map(CtlTarget::host)
-            .orElseGet(() -> addressOf(layout, listeners)),
+        place.host(),
+        place.node(),
         layout.data().node().credentials().clusterCa().path(),
         layout.path(),
         listeners);
@@ -57,12 +65,19 @@ public record CtlTarget(
 
   static CtlTarget ofFolder(String name, Path folder, String endpoint) {
     return new CtlTarget(
-        name, folder, endpoint, folder.resolve("ca.pem"), null, CtlListeners.UNKNOWN);
+        name,
+        folder,
+        endpoint,
+        Optional.empty(),
+        folder.resolve("ca.pem"),
+        null,
+        CtlListeners.UNKNOWN);
   }
 
   /** Returns the same cluster and operator, but another node. */
   CtlTarget at(String other) {
-    return new CtlTarget(name, folder, other, nodeCa, stateOrNull, CtlListeners.UNKNOWN);
+    return new CtlTarget(
+        name, folder, other, Optional.empty(), nodeCa, stateOrNull, CtlListeners.UNKNOWN);
   }
 
   /**
@@ -83,21 +98,38 @@ public record CtlTarget(
         : listener.address().getAddress().getHostAddress();
   }
 
+  /** Returns the id of the node on this machine, unless its certificate is not for this user. */
+  private static Optional<NodeId> ownId(Root layout) {
+    try {
+      String pem = Files.readString(layout.data().node().credentials().certificate().path());
+      return Optional.of(NodeId.of(Pem.certificate(pem).getPublicKey()));
+    } catch (IOException | PkiException none) {
+      // A node that is no member yet has none, and one that runs as another user shows none.
+      return Optional.empty();
+    }
+  }
+
+  private static Place placeOf(ClusterDirectory.Node node) {
+    return new Place(
+        node.getAddresses(0).getHost(),
+        Optional.of(node.getId()).filter(NodeId::matches).map(NodeId::parse));
+  }
+
   /**
    * Returns where the node was last.
    *
    * @throws CtlException if the file that says so cannot be read; it tells why the node ended
    *     instead if it did, since that file may be the reason
    */
-  private static String addressOf(Root layout, CtlListeners listeners) {
+  private static Place lastPlace(Root layout, CtlListeners listeners) {
     Path file = layout.esp().clusterDirectory().path();
     try {
       ClusterDirectory directory = ClusterDirectory.parseFrom(Files.readAllBytes(file));
       return directory.getNodesCount() == 0 || directory.getNodes(0).getAddressesCount() == 0
-          ? LOOPBACK
-          : directory.getNodes(0).getAddresses(0).getHost();
+          ? new Place(LOOPBACK, Optional.empty())
+          : placeOf(directory.getNodes(0));
     } catch (NoSuchFileException e) {
-      return LOOPBACK;
+      return new Place(LOOPBACK, Optional.empty());
     } catch (IOException e) {
       Optional<String> crash = listeners.nodeIsDown() ? lastCrash(layout) : Optional.empty();
       if (crash.isPresent()) {
@@ -188,6 +220,11 @@ public record CtlTarget(
   /** Returns the state directory of the node; empty if it is not on this machine. */
   public Optional<Path> state() {
     return Optional.ofNullable(stateOrNull);
+  }
+
+  /** Returns which nodes answered this operator at endpoints without a known node. */
+  KnownNodes knownNodes() {
+    return new KnownNodes(folder);
   }
 
   public Path recoveryKey() {

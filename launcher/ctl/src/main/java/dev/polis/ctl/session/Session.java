@@ -1,7 +1,10 @@
 package dev.polis.ctl.session;
 
+import dev.polis.pki.IdentityException;
+import dev.polis.pki.NodeId;
 import dev.polis.pki.Pem;
 import dev.polis.pki.PkiException;
+import dev.polis.pki.TlsTrust;
 import dev.polis.pki.UserCredentials;
 import dev.polis.rpc.RpcClients;
 import dev.polis.rpc.RpcMethods;
@@ -66,8 +69,10 @@ public final class Session implements AutoCloseable {
    * A listener, and how it is talked to.
    *
    * @param ownerOrNull what this side presents; null for plaintext
+   * @param node the only node that is accepted; empty if the node that answered first is
    */
-  private record Peer(UserCredentials ownerOrNull, InetSocketAddress address) {}
+  private record Peer(
+      UserCredentials ownerOrNull, InetSocketAddress address, Optional<NodeId> node) {}
 
   /** A restart closes the listeners for one second and a half at most; a person waits for this. */
   private static final Duration RESTART = Duration.ofSeconds(2);
@@ -90,6 +95,9 @@ public final class Session implements AutoCloseable {
 
   /** Notes that the latest call left this machine. */
   private volatile boolean sent;
+
+  /** Notes that no answer is of use any more. */
+  private volatile boolean closed;
 
   /** The command that makes a new certificate, for a refusal that it would help against. */
   private final String takeOwnership;
@@ -138,8 +146,8 @@ public final class Session implements AutoCloseable {
     return limited(RegisterTicketsGrpc.newBlockingV2Stub(asOwner(CURATOR_PORT)));
   }
 
-  public PluginsGrpc.PluginsBlockingV2Stub plugins(String address) {
-    return limited(PluginsGrpc.newBlockingV2Stub(asOwner(address, MANAGEMENT_PORT)));
+  public PluginsGrpc.PluginsBlockingV2Stub plugins(Place place) {
+    return limited(PluginsGrpc.newBlockingV2Stub(asOwner(place, MANAGEMENT_PORT)));
   }
 
   public PluginsGrpc.PluginsBlockingV2Stub bundles() {
@@ -156,12 +164,12 @@ public final class Session implements AutoCloseable {
   }
 
   /** Returns a stub without a deadline: a log that is followed has no end. */
-  public NodeManagementGrpc.NodeManagementBlockingV2Stub node(String address) {
-    return NodeManagementGrpc.newBlockingV2Stub(asOwner(address, MANAGEMENT_PORT));
+  public NodeManagementGrpc.NodeManagementBlockingV2Stub node(Place place) {
+    return NodeManagementGrpc.newBlockingV2Stub(asOwner(place, MANAGEMENT_PORT));
   }
 
-  public RuntimeGrpc.RuntimeBlockingV2Stub runtime(String address) {
-    return limited(RuntimeGrpc.newBlockingV2Stub(asOwner(address, MANAGEMENT_PORT)));
+  public RuntimeGrpc.RuntimeBlockingV2Stub runtime(Place place) {
+    return limited(RuntimeGrpc.newBlockingV2Stub(asOwner(place, MANAGEMENT_PORT)));
   }
 
   public AuditGrpc.AuditBlockingV2Stub audit() {
@@ -178,8 +186,8 @@ public final class Session implements AutoCloseable {
     return KubernetesAuditGrpc.newBlockingV2Stub(asOwner(MANAGEMENT_PORT));
   }
 
-  public HealthGrpc.HealthBlockingV2Stub health(String address) {
-    return limited(HealthGrpc.newBlockingV2Stub(asOwner(address, MANAGEMENT_PORT)));
+  public HealthGrpc.HealthBlockingV2Stub health(Place place) {
+    return limited(HealthGrpc.newBlockingV2Stub(asOwner(place, MANAGEMENT_PORT)));
   }
 
   public DebugGrpc.DebugBlockingV2Stub debug() {
@@ -200,7 +208,8 @@ public final class Session implements AutoCloseable {
   private Channel plaintext() {
     InetSocketAddress address = target.debug();
     return peers.computeIfAbsent(
-        new Peer(null, address), _ -> keep(RpcClients.plaintext(address), address));
+        new Peer(null, address, Optional.empty()),
+        _ -> keep(RpcClients.plaintext(address), address));
   }
 
   /**
@@ -219,17 +228,41 @@ public final class Session implements AutoCloseable {
   }
 
   private Channel asOwner(int port) {
-    return asOwner(host(), port);
+    return asOwner(here(), port);
   }
 
   /**
    * Returns the one channel to a peer: each try of a repeated call would open another, and all of
    * them would connect at once to a node that has just come back.
    */
-  private Channel asOwner(String host, int port) {
+  private Channel asOwner(Place place, int port) {
     UserCredentials owner = credentials();
-    InetSocketAddress address = resolved(host, port);
-    return peers.computeIfAbsent(new Peer(owner, address), _ -> dial(clients(owner), address));
+    InetSocketAddress address = resolved(place.host(), port);
+    return peers.computeIfAbsent(
+        new Peer(owner, address, place.node()),
+        _ -> dial(RpcClients.authenticated(owner.tls(), trust(place, owner.ca())), address));
+  }
+
+  /** Returns the trust in the node that this session means, and in no other of its cluster. */
+  public RpcTrust trust(X509Certificate ca) {
+    return trust(here(), ca);
+  }
+
+  private RpcTrust trust(Place place, X509Certificate ca) {
+    return place
+        .node()
+        .map(node -> RpcTrust.node(ca, node))
+        .orElseGet(
+            () ->
+                new RpcTrust.Known(
+                    TlsTrust.Source.of(ca), answering -> known(place, ca, answering)));
+  }
+
+  private NodeId known(Place place, X509Certificate ca, NodeId answering) {
+    if (closed) {
+      throw new IdentityException("the command has ended");
+    }
+    return target.knownNodes().expected(place.host(), ca, answering);
   }
 
   /** Opens a channel that is closed with this session. */
@@ -243,6 +276,11 @@ public final class Session implements AutoCloseable {
 
   public String host() {
     return target.endpoint();
+  }
+
+  /** Returns the place of the node that this session means. */
+  public Place here() {
+    return new Place(target.endpoint(), target.node());
   }
 
   public InetSocketAddress address(int port) {
@@ -310,10 +348,6 @@ public final class Session implements AutoCloseable {
         }
       };
     }
-  }
-
-  private static RpcClients clients(UserCredentials credentials) {
-    return RpcClients.authenticated(credentials.tls(), RpcTrust.cluster(credentials.ca()));
   }
 
   /** Returns the operator's key and certificates. */
@@ -384,8 +418,8 @@ public final class Session implements AutoCloseable {
   }
 
   /** Asks another node for its health. */
-  public GetHealthResponse healthOf(String address) throws InterruptedException {
-    return call(() -> health(address).getHealth(GetHealthRequest.getDefaultInstance()));
+  public GetHealthResponse healthOf(Place place) throws InterruptedException {
+    return call(() -> health(place).getHealth(GetHealthRequest.getDefaultInstance()));
   }
 
   /**
@@ -396,7 +430,7 @@ public final class Session implements AutoCloseable {
     GetHealthRequest request = GetHealthRequest.getDefaultInstance();
     if (mayAskManagement()) {
       try {
-        return health(host()).getHealth(request);
+        return health(here()).getHealth(request);
       } catch (StatusException away) {
         // The debug service needs no credentials, and not what serves operators.
       }
@@ -468,6 +502,7 @@ public final class Session implements AutoCloseable {
 
   @Override
   public void close() {
+    closed = true;
     channels.forEach(ManagedChannel::shutdownNow);
   }
 }

@@ -20,6 +20,10 @@
  * call failed from what the machine shows about the address: who listens there, and whether it is
  * the node that is meant. While a node has no leader, {@code CuratorWatch} tells what it waits for.
  *
+ * <p>A session accepts one node at each address: the node on this machine by its own files, a node
+ * that the leader lists by its id, and at each other endpoint the node that answered there first,
+ * which {@code KnownNodes} remembers.
+ *
  * <p>Not promised: a session that outlives the leader's address. A command that follows for longer
  * opens its calls anew.
  *

@@ -91,6 +91,7 @@ class CallFailureTest {
   private static final CertificateAuthority CLUSTER = CertificateAuthority.create("this cluster");
 
   @TempDir Path state;
+  private final KeyPair node = Ed25519.generate();
   private final List<AutoCloseable> peers = new ArrayList<>();
   private final CountDownLatch over = new CountDownLatch(1);
 
@@ -251,10 +252,9 @@ class CallFailureTest {
                 RpcSettings.Limits.DEFAULT),
             LogTree.create());
     peers.add(host);
-    KeyPair pair = Ed25519.generate();
     host.identify(
         new NodeCredentials(
-            pair.getPrivate(), authority.issueNode(pair.getPublic()), authority.certificate()));
+            node.getPrivate(), authority.issueNode(node.getPublic()), authority.certificate()));
     return host;
   }
 

@@ -4,12 +4,18 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.polis.pki.CertificateAuthority;
+import dev.polis.pki.Ed25519;
+import dev.polis.pki.NodeId;
+import dev.polis.pki.Pem;
 import dev.polis.wire.common.ClusterDirectory;
 import java.io.BufferedReader;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.PublicKey;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -17,6 +23,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 class CtlTargetTest {
+
+  private static final NodeId NODE = NodeId.ofHex("0".repeat(32));
 
   @TempDir Path state;
 
@@ -39,11 +47,14 @@ class CtlTargetTest {
         ClusterDirectory.newBuilder()
             .addNodes(
                 ClusterDirectory.Node.newBuilder()
+                    .setId(NODE.text())
                     .addAddresses(ClusterDirectory.Node.Address.newBuilder().setHost("127.0.9.9")))
             .build()
             .toByteArray());
     assertEquals("127.0.9.9", CtlTarget.ofState(state).endpoint());
+    assertEquals(Optional.of(NODE), CtlTarget.ofState(state).node());
     assertEquals("10.0.0.1", CtlTarget.ofState(state).at("10.0.0.1").endpoint());
+    assertEquals(Optional.empty(), CtlTarget.ofState(state).at("10.0.0.1").node());
   }
 
   @Test
@@ -108,6 +119,21 @@ class CtlTargetTest {
     assertEquals(address, target.endpoint());
     assertEquals(new InetSocketAddress(debug, 7837), target.debug());
     assertEquals(new InetSocketAddress("10.0.0.1", 7837), target.at("10.0.0.1").debug());
+  }
+
+  @Test
+  @DisplayName("the node on this machine is the one that its own certificate names")
+  void ownId() throws Exception {
+    listeners("curator 127.0.9.7:7835 open\n");
+    assertEquals(Optional.empty(), CtlTarget.ofState(state).node());
+    PublicKey key = Ed25519.generate().getPublic();
+    Path credentials = Files.createDirectories(state.resolve("data/node/credentials"));
+    Files.writeString(
+        credentials.resolve("cert.pem"),
+        Pem.encode(CertificateAuthority.create("a cluster").issueNode(key)));
+
+    assertEquals(Optional.of(NodeId.of(key)), CtlTarget.ofState(state).node());
+    assertEquals("127.0.9.7", CtlTarget.ofState(state).endpoint());
   }
 
   @Test

@@ -4,7 +4,7 @@ import dev.polis.api.contract.Followed;
 import dev.polis.base.values.Value;
 import dev.polis.logtree.Secret;
 import dev.polis.pki.NodeCredentials;
-import java.net.InetSocketAddress;
+import dev.polis.pki.NodeEndpoint;
 import java.security.cert.X509Certificate;
 import java.util.Set;
 import org.osgi.annotation.versioning.ProviderType;
@@ -50,10 +50,11 @@ public interface Curator {
    * first, and another one leads at once.
    *
    * @param credentials this node's credentials
-   * @param curators addresses of curators of the cluster, at least one
+   * @param curators curators of the cluster, at least one; the curator calls no other node at their
+   *     addresses
    * @throws CuratorException if the curator already serves for another node or another cluster
    */
-  void follow(NodeCredentials credentials, Set<InetSocketAddress> curators);
+  void follow(NodeCredentials credentials, Set<NodeEndpoint> curators);
 
   /**
    * Ends the work for a cluster that has removed this node: the curator calls no node, and serves

@@ -18,7 +18,7 @@
  * they would be a second, unauthorized way to the same data.
  */
 @Export
-@Version("1.2.0")
+@Version("2.0.0")
 package dev.polis.api.curator;
 
 import org.osgi.annotation.bundle.Export;

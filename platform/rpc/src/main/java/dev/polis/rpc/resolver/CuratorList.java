@@ -1,5 +1,7 @@
 package dev.polis.rpc.resolver;
 
+import dev.polis.pki.NodeEndpoint;
+import dev.polis.pki.NodeId;
 import dev.polis.wire.curator.CuratorGrpc;
 import dev.polis.wire.curator.Node;
 import dev.polis.wire.curator.WatchEvent;
@@ -19,16 +21,16 @@ import java.util.function.Supplier;
 final class CuratorList {
   private final Supplier<ManagedChannel> leader;
   private final RetryLoop retry;
-  private final Consumer<Set<InetSocketAddress>> report;
+  private final Consumer<Set<NodeEndpoint>> report;
 
   /**
    * Creates a list, which {@link #follow} then follows.
    *
    * @param leader opens a channel to the leader
-   * @param report receives the addresses of all curators, at each change
+   * @param report receives the endpoints of all curators, at each change
    */
   CuratorList(
-      Supplier<ManagedChannel> leader, RetryLoop retry, Consumer<Set<InetSocketAddress>> report) {
+      Supplier<ManagedChannel> leader, RetryLoop retry, Consumer<Set<NodeEndpoint>> report) {
     this.leader = leader;
     this.retry = retry;
     this.report = report;
@@ -51,7 +53,7 @@ final class CuratorList {
                 WatchRequest.newBuilder()
                     .setNodesInCluster(WatchRequest.NodesInCluster.getDefaultInstance())
                     .build());
-    Map<String, InetSocketAddress> listed = new HashMap<>();
+    Map<String, NodeEndpoint> listed = new HashMap<>();
     boolean complete = false;
     while (events.hasNext()) {
       WatchEvent event = events.next();
@@ -65,26 +67,29 @@ final class CuratorList {
     return true;
   }
 
-  private static void note(Map<String, InetSocketAddress> listed, Node node) {
+  private static void note(Map<String, NodeEndpoint> listed, Node node) {
     curator(node)
         .ifPresentOrElse(
-            address -> listed.put(node.getId(), address), () -> listed.remove(node.getId()));
+            endpoint -> listed.put(node.getId(), endpoint), () -> listed.remove(node.getId()));
   }
 
-  private static Optional<InetSocketAddress> curator(Node node) {
+  private static Optional<NodeEndpoint> curator(Node node) {
     // A node reports its own status, but its roles come from an operator: a node without the
     // cluster's records must not name a leader to others.
     if (!node.getRoles().hasConsensusMember()
         || !node.getStatus().hasRunningCurator()
-        || node.getStatus().getExternalAddress().isEmpty()) {
+        || node.getStatus().getExternalAddress().isEmpty()
+        || !NodeId.matches(node.getId())) {
       return Optional.empty();
     }
     int port = node.getStatus().getRunningCurator().getPort();
     try {
       return Optional.of(
-          new InetSocketAddress(
-              InetAddress.ofLiteral(node.getStatus().getExternalAddress()),
-              port == 0 ? LeaderSearch.CURATOR_PORT : port));
+          new NodeEndpoint(
+              NodeId.parse(node.getId()),
+              new InetSocketAddress(
+                  InetAddress.ofLiteral(node.getStatus().getExternalAddress()),
+                  port == 0 ? LeaderSearch.CURATOR_PORT : port)));
     } catch (IllegalArgumentException notAnAddress) {
       // Nodes report their own status; a node with an invalid one gets no request.
       return Optional.empty();

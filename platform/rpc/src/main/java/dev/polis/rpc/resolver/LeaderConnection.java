@@ -5,6 +5,7 @@ import dev.polis.base.values.Value;
 import dev.polis.base.values.Watcher;
 import dev.polis.logtree.Log;
 import dev.polis.pki.NodeCredentials;
+import dev.polis.pki.NodeEndpoint;
 import dev.polis.pki.NodeId;
 import dev.polis.rpc.BlockingStreams;
 import dev.polis.rpc.RpcClients;
@@ -50,24 +51,24 @@ public final class LeaderConnection implements AutoCloseable {
   private final SharedLeader leader;
 
   /**
-   * Starts the search for the leader.
+   * Starts the search for the leader at this node's own curator.
    *
    * @param newest returns this node's newest credentials, for each new connection
-   * @param seed the address of a curator listener
+   * @param own the address of this node's own curator listener
    * @param log receives the progress of the search
    */
-  public LeaderConnection(Supplier<NodeCredentials> newest, InetSocketAddress seed, Log log) {
-    this(newest, Set.of(seed), log);
+  public LeaderConnection(Supplier<NodeCredentials> newest, InetSocketAddress own, Log log) {
+    this(newest, Set.of(new NodeEndpoint(newest.get().id(), own)), log);
   }
 
   /**
    * Begins to look for the leader, from several curators.
    *
    * @param newest this node's credentials, asked for at each new connection
-   * @param seeds the addresses of curator listeners, at least one
+   * @param seeds the curators that it asks first, at least one
    * @param log receives how the leader is found
    */
-  public LeaderConnection(Supplier<NodeCredentials> newest, Set<InetSocketAddress> seeds, Log log) {
+  public LeaderConnection(Supplier<NodeCredentials> newest, Set<NodeEndpoint> seeds, Log log) {
     this.newest = newest;
     this.self = newest.get().id();
     this.leader = SharedLeader.join(this, Set.copyOf(seeds), log);
@@ -94,18 +95,17 @@ public final class LeaderConnection implements AutoCloseable {
   }
 
   /**
-   * Returns the addresses of all curators that can lead, as the leader lists them; the value is
+   * Returns the endpoints of all curators that can lead, as the leader lists them; the value is
    * empty before the first list.
    */
-  public Value<Set<InetSocketAddress>> curators() {
+  public Value<Set<NodeEndpoint>> curators() {
     return leader.curators();
   }
 
   /** Opens a channel to one node, which accepts no other peer. The caller shuts it down. */
   public ManagedChannel dial(NodeId node, InetSocketAddress address) {
-    return RpcClients.authenticated(
-            () -> newest.get().tls(), RpcTrust.node(newest.get().ca(), node))
-        .dial(address);
+    return RpcClients.authenticated(() -> newest.get().tls(), RpcTrust.cluster(newest.get().ca()))
+        .dial(new NodeEndpoint(node, address));
   }
 
   /**

@@ -3,6 +3,8 @@ package dev.polis.rpc.resolver;
 import dev.polis.base.values.Value;
 import dev.polis.base.values.Watcher;
 import dev.polis.base.values.WatcherClosedException;
+import dev.polis.pki.NodeEndpoint;
+import io.grpc.Attributes;
 import io.grpc.EquivalentAddressGroup;
 import io.grpc.NameResolver;
 import io.grpc.NameResolverProvider;
@@ -14,23 +16,23 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Set;
 
-/** Gives gRPC channels the leader's address under the name {@link #TARGET}. */
+/** Gives gRPC channels the leader's endpoint under the name {@link #TARGET}. */
 final class LeaderNames extends NameResolverProvider {
   private static final String SCHEME = "polis";
 
   /** The name of the leader, whichever node leads. */
   static final String TARGET = SCHEME + ":///control";
 
-  private final Value<InetSocketAddress> leader;
+  private final Value<NodeEndpoint> leader;
   private final Runnable refresh;
 
   /**
    * Creates a provider.
    *
-   * @param leader the leader's address
+   * @param leader the leader
    * @param refresh called by a channel that could not connect
    */
-  LeaderNames(Value<InetSocketAddress> leader, Runnable refresh) {
+  LeaderNames(Value<NodeEndpoint> leader, Runnable refresh) {
     this.leader = leader;
     this.refresh = refresh;
   }
@@ -63,7 +65,7 @@ final class LeaderNames extends NameResolverProvider {
 
   /** Reports each leader to one channel. */
   private final class Names extends NameResolver {
-    private final Watcher<InetSocketAddress> watcher = leader.watch();
+    private final Watcher<NodeEndpoint> watcher = leader.watch();
 
     @Override
     public String getServiceAuthority() {
@@ -78,11 +80,10 @@ final class LeaderNames extends NameResolverProvider {
     private void report(Listener2 listener) {
       try {
         while (true) {
-          InetSocketAddress address = watcher.get();
+          NodeEndpoint endpoint = watcher.get();
           listener.onResult(
               ResolutionResult.newBuilder()
-                  .setAddressesOrError(
-                      StatusOr.fromValue(List.of(new EquivalentAddressGroup(address))))
+                  .setAddressesOrError(StatusOr.fromValue(List.of(group(endpoint))))
                   .build());
         }
       } catch (WatcherClosedException channelGone) {
@@ -90,6 +91,15 @@ final class LeaderNames extends NameResolverProvider {
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
       }
+    }
+
+    /** Returns the address with the node's id as its authority, which the handshake requires. */
+    private static EquivalentAddressGroup group(NodeEndpoint endpoint) {
+      return new EquivalentAddressGroup(
+          endpoint.address(),
+          Attributes.newBuilder()
+              .set(EquivalentAddressGroup.ATTR_AUTHORITY_OVERRIDE, endpoint.node().text())
+              .build());
     }
 
     @Override

@@ -3,6 +3,7 @@ package dev.polis.rpc.resolver;
 import dev.polis.base.values.MutableValue;
 import dev.polis.base.values.Value;
 import dev.polis.logtree.Log;
+import dev.polis.pki.NodeEndpoint;
 import dev.polis.rpc.RpcClients;
 import io.grpc.ManagedChannel;
 import java.net.InetSocketAddress;
@@ -24,12 +25,12 @@ public final class LeaderResolver implements AutoCloseable {
   private final RpcClients clients;
   private final ExecutorService tasks =
       Executors.newThreadPerTaskExecutor(Thread.ofVirtual().name("resolver-", 0).factory());
-  private final MutableValue<InetSocketAddress> leader = new MutableValue<>();
+  private final MutableValue<NodeEndpoint> leader = new MutableValue<>();
   private final RetryLoop retry;
   private final LeaderSearch search;
-  private final MutableValue<Set<InetSocketAddress>> listed = new MutableValue<>();
+  private final MutableValue<Set<NodeEndpoint>> listed = new MutableValue<>();
 
-  private LeaderResolver(Collection<InetSocketAddress> seeds, RpcClients clients, Log log) {
+  private LeaderResolver(Collection<NodeEndpoint> seeds, RpcClients clients, Log log) {
     this.clients = clients;
     this.retry = new RetryLoop(log);
     this.search = new LeaderSearch(seeds, clients, log, leader, retry, tasks);
@@ -38,13 +39,12 @@ public final class LeaderResolver implements AutoCloseable {
   /**
    * Starts a resolver that also learns further curators.
    *
-   * @param seeds the addresses of some curators, at least one
+   * @param seeds some curators, at least one
    * @param clients makes the channels; must present a certificate of the cluster, since strangers
    *     may not read the list of nodes
    * @throws IllegalArgumentException if there is no seed
    */
-  public static LeaderResolver open(
-      Collection<InetSocketAddress> seeds, RpcClients clients, Log log) {
+  public static LeaderResolver open(Collection<NodeEndpoint> seeds, RpcClients clients, Log log) {
     LeaderResolver resolver = fixed(seeds, clients, log);
     CuratorList list = new CuratorList(resolver::channel, resolver.retry, resolver::keep);
     resolver.tasks.submit(list::follow);
@@ -54,14 +54,13 @@ public final class LeaderResolver implements AutoCloseable {
   /**
    * Starts a resolver that uses only the given curators and their leader.
    *
-   * @param seeds the addresses of some curators, at least one
+   * @param seeds some curators, at least one
    * @throws IllegalArgumentException if there is no seed
    */
-  public static LeaderResolver fixed(
-      Collection<InetSocketAddress> seeds, RpcClients clients, Log log) {
+  public static LeaderResolver fixed(Collection<NodeEndpoint> seeds, RpcClients clients, Log log) {
     if (seeds.isEmpty()) {
       throw new IllegalArgumentException(
-          "no address to begin with: name at least one curator of the cluster");
+          "no node to begin with: name at least one curator of the cluster");
     }
     LeaderResolver resolver = new LeaderResolver(seeds, clients, log);
     resolver.search.start();
@@ -101,13 +100,14 @@ public final class LeaderResolver implements AutoCloseable {
 
   /**
    * Opens a channel to the leader, whichever node leads. While no leader is known or reachable,
-   * calls wait until their deadline: give each call a deadline. The caller shuts the channel down.
+   * calls wait until their deadline: give each call a deadline. A channel accepts no other node
+   * than the one that the known curators name. The caller shuts the channel down.
    */
   public ManagedChannel channel() {
     return clients.dial(LeaderNames.TARGET, new LeaderNames(leader, retry::hurry));
   }
 
-  private void keep(Set<InetSocketAddress> curators) {
+  private void keep(Set<NodeEndpoint> curators) {
     search.keep(curators);
     if (!listed.peek().filter(curators::equals).isPresent()) {
       listed.set(curators);
@@ -115,15 +115,15 @@ public final class LeaderResolver implements AutoCloseable {
   }
 
   /**
-   * Returns the addresses of all curators that can lead, as the leader lists them; the value is
+   * Returns the endpoints of all curators that can lead, as the leader lists them; the value is
    * empty before the first list.
    */
-  public Value<Set<InetSocketAddress>> listed() {
+  public Value<Set<NodeEndpoint>> listed() {
     return listed;
   }
 
-  /** Returns the leader's address; the value is empty before the first leader. */
-  public Value<InetSocketAddress> leader() {
+  /** Returns the leader; the value is empty before the first leader. */
+  public Value<NodeEndpoint> leader() {
     return leader;
   }
 

@@ -3,6 +3,8 @@ package dev.polis.rpc.resolver;
 import dev.polis.base.values.MutableValue;
 import dev.polis.base.values.Value;
 import dev.polis.logtree.Log;
+import dev.polis.pki.NodeEndpoint;
+import dev.polis.pki.NodeId;
 import dev.polis.rpc.HostPort;
 import dev.polis.rpc.RpcClients;
 import dev.polis.wire.curator.CuratorLocalGrpc;
@@ -29,29 +31,29 @@ final class LeaderSearch {
   /** The default port of a curator. */
   static final int CURATOR_PORT = 7835;
 
-  private final Set<InetSocketAddress> seeds;
+  private final Set<NodeEndpoint> seeds;
   private final RpcClients clients;
   private final Log log;
-  private final MutableValue<InetSocketAddress> leader;
+  private final MutableValue<NodeEndpoint> leader;
   private final MutableValue<Set<String>> curators = new MutableValue<>(Set.of());
   private final RetryLoop retry;
   private final ExecutorService tasks;
 
   // Guarded by this.
-  private final Map<InetSocketAddress, Future<?>> asked = new HashMap<>();
+  private final Map<NodeEndpoint, Future<?>> asked = new HashMap<>();
   private boolean closed;
 
   /**
    * Creates a search that starts later.
    *
    * @param seeds the curators that are always searched, listed by the leader or not
-   * @param leader receives the leader's address
+   * @param leader receives the leader
    */
   LeaderSearch(
-      Collection<InetSocketAddress> seeds,
+      Collection<NodeEndpoint> seeds,
       RpcClients clients,
       Log log,
-      MutableValue<InetSocketAddress> leader,
+      MutableValue<NodeEndpoint> leader,
       RetryLoop retry,
       ExecutorService tasks) {
     this.seeds = Set.copyOf(seeds);
@@ -76,7 +78,7 @@ final class LeaderSearch {
     return curators;
   }
 
-  private synchronized void add(InetSocketAddress curator) {
+  private synchronized void add(NodeEndpoint curator) {
     if (closed || asked.containsKey(curator)) {
       return;
     }
@@ -85,7 +87,7 @@ final class LeaderSearch {
   }
 
   /** Searches these curators and the seeds from now on, and no others. */
-  synchronized void keep(Set<InetSocketAddress> listed) {
+  synchronized void keep(Set<NodeEndpoint> listed) {
     asked
         .entrySet()
         .removeIf(
@@ -102,58 +104,66 @@ final class LeaderSearch {
 
   private void publish() {
     Set<String> names = new TreeSet<>();
-    asked.keySet().forEach(curator -> names.add(HostPort.of(curator)));
+    asked.keySet().forEach(curator -> names.add(HostPort.of(curator.address())));
     curators.set(names);
   }
 
   /** Reads the leader from one curator, again and again, until the search excludes this curator. */
-  private void ask(InetSocketAddress curator) {
+  private void ask(NodeEndpoint curator) {
     ManagedChannel channel = clients.dial(curator);
     try {
-      retry.untilInterrupted("curator " + HostPort.of(curator), () -> answers(curator, channel));
+      retry.untilInterrupted(
+          "curator " + HostPort.of(curator.address()), () -> answers(curator, channel));
     } finally {
       channel.shutdownNow();
     }
   }
 
   /** Reads one stream to its end; returns whether it had a useful answer. */
-  private boolean answers(InetSocketAddress curator, ManagedChannel channel) {
+  private boolean answers(NodeEndpoint curator, ManagedChannel channel) {
     Iterator<GetCurrentLeaderResponse> answers =
         CuratorLocalGrpc.newBlockingStub(channel)
             .getCurrentLeader(GetCurrentLeaderRequest.getDefaultInstance());
     boolean useful = false;
     while (answers.hasNext()) {
-      Optional<InetSocketAddress> address = address(curator, answers.next());
-      address.ifPresent(this::found);
-      useful |= address.isPresent();
+      Optional<NodeEndpoint> named = leader(curator, answers.next());
+      named.ifPresent(this::found);
+      useful |= named.isPresent();
     }
     return useful;
   }
 
-  private Optional<InetSocketAddress> address(
-      InetSocketAddress from, GetCurrentLeaderResponse answer) {
+  private Optional<NodeEndpoint> leader(NodeEndpoint from, GetCurrentLeaderResponse answer) {
     String host = answer.getLeaderHost();
     if (host.isEmpty()) {
       // A leader that does not know its own address yet has the address of this stream.
-      return Optional.of(from)
-          .filter(self -> answer.getLeaderNodeId().equals(answer.getThisNodeId()));
+      return Optional.of(from).filter(self -> answer.getLeaderNodeId().equals(self.node().text()));
+    }
+    if (!NodeId.matches(answer.getLeaderNodeId())) {
+      log.warning(
+          "the curator at %s names \"%s\" as the leader, which is no node id; this node ignores the answer",
+          HostPort.of(from.address()), answer.getLeaderNodeId());
+      return Optional.empty();
     }
     int port = answer.getLeaderPort() == 0 ? CURATOR_PORT : answer.getLeaderPort();
     try {
-      return Optional.of(new InetSocketAddress(InetAddress.ofLiteral(host), port));
+      return Optional.of(
+          new NodeEndpoint(
+              NodeId.parse(answer.getLeaderNodeId()),
+              new InetSocketAddress(InetAddress.ofLiteral(host), port)));
     } catch (IllegalArgumentException noAddress) {
       log.warning(
           "the curator at %s names \"%s\" as the leader's address, which is not an IP address; this node ignores the answer",
-          HostPort.of(from), host);
+          HostPort.of(from.address()), host);
       return Optional.empty();
     }
   }
 
-  private void found(InetSocketAddress address) {
-    if (!leader.peek().filter(address::equals).isPresent()) {
-      log.info("the curator's leader is at %s", HostPort.of(address));
-      leader.set(address);
+  private void found(NodeEndpoint named) {
+    if (!leader.peek().filter(named::equals).isPresent()) {
+      log.info("the curator's leader is %s at %s", named.node(), HostPort.of(named.address()));
+      leader.set(named);
     }
-    add(address);
+    add(named);
   }
 }

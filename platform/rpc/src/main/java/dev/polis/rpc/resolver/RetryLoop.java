@@ -2,10 +2,14 @@ package dev.polis.rpc.resolver;
 
 import dev.polis.base.backoff.Backoff;
 import dev.polis.logtree.Log;
+import dev.polis.pki.WrongNodeException;
 import io.grpc.Context;
 import io.grpc.StatusRuntimeException;
 import java.time.Duration;
+import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 
 /**
  * Repeats calls after pauses that grow with each failure. All loops of a resolver share one
@@ -62,13 +66,25 @@ final class RetryLoop {
     try {
       return attempt.run();
     } catch (StatusRuntimeException failure) {
-      log.v(1).info("%s: %s", what, failure.getMessage());
+      Optional<WrongNodeException> stranger = wrongNode(failure);
+      if (stranger.isPresent()) {
+        log.warning("%s: %s", what, stranger.get().getMessage());
+      } else {
+        log.v(1).info("%s: %s", what, failure.getMessage());
+      }
       return false;
     } catch (RuntimeException unexpected) {
       // An unforeseen answer must not end the loop.
       log.warning("%s cannot be used: %s", what, unexpected, unexpected);
       return false;
     }
+  }
+
+  private static Optional<WrongNodeException> wrongNode(StatusRuntimeException failure) {
+    return Stream.iterate(failure.getCause(), Objects::nonNull, Throwable::getCause)
+        .filter(WrongNodeException.class::isInstance)
+        .map(WrongNodeException.class::cast)
+        .findFirst();
   }
 
   /** Waits until the pause is over or {@link #hurry} ends it. */

@@ -2,11 +2,11 @@ package dev.polis.rpc.resolver;
 
 import dev.polis.base.values.Value;
 import dev.polis.logtree.Log;
+import dev.polis.pki.NodeEndpoint;
 import dev.polis.pki.NodeId;
 import dev.polis.rpc.RpcClients;
 import dev.polis.rpc.RpcTrust;
 import io.grpc.ManagedChannel;
-import java.net.InetSocketAddress;
 import java.security.cert.X509Certificate;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -28,7 +28,7 @@ final class SharedLeader {
   private static final Map<Key, SharedLeader> OPEN = new HashMap<>();
 
   /** What users of one channel have in common. */
-  private record Key(NodeId self, X509Certificate ca, Set<InetSocketAddress> seeds) {}
+  private record Key(NodeId self, X509Certificate ca, Set<NodeEndpoint> seeds) {}
 
   private final Key key;
   private final LeaderResolver resolver;
@@ -47,10 +47,10 @@ final class SharedLeader {
   /**
    * Lets a connection use the channel, which the first one opens.
    *
-   * @param seeds the addresses of curator listeners
+   * @param seeds the curators that it asks first
    * @param log receives how the leader is found
    */
-  static SharedLeader join(LeaderConnection user, Set<InetSocketAddress> seeds, Log log) {
+  static SharedLeader join(LeaderConnection user, Set<NodeEndpoint> seeds, Log log) {
     Key key = new Key(user.self(), user.credentials().ca(), seeds);
     synchronized (OPEN) {
       SharedLeader shared = OPEN.computeIfAbsent(key, each -> new SharedLeader(each, log));
@@ -59,7 +59,7 @@ final class SharedLeader {
     }
   }
 
-  Value<Set<InetSocketAddress>> curators() {
+  Value<Set<NodeEndpoint>> curators() {
     return resolver.listed();
   }
 

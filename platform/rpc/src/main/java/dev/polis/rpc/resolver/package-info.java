@@ -24,15 +24,20 @@
  * a leading node would compute on the threads that serve its callers.
  *
  * <p><b>Not promised.</b> The leader that is found may have stopped leading when a call arrives; it
- * then answers UNAVAILABLE, and the caller decides whether to call again. Answers of curators are
- * trusted as far as their certificates: each node of the cluster can mislead the cluster's clients.
+ * then answers UNAVAILABLE, and the caller decides whether to call again.
+ *
+ * <p><b>Trust.</b> Each connection requires the certificate of one node: of the curator that the
+ * caller names, of the leader that such a curator names, or of a curator in the list of that
+ * leader. Another node of the cluster that takes the address of a curator gets no call. A node that
+ * had the role ConsensusMember when the resolver began can mislead it until the end of the
+ * resolver, also after it has lost the role.
  *
  * <p><b>Why not DNS, or a list of addresses with health checks.</b> There is no name server before
  * there is a cluster. A list would be tried one after the other after each change, and a follower
  * looks as healthy as the leader.
  */
 @Export
-@Version("1.4.0")
+@Version("2.0.0")
 package dev.polis.rpc.resolver;
 
 import org.osgi.annotation.bundle.Export;

@@ -15,6 +15,8 @@ import dev.polis.logtree.LogTree;
 import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeCredentials;
+import dev.polis.pki.NodeEndpoint;
+import dev.polis.pki.NodeId;
 import dev.polis.pki.TlsIdentity;
 import dev.polis.rpc.LocalRpcHost;
 import dev.polis.rpc.RpcClients;
@@ -80,6 +82,7 @@ class LeaderResolverTest {
     private final String id;
     private final LocalRpcHost host;
     private volatile String hostNamed = ""; // in place of the leader's address
+    private volatile int portNamed; // in place of the leader's port, unless 0
     private final AtomicInteger asked = new AtomicInteger();
 
     Curator(int number) {
@@ -103,6 +106,10 @@ class LeaderResolverTest {
 
     InetSocketAddress address() {
       return host.address(RpcHost.CURATOR);
+    }
+
+    NodeEndpoint endpoint() {
+      return new NodeEndpoint(NodeId.parse(id), address());
     }
 
     /** Counts the open connections of members. */
@@ -133,7 +140,7 @@ class LeaderResolverTest {
                       hostNamed.isEmpty()
                           ? leader.address().getAddress().getHostAddress()
                           : hostNamed)
-                  .setLeaderPort(leader.address().getPort())
+                  .setLeaderPort(portNamed == 0 ? leader.address().getPort() : portNamed)
                   .setThisNodeId(id)
                   .build());
         }
@@ -174,7 +181,7 @@ class LeaderResolverTest {
         if (!impostors.isEmpty()) {
           observer.onNext(
               WatchEvent.newBuilder()
-                  .addNodes(withCurator("later", LATER).setRoles(RECORDS))
+                  .addNodes(withCurator(newNode().id().text(), LATER).setRoles(RECORDS))
                   .build());
         }
       }
@@ -229,7 +236,7 @@ class LeaderResolverTest {
   void res01_followsTheLeader() throws Exception {
     RpcClients owner = owner();
     try (LeaderResolver resolver =
-        LeaderResolver.open(List.of(curators.get(2).address()), owner, logs.log("resolver"))) {
+        LeaderResolver.open(List.of(curators.get(2).endpoint()), owner, logs.log("resolver"))) {
       ManagedChannel channel = resolver.channel();
       try {
         assertEquals(curators.get(0).id, ask(channel));
@@ -257,14 +264,52 @@ class LeaderResolverTest {
     NodeCredentials node = newNode();
     RpcClients member = RpcClients.authenticated(node.tls(), RpcTrust.cluster(ca.certificate()));
     try (LeaderResolver resolver =
-            LeaderResolver.open(List.of(curators.get(2).address()), member, logs.log("resolver"));
+            LeaderResolver.open(List.of(curators.get(2).endpoint()), member, logs.log("resolver"));
         Watcher<Set<String>> known = resolver.curators().watch()) {
       Set<String> all =
           known.get(each -> each.contains("127.0.0.1:" + LATER), Duration.ofSeconds(30));
 
       assertFalse(all.contains("127.0.0.1:" + impostor.address().getPort()), all::toString);
       assertEquals(0, impostor.asked.get());
-      assertEquals(curators.get(0).address(), resolver.leader().peek().orElseThrow());
+      assertEquals(curators.get(0).endpoint(), resolver.leader().peek().orElseThrow());
+    }
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName(
+      "a node of the cluster that listens at the address of a curator or of the leader gets no call of a node")
+  void takenAddress() throws Exception {
+    Curator worker = new Curator(IMPOSTOR);
+    impostors.add(worker);
+    Curator leader = curators.get(0);
+    Curator follower = curators.get(2);
+    follower.portNamed = worker.address().getPort();
+    NodeCredentials node = newNode();
+    NodeEndpoint taken = new NodeEndpoint(NodeId.parse(curators.get(1).id), worker.address());
+    try (LeaderConnection connection =
+        new LeaderConnection(
+            () -> node, Set.of(taken, follower.endpoint()), logs.log("resolver"))) {
+      Await.until(
+          "the log to name the curator that was expected, and the node that answered",
+          () -> logged("the client expected " + curators.get(1).id + ", but " + worker.id));
+      Await.until(
+          "the log to name the leader that was expected, and the node that answered",
+          () -> logged("the client expected " + leader.id + ", but " + worker.id));
+      StatusRuntimeException refused =
+          assertThrows(
+              StatusRuntimeException.class,
+              () ->
+                  CuratorGrpc.newBlockingStub(connection.channel())
+                      .withDeadlineAfter(1, TimeUnit.SECONDS)
+                      .getConsensusStatus(GetConsensusStatusRequest.getDefaultInstance()));
+      assertEquals(Status.Code.DEADLINE_EXCEEDED, refused.getStatus().getCode());
+      assertEquals(0, worker.asked.get());
+      assertEquals(0, worker.connections());
+
+      follower.portNamed = 0;
+      leading.set(0);
+      assertEquals(leader.id, ask(connection.channel()), "after the leader has its address back");
     }
   }
 
@@ -275,12 +320,12 @@ class LeaderResolverTest {
     NodeCredentials node = newNode();
     Curator leader = curators.getFirst();
     LeaderConnection first =
-        new LeaderConnection(() -> node, leader.address(), logs.log("resolver"));
+        new LeaderConnection(() -> node, Set.of(leader.endpoint()), logs.log("resolver"));
     assertEquals(leader.id, ask(first.channel()));
     // Of the search, of the list of curators, and of the calls.
     Await.until("three connections of the node", () -> leader.connections() == 3);
     LeaderConnection second =
-        new LeaderConnection(() -> node, leader.address(), logs.log("resolver"));
+        new LeaderConnection(() -> node, Set.of(leader.endpoint()), logs.log("resolver"));
     assertEquals(leader.id, ask(second.channel()));
     assertEquals(3, leader.connections());
     first.close();
@@ -312,7 +357,7 @@ class LeaderResolverTest {
     RpcClients owner = owner();
     try (LeaderResolver resolver =
         LeaderResolver.open(
-            List.of(curators.get(2).address(), curators.get(1).address()),
+            List.of(curators.get(2).endpoint(), curators.get(1).endpoint()),
             owner,
             logs.log("resolver"))) {
       ManagedChannel channel = resolver.channel();
@@ -348,13 +393,13 @@ class LeaderResolverTest {
     RpcClients stranger =
         RpcClients.ephemeral(Ed25519.generate(), RpcTrust.cluster(ca.certificate()));
     try (LeaderResolver resolver =
-        LeaderResolver.fixed(List.of(curators.get(1).address()), stranger, logs.log("resolver"))) {
+        LeaderResolver.fixed(List.of(curators.get(1).endpoint()), stranger, logs.log("resolver"))) {
       ManagedChannel channel = resolver.channel();
       try {
         StatusRuntimeException refused =
             assertThrows(StatusRuntimeException.class, () -> ask(channel));
         assertEquals(Status.Code.UNAUTHENTICATED, refused.getStatus().getCode());
-        assertEquals(curators.get(0).address(), resolver.leader().peek().orElseThrow());
+        assertEquals(curators.get(0).endpoint(), resolver.leader().peek().orElseThrow());
       } finally {
         channel.shutdownNow();
       }

@@ -1,0 +1,92 @@
+package dev.polis.ctl.session;
+
+import dev.polis.pki.Fingerprint;
+import dev.polis.pki.IdentityException;
+import dev.polis.pki.NodeId;
+import dev.polis.pki.PkiException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.cert.X509Certificate;
+import java.util.Optional;
+
+/**
+ * Remembers which node answered at an endpoint first, so that no other node of the cluster is taken
+ * for it later. Each endpoint has a file of its own in the operator's folder, which names the node
+ * and the fingerprint of the cluster's CA. Safe for any thread.
+ */
+final class KnownNodes {
+
+  private final Path folder;
+
+  /**
+   * Reads and writes below a folder.
+   *
+   * @param folder the folder of the operator's key
+   */
+  KnownNodes(Path folder) {
+    this.folder = folder.resolve("known-nodes");
+  }
+
+  /** Returns the file of an endpoint if it names this node. */
+  Optional<Path> fileOf(String endpoint, NodeId node) {
+    Path file = file(endpoint);
+    try {
+      return Files.exists(file) && CtlFiles.read(file, "").startsWith(node.text())
+          ? Optional.of(file)
+          : Optional.empty();
+    } catch (CtlException unreadable) {
+      return Optional.empty();
+    }
+  }
+
+  private Path file(String endpoint) {
+    return folder.resolve(endpoint);
+  }
+
+  /**
+   * Returns the node that is meant by an endpoint, and remembers the node that answers if none is
+   * known yet.
+   *
+   * @param ca the CA of the cluster; nodes of an earlier cluster at this endpoint are forgotten
+   * @param answering the node that answers
+   * @throws PkiException if the file of the endpoint cannot be read or written
+   */
+  NodeId expected(String endpoint, X509Certificate ca, NodeId answering) {
+    Fingerprint cluster = Fingerprint.of(ca);
+    Optional<NodeId> known = read(endpoint, cluster);
+    if (known.isEmpty()) {
+      write(endpoint, "%s %s%n".formatted(answering, cluster));
+    }
+    return known.orElse(answering);
+  }
+
+  private Optional<NodeId> read(String endpoint, Fingerprint cluster) {
+    Path file = file(endpoint);
+    if (!Files.exists(file)) {
+      return Optional.empty();
+    }
+    String[] words;
+    try {
+      words = CtlFiles.read(file, "make it readable, or remove it").strip().split(" ");
+    } catch (CtlException unreadable) {
+      throw new IdentityException(unreadable.getMessage(), unreadable);
+    }
+    if (words.length != 2 || !NodeId.matches(words[0])) {
+      throw new IdentityException(
+          "%s does not name a node and a CA; remove it, and the next answer is remembered"
+              .formatted(file));
+    }
+    return Optional.of(NodeId.parse(words[0])).filter(_ -> words[1].equals(cluster.hex()));
+  }
+
+  private void write(String endpoint, String line) {
+    try {
+      CtlFiles.write(file(endpoint), line.getBytes(StandardCharsets.UTF_8));
+    } catch (CtlException unwritable) {
+      throw new IdentityException(
+          "the node at %s cannot be remembered: %s".formatted(endpoint, unwritable.getMessage()),
+          unwritable);
+    }
+  }
+}
