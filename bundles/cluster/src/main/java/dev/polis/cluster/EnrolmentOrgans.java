@@ -17,6 +17,7 @@ import dev.polis.base.values.Watcher;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.NodeEndpoint;
 import dev.polis.pki.NodeId;
+import dev.polis.rpc.HostPort;
 import dev.polis.rpc.RpcHost;
 import dev.polis.rpc.RpcRevocations;
 import dev.polis.wire.net.Net;
@@ -64,7 +65,7 @@ record EnrolmentOrgans(
       while (true) {
         switch (watcher.get()) {
           case NetworkStatus.Up(InetAddress address) -> {
-            wait.done(address.getHostAddress());
+            wait.done(HostPort.host(address));
             return address;
           }
           case NetworkStatus.Waiting(String reason) -> wait.detail(reason);
@@ -221,7 +222,7 @@ record EnrolmentOrgans(
     NodeId id = credentials.id();
     String address =
         network.status().peek().orElseThrow() instanceof NetworkStatus.Up up
-            ? up.externalAddress().getHostAddress()
+            ? HostPort.host(up.externalAddress())
             : "no address";
     return "node %s is HOME at %s".formatted(id, address);
   }

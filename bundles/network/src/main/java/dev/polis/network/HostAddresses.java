@@ -1,8 +1,10 @@
 package dev.polis.network;
 
 import dev.polis.api.network.NetworkStatus;
+import io.netty.util.NetUtil;
 import java.io.IOException;
 import java.net.Inet4Address;
+import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.NetworkInterface;
@@ -90,8 +92,15 @@ final class HostAddresses {
                 configured,
                 assigned.stream()
                     .filter(address -> !address.isLinkLocalAddress())
-                    .map(address -> address.getHostAddress().replaceFirst("%.*", ""))
+                    .map(HostAddresses::text)
                     .collect(Collectors.joining(", "))));
+  }
+
+  /** Returns an address as people write it: of IPv6 the short form of RFC 5952. */
+  private static String text(InetAddress address) {
+    return address instanceof Inet6Address
+        ? NetUtil.toAddressString(address)
+        : address.getHostAddress();
   }
 
   private NetworkStatus byDefault(List<InetAddress> assigned) {
@@ -109,8 +118,7 @@ final class HostAddresses {
       return new NetworkStatus.Up(address);
     } catch (IOException e) {
       return new NetworkStatus.Waiting(
-          "the node cannot listen at address %s: %s"
-              .formatted(address.getHostAddress(), e.getMessage()));
+          "the node cannot listen at address %s: %s".formatted(text(address), e.getMessage()));
     }
   }
 

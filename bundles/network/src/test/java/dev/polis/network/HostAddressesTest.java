@@ -43,11 +43,13 @@ class HostAddressesTest {
   void aConfiguredAddressIsWaitedForByNameAndFoundWhenItComes() {
     HostAddresses addresses = new HostAddresses("192.0.2.7", machine);
     assigned.add(ip("127.0.0.1"));
+    assigned.add(ip("::1"));
     assigned.add(ip("fe80::1"));
     String reason = reason(addresses.poll());
     assertTrue(reason.contains("192.0.2.7 is not assigned"), reason);
     assertTrue(
-        reason.contains("(those have 127.0.0.1); give it to one (ip addr add 192.0.2.7 "), reason);
+        reason.contains("(those have 127.0.0.1, ::1); give it to one (ip addr add 192.0.2.7 "),
+        reason);
     assigned.add(ip("192.0.2.7"));
     assertEquals(new NetworkStatus.Up(ip("192.0.2.7")), addresses.poll());
     assigned.remove(ip("192.0.2.7"));

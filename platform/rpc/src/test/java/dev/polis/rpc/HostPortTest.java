@@ -15,8 +15,11 @@ class HostPortTest {
         "192.0.2.1:7835",
         HostPort.of(new InetSocketAddress(InetAddress.ofLiteral("192.0.2.1"), 7835)));
     assertEquals(
-        "[2001:db8:0:0:0:0:0:1]:7835",
+        "[2001:db8::1]:7835",
         HostPort.of(new InetSocketAddress(InetAddress.ofLiteral("2001:db8::1"), 7835)));
+    assertEquals("[::1]:80", HostPort.of(new InetSocketAddress(InetAddress.ofLiteral("::1"), 80)));
+    assertEquals("fe80::1", HostPort.host(InetAddress.ofLiteral("fe80::1%1")));
+    assertEquals("2001:db8::1:0:0:1", HostPort.host(InetAddress.ofLiteral("2001:db8:0:0:1:0:0:1")));
     assertEquals(
         "node.example:7835", HostPort.of(InetSocketAddress.createUnresolved("node.example", 7835)));
   }
