@@ -161,6 +161,17 @@ final class ClusterCalls implements AutoCloseable {
     }
   }
 
+  /**
+   * Makes a call once, and waits {@link #LIMIT} for a leader and its answer.
+   *
+   * @throws StatusException if no leader answers, or the leader refuses it
+   */
+  <T> T once(Call<T> call) throws StatusException {
+    return call.make(
+        CuratorGrpc.newBlockingV2Stub(channel)
+            .withDeadlineAfter(LIMIT.toMillis(), TimeUnit.MILLISECONDS));
+  }
+
   @Override
   public void close() {
     channel.shutdownNow();

@@ -1,15 +1,19 @@
 package dev.polis.cluster;
 
+import dev.polis.api.cluster.EnrolmentException;
 import dev.polis.api.curator.CuratorException;
+import dev.polis.api.storage.SealedConfiguration;
 import dev.polis.files.FileException;
+import dev.polis.files.Stored;
+import dev.polis.logtree.Log;
 import dev.polis.pki.NodeCredentials;
-import dev.polis.pki.Pem;
+import dev.polis.pki.NodeEndpoint;
 import dev.polis.pki.Renewal;
 import dev.polis.supervision.Context;
-import java.nio.charset.StandardCharsets;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.time.InstantSource;
+import java.util.Set;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 
@@ -93,7 +97,7 @@ final class CredentialRenewal {
       return left.compareTo(LONGEST_SLEEP) < 0 ? left : LONGEST_SLEEP;
     }
     try {
-      X509Certificate newer = organs.curator().renew(present);
+      X509Certificate newer = newer(context.log());
       if (newer.equals(present.certificate())) {
         context
             .log()
@@ -108,7 +112,7 @@ final class CredentialRenewal {
               "the node has renewed its certificate, which is valid until %s",
               newer.getNotAfter().toInstant());
       return Duration.ZERO;
-    } catch (CuratorException | FileException e) {
+    } catch (CuratorException | EnrolmentException | FileException e) {
       context
           .log()
           .warning(
@@ -118,18 +122,37 @@ final class CredentialRenewal {
     }
   }
 
+  /**
+   * Asks the curator for a certificate. A leader on another node refuses a certificate that ended,
+   * so this node then proves its join key.
+   */
+  private X509Certificate newer(Log log) throws InterruptedException, FileException {
+    try {
+      return organs.curator().renew(present);
+    } catch (CuratorException refused) {
+      boolean ended = clock.instant().isAfter(present.certificate().getNotAfter().toInstant());
+      Set<NodeEndpoint> others =
+          ended ? new KnownCurators(organs, log).elsewhere() : Set.<NodeEndpoint>of();
+      if (!others.isEmpty()
+          && organs.storage().sealedConfiguration().read()
+              instanceof Stored.Present<SealedConfiguration>(var _, var sealed)) {
+        try (ClusterCalls cluster = LateRenewal.calls(sealed, others, log)) {
+          return new LateRenewal(organs)
+              .renew(
+                  present,
+                  request -> cluster.once(leader -> leader.joinNode(request)).getNodeCertificate())
+              .certificate();
+        }
+      }
+      throw refused;
+    }
+  }
+
   private void replace(X509Certificate newer) throws FileException {
     // This comes first: it refuses a certificate that does not match before it overwrites the good
     // one.
     NodeCredentials renewed = present.renewed(newer);
-    organs
-        .storage()
-        .root()
-        .data()
-        .node()
-        .credentials()
-        .certificate()
-        .write(Pem.encode(newer).getBytes(StandardCharsets.UTF_8));
+    LateRenewal.write(organs, newer);
     present = renewed;
     organs.rpc().identify(renewed);
     publish.accept(renewed);

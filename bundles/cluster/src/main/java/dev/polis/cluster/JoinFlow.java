@@ -7,17 +7,13 @@ import dev.polis.api.storage.SealedConfiguration;
 import dev.polis.api.storage.StorageSecurity;
 import dev.polis.base.boot.Wait;
 import dev.polis.files.FileException;
-import dev.polis.files.Stored;
 import dev.polis.logtree.Secret;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.NodeEndpoint;
 import dev.polis.pki.PkiException;
-import dev.polis.wire.common.ClusterDirectory;
 import dev.polis.wire.curator.JoinNodeRequest;
 import io.grpc.StatusException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
-import java.security.KeyPair;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -82,7 +78,7 @@ final class JoinFlow {
             organs.network().publishLocalName(credentials.id());
             return credentials.id().text();
           });
-      return new Joined(credentials, others);
+      return new Joined(valid(credentials, sealed, others), others);
     }
     steps.step(
         "consensus",
@@ -103,47 +99,48 @@ final class JoinFlow {
 
   /** Returns the curators of other nodes that this node knew last. */
   private Set<NodeEndpoint> others() {
-    return directory()
-        .map(directory -> CuratorAddresses.elsewhere(directory, organs.address().orElseThrow()))
-        .orElse(Set.of());
+    return new KnownCurators(organs, steps.log()).elsewhere();
   }
 
-  /** Returns the cluster directory; empty if it is missing or damaged. */
-  private Optional<ClusterDirectory> directory() {
-    return switch (organs
-        .storage()
-        .root()
-        .esp()
-        .clusterDirectory()
-        .read(ClusterDirectory.parser())
-        .map(JoinFlow::checked)) {
-      case Stored.Present<ClusterDirectory>(var path, var directory) -> Optional.of(directory);
-      case Stored.None<ClusterDirectory> none -> Optional.empty();
-      case Stored.Corrupted<ClusterDirectory>(var path, var reason) -> ignored(path, reason);
-      case Stored.Unreadable<ClusterDirectory>(var path, var reason, var cause) ->
-          ignored(path, reason);
-    };
-  }
-
-  private static ClusterDirectory checked(ClusterDirectory directory) {
-    if (CuratorAddresses.of(directory).isEmpty()) {
-      throw new IllegalArgumentException("it names no address");
+  /**
+   * Returns credentials that the cluster accepts: of a node whose certificate ended while it was
+   * off, those with a new certificate, for which it waits without a limit.
+   */
+  private NodeCredentials valid(
+      NodeCredentials present, SealedConfiguration sealed, Set<NodeEndpoint> curators)
+      throws InterruptedException {
+    Instant end = present.certificate().getNotAfter().toInstant();
+    if (!clock.instant().isAfter(end)) {
+      return present;
     }
-    return directory;
-  }
-
-  private Optional<ClusterDirectory> ignored(Path path, String reason) {
+    NodeCredentials renewed =
+        steps.step(
+            "node certificate",
+            wait -> {
+              wait.detail(
+                  "it ended at %s; asking the cluster for a new one, at %s"
+                      .formatted(end, CuratorAddresses.text(curators)));
+              try (ClusterCalls cluster = LateRenewal.calls(sealed, curators, steps.log())) {
+                return new LateRenewal(organs)
+                    .renew(
+                        present,
+                        request ->
+                            cluster
+                                .call(wait, leader -> leader.joinNode(request))
+                                .getNodeCertificate());
+              }
+            });
     steps
         .log()
-        .warning(
-            "the node ignores the cluster directory %s (%s), as a node that keeps the records itself",
-            path, reason);
-    return Optional.empty();
+        .info(
+            "the certificate of this node ended at %s; the new one is valid until %s",
+            end, renewed.certificate().getNotAfter().toInstant());
+    return renewed;
   }
 
   /**
    * Returns the reason why each connection of the cluster would fail by this clock. The node's own
-   * certificate may have ended, since consensus does not need it and the node renews it later.
+   * certificate may have ended, since consensus does not need it and the node gets another one.
    */
   private static Optional<String> trouble(NodeCredentials credentials, Instant now) {
     Instant begin =
@@ -202,8 +199,7 @@ final class JoinFlow {
       throws InterruptedException {
     wait.detail(
         "asking the cluster for its half of the key, at " + CuratorAddresses.text(curators));
-    KeyPair join = EnrolmentKeys.pair(sealed.joinKey().reveal());
-    try (ClusterCalls cluster = new ClusterCalls(join, sealed.clusterCa(), curators, steps.log())) {
+    try (ClusterCalls cluster = LateRenewal.calls(sealed, curators, steps.log())) {
       ByteString half =
           cluster
               .call(wait, leader -> leader.joinNode(JoinNodeRequest.getDefaultInstance()))

@@ -32,6 +32,7 @@ import io.grpc.stub.StreamObserver;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.security.KeyPair;
+import java.security.PublicKey;
 import java.util.Deque;
 import java.util.List;
 import java.util.Map;
@@ -208,6 +209,11 @@ final class FakeCluster implements AutoCloseable {
               .build());
     }
 
+    private ByteString renewed(String id) {
+      PublicKey own = Pem.certificate(certificates.get(id).toByteArray()).getPublicKey();
+      return ByteString.copyFrom(Pem.der(authority.issueNode(own)));
+    }
+
     @Override
     public void joinNode(JoinNodeRequest request, StreamObserver<JoinNodeResponse> caller) {
       refuseIfDue();
@@ -222,6 +228,7 @@ final class FakeCluster implements AutoCloseable {
           caller,
           JoinNodeResponse.newBuilder()
               .setClusterUnlockKey(committed.get(id).getClusterUnlockKey())
+              .setNodeCertificate(renewed(id))
               .build());
     }
   }

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -13,6 +14,7 @@ import dev.polis.api.cluster.ClusterStatus;
 import dev.polis.api.cluster.ConsensusUnavailableException;
 import dev.polis.api.cluster.ConsensusUser;
 import dev.polis.api.cluster.EnrolmentException;
+import dev.polis.api.curator.CuratorException;
 import dev.polis.api.storage.StorageSecurity;
 import dev.polis.cluster.NodeParameterSource.Form;
 import dev.polis.fixtures.Await;
@@ -21,6 +23,7 @@ import dev.polis.logtree.Log;
 import dev.polis.logtree.LogTree;
 import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.Ed25519;
+import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.NodeId;
 import dev.polis.pki.Pem;
 import dev.polis.rpc.RpcRevocations;
@@ -34,7 +37,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.time.Duration;
+import java.time.Instant;
 import java.time.InstantSource;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -79,6 +84,7 @@ class RegisterFlowTest {
   private final FakeCluster cluster = new FakeCluster(logs);
   private Path parameters;
   private Thread runner = new Thread();
+  private volatile InstantSource now = InstantSource.system();
 
   @BeforeEach
   void writeParameters() throws IOException {
@@ -121,7 +127,7 @@ class RegisterFlowTest {
                 log),
             new BootstrapFlow(organs, steps, new SecureRandom(), InstantSource.system()),
             new RegisterFlow(organs, steps, new SecureRandom(), InstantSource.system()),
-            new JoinFlow(organs, steps, new RecoveryKeySource.None(), InstantSource.system()),
+            new JoinFlow(organs, steps, new RecoveryKeySource.None(), () -> now.instant()),
             steps,
             OrganState.NONE);
     runner =
@@ -318,6 +324,65 @@ class RegisterFlowTest {
     assertFalse(again.hasLocalConsensus());
     assertArrayEquals(
         first.volumeKeys.cluster().reveal(), second.clusterUnlockKeyBytes, "the half of the key");
+  }
+
+  @Test
+  @DisplayName(
+      "a node whose certificate ended while it was off proves its join key, and comes back with a new certificate")
+  void ended() throws Exception {
+    RecordingOrgans first = organs("");
+    NodeCredentials former = awaitHome(start(first)).credentials().orElseThrow();
+    end();
+    Instant end = former.certificate().getNotAfter().toInstant();
+    now = () -> end.plusSeconds(1);
+    RecordingOrgans second = organs("");
+    second.takeOver(first);
+    cluster.refusals.add(Status.Code.UNAVAILABLE);
+
+    NodeCredentials present = awaitHome(start(second)).credentials().orElseThrow();
+
+    assertEquals(former.id(), present.id());
+    assertEquals(former.privateKey(), present.privateKey());
+    assertNotEquals(former.certificate(), present.certificate());
+    assertEquals(List.of("mountExisting", "publishLocalName", "identify", "follow"), second.calls);
+    assertTrue(
+        second.waits.stream().anyMatch(wait -> wait.contains("it ended at " + end)),
+        second.waits.toString());
+    end();
+    now = InstantSource.system();
+    RecordingOrgans third = organs("");
+    third.takeOver(second);
+    assertEquals(
+        present, awaitHome(start(third)).credentials().orElseThrow(), "the one on the disk");
+  }
+
+  @Test
+  @DisplayName(
+      "a running node with consensus whose certificate ended proves its join key where the leader refuses it")
+  void endedWhileItRan() throws Exception {
+    RecordingOrgans first = organs("");
+    NodeCredentials former = awaitHome(start(first)).credentials().orElseThrow();
+    end();
+    RecordingOrgans second = organs("");
+    second.takeOver(first);
+    second.renewals =
+        () -> {
+          throw new CuratorException("the leader accepts no ended certificate");
+        };
+    Instant end = former.certificate().getNotAfter().toInstant();
+    List<NodeCredentials> published = new ArrayList<>();
+    CredentialRenewal renewal =
+        new CredentialRenewal(second.organs(SOON), former, published::add, () -> now.instant());
+    now = () -> end.minusSeconds(1);
+    assertEquals(Duration.ofMinutes(1), renewal.step(new TestContext(log)));
+    assertEquals(List.of(), published, "before its end it is accepted by each leader");
+
+    now = () -> end.plusSeconds(1);
+    assertEquals(Duration.ZERO, renewal.step(new TestContext(log)));
+
+    assertEquals(former.id(), published.getFirst().id());
+    assertNotEquals(former.certificate(), published.getFirst().certificate());
+    assertEquals(List.of("renew", "renew", "identify"), second.calls);
   }
 
   @Test

@@ -2,17 +2,20 @@ package dev.polis.curator;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.ByteString;
 import dev.polis.api.curator.CuratorStatus;
 import dev.polis.api.curator.TicketTerm;
+import dev.polis.curator.record.CuratorPki;
 import dev.polis.curator.record.NodeRecords;
 import dev.polis.curator.record.RecordKeys;
 import dev.polis.curator.record.RecordStore;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.TestThreads;
+import dev.polis.pki.CertificateTemplate;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.NodeId;
@@ -32,6 +35,7 @@ import dev.polis.wire.curator.CommitNodeResponse;
 import dev.polis.wire.curator.CuratorGrpc;
 import dev.polis.wire.curator.CuratorGrpc.CuratorBlockingV2Stub;
 import dev.polis.wire.curator.JoinNodeRequest;
+import dev.polis.wire.curator.JoinNodeResponse;
 import dev.polis.wire.curator.RegisterNodeRequest;
 import dev.polis.wire.curator.RegisterNodeResponse;
 import dev.polis.wire.curator.stored.Node;
@@ -40,9 +44,11 @@ import io.grpc.Status;
 import io.grpc.stub.AbstractStub;
 import java.nio.charset.StandardCharsets;
 import java.security.KeyPair;
+import java.security.cert.CertificateExpiredException;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -273,6 +279,37 @@ class NodeRegistrationTest {
       assertEquals(UNLOCK_KEY, up.getClusterUnlockKey());
       assertEquals(NodeStorageSecurity.NODE_STORAGE_SECURITY_ENCRYPTED, up.getStorageSecurity());
       CuratorFixture.heartbeat(CuratorGrpc.newBlockingV2Stub(fixture.as(credentials.tls())));
+    }
+  }
+
+  @Test
+  @DisplayName("a member whose certificate ended gets a new one by its join key, for its own key")
+  void endedCertificate() throws Exception {
+    try (CuratorFixture fixture = CuratorFixture.leading();
+        EtcdClient records = fixture.records()) {
+      Machine machine = new Machine(fixture);
+      machine.register(machine.request(ticket(fixture.management())));
+      approve(fixture.management(), machine.key);
+      ByteString committed = machine.commit(UNLOCK_KEY).getNodeCertificate();
+      assertEquals(
+          committed, machine.joined(false).getNodeCertificate(), "the present one is good");
+      InstantSource past =
+          () -> Instant.now().minus(CertificateTemplate.NODE_LIFETIME).minusSeconds(1);
+      CuratorPki pki = new CuratorPki(records, records.kv(), past);
+      pki.authority().remove("node-" + machine.id);
+      NodeId id = NodeId.parse(machine.id);
+      X509Certificate ended = pki.ensureNode(id, machine.key.getPublic());
+      assertThrows(CertificateExpiredException.class, ended::checkValidity);
+
+      X509Certificate newer =
+          Pem.certificate(machine.joined(false).getNodeCertificate().toByteArray());
+
+      newer.checkValidity();
+      assertEquals(machine.key.getPublic(), newer.getPublicKey());
+      pki.revokeNode(id);
+      String refused =
+          CuratorFixture.refused(Status.Code.FAILED_PRECONDITION, () -> machine.joined(false));
+      assertTrue(refused.contains("is revoked"), refused);
     }
   }
 
@@ -528,9 +565,12 @@ class NodeRegistrationTest {
     }
 
     private ByteString join(boolean sealed) throws Exception {
+      return joined(sealed).getClusterUnlockKey();
+    }
+
+    private JoinNodeResponse joined(boolean sealed) throws Exception {
       return soon(CuratorGrpc.newBlockingV2Stub(cluster.asKey(join)))
-          .joinNode(JoinNodeRequest.newBuilder().setUsingSealedConfiguration(sealed).build())
-          .getClusterUnlockKey();
+          .joinNode(JoinNodeRequest.newBuilder().setUsingSealedConfiguration(sealed).build());
     }
   }
 }

@@ -10,6 +10,8 @@ import dev.polis.curator.record.Tickets;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeId;
 import dev.polis.pki.Pem;
+import dev.polis.pki.PkiConflictException;
+import dev.polis.pki.PkiException;
 import dev.polis.wire.common.ClusterConfiguration;
 import dev.polis.wire.common.NodeState;
 import dev.polis.wire.common.NodeStorageSecurity;
@@ -190,11 +192,20 @@ final class NodeEnrolment {
   /** Issues the certificate of a member, unless an operator removes the node meanwhile. */
   private static X509Certificate certify(LeaderTerm term, NodeId id, PublicKey key)
       throws InterruptedException {
-    X509Certificate certificate = term.pki().ensureNode(id, key);
+    X509Certificate certificate;
+    try {
+      certificate = term.pki().ensureNode(id, key);
+    } catch (PkiConflictException busy) {
+      throw busy;
+    } catch (PkiException refused) {
+      throw Refusal.precondition(
+          "node %s gets no certificate: %s; %s", id, refused.getMessage(), START_ANEW);
+    }
     // A removal that began before found no certificate to revoke.
     if (term.records().node(id.text()).filter(NodeRecords::isUp).isEmpty()) {
       term.pki().revokeNode(id);
-      throw Refusal.precondition("node %s was removed from this cluster while it committed", id);
+      throw Refusal.precondition(
+          "node %s was removed from this cluster while it asked for its certificate", id);
     }
     return certificate;
   }
@@ -252,7 +263,9 @@ final class NodeEnrolment {
   // ---- join
 
   /**
-   * Returns the cluster's half of a member's volume key.
+   * Returns the cluster's half of a member's volume key, and its certificate. Without the latter a
+   * node whose certificate ended while it was off could not come back, since each call but this one
+   * needs it. The certificate is of use only to the holder of the node's own key.
    *
    * @param key the join key that the caller has proved
    */
@@ -277,7 +290,12 @@ final class NodeEnrolment {
           sealed ? "sealed to" : "outside of",
           sealed ? "unsealed" : "sealed to a TPM");
     }
-    return JoinNodeResponse.newBuilder().setClusterUnlockKey(node.getClusterUnlockKey()).build();
+    PublicKey own = Ed25519.publicKey(node.getPublicKey().toByteArray());
+    X509Certificate certificate = certify(term, NodeId.parse(node.getId()), own);
+    return JoinNodeResponse.newBuilder()
+        .setClusterUnlockKey(node.getClusterUnlockKey())
+        .setNodeCertificate(ByteString.copyFrom(Pem.der(certificate)))
+        .build();
   }
 
   private static void requireUp(Node node) {
