@@ -13,6 +13,7 @@ import dev.polis.base.values.MutableValue;
 import dev.polis.base.values.Value;
 import dev.polis.base.values.Watcher;
 import dev.polis.curator.api.AaaApi;
+import dev.polis.curator.api.CertificatesApi;
 import dev.polis.curator.api.ConsensusMembers;
 import dev.polis.curator.api.CuratorApi;
 import dev.polis.curator.api.CuratorLocalApi;
@@ -377,6 +378,7 @@ final class CuratorService implements Curator, OrganInstance {
         new EtcdApi(parts.consensus()),
         new PluginTrustApi(gate, parts.signed()),
         new PluginSetApi(gate, streams, InstantSource.system()),
+        new CertificatesApi(credentials.id(), gate, InstantSource.system()),
         new MembershipApi(gate, trusts, members),
         new CuratorLocalApi(credentials.id(), clusterCa, address, leaders));
   }

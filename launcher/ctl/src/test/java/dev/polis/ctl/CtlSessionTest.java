@@ -2,11 +2,13 @@ package dev.polis.ctl;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import com.google.protobuf.ByteString;
+import com.google.protobuf.Timestamp;
 import dev.polis.api.roles.RoleName;
 import dev.polis.api.roles.RoleRecord;
 import dev.polis.ctl.node.ExplainCommand;
@@ -40,6 +42,12 @@ import dev.polis.wire.api.Node;
 import dev.polis.wire.api.NodeParameters;
 import dev.polis.wire.api.UpdateNodeRolesRequest;
 import dev.polis.wire.api.UpdateNodeRolesResponse;
+import dev.polis.wire.cluster.CertificatesGrpc;
+import dev.polis.wire.cluster.IssuedCertificate;
+import dev.polis.wire.cluster.ListCertificatesRequest;
+import dev.polis.wire.cluster.ListCertificatesResponse;
+import dev.polis.wire.cluster.RevokeCertificatesRequest;
+import dev.polis.wire.cluster.RevokeCertificatesResponse;
 import dev.polis.wire.common.NodeState;
 import dev.polis.wire.common.NodeStatus;
 import dev.polis.wire.curator.CuratorLocalGrpc;
@@ -131,6 +139,7 @@ class CtlSessionTest {
 
   private static final AtomicReference<Status> REFUSAL = new AtomicReference<>(Status.OK);
   private static final AtomicReference<UpdateNodeRolesRequest> CHANGES = new AtomicReference<>();
+  private static final AtomicReference<RevokeCertificatesRequest> REVOKED = new AtomicReference<>();
   private static LocalRpcHost host;
 
   @TempDir Path state;
@@ -155,6 +164,7 @@ class CtlSessionTest {
     created.serve(RpcHost.CURATOR, new Records());
     created.serve(RpcHost.CURATOR, new Ownership());
     created.serve(RpcHost.CURATOR, new Discovery());
+    created.serve(RpcHost.CURATOR, new Certificates());
     created.serve(RpcHost.MANAGEMENT, new Organs());
     created.serve(RpcHost.MANAGEMENT, new Bundles());
     created.serve(RpcHost.MANAGEMENT, new Restarts());
@@ -309,6 +319,83 @@ class CtlSessionTest {
         }
       };
     }
+  }
+
+  /** Lists one certificate, and revokes it if it is forced to. */
+  private static final class Certificates extends CertificatesGrpc.CertificatesImplBase {
+    private static final IssuedCertificate ONE =
+        IssuedCertificate.newBuilder()
+            .setSerial("1f")
+            .setKind(IssuedCertificate.Kind.KIND_NODE)
+            .setHolder(ID)
+            .setState(IssuedCertificate.State.STATE_PRESENT)
+            .setNotBefore(Timestamp.newBuilder().setSeconds(1))
+            .setNotAfter(Timestamp.newBuilder().setSeconds(2))
+            .build();
+
+    @Override
+    public void listCertificates(
+        ListCertificatesRequest request, StreamObserver<ListCertificatesResponse> caller) {
+      caller.onNext(ListCertificatesResponse.newBuilder().addCertificates(ONE).build());
+      caller.onCompleted();
+    }
+
+    @Override
+    public void revokeCertificates(
+        RevokeCertificatesRequest request, StreamObserver<RevokeCertificatesResponse> caller) {
+      REVOKED.set(request);
+      caller.onNext(
+          RevokeCertificatesResponse.newBuilder()
+              .addRevoked(ONE.toBuilder().setState(IssuedCertificate.State.STATE_REVOKED))
+              .addConsequences("node %s leaves".formatted(ID))
+              .build());
+      caller.onCompleted();
+    }
+  }
+
+  @Test
+  @DisplayName(
+      "certificates are listed as a table and as JSON, and revoked by serial, node or user")
+  void certificates() {
+    String table = run(ADDRESS, "cert", "list").out();
+    assertTrue(table.contains("SERIAL") && table.contains("1970-01-01T00:00:02Z"), table);
+    JsonObject one =
+        JsonParser.parseString(run(ADDRESS, "cert", "list", "--output", "json").out())
+            .getAsJsonArray()
+            .get(0)
+            .getAsJsonObject();
+    assertEquals("1f", one.get("serial").getAsString());
+    assertEquals("node", one.get("kind").getAsString());
+    assertEquals(ID, one.get("holder").getAsString());
+    assertEquals("PRESENT", one.get("state").getAsString());
+    assertEquals("1970-01-01T00:00:01Z", one.get("notBefore").getAsString());
+
+    CtlRun revoked = run(ADDRESS, "cert", "revoke", "--serial", "00:1F", "--force");
+    assertEquals(ExitCode.OK.code(), revoked.code(), revoked.err());
+    assertEquals("1f", REVOKED.get().getSerial());
+    assertTrue(REVOKED.get().getForce());
+    assertTrue(revoked.out().contains("REVOKED"), revoked.out());
+    assertTrue(revoked.err().contains("warning: node " + ID + " leaves"), revoked.err());
+    run(ADDRESS, "cert", "revoke", "--node", ID);
+    assertEquals(RevokeCertificatesRequest.newBuilder().setNode(ID).build(), REVOKED.get());
+    run(ADDRESS, "cert", "revoke", "--user", "owner");
+    assertEquals(RevokeCertificatesRequest.newBuilder().setUser("owner").build(), REVOKED.get());
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "cert revoke --serial xyz, \"xyz\" is no serial number",
+    "cert revoke, --serial",
+    "cert revoke --node a --user b, --node=NODE",
+    "cert lst, cert list"
+  })
+  @DisplayName("a wrong command for certificates is refused with the right one, before any call")
+  void wrongCertificates(String command, String words) {
+    REVOKED.set(null);
+    CtlRun run = run(ADDRESS, command.split(" "));
+    assertEquals(ExitCode.USAGE.code(), run.code(), run.err());
+    assertTrue(run.err().contains(words), run.err());
+    assertNull(REVOKED.get());
   }
 
   private static final class Discovery extends CuratorLocalGrpc.CuratorLocalImplBase {

@@ -200,6 +200,43 @@ public final class PkiAuthority {
   }
 
   /**
+   * Returns the certificates of all names but the authority's own: the newest one of each, then its
+   * predecessors that have not expired, the latest first.
+   *
+   * @param keys all keys of the store, relative to it
+   */
+  public List<IssuedCertificate> issued(Collection<String> keys) throws InterruptedException {
+    Crl list = crl();
+    Instant now = store.clock().instant();
+    List<IssuedCertificate> issued = new ArrayList<>();
+    List<String> names =
+        keys.stream()
+            .flatMap(key -> PkiSlot.nameOf(key).stream())
+            .filter(each -> !each.equals(name))
+            .sorted()
+            .toList();
+    for (String each : names) {
+      PkiSlot slot = PkiSlot.read(store.backend(), each);
+      slot.certificate()
+          .map(PkiSlot.Superseded::of)
+          .ifPresent(newest -> issued.add(issued(each, newest, true, list)));
+      slot.superseded(now).reversed().forEach(old -> issued.add(issued(each, old, false, list)));
+    }
+    return issued;
+  }
+
+  private static IssuedCertificate issued(
+      String child, PkiSlot.Superseded one, boolean newest, Crl list) {
+    return new IssuedCertificate(
+        child,
+        one.serial(),
+        one.notBefore(),
+        one.notAfter(),
+        newest,
+        list.serials().contains(one.serial()));
+  }
+
+  /**
    * Revokes all unexpired certificates of a name; a second call changes nothing.
    *
    * @return the list with them

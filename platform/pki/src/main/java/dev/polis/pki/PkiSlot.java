@@ -19,16 +19,34 @@ record PkiSlot(
     PkiBackend.Entry storedCertificate,
     PkiBackend.Entry storedSuperseded) {
 
+  private static final String ISSUED = "issued/";
+  private static final String CERTIFICATE = "-cert.der";
+
   /** Is a former certificate that has not expired. */
-  private record Superseded(BigInteger serial, Instant notAfter) {
+  record Superseded(BigInteger serial, Instant notAfter, Optional<Instant> notBefore) {
+    static Superseded of(X509Certificate certificate) {
+      return new Superseded(
+          certificate.getSerialNumber(),
+          certificate.getNotAfter().toInstant(),
+          Optional.of(certificate.getNotBefore().toInstant()));
+    }
+
     String line() {
-      return serial.toString(16) + " " + notAfter.getEpochSecond();
+      return serial.toString(16)
+          + " "
+          + notAfter.getEpochSecond()
+          + notBefore.map(begin -> " " + begin.getEpochSecond()).orElse("");
     }
 
     static Superseded parse(String line) {
       String[] parts = line.split(" ");
       return new Superseded(
-          new BigInteger(parts[0], 16), Instant.ofEpochSecond(Long.parseLong(parts[1])));
+          new BigInteger(parts[0], 16),
+          Instant.ofEpochSecond(Long.parseLong(parts[1])),
+          // A former version of Polis did not write it.
+          parts.length > 2
+              ? Optional.of(Instant.ofEpochSecond(Long.parseLong(parts[2])))
+              : Optional.empty());
     }
   }
 
@@ -50,11 +68,18 @@ record PkiSlot(
   }
 
   private static String certificatePath(String name) {
-    return "issued/" + name + "-cert.der";
+    return ISSUED + name + CERTIFICATE;
+  }
+
+  /** Returns the name of a certificate that is stored under a key; empty for other keys. */
+  static Optional<String> nameOf(String key) {
+    return key.startsWith(ISSUED) && key.endsWith(CERTIFICATE)
+        ? Optional.of(key.substring(ISSUED.length(), key.length() - CERTIFICATE.length()))
+        : Optional.empty();
   }
 
   private static String supersededPath(String name) {
-    return "issued/" + name + "-superseded.txt";
+    return ISSUED + name + "-superseded.txt";
   }
 
   Optional<PrivateKey> key() {
@@ -96,7 +121,7 @@ record PkiSlot(
     return serials;
   }
 
-  private List<Superseded> superseded(Instant now) {
+  List<Superseded> superseded(Instant now) {
     String text =
         storedSuperseded == null
             ? ""
@@ -123,9 +148,7 @@ record PkiSlot(
             former -> {
               var lines = new StringBuilder();
               superseded(now).forEach(older -> lines.append(older.line()).append('\n'));
-              var latest =
-                  new Superseded(former.getSerialNumber(), former.getNotAfter().toInstant());
-              lines.append(latest.line()).append('\n');
+              lines.append(Superseded.of(former).line()).append('\n');
               changes.add(
                   new PkiBackend.Put(
                       supersededPath(name),

@@ -18,6 +18,7 @@ import dev.polis.wire.api.Configuration;
 import dev.polis.wire.api.Debug;
 import dev.polis.wire.api.ManagementOuterClass;
 import dev.polis.wire.audit.AuditOuterClass;
+import dev.polis.wire.cluster.CertificatesOuterClass;
 import dev.polis.wire.cluster.EtcdOuterClass;
 import dev.polis.wire.cluster.MembershipOuterClass;
 import dev.polis.wire.cluster.Plugins;
@@ -83,6 +84,7 @@ class WireFormatTest {
           EtcdOuterClass.getDescriptor(),
           MembershipOuterClass.getDescriptor(),
           Tickets.getDescriptor(),
+          CertificatesOuterClass.getDescriptor(),
           Plugins.getDescriptor(),
           Pluginset.getDescriptor(),
           Roles.getDescriptor(),

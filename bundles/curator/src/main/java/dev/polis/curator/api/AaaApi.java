@@ -7,6 +7,8 @@ import dev.polis.curator.leader.LeaderTerm;
 import dev.polis.curator.record.Refusal;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.Pem;
+import dev.polis.pki.PkiConflictException;
+import dev.polis.pki.PkiException;
 import dev.polis.rpc.RpcException;
 import dev.polis.rpc.RpcPeer;
 import dev.polis.wire.api.AAAGrpc;
@@ -120,6 +122,12 @@ public final class AaaApi extends AAAGrpc.AAAImplBase {
           "this key is not that of the cluster's initial owner; use the owner key that the first"
               + " node was given");
     }
-    return term.pki().ensureUser(OWNER, key);
+    try {
+      return term.pki().ensureUser(OWNER, key);
+    } catch (PkiConflictException busy) {
+      throw busy;
+    } catch (PkiException refused) {
+      throw Refusal.precondition("the owner gets no certificate: %s", refused.getMessage());
+    }
   }
 }

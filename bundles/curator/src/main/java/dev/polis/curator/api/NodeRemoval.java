@@ -74,6 +74,28 @@ final class NodeRemoval {
     }
   }
 
+  /**
+   * Revokes all certificates of a node for good, whose record stays.
+   *
+   * @throws dev.polis.rpc.RpcException if the cluster would stop without the node
+   */
+  void revoke(LeaderTerm term, NodeId id) throws InterruptedException {
+    turn.lockInterruptibly();
+    try {
+      requireRevocable(term, id);
+      term.pki().revokeNode(id);
+    } finally {
+      turn.unlock();
+    }
+  }
+
+  /** Refuses the revocation of a member without which the cluster would stop. */
+  void requireRevocable(LeaderTerm term, NodeId id) throws InterruptedException {
+    if (term.records().node(id.text()).filter(node -> !isCandidate(node)).isPresent()) {
+      requireReplaceable(term, id.text());
+    }
+  }
+
   /** Refuses the removal of a node without which the cluster would stop. */
   private void requireReplaceable(LeaderTerm term, String id) throws InterruptedException {
     List<Node> nodes = term.records().nodes();

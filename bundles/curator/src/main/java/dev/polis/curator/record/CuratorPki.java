@@ -1,15 +1,20 @@
 package dev.polis.curator.record;
 
 import dev.polis.etcd.EtcdClient;
+import dev.polis.etcd.KeyRange;
 import dev.polis.etcd.KeyValues;
+import dev.polis.etcd.RangeOptions;
 import dev.polis.pki.CertificateTemplate;
+import dev.polis.pki.IssuedCertificate;
 import dev.polis.pki.NodeId;
 import dev.polis.pki.PkiAuthority;
 import dev.polis.pki.PkiBackend;
 import dev.polis.pki.PkiStore;
+import java.math.BigInteger;
 import java.security.PublicKey;
 import java.security.cert.X509Certificate;
 import java.time.InstantSource;
+import java.util.List;
 import java.util.Optional;
 
 /** Issues the certificates of nodes and users by the cluster's own certificate authority. */
@@ -17,9 +22,13 @@ public final class CuratorPki {
 
   private static final String AUTHORITY = "cluster-ca";
 
+  private static final String NODE = "node-";
+
   private final PkiStore store;
+  private final KeyValues kv;
 
   public CuratorPki(EtcdClient etcd, KeyValues kv, InstantSource clock) {
+    this.kv = kv;
     this.store = new PkiStore(PkiBackend.etcd(etcd, kv, RecordKeys.PKI), clock);
   }
 
@@ -50,7 +59,38 @@ public final class CuratorPki {
   }
 
   private static String ofNode(NodeId id) {
-    return "node-" + id;
+    return NODE + id;
+  }
+
+  /** Returns the node whose certificates have a name in the store; empty for those of a user. */
+  public static Optional<NodeId> nodeOf(String name) {
+    return Optional.of(name)
+        .filter(each -> each.startsWith(NODE))
+        .map(each -> each.substring(NODE.length()))
+        .filter(NodeId::matches)
+        .map(NodeId::parse);
+  }
+
+  /** Returns all certificates of nodes and users that have not expired, and the newest of each. */
+  public List<IssuedCertificate> issued() throws InterruptedException {
+    List<String> keys =
+        kv
+            .range(KeyRange.prefix(RecordKeys.PKI), RangeOptions.DEFAULT.withKeysOnly())
+            .keys()
+            .stream()
+            .map(found -> found.key().substring(RecordKeys.PKI.length()))
+            .toList();
+    return authority().issued(keys);
+  }
+
+  /** Revokes all certificates of a user for good: the user gets none again. */
+  public void revokeUser(String name) throws InterruptedException {
+    authority().revoke(name);
+  }
+
+  /** Revokes single certificates, and leaves their holders the others. */
+  public void revokeSerials(List<BigInteger> serials) throws InterruptedException {
+    authority().revokeSerials(serials);
   }
 
   public X509Certificate ensureUser(String name, PublicKey key) throws InterruptedException {

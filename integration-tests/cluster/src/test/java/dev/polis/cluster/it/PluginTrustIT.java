@@ -1,9 +1,12 @@
 package dev.polis.cluster.it;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Distribution;
 import dev.polis.fixtures.Finished;
 import dev.polis.plugins.manifest.DistributionManifest;
@@ -24,15 +27,22 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.MethodOrderer.OrderAnnotation;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Swaps plugins with every kind of signature into a running node, through the command line. */
 @Tag("full")
+@TestMethodOrder(OrderAnnotation.class)
 class PluginTrustIT {
   private static final String ORGAN = "dev.polis.metrics";
   private static final String NEWER = "0.1.1";
+
+  /** The place of a test after which no command is accepted. */
+  private static final int LAST = Integer.MAX_VALUE;
 
   @TempDir static Path directory;
   private static TestNode node;
@@ -84,6 +94,37 @@ class PluginTrustIT {
         kept.all().contains(ORGAN + ":" + NEWER + " was signed with it and runs"), kept.all());
     assertEquals(0, node.ctl("plugin", "trust", "remove", "--force", "release").code());
     assertEquals(List.of(NEWER), versions(), "a running plugin keeps running without its key");
+  }
+
+  @Test
+  @Order(LAST)
+  @Tag("attack")
+  @DisplayName(
+      "the certificates of a running cluster are listed; its only node keeps its own, and a revoked owner is refused for good")
+  void certificatesAreListedAndRevoked() throws Exception {
+    List<JsonObject> all =
+        node.json("cert", "list").getAsJsonArray().asList().stream()
+            .map(JsonElement::getAsJsonObject)
+            .toList();
+    assertEquals(
+        List.of("node", "user"), all.stream().map(each -> each.get("kind").getAsString()).toList());
+    String self = all.getFirst().get("holder").getAsString();
+    String serial = all.getLast().get("serial").getAsString();
+
+    Finished needed = node.ctl("cert", "revoke", "--node", self, "--force");
+    assertEquals(1, needed.code(), needed.all());
+    assertTrue(needed.all().contains("is the only ConsensusMember"), needed.all());
+    Finished asked = node.ctl("cert", "revoke", "--serial", serial);
+    assertEquals(1, asked.code(), asked.all());
+    assertTrue(asked.all().contains("repeat the call with force"), asked.all());
+
+    node.ctl("cert", "revoke", "--serial", serial, "--force");
+    Await.until(
+        "the revoked owner to be refused",
+        () -> node.ctl("cert", "list").all().contains("was revoked"));
+    Finished again = node.ctl("takeownership");
+    assertNotEquals(0, again.code(), again.all());
+    assertTrue(again.all().contains("the owner gets no certificate"), again.all());
   }
 
   private static void refused(Path plugin, String why) {

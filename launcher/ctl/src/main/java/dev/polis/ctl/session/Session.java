@@ -14,6 +14,7 @@ import dev.polis.wire.api.NodeDebugServiceGrpc;
 import dev.polis.wire.api.NodeManagementGrpc;
 import dev.polis.wire.audit.AuditGrpc;
 import dev.polis.wire.audit.KubernetesAuditGrpc;
+import dev.polis.wire.cluster.CertificatesGrpc;
 import dev.polis.wire.cluster.EtcdGrpc;
 import dev.polis.wire.cluster.PluginSetGrpc;
 import dev.polis.wire.cluster.PluginTrustGrpc;
@@ -136,6 +137,10 @@ public final class Session implements AutoCloseable {
 
   public PluginTrustGrpc.PluginTrustBlockingV2Stub pluginTrust() {
     return limited(PluginTrustGrpc.newBlockingV2Stub(asOwner(CURATOR_PORT)));
+  }
+
+  public CertificatesGrpc.CertificatesBlockingV2Stub certificates() {
+    return limited(CertificatesGrpc.newBlockingV2Stub(asOwner(CURATOR_PORT)));
   }
 
   public PluginSetGrpc.PluginSetBlockingV2Stub pluginSet() {
