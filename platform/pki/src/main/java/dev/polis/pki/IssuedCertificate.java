@@ -9,7 +9,8 @@ import java.util.Optional;
  *
  * @param name the name in the store
  * @param serial its serial number
- * @param notBefore the begin of its life; empty for one that a former version of Polis replaced
+ * @param notBeforeOrNull the begin of its life; null for one that a former version of Polis
+ *     replaced
  * @param notAfter the end of its life
  * @param newest whether it is the newest one of its name
  * @param revoked whether the authority has revoked it
@@ -17,7 +18,13 @@ import java.util.Optional;
 public record IssuedCertificate(
     String name,
     BigInteger serial,
-    Optional<Instant> notBefore,
+    Instant notBeforeOrNull,
     Instant notAfter,
     boolean newest,
-    boolean revoked) {}
+    boolean revoked) {
+
+  /** Returns the begin of its life; empty for one that a former version of Polis replaced. */
+  public Optional<Instant> notBefore() {
+    return Optional.ofNullable(notBeforeOrNull);
+  }
+}

@@ -230,7 +230,7 @@ public final class PkiAuthority {
     return new IssuedCertificate(
         child,
         one.serial(),
-        one.notBefore(),
+        one.notBeforeOrNull(),
         one.notAfter(),
         newest,
         list.serials().contains(one.serial()));

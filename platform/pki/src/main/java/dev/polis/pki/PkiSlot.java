@@ -23,19 +23,19 @@ record PkiSlot(
   private static final String CERTIFICATE = "-cert.der";
 
   /** Is a former certificate that has not expired. */
-  record Superseded(BigInteger serial, Instant notAfter, Optional<Instant> notBefore) {
+  record Superseded(BigInteger serial, Instant notAfter, Instant notBeforeOrNull) {
     static Superseded of(X509Certificate certificate) {
       return new Superseded(
           certificate.getSerialNumber(),
           certificate.getNotAfter().toInstant(),
-          Optional.of(certificate.getNotBefore().toInstant()));
+          certificate.getNotBefore().toInstant());
     }
 
     String line() {
       return serial.toString(16)
           + " "
           + notAfter.getEpochSecond()
-          + notBefore.map(begin -> " " + begin.getEpochSecond()).orElse("");
+          + (notBeforeOrNull == null ? "" : " " + notBeforeOrNull.getEpochSecond());
     }
 
     static Superseded parse(String line) {
@@ -44,9 +44,7 @@ record PkiSlot(
           new BigInteger(parts[0], 16),
           Instant.ofEpochSecond(Long.parseLong(parts[1])),
           // A former version of Polis did not write it.
-          parts.length > 2
-              ? Optional.of(Instant.ofEpochSecond(Long.parseLong(parts[2])))
-              : Optional.empty());
+          parts.length > 2 ? Instant.ofEpochSecond(Long.parseLong(parts[2])) : null);
     }
   }
 

@@ -23,7 +23,7 @@ import java.util.stream.Stream;
  * @param name what people call it
  * @param folder where the operator's key and certificates are
  * @param endpoint address of a node
- * @param node the node that has this address; empty if only the operator says so
+ * @param nodeOrNull the node that has this address; null if only the operator says so
  * @param nodeCa the cluster's certificate as a node on this machine keeps it; trusted at first
  *     contact, since a user who can read it is on the node
  * @param stateOrNull the state directory of the node; null if it is not on this machine
@@ -33,7 +33,7 @@ public record CtlTarget(
     String name,
     Path folder,
     String endpoint,
-    Optional<NodeId> node,
+    NodeId nodeOrNull,
     Path nodeCa,
     Path stateOrNull,
     CtlListeners listeners) {
@@ -51,13 +51,13 @@ public record CtlTarget(
     Place place =
         listeners
             .named("curator")
-            .map(listener -> new Place(host(listener), ownId(layout)))
+            .map(listener -> new Place(host(listener), ownId(layout).orElse(null)))
             .orElseGet(() -> lastPlace(layout, listeners));
     return new CtlTarget(
         state.toString(),
         layout.owner().path(),
         place.host(),
-        place.node(),
+        place.nodeOrNull(),
         layout.data().node().credentials().clusterCa().path(),
         layout.path(),
         listeners);
@@ -65,19 +65,12 @@ public record CtlTarget(
 
   static CtlTarget ofFolder(String name, Path folder, String endpoint) {
     return new CtlTarget(
-        name,
-        folder,
-        endpoint,
-        Optional.empty(),
-        folder.resolve("ca.pem"),
-        null,
-        CtlListeners.UNKNOWN);
+        name, folder, endpoint, null, folder.resolve("ca.pem"), null, CtlListeners.UNKNOWN);
   }
 
   /** Returns the same cluster and operator, but another node. */
   CtlTarget at(String other) {
-    return new CtlTarget(
-        name, folder, other, Optional.empty(), nodeCa, stateOrNull, CtlListeners.UNKNOWN);
+    return new CtlTarget(name, folder, other, null, nodeCa, stateOrNull, CtlListeners.UNKNOWN);
   }
 
   /**
@@ -112,7 +105,7 @@ public record CtlTarget(
   private static Place placeOf(ClusterDirectory.Node node) {
     return new Place(
         node.getAddresses(0).getHost(),
-        Optional.of(node.getId()).filter(NodeId::matches).map(NodeId::parse));
+        Optional.of(node.getId()).filter(NodeId::matches).map(NodeId::parse).orElse(null));
   }
 
   /**
@@ -126,10 +119,10 @@ public record CtlTarget(
     try {
       ClusterDirectory directory = ClusterDirectory.parseFrom(Files.readAllBytes(file));
       return directory.getNodesCount() == 0 || directory.getNodes(0).getAddressesCount() == 0
-          ? new Place(LOOPBACK, Optional.empty())
+          ? new Place(LOOPBACK, null)
           : placeOf(directory.getNodes(0));
     } catch (NoSuchFileException e) {
-      return new Place(LOOPBACK, Optional.empty());
+      return new Place(LOOPBACK, null);
     } catch (IOException e) {
       Optional<String> crash = listeners.nodeIsDown() ? lastCrash(layout) : Optional.empty();
       if (crash.isPresent()) {
@@ -220,6 +213,11 @@ public record CtlTarget(
   /** Returns the state directory of the node; empty if it is not on this machine. */
   public Optional<Path> state() {
     return Optional.ofNullable(stateOrNull);
+  }
+
+  /** Returns the node that has this address; empty if only the operator says so. */
+  public Optional<NodeId> node() {
+    return Optional.ofNullable(nodeOrNull);
   }
 
   /** Returns which nodes answered this operator at endpoints without a known node. */

@@ -9,9 +9,14 @@ import java.util.Optional;
  * Names the listeners of one node.
  *
  * @param host the address of the node
- * @param node the only node that is accepted there; empty if the node that answered first is
+ * @param nodeOrNull the only node that is accepted there; null if the node that answered first is
  */
-public record Place(String host, Optional<NodeId> node) {
+public record Place(String host, NodeId nodeOrNull) {
+
+  /** Returns the only node that is accepted there; empty if the node that answered first is. */
+  public Optional<NodeId> node() {
+    return Optional.ofNullable(nodeOrNull);
+  }
 
   /**
    * Returns the place of a node that the leader lists.
@@ -29,7 +34,7 @@ public record Place(String host, Optional<NodeId> node) {
   /** Returns the place of the node with an id. */
   public static Place of(String id, String address) {
     try {
-      return new Place(address, Optional.of(NodeId.parse(id)));
+      return new Place(address, NodeId.parse(id));
     } catch (PkiException malformed) {
       throw new CtlException(
           "the cluster lists a node at %s whose certificate cannot be checked: %s"

@@ -70,10 +70,9 @@ public final class Session implements AutoCloseable {
    * A listener, and how it is talked to.
    *
    * @param ownerOrNull what this side presents; null for plaintext
-   * @param node the only node that is accepted; empty if the node that answered first is
+   * @param nodeOrNull the only node that is accepted; null if the node that answered first is
    */
-  private record Peer(
-      UserCredentials ownerOrNull, InetSocketAddress address, Optional<NodeId> node) {}
+  private record Peer(UserCredentials ownerOrNull, InetSocketAddress address, NodeId nodeOrNull) {}
 
   /** A restart closes the listeners for one second and a half at most; a person waits for this. */
   private static final Duration RESTART = Duration.ofSeconds(2);
@@ -213,8 +212,7 @@ public final class Session implements AutoCloseable {
   private Channel plaintext() {
     InetSocketAddress address = target.debug();
     return peers.computeIfAbsent(
-        new Peer(null, address, Optional.empty()),
-        _ -> keep(RpcClients.plaintext(address), address));
+        new Peer(null, address, null), _ -> keep(RpcClients.plaintext(address), address));
   }
 
   /**
@@ -244,7 +242,7 @@ public final class Session implements AutoCloseable {
     UserCredentials owner = credentials();
     InetSocketAddress address = resolved(place.host(), port);
     return peers.computeIfAbsent(
-        new Peer(owner, address, place.node()),
+        new Peer(owner, address, place.nodeOrNull()),
         _ -> dial(RpcClients.authenticated(owner.tls(), trust(place, owner.ca())), address));
   }
 
@@ -285,7 +283,7 @@ public final class Session implements AutoCloseable {
 
   /** Returns the place of the node that this session means. */
   public Place here() {
-    return new Place(target.endpoint(), target.node());
+    return new Place(target.endpoint(), target.nodeOrNull());
   }
 
   public InetSocketAddress address(int port) {
