@@ -9,7 +9,6 @@ import dev.polis.api.consensus.ConsensusStatus;
 import dev.polis.api.consensus.LocalMember;
 import dev.polis.api.curator.Curator;
 import dev.polis.api.curator.CuratorException;
-import dev.polis.api.network.NetworkStatus;
 import dev.polis.api.roles.LocalRoles;
 import dev.polis.api.roles.RoleName;
 import dev.polis.base.backoff.Backoff;
@@ -19,6 +18,8 @@ import dev.polis.base.values.Watcher;
 import dev.polis.logtree.Log;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeCredentials;
+import dev.polis.pki.NodeEndpoint;
+import dev.polis.pki.NodeId;
 import dev.polis.pki.Pem;
 import dev.polis.pki.PkiException;
 import dev.polis.rpc.resolver.LeaderConnection;
@@ -30,8 +31,6 @@ import dev.polis.wire.cluster.LeaveConsensusRequest;
 import dev.polis.wire.cluster.MembershipGrpc;
 import dev.polis.wire.cluster.MembershipGrpc.MembershipBlockingV2Stub;
 import io.grpc.StatusException;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
@@ -57,7 +56,6 @@ final class ConsensusRole {
 
   private final Consensus consensus;
   private final Curator curator;
-  private final Value<NetworkStatus> network;
   private final Value<LocalRoles> roles;
   private final LeaderConnection connection;
   private final Supplier<NodeCredentials> credentials;
@@ -70,13 +68,11 @@ final class ConsensusRole {
   ConsensusRole(
       Consensus consensus,
       Curator curator,
-      Value<NetworkStatus> network,
       Value<LocalRoles> roles,
       LeaderConnection connection,
       Supplier<NodeCredentials> credentials) {
     this.consensus = consensus;
     this.curator = curator;
-    this.network = network;
     this.roles = roles;
     this.connection = connection;
     this.credentials = credentials;
@@ -207,22 +203,16 @@ final class ConsensusRole {
 
   /** Lets the curators of other nodes keep the records; does nothing if they do already. */
   private void stepDown() {
-    Set<InetSocketAddress> others =
+    NodeId own = credentials.get().id();
+    Set<NodeEndpoint> others =
         connection.curators().peek().orElse(Set.of()).stream()
-            .filter(curatorOf -> !isOwn(curatorOf.getAddress()))
+            .filter(curatorOf -> !curatorOf.node().equals(own))
             .collect(Collectors.toSet());
     if (others.isEmpty()) {
       throw new CuratorException(
           "no other node with a curator is known yet; at least one must keep the records");
     }
     curator.follow(credentials.get(), others);
-  }
-
-  private boolean isOwn(InetAddress address) {
-    return network
-        .peek()
-        .filter(now -> now instanceof NetworkStatus.Up(InetAddress own) && own.equals(address))
-        .isPresent();
   }
 
   private ConsensusIdentity identity() {

@@ -249,12 +249,7 @@ final class RoleService implements LocalRoleServer, OrganInstance {
               health);
       ConsensusRole member =
           new ConsensusRole(
-              parts.consensus(),
-              parts.curator(),
-              parts.network().status(),
-              roles,
-              connection,
-              this::credentials);
+              parts.consensus(), parts.curator(), roles, connection, this::credentials);
       context.run("record", record::run);
       context.run("status-push", push::run);
       context.run("heartbeat", new RoleHeartbeat(connection, settings.heartbeat(), health)::run);
