@@ -7,10 +7,9 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.HashMap;
-import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -21,6 +20,11 @@ import java.util.function.Consumer;
 /**
  * Stands for election. Each candidate writes a lock under its lease; the oldest lock leads. After a
  * failure it stands again, with growing pauses, until {@link #close()} or {@link #handOver()}.
+ *
+ * <p>While there are other candidates, the leader writes its lock again several times in a second
+ * ({@link LeaderBeats}). When it is silent for a second and has ended, another candidate removes
+ * its lock ({@link SilentLeader}), long before the lease would. A leader that is only slow keeps
+ * its lock until its lease ends.
  *
  * <p>Another writer of the locks does no lasting harm: a candidate restores its own lock when it
  * was overwritten, and removes a lock without a lease when it is first in the queue. When a lock is
@@ -38,6 +42,7 @@ public final class Election implements AutoCloseable {
   private final EtcdClient client;
   private final ElectionOptions options;
   private final Consumer<Election> onClose;
+  private final MutableValue<byte[]> value;
   private final MutableValue<ElectionState> state =
       new MutableValue<>(new ElectionState.Neither("the election has not begun"));
   private final AtomicReference<Standing> current = new AtomicReference<>();
@@ -59,6 +64,7 @@ public final class Election implements AutoCloseable {
     this.client = client;
     this.options = options;
     this.onClose = onClose;
+    this.value = new MutableValue<>(options.value());
     this.waits = options.entry() instanceof ElectionOptions.StandBy;
     this.thread =
         Thread.ofVirtual().name("election " + options.prefix()).unstarted(this::standUntilStopped);
@@ -71,6 +77,32 @@ public final class Election implements AutoCloseable {
   /** Returns the leadership of this candidate, as a value that is never empty. */
   public Value<ElectionState> state() {
     return state;
+  }
+
+  /**
+   * Changes the value that other candidates read when this one leads. It reaches them at once, and
+   * the leadership stays.
+   */
+  public void announce(byte[] changed) {
+    value.set(changed);
+    Optional.ofNullable(current.get())
+        .flatMap(Standing::toBeWritten)
+        .ifPresent(held -> client.connection().work(() -> write(held)));
+  }
+
+  private void write(Place held) {
+    try {
+      LeaderBeats.beat(client.kv(), held.lockKey(), held.createRevision(), value(), held.lease());
+    } catch (InterruptedException closed) {
+      Thread.currentThread().interrupt();
+    } catch (EtcdClosedException closed) {
+      // The election has ended with its client.
+      return;
+    }
+  }
+
+  private byte[] value() {
+    return value.peek().orElseThrow();
   }
 
   /**
@@ -104,7 +136,12 @@ public final class Election implements AutoCloseable {
     }
     onClose.accept(this);
     return whole.map(
-        place -> new ElectionHandOver(place.lease().id(), place.lockKey(), place.createRevision()));
+        place ->
+            new ElectionHandOver(
+                place.lease().id(),
+                place.lockKey(),
+                place.createRevision(),
+                place.lease().leaderLease().reliesOnBeats()));
   }
 
   /** Resigns and removes the lock, so that another candidate can lead at once. */
@@ -150,6 +187,8 @@ public final class Election implements AutoCloseable {
           return;
         } catch (EtcdException failed) {
           standing.neither(failed.getMessage());
+        } finally {
+          standing.rest();
         }
         // An instance that waits for a place must not take a new one, since its predecessor still
         // has the place.
@@ -171,10 +210,20 @@ public final class Election implements AutoCloseable {
 
     private final Backoff backoff;
     private final Map<String, KeyValue> locks = new HashMap<>();
-    private final Set<Long> earlierLeases = new HashSet<>();
+    private final Map<Long, Seen> earlier = new HashMap<>();
+    private final SilentLeader silent =
+        new SilentLeader(client, options.prefix(), options.holderEnded());
+    private LeaderBeats beats; // null until begun; used by the election's thread alone
     private Place place; // null until taken
     private EtcdWatch watch; // null until opened
     private boolean over;
+
+    /**
+     * Holds an earlier lock.
+     *
+     * @param at the time of the connection's clock at which it was first seen in this state
+     */
+    private record Seen(KeyValue lock, long at) {}
 
     Standing(Backoff backoff) {
       this.backoff = backoff;
@@ -197,6 +246,14 @@ public final class Election implements AutoCloseable {
     /** Ends publishing. */
     synchronized void end() {
       over = true;
+    }
+
+    /** Ends the threads of this attempt. */
+    void rest() {
+      silent.close();
+      if (beats != null) {
+        beats.close();
+      }
     }
 
     void abandon() {
@@ -305,7 +362,7 @@ public final class Election implements AutoCloseable {
       hold(new Place(lease, key, 0));
       long revision;
       try {
-        revision = client.kv().put(key, options.value(), lease);
+        revision = client.kv().put(key, value(), lease);
       } catch (EtcdOutcomeUnknownException perhaps) {
         // No other client writes under a lease id of this one.
         revision = client.kv().get(key).map(KeyValue::createRevision).orElseThrow(() -> perhaps);
@@ -316,6 +373,10 @@ public final class Election implements AutoCloseable {
     private Place takeUp(ElectionHandOver given) throws InterruptedException {
       // The read of the locks checks whether the lock still exists with the same value.
       Lease lease = client.leases().adopt(given.leaseId());
+      if (given.written()) {
+        // The sight of the locks may be older than the first write of the one before.
+        lease.leaderLease().relyOnBeats();
+      }
       return hold(new Place(lease, given.lockKey(), given.createRevision()));
     }
 
@@ -360,33 +421,82 @@ public final class Election implements AutoCloseable {
               .orElseThrow();
       locks.values().stream()
           .filter(lock -> lock.createRevision() < mine.createRevision() && lock.lease() != 0)
-          .forEach(lock -> earlierLeases.add(lock.lease()));
+          .forEach(this::remember);
       backoff.reset();
       if (first.key().equals(mine.lockKey())) {
-        awaitEndOfEarlierLeases();
+        silent.hearNone();
+        awaitEndOfEarlier();
+        if (locks.size() > 1
+            || own.modRevision() > own.createRevision()
+            || mine.lease().leaderLease().reliesOnBeats()) {
+          beginBeats(mine);
+        }
         publishLeader(mine);
-      } else if (first.lease() == 0) {
+        return true;
+      }
+      silent.hear(first);
+      if (first.lease() == 0) {
         removeUnlessRestored(first);
       } else {
-        publish(new ElectionState.Follower(first));
+        publishFollower(first);
       }
       return true;
     }
 
+    private void remember(KeyValue lock) {
+      earlier.compute(
+          lock.lease(),
+          (lease, seen) ->
+              seen != null && seen.lock().equals(lock)
+                  ? seen
+                  : new Seen(lock, client.connection().nanos()));
+    }
+
     /**
-     * Waits until the leases of all earlier locks have ended. A lease ends with its lock, unless a
-     * person deleted the lock: then its candidate may rely on the lease until it ends.
+     * Writes the lock again and again from now on, since other candidates see it. Before the first
+     * write is answered, this leader is not certain of its lock.
      */
-    private void awaitEndOfEarlierLeases() throws InterruptedException {
-      for (long lease : Set.copyOf(earlierLeases)) {
-        while (isAlive(lease)) {
+    private void beginBeats(Place mine) {
+      if (beats == null) {
+        mine.lease().leaderLease().relyOnBeats();
+        beats = new LeaderBeats(client, mine.lockKey(), mine.createRevision(), mine.lease(), value);
+      }
+    }
+
+    /** Publishes the leader, unless it is known and has only written its lock again. */
+    private synchronized void publishFollower(KeyValue first) {
+      boolean known =
+          state.peek().orElseThrow() instanceof ElectionState.Follower(KeyValue lock)
+              && lock.key().equals(first.key())
+              && lock.createRevision() == first.createRevision()
+              && Arrays.equals(lock.value(), first.value());
+      if (!known) {
+        publish(new ElectionState.Follower(first));
+      }
+    }
+
+    /**
+     * Waits until no candidate relies on an earlier lock. A lease ends with its lock, unless the
+     * lock was deleted: then its candidate may rely on it until the lease ends, or for the time of
+     * a silence after its last write.
+     */
+    private void awaitEndOfEarlier() throws InterruptedException {
+      for (Seen each : List.copyOf(earlier.values())) {
+        while (isReliedOn(each)) {
           neither(
               "the lock of an earlier candidate was deleted, but its lease %x is still alive; waiting for its end"
-                  .formatted(lease));
+                  .formatted(each.lock().lease()));
           Thread.sleep(LEASE_POLL);
         }
-        earlierLeases.remove(lease);
+        earlier.remove(each.lock().lease());
       }
+    }
+
+    private boolean isReliedOn(Seen earlierLock) throws InterruptedException {
+      boolean silence =
+          LeaderBeats.has(earlierLock.lock(), options.prefix())
+              && client.connection().nanos() - earlierLock.at() >= LeaderBeats.SILENCE.toNanos();
+      return !silence && isAlive(earlierLock.lock().lease());
     }
 
     private boolean isAlive(long lease) throws InterruptedException {
@@ -398,7 +508,7 @@ public final class Election implements AutoCloseable {
     }
 
     private boolean isOurs(KeyValue own, Place mine) {
-      return own.lease() == mine.lease().id() && Arrays.equals(own.value(), options.value());
+      return own.lease() == mine.lease().id() && Arrays.equals(own.value(), value());
     }
 
     /**
@@ -406,12 +516,17 @@ public final class Election implements AutoCloseable {
      * queue, which is the revision of its creation, stays.
      */
     private void restore(Place mine) throws InterruptedException {
-      client
-          .kv()
-          .txn()
-          .when(Compare.createRevision(mine.lockKey()).is(mine.createRevision()))
-          .then(Op.put(mine.lockKey(), options.value(), mine.lease()))
-          .commit();
+      LeaderBeats.beat(client.kv(), mine.lockKey(), mine.createRevision(), value(), mine.lease());
+    }
+
+    /**
+     * Returns the place whose lock gets a changed value; empty if there is none, and after the end
+     * of this attempt. A successor must know that the lock may have been written.
+     */
+    private synchronized Optional<Place> toBeWritten() {
+      Optional<Place> held = place().filter(taken -> taken.isTaken() && !over);
+      held.ifPresent(taken -> taken.lease().leaderLease().relyOnBeats());
+      return held;
     }
 
     /**

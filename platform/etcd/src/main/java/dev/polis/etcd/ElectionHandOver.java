@@ -7,5 +7,8 @@ package dev.polis.etcd;
  * @param leaseId the lease of the lock
  * @param lockKey key of the lock within the client's namespace
  * @param createRevision revision at which the lock was made
+ * @param written true if the holder may have written the lock again, so that other candidates count
+ *     the time since its last write
  */
-public record ElectionHandOver(long leaseId, String lockKey, long createRevision) {}
+public record ElectionHandOver(
+    long leaseId, String lockKey, long createRevision, boolean written) {}

@@ -12,13 +12,17 @@ import java.util.function.Predicate;
  * @param ownPreviousLife recognises a lock that an earlier process of this candidate left behind,
  *     which is removed at once; it must match no other lock
  * @param entry the way to enter the queue
+ * @param holderEnded returns whether the holder of a lock has ended, process or machine, as far as
+ *     this node can see; it may block for less than half a second. Then its lock is removed before
+ *     its lease ends, once it was silent for a second
  */
 public record ElectionOptions(
     KeyPrefix prefix,
     byte[] value,
     Duration ttl,
     Predicate<KeyValue> ownPreviousLife,
-    Entry entry) {
+    Entry entry,
+    Predicate<KeyValue> holderEnded) {
 
   /** Selects the way in which a candidate enters the queue of locks. */
   public sealed interface Entry {}
@@ -43,26 +47,32 @@ public record ElectionOptions(
 
   /** Returns the default options: a new lock, and no earlier lock of its own. */
   public static ElectionOptions of(KeyPrefix prefix, byte[] value) {
-    return new ElectionOptions(prefix, value, DEFAULT_TTL, lock -> false, new AtTheEnd());
+    return new ElectionOptions(
+        prefix, value, DEFAULT_TTL, lock -> false, new AtTheEnd(), lock -> false);
   }
 
   /** Returns the same options with another time for a dead leader. */
   public ElectionOptions withTtl(Duration time) {
-    return new ElectionOptions(prefix, value, time, ownPreviousLife, entry);
+    return new ElectionOptions(prefix, value, time, ownPreviousLife, entry, holderEnded);
   }
 
   /** Returns the same options with a test for locks of an earlier process. */
   public ElectionOptions removing(Predicate<KeyValue> stale) {
-    return new ElectionOptions(prefix, value, ttl, stale, entry);
+    return new ElectionOptions(prefix, value, ttl, stale, entry, holderEnded);
+  }
+
+  /** Returns the same options with a test whether the holder of a silent lock has ended. */
+  public ElectionOptions replacing(Predicate<KeyValue> ended) {
+    return new ElectionOptions(prefix, value, ttl, ownPreviousLife, entry, ended);
   }
 
   /** Returns the same options, on standby for a predecessor's place. */
   public ElectionOptions standingBy() {
-    return new ElectionOptions(prefix, value, ttl, ownPreviousLife, new StandBy());
+    return new ElectionOptions(prefix, value, ttl, ownPreviousLife, new StandBy(), holderEnded);
   }
 
   /** Returns the same options, with a predecessor's place. */
   public ElectionOptions takingUp(ElectionHandOver place) {
-    return new ElectionOptions(prefix, value, ttl, ownPreviousLife, new TakeUp(place));
+    return new ElectionOptions(prefix, value, ttl, ownPreviousLife, new TakeUp(place), holderEnded);
   }
 }

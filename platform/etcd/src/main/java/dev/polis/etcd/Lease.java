@@ -9,7 +9,6 @@ import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
-import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * Keeps one lease of etcd alive. Its life counts from the moment at which the last answered request
@@ -25,46 +24,24 @@ public final class Lease implements AutoCloseable {
 
   private final LeaderLease leaderLease;
 
-  /** The number of observed ends of a renewal's time; an earlier renewal no longer counts then. */
-  private final AtomicInteger lapses = new AtomicInteger();
+  final Certainty certainty;
 
-  // All below are written under the keeper's lock; the volatile ones are read without it.
-  final Deque<Request> unanswered = new ArrayDeque<>();
-  volatile Life life;
+  // All below are written under the keeper's lock; the volatile one is read without it.
+  final Deque<Certainty.Request> unanswered = new ArrayDeque<>();
   volatile boolean ended;
   long lastSent;
   Future<?> expiry = CompletableFuture.completedFuture(null);
-
-  /**
-   * Holds the time at which a renewal was sent.
-   *
-   * @param lapses the number of observed ends before it was sent
-   */
-  record Request(LeaseClocks.Instant sent, int lapses) {
-
-    Life answered(Duration ttl) {
-      return new Life(sent.plus(ttl), lapses);
-    }
-  }
-
-  /** Holds the end of the lease's life by the last answered renewal. */
-  record Life(LeaseClocks.Instant deadline, int lapses) {}
 
   Lease(LeaseKeeper keeper, long id, Duration ttl, LeaseClocks.Instant sent) {
     this.keeper = keeper;
     this.id = id;
     this.ttl = ttl;
-    this.life = new Request(sent, 0).answered(ttl);
+    this.certainty = new Certainty(sent, ttl);
     this.leaderLease = new LeaderLease(this);
   }
 
   LeaseClocks.Instant now() {
     return keeper.now();
-  }
-
-  /** Begins a renewal. */
-  Request request(LeaseClocks.Instant now) {
-    return new Request(now, lapses.get());
   }
 
   /** Returns etcd's id of the lease. */
@@ -93,19 +70,11 @@ public final class Lease implements AutoCloseable {
     return keeper.isAlive(this);
   }
 
-  /**
-   * Returns whether the lease certainly lives for a margin more, by all clocks. After that, only a
-   * later renewal restores the certainty, and no clock that is set back. It takes no lock.
-   */
-  boolean isCertain(Duration margin) {
-    Life until = life;
-    boolean inTime = now().plus(margin).isBeforeByAll(until.deadline);
-    if (!inTime) {
-      lapses.accumulateAndGet(until.lapses + 1, Math::max);
-    }
-    // Checked after the clocks: the holder learns of the end before another candidate may rely on
-    // it.
-    return inTime && until.lapses == lapses.get() && !ended;
+  /** Returns whether the lease certainly lives until this moment, by all clocks, without a lock. */
+  boolean isCertainUntil(LeaseClocks.Instant moment) {
+    // The end is checked after the clocks: the holder learns of it before another candidate may
+    // rely on it.
+    return certainty.lastsUntil(moment) && !ended;
   }
 
   /** Returns the same certainty for the holder of this lease's lock. */

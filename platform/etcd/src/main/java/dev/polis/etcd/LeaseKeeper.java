@@ -171,7 +171,8 @@ final class LeaseKeeper implements AutoCloseable {
   private void armExpiry(Lease lease) {
     lease.expiry.cancel(false);
     lease.expiry =
-        connection.later(lease.life.deadline().nanos() - connection.nanos(), () -> expire(lease));
+        connection.later(
+            lease.certainty.life().deadline().nanos() - connection.nanos(), () -> expire(lease));
   }
 
   private synchronized void expire(Lease lease) {
@@ -194,7 +195,7 @@ final class LeaseKeeper implements AutoCloseable {
   }
 
   private boolean isBeforeDeadline(Lease lease) {
-    return now().isBefore(lease.life.deadline());
+    return now().isBefore(lease.certainty.life().deadline());
   }
 
   /**
@@ -250,7 +251,7 @@ final class LeaseKeeper implements AutoCloseable {
   }
 
   private void send(Lease lease, LeaseClocks.Instant now) {
-    lease.unanswered.add(lease.request(now));
+    lease.unanswered.add(lease.certainty.request(now));
     lease.lastSent = now.nanos();
     stream.requests.onNext(LeaseKeepAliveRequest.newBuilder().setID(lease.id()).build());
   }
@@ -288,14 +289,14 @@ final class LeaseKeeper implements AutoCloseable {
         return;
       }
       backoff.reset();
-      Lease.Request request = lease.unanswered.poll();
+      Certainty.Request request = lease.unanswered.poll();
       if (!isBeforeDeadline(lease)) {
         // The answer comes too late, as after a suspension: another candidate may lead already.
         dropExpired(lease);
         return;
       }
       if (response.getTTL() > 0 && !wentBack(response.getHeader())) {
-        lease.life = request.answered(Duration.ofSeconds(response.getTTL()));
+        lease.certainty.answered(request, Duration.ofSeconds(response.getTTL()));
         armExpiry(lease);
         return;
       }

@@ -22,6 +22,14 @@
  * counts here from the time at which the last answered request was sent, and includes suspensions
  * of the machine, so its holder stops before another one may start.
  *
+ * <p>A leader of an <b>election</b> that ends is replaced within about a second, and not at the end
+ * of its lease. While there are other candidates, it writes its lock three times in a second, in
+ * transactions. Its certainty ends three quarters of a second after it has sent the last answered
+ * one; another candidate removes the lock only a whole second after it has seen the last one, in a
+ * transaction on the condition that this one is the last, and only if the leader's process or
+ * machine has ended. So the time alone makes the removal safe, and the look at the process spares a
+ * leader that is slow: it keeps its lock until its lease ends. A single candidate writes nothing.
+ *
  * <p>Not promised: a watcher whose changes were compacted away sees their result, not each of them;
  * a lock does not stop its holder in the middle of a step, only a fence in the transaction does;
  * and the state of an election or a lease does not change while the machine is suspended, but soon

@@ -11,12 +11,17 @@ import dev.polis.base.values.Value;
 import dev.polis.base.values.Watcher;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.EtcdFixture;
+import dev.polis.fixtures.FaultyProxy;
 import dev.polis.fixtures.MachineSpeed;
 import dev.polis.fixtures.Tier;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Predicate;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
@@ -194,7 +199,7 @@ class ElectionTest {
       awaitLeader(second);
       // Each answered request was sent before the pause, and etcd starts to count later.
       assertTrue(
-          lease.life.deadline().nanos() - paused <= TTL.toNanos(),
+          lease.certainty.life().deadline().nanos() - paused <= TTL.toNanos(),
           "the old leader relied on its lease for longer than etcd");
       assertFalse(lease.isAlive(), "the lease of the old leader is still alive");
       assertTrue(
@@ -204,6 +209,147 @@ class ElectionTest {
       etcd.member(0).resume();
     }
     awaitFollower(first, 1);
+  }
+
+  /** Much longer than the waits of the tests below, which only a removal of the lock ends. */
+  private static final Duration LONG = Duration.ofSeconds(60);
+
+  private Election replacing(int node, Predicate<KeyValue> ended) {
+    return clients.get(node).election(options(node).withTtl(LONG).replacing(ended));
+  }
+
+  @Test
+  @DisplayName("a leader that has ended is replaced after a second, and relies on nothing by then")
+  void anEndedLeaderIsReplacedLongBeforeItsLease() throws Exception {
+    try (FaultyProxy proxy = FaultyProxy.to(etcd.member(0));
+        EtcdClient own =
+            EtcdClient.connect(EtcdAccess.plaintext(proxy.endpoint()).sub("curator"))) {
+      Election first = own.election(options(0).withTtl(LONG));
+      ElectionState.Leader led = awaitLeader(first);
+      assertTrue(led.lease().holds(), "a single candidate relies on its lease");
+      assertEquals(1, lock(led).version(), "a single candidate writes its lock again");
+      Election second = replacing(1, lock -> true);
+      awaitFollower(second, 0);
+      Election third = replacing(2, lock -> true);
+      awaitFollower(third, 0);
+      awaitBeats(led, 3);
+      assertTrue(led.lease().holds(), "it writes its lock again, and relies on that");
+
+      proxy.stall();
+      long stalled = System.nanoTime();
+      AtomicBoolean overlap = new AtomicBoolean();
+      Await.until(
+          SOON,
+          "the second candidate to lead",
+          () -> {
+            boolean leads = now(second) instanceof ElectionState.Leader;
+            // Asked afterwards, so that a pause of any length cannot make it fail.
+            boolean holds = led.lease().holds();
+            overlap.compareAndSet(false, leads && holds);
+            return leads;
+          });
+      Duration took = Duration.ofNanos(System.nanoTime() - stalled);
+      assertFalse(overlap.get(), "two leaders were certain at the same time");
+      assertTrue(took.compareTo(LONG) < 0, "only the end of its lease ended it: " + took);
+      awaitFollower(third, 1);
+      proxy.heal();
+      await(first, state -> !(state instanceof ElectionState.Leader), "the old one to step down");
+      assertFalse(led.lease().holds());
+    }
+  }
+
+  @Test
+  @DisplayName("a leader that is silent but lives keeps its lock, and relies on it again")
+  void aSilentLeaderThatLivesIsNotReplaced() throws Exception {
+    try (FaultyProxy proxy = FaultyProxy.to(etcd.member(0));
+        EtcdClient own =
+            EtcdClient.connect(EtcdAccess.plaintext(proxy.endpoint()).sub("curator"))) {
+      Election first = own.election(options(0).withTtl(LONG));
+      ElectionState.Leader led = awaitLeader(first);
+      AtomicInteger looks = new AtomicInteger();
+      Election second =
+          replacing(
+              1,
+              lock -> {
+                looks.incrementAndGet();
+                return false;
+              });
+      awaitFollower(second, 0);
+      awaitBeats(led, 2);
+
+      proxy.stall();
+      Await.until(SOON, "several looks for the leader", () -> looks.get() >= 20);
+      assertFalse(led.lease().holds(), "it relies on a lock that it cannot write");
+      assertEquals(led.createRevision(), lock(led).createRevision());
+      proxy.heal();
+
+      Await.until(SOON, "the leader to be certain again", led.lease()::holds);
+      assertEquals(led, now(first), "the leadership is the same");
+      awaitFollower(second, 0);
+    }
+  }
+
+  @Test
+  @DisplayName("a removal that comes after a later write of the leader does nothing")
+  void aRemovalOnAnOldSightDoesNothing() throws Exception {
+    Election first = clients.get(0).election(options(0).withTtl(LONG));
+    ElectionState.Leader led = awaitLeader(first);
+    CountDownLatch looking = new CountDownLatch(1);
+    try (FaultyProxy proxy = FaultyProxy.to(etcd.member(1));
+        EtcdClient own =
+            EtcdClient.connect(EtcdAccess.plaintext(proxy.endpoint()).sub("curator"))) {
+      Election second =
+          own.election(
+              options(1)
+                  .withTtl(LONG)
+                  .replacing(
+                      lock -> {
+                        looking.countDown();
+                        return true;
+                      }));
+      awaitFollower(second, 0);
+      awaitBeats(led, 2);
+      // The candidate hears nothing, so that it believes in a silence, and then calls etcd again.
+      proxy.stall();
+      assertTrue(looking.await(SOON.toSeconds(), TimeUnit.SECONDS), "it does not look");
+      awaitBeats(led, lock(led).version() + 4);
+      proxy.heal();
+      awaitBeats(led, lock(led).version() + 4);
+      assertEquals(led, now(first), "the leadership is the same");
+      awaitFollower(second, 0);
+    }
+  }
+
+  @Test
+  @DisplayName("a changed value reaches followers at once, and the leadership stays")
+  void anAnnouncedValueReachesFollowers() throws Exception {
+    Election first = clients.get(0).election(options(0).withTtl(LONG));
+    ElectionState.Leader led = awaitLeader(first);
+    first.announce("moved".getBytes(UTF_8));
+    Election second = clients.get(1).election(options(1).withTtl(LONG));
+    await(second, state -> names(state, "moved"), "the first change");
+    second.announce("waits elsewhere".getBytes(UTF_8));
+    first.announce("moved again".getBytes(UTF_8));
+    await(second, state -> names(state, "moved again"), "the second change");
+    assertEquals(led, now(first), "the leadership is the same");
+    Election third = clients.get(2).election(options(2).withTtl(LONG));
+    awaitBeats(led, lock(led).version() + 2);
+    first.close();
+    awaitLeader(second);
+    await(third, state -> names(state, "waits elsewhere"), "the value of the next leader");
+  }
+
+  private static boolean names(ElectionState state, String value) {
+    return state instanceof ElectionState.Follower(KeyValue lock) && lock.text().equals(value);
+  }
+
+  private KeyValue lock(ElectionState.Leader leader) throws Exception {
+    return clients.get(2).kv().get(leader.lockKey()).orElseThrow();
+  }
+
+  private void awaitBeats(ElectionState.Leader leader, long version) throws Exception {
+    Await.until(
+        SOON, "the leader to write its lock again", () -> lock(leader).version() >= version);
   }
 
   @Test

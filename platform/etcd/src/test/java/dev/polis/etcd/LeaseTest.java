@@ -134,7 +134,7 @@ class LeaseTest {
     Lease lease = client.leases().grant(LONG);
     // Otherwise the held answer could be this stream's.
     Await.until(SOON, "the first stream's answer to reach the proxy", () -> first.getCount() == 0);
-    Lease.Life before = lease.life;
+    Certainty.Life before = lease.certainty.life();
     // A stream begins with a renewal, whose answer is held back here.
     AtomicLong answered = new AtomicLong();
     CountDownLatch mayAnswer = new CountDownLatch(1);
@@ -147,9 +147,9 @@ class LeaseTest {
     proxy.complete(FaultyProxy.KEEP_ALIVE);
     Await.until(SOON, "etcd's answer to reach the proxy", () -> answered.get() != 0);
     mayAnswer.countDown();
-    Await.until(SOON, "the answer to reach the client", () -> lease.life != before);
+    Await.until(SOON, "the answer to reach the client", () -> lease.certainty.life() != before);
     assertTrue(
-        lease.life.deadline().nanos() - LONG.toNanos() - answered.get() < 0,
+        lease.certainty.life().deadline().nanos() - LONG.toNanos() - answered.get() < 0,
         "the life was counted from after the moment at which etcd answered");
   }
 
@@ -198,7 +198,7 @@ class LeaseTest {
     Await.until(
         SOON,
         "the answer to a renewal sent from now on",
-        () -> now.plus(lease.ttl()).nanos() - lease.life.deadline().nanos() < 0);
+        () -> now.plus(lease.ttl()).nanos() - lease.certainty.life().deadline().nanos() < 0);
   }
 
   @Test
@@ -291,11 +291,11 @@ class LeaseTest {
   @Test
   void anAnswerToARenewalSentBeforeTheEndOfCertaintyDoesNotBringItBack() throws Exception {
     Lease lease = client.leases().grant(LONG);
-    Lease.Request sent = lease.request(lease.now());
+    Certainty.Request sent = lease.certainty.request(lease.now());
     setWallClock(LONGER);
     assertFalse(lease.leaderLease().holds());
     setWallClock(LONGER.negated());
-    lease.life = sent.answered(LONG);
+    lease.certainty.answered(sent, LONG);
     assertFalse(lease.leaderLease().holds());
   }
 
@@ -359,7 +359,7 @@ class LeaseTest {
     Await.until(
         patience,
         "the answer to a keep-alive that was sent after the write",
-        () -> lease.life.deadline().nanos() - lease.ttl().toNanos() - written > 0);
+        () -> lease.certainty.life().deadline().nanos() - lease.ttl().toNanos() - written > 0);
     lease.requireAlive();
     etcd.member(0).stop();
     delete(data);
