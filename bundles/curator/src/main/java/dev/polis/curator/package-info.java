@@ -25,8 +25,9 @@
  *
  * <ul>
  *   <li>{@code CuratorElection}: campaigns with etcd. In: the lock's state in etcd, the node's
- *       address. Out: {@code CuratorStatus}, which other organs and {@code debug} read, and the
- *       {@code LeaderTerm}, which only this package's API classes use.
+ *       address, and whether a silent leader's port accepts a connection ({@code LeaderProbe}).
+ *       Out: {@code CuratorStatus}, which other organs and {@code debug} read, and the {@code
+ *       LeaderTerm}, which only this package's API classes use.
  *   <li>{@code RevocationWatch}: In: the revocation list in etcd. Out: the same list, to the RPC
  *       host, which refuses revoked certificates on all listeners of this node.
  *   <li>{@code TrustedKeysWatch}: In: the record of the trusted keys in etcd. Out: the same keys,

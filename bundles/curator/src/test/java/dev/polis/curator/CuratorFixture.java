@@ -122,6 +122,7 @@ public final class CuratorFixture implements AutoCloseable {
   final KeyPair ownerKey = Ed25519.generate();
   public final NodeId id = NodeId.of(nodeKey.getPublic());
   public final LogTree logs = LogTree.create();
+  private final MutableValue<NetworkStatus> reachable = new MutableValue<>();
   final CuratorService curator;
   final HandOvers.Membership<CuratorService> first;
   final CuratorService.Endpoints served = new HostEndpoints();
@@ -448,15 +449,20 @@ public final class CuratorFixture implements AutoCloseable {
                 80 + process / 250 % 40, process % 250, 1 + FIXTURES.getAndIncrement() % 250));
   }
 
+  /** Gives the node another address, at which nothing listens. */
+  void move(InetAddress to) {
+    reachable.set(new NetworkStatus.Up(to));
+  }
+
   private Network network() {
-    MutableValue<NetworkStatus> up = new MutableValue<>(new NetworkStatus.Up(address));
+    reachable.update(now -> now.orElseGet(() -> new NetworkStatus.Up(address)));
     return (Network)
         Proxy.newProxyInstance(
             CuratorFixture.class.getClassLoader(),
             new Class<?>[] {Network.class},
             (self, method, arguments) -> {
               if (method.getName().equals("status")) {
-                return up;
+                return reachable;
               }
               throw new AssertionError("the fake network does not support " + method);
             });

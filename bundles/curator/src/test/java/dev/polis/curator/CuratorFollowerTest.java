@@ -21,6 +21,7 @@ import dev.polis.wire.curator.WatchRequest;
 import io.grpc.ManagedChannel;
 import io.grpc.StatusException;
 import io.grpc.stub.BlockingClientCall;
+import java.net.InetAddress;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.DisplayName;
@@ -42,17 +43,39 @@ class CuratorFollowerTest {
         CuratorFixture follower = CuratorFixture.idle()) {
       follower.follow(leader);
 
-      BlockingClientCall<?, GetCurrentLeaderResponse> answers =
-          CuratorLocalGrpc.newBlockingV2Stub(follower.asNobody())
-              .withDeadlineAfter(CuratorFixture.SOON.toSeconds(), TimeUnit.SECONDS)
-              .getCurrentLeader(GetCurrentLeaderRequest.getDefaultInstance());
-
-      GetCurrentLeaderResponse answer = answers.read();
+      GetCurrentLeaderResponse answer = leaders(follower).read();
       assertEquals(leader.id.text(), answer.getLeaderNodeId());
       assertEquals(follower.id.text(), answer.getThisNodeId());
       assertEquals(leader.address().getAddress().getHostAddress(), answer.getLeaderHost());
       assertEquals(leader.address().getPort(), answer.getLeaderPort());
     }
+  }
+
+  @Test
+  @DisplayName("a leader whose address changes keeps leading, and all streams name the new one")
+  void aLeaderThatMoves() throws Exception {
+    String moved = "127.9.9.9";
+    try (CuratorFixture leader = CuratorFixture.leading();
+        CuratorFixture follower = CuratorFixture.idle()) {
+      follower.follow(leader);
+      CuratorStatus leading = leader.curator.status().peek().orElseThrow();
+      BlockingClientCall<?, GetCurrentLeaderResponse> atLeader = leaders(leader);
+      BlockingClientCall<?, GetCurrentLeaderResponse> atFollower = leaders(follower);
+      assertEquals(leader.id.text(), atLeader.read().getLeaderNodeId());
+      assertEquals(leader.id.text(), atFollower.read().getLeaderNodeId());
+
+      leader.move(InetAddress.ofLiteral(moved));
+
+      assertEquals(moved, atLeader.read().getLeaderHost());
+      assertEquals(moved, atFollower.read().getLeaderHost());
+      assertEquals(leading, leader.curator.status().peek().orElseThrow());
+    }
+  }
+
+  private static BlockingClientCall<?, GetCurrentLeaderResponse> leaders(CuratorFixture curator) {
+    return CuratorLocalGrpc.newBlockingV2Stub(curator.asNobody())
+        .withDeadlineAfter(CuratorFixture.SOON.toSeconds(), TimeUnit.SECONDS)
+        .getCurrentLeader(GetCurrentLeaderRequest.getDefaultInstance());
   }
 
   @Test

@@ -2,6 +2,7 @@ package dev.polis.curator.leader;
 
 import dev.polis.api.network.Network;
 import dev.polis.api.network.NetworkStatus;
+import dev.polis.base.values.Watcher;
 import java.net.InetAddress;
 
 /** Gives the address at which other nodes reach this node's curator. Thread-safe. */
@@ -25,6 +26,11 @@ public final class AdvertisedAddress {
     return network.status().peek().orElseThrow() instanceof NetworkStatus.Up up
         ? up.externalAddress().getHostAddress()
         : "";
+  }
+
+  /** Returns the states of the network, with which the address changes. */
+  Watcher<NetworkStatus> changes() {
+    return network.status().watch();
   }
 
   public int port() {

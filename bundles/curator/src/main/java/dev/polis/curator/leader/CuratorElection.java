@@ -2,6 +2,7 @@ package dev.polis.curator.leader;
 
 import com.google.protobuf.InvalidProtocolBufferException;
 import dev.polis.api.curator.CuratorStatus;
+import dev.polis.api.network.NetworkStatus;
 import dev.polis.base.values.MutableValue;
 import dev.polis.base.values.Watcher;
 import dev.polis.curator.record.HeartbeatMonitor;
@@ -18,6 +19,7 @@ import dev.polis.pki.NodeId;
 import dev.polis.supervision.Context;
 import dev.polis.wire.curator.stored.LeaderElectionValue;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
@@ -178,6 +180,7 @@ public final class CuratorElection {
   public void run(Context context) throws InterruptedException {
     try (EtcdClient etcd = connect.get();
         Watcher<Order> orders = order.watch()) {
+      context.run("address", this::followAddress);
       context.healthy();
       if (holds()) {
         prepare(etcd, context.log());
@@ -253,16 +256,48 @@ public final class CuratorElection {
   }
 
   private ElectionOptions options(ElectionOptions.Entry entry) {
-    byte[] value =
-        LeaderElectionValue.newBuilder()
-            .setNodeId(self.text())
-            .setTtl(ttl.toSeconds())
-            .setExternalAddress(address.host())
-            .setCuratorPort(address.port())
-            .build()
-            .toByteArray();
     return new ElectionOptions(
-        RecordKeys.LEADER, value, ttl, lock -> self.text().equals(holder(lock)), entry);
+        RecordKeys.LEADER,
+        lockValue(),
+        ttl,
+        lock -> self.text().equals(holder(lock)),
+        entry,
+        CuratorElection::hasEnded);
+  }
+
+  private byte[] lockValue() {
+    return LeaderElectionValue.newBuilder()
+        .setNodeId(self.text())
+        .setTtl(ttl.toSeconds())
+        .setExternalAddress(address.host())
+        .setCuratorPort(address.port())
+        .build()
+        .toByteArray();
+  }
+
+  /** Returns whether the curator that a lock names accepts no connection. */
+  private static boolean hasEnded(KeyValue lock) {
+    return following(lock) instanceof CuratorStatus.Following(NodeId _, String host, int port)
+        && !host.isEmpty()
+        && LeaderProbe.refused(host, port);
+  }
+
+  /** Announces each later address of this node, so that clients follow it at once. */
+  private void followAddress(Context context) throws InterruptedException {
+    context.healthy();
+    try (Watcher<NetworkStatus> changes = address.changes()) {
+      byte[] announced = lockValue();
+      while (true) {
+        changes.get();
+        byte[] now = lockValue();
+        if (!Arrays.equals(now, announced)) {
+          announced = now;
+          standing().ifPresent(election -> election.announce(now));
+          // Wakes the streams of this node, which read the address when they send.
+          status.update(Optional::orElseThrow);
+        }
+      }
+    }
   }
 
   /** Returns the node id in a lock; an empty text if the lock has none. */

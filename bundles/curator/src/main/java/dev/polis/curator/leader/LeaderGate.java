@@ -21,8 +21,8 @@ import java.util.function.Supplier;
 public final class LeaderGate {
 
   /**
-   * The longest wait of a call; an election takes at most the 10 s of the old leader's lease, and
-   * mostly milliseconds.
+   * The longest wait of a call: an election takes at most the 10 s of the old leader's lease, about
+   * a second if the old leader has ended, and mostly milliseconds.
    */
   private static final Duration PATIENCE = Duration.ofSeconds(12);
 
