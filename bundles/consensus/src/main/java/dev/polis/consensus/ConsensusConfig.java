@@ -23,13 +23,15 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
   @AttributeDefinition(
       description =
           "Milliseconds between heartbeats of the leader, in a cluster of several members")
-  int heartbeat_millis() default 100;
+  int heartbeat_millis() default 50;
 
+  // etcd waits for one to two such times before it elects a leader: at 500, less than the second
+  // after which the curator replaces a leader that has ended.
   @AttributeDefinition(
       description =
           "Milliseconds without heartbeat before an election, in a cluster of several members; 5 to"
               + " 50 heartbeats")
-  int election_millis() default 1000;
+  int election_millis() default 500;
 
   // Less than the cluster organ's wait for consensus, so that the error of a failed start quotes
   // etcd.

@@ -30,7 +30,7 @@ class ConsensusSettingsTest {
           """
           client_port          | 0       | client.port is "0", which is not within 1 to 65535
           peer_port            | 7833    | peer.port is "7833", which is the client.port too; give each a port of its own
-          election_millis      | 499     | election.millis is "499", which is not within 500 to 50000
+          election_millis      | 249     | election.millis is "249", which is not within 250 to 50000
           quota_bytes          | 1024    | quota.bytes is "1024", which is not within 16777216 to 8589934592
           compaction_mode      | perodic | compaction.mode is "perodic", which is not known; did you mean "periodic"?
           compaction_retention | 1d      | compaction.retention is "1d", which does not fit mode periodic; write 1h for periodic, 10000 for revision
