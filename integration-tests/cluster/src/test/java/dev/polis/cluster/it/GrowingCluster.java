@@ -11,10 +11,15 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
 import java.util.stream.StreamSupport;
 
 /** Lets further nodes join the cluster of a first one, as its operator does. */
 final class GrowingCluster implements AutoCloseable {
+
+  /** The role that makes a node a voter of etcd. */
+  static final String CONSENSUS = "ConsensusMember";
 
   private final Path directory;
   private final TestNode first;
@@ -106,6 +111,37 @@ final class GrowingCluster implements AutoCloseable {
     node.awaitHome();
     awaitHealthy(id);
     return id;
+  }
+
+  /** Gives a node the role of a voter, and waits until it votes and runs the role. */
+  void becomeVoter(TestNode joined, String id) throws Exception {
+    ctl("node", "role", "add", id, CONSENSUS).requireSuccess("role add");
+    Await.until(
+        TestNode.PATIENCE,
+        "node " + id + " to be a voter",
+        () -> voters().contains(id),
+        () -> members() + "\n" + joined.ctl("debug", "logs", "--dn", "root.roles").all());
+    Await.until(
+        TestNode.PATIENCE,
+        "node " + id + " to run the role",
+        () ->
+            listed(id)
+                .filter(node -> node.get("rolesRunning").toString().contains(CONSENSUS))
+                .isPresent(),
+        () -> listed(id));
+  }
+
+  /** Returns the members of etcd. */
+  List<JsonObject> members() {
+    return rows("etcd", "members");
+  }
+
+  /** Returns the ids of the nodes whose members have a vote. */
+  Set<String> voters() {
+    return members().stream()
+        .filter(member -> text(member, "role").equals("voter"))
+        .map(member -> text(member, "name"))
+        .collect(Collectors.toSet());
   }
 
   Optional<JsonObject> listed(String id) {

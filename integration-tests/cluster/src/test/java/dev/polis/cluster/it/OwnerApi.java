@@ -72,12 +72,7 @@ final class OwnerApi implements AutoCloseable {
 
   /** Makes one for the owner of a node whose ownership was taken. */
   static OwnerApi of(TestNode node) throws IOException {
-    Path owner = node.state().resolve("owner");
-    UserCredentials credentials =
-        UserCredentials.fromPem(
-            Files.readString(owner.resolve("owner-key.pem")),
-            Files.readString(owner.resolve("owner.pem")),
-            Files.readString(owner.resolve("ca.pem")));
+    UserCredentials credentials = credentials(node);
     RpcTrust trust = RpcTrust.cluster(credentials.ca());
     RpcClients clients = RpcClients.authenticated(credentials.tls(), trust);
     Path own = node.state().resolve("data/node/credentials");
@@ -92,6 +87,20 @@ final class OwnerApi implements AutoCloseable {
         clients.dial(new InetSocketAddress(node.address(), NODE_PORT)),
         RpcClients.authenticated(nodeCredentials.tls(), trust).dial(curator),
         RpcClients.plaintext(new InetSocketAddress(node.address(), DEBUG_PORT)));
+  }
+
+  /** Makes channels with the certificate of the owner of a node's cluster, to any of its nodes. */
+  static RpcClients clients(TestNode node) throws IOException {
+    UserCredentials credentials = credentials(node);
+    return RpcClients.authenticated(credentials.tls(), RpcTrust.cluster(credentials.ca()));
+  }
+
+  private static UserCredentials credentials(TestNode node) throws IOException {
+    Path owner = node.state().resolve("owner");
+    return UserCredentials.fromPem(
+        Files.readString(owner.resolve("owner-key.pem")),
+        Files.readString(owner.resolve("owner.pem")),
+        Files.readString(owner.resolve("ca.pem")));
   }
 
   private ManagementGrpc.ManagementBlockingV2Stub management() {

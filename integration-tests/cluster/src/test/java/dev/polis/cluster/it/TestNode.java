@@ -327,6 +327,11 @@ final class TestNode implements AutoCloseable {
     process.orElseThrow().destroyForcibly().waitFor();
   }
 
+  /** Sends the node's process a signal, such as STOP or CONT. */
+  void signalJvm(String name) throws Exception {
+    finish(List.of("kill", "-" + name, Long.toString(jvmPid())), Map.of()).requireSuccess("kill");
+  }
+
   /** Ends each etcd of this node with signal 9. */
   void killEtcd() throws Exception {
     for (ProcessHandle etcd : children("etcd")) {
@@ -343,7 +348,7 @@ final class TestNode implements AutoCloseable {
 
   /** Sends SIGINT, as Ctrl-C does, and waits for the end. */
   int interrupt() throws Exception {
-    finish(List.of("kill", "-INT", Long.toString(jvmPid())), Map.of()).requireSuccess("kill");
+    signalJvm("INT");
     return awaitEnd();
   }
 

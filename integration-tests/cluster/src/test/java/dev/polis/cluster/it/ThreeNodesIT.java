@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import com.google.gson.JsonObject;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Finished;
 import java.nio.file.Files;
@@ -29,7 +28,7 @@ class ThreeNodesIT {
   private static final String FIRST = "127.0.49.1";
   private static final String SECOND = "127.0.49.2";
   private static final String THIRD = "127.0.49.3";
-  private static final String ROLE = "ConsensusMember";
+  private static final String ROLE = GrowingCluster.CONSENSUS;
 
   @TempDir static Path directory;
   private final List<AutoCloseable> opened = new ArrayList<>();
@@ -63,8 +62,8 @@ class ThreeNodesIT {
   @Test
   @DisplayName("CON-04 and D-13: three voters live without the first, which leaves and comes back")
   void threeVotersLive() throws Exception {
-    becomeVoter(second, secondId);
-    becomeVoter(third, thirdId);
+    cluster.becomeVoter(second, secondId);
+    cluster.becomeVoter(third, thirdId);
     Set<String> ids = memberIds();
     assertEquals(3, ids.size());
 
@@ -86,22 +85,6 @@ class ThreeNodesIT {
     firstComesBackWithoutItsOldData();
     thirdLeaves();
     aNodeWithoutRecordsFindsTheNextLeader();
-  }
-
-  private void becomeVoter(TestNode joined, String id) throws Exception {
-    cluster.ctl("node", "role", "add", id, ROLE).requireSuccess("role add");
-    await(
-        "node " + id + " to be a voter",
-        () -> voters().contains(id),
-        () -> members() + "\n" + joined.ctl("debug", "logs", "--dn", "root.roles").all());
-    await(
-        "node " + id + " to run the role",
-        () ->
-            cluster
-                .listed(id)
-                .filter(node -> node.get("rolesRunning").toString().contains(ROLE))
-                .isPresent(),
-        () -> cluster.listed(id));
   }
 
   /** Kills the first node as a loss of its machine does. */
@@ -128,7 +111,7 @@ class ThreeNodesIT {
     assertNotEquals(0, refused.code(), refused.all());
     assertTrue(refused.err().contains("2 of 3 voters up"), refused.all());
     assertTrue(refused.err().contains(cluster.firstId() + " may go, no other may"), refused.all());
-    assertEquals(3, voters().size(), "it has removed a voter");
+    assertEquals(3, cluster.voters().size(), "it has removed a voter");
   }
 
   private void removeTheFirst() throws Exception {
@@ -137,8 +120,8 @@ class ThreeNodesIT {
         .requireSuccess("a node that is down may go");
     await(
         "etcd to have two members",
-        () -> voters().equals(Set.of(secondId, thirdId)),
-        this::members);
+        () -> cluster.voters().equals(Set.of(secondId, thirdId)),
+        cluster::members);
   }
 
   private void firstComesBackWithoutItsOldData() throws Exception {
@@ -149,8 +132,8 @@ class ThreeNodesIT {
     assertFalse(Files.exists(first.state().resolve("data/etcd/data/member")), "its data stayed");
     Set<String> before = memberIds();
 
-    becomeVoter(first, cluster.firstId());
-    assertEquals(3, voters().size());
+    cluster.becomeVoter(first, cluster.firstId());
+    assertEquals(3, cluster.voters().size());
     assertTrue(memberIds().containsAll(before));
   }
 
@@ -159,8 +142,8 @@ class ThreeNodesIT {
     awaitLeader();
     await(
         "the third node to leave etcd",
-        () -> voters().equals(Set.of(cluster.firstId(), secondId)),
-        this::members);
+        () -> cluster.voters().equals(Set.of(cluster.firstId(), secondId)),
+        cluster::members);
     await(
         "the third node to end its etcd",
         () -> third.children("etcd").isEmpty(),
@@ -183,19 +166,8 @@ class ThreeNodesIT {
     assertEquals(List.of(), third.children("etcd"), "it keeps records without the role");
   }
 
-  private List<JsonObject> members() {
-    return cluster.rows("etcd", "members");
-  }
-
-  private Set<String> voters() {
-    return members().stream()
-        .filter(member -> GrowingCluster.text(member, "role").equals("voter"))
-        .map(member -> GrowingCluster.text(member, "name"))
-        .collect(Collectors.toSet());
-  }
-
   private Set<String> memberIds() {
-    return members().stream()
+    return cluster.members().stream()
         .map(member -> GrowingCluster.text(member, "id"))
         .collect(Collectors.toSet());
   }

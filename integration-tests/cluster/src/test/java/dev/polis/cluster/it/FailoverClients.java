@@ -1,0 +1,272 @@
+package dev.polis.cluster.it;
+
+import dev.polis.fixtures.Await;
+import dev.polis.fixtures.history.History;
+import dev.polis.fixtures.history.History.Outcome;
+import dev.polis.fixtures.history.HistoryRecorder;
+import dev.polis.logtree.LogTree;
+import dev.polis.rpc.RpcClients;
+import dev.polis.rpc.resolver.LeaderResolver;
+import dev.polis.wire.api.GetNodesRequest;
+import dev.polis.wire.api.ManagementGrpc;
+import dev.polis.wire.api.Node;
+import dev.polis.wire.api.UpdateNodeLabelsRequest;
+import dev.polis.wire.common.NodeLabels;
+import io.grpc.ManagedChannel;
+import io.grpc.StatusException;
+import io.grpc.stub.BlockingClientCall;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/**
+ * Writes and reads labels of one node over all curators of a cluster, and records the history.
+ * Writers follow the leader, as clients of a cluster do. One reader follows it too; the others each
+ * stay with one curator, so that they also call one that leads no more.
+ */
+final class FailoverClients implements AutoCloseable {
+
+  private static final int WRITERS = 2;
+
+  /** The labels begin with this; their names are new in each history. */
+  private static final String LABEL = "failover-";
+
+  /** Short, since calls to a curator that does not lead wait there. */
+  private static final long CALL_MILLIS = 700;
+
+  /** Long, since these calls wait at a stopped process until it continues. */
+  private static final long PATIENT_MILLIS = 10_000;
+
+  private static final int PATIENT_READERS = 16;
+
+  /** The pause after each call, which leaves the processors to the nodes. */
+  private static final Duration BREATH = Duration.ofMillis(10);
+
+  /** A number for each history, so that a write of an earlier one cannot appear in it. */
+  private static final AtomicInteger HISTORIES = new AtomicInteger();
+
+  private final String node;
+  private final List<String> labels = new ArrayList<>();
+  private final HistoryRecorder recorder = new HistoryRecorder(Map.of());
+  private final LeaderResolver resolver;
+  private final List<ManagedChannel> channels = new ArrayList<>();
+  private final Map<InetSocketAddress, ManagedChannel> curators = new HashMap<>();
+  private final ManagedChannel leader;
+  private final List<Thread> writers = new ArrayList<>();
+  private final List<Thread> readers = new ArrayList<>();
+  private final AtomicLong reads = new AtomicLong();
+  private final Queue<Write> writes = new ConcurrentLinkedQueue<>();
+  private final AtomicLong numbers = new AtomicLong();
+  private volatile boolean over;
+
+  /** Starts writers and readers of the labels of a node. */
+  FailoverClients(RpcClients owner, List<InetSocketAddress> addresses, String node) {
+    this.node = node;
+    this.resolver = LeaderResolver.fixed(addresses, owner, LogTree.create().log("resolver"));
+    this.leader = resolver.channel();
+    channels.add(leader);
+    int history = HISTORIES.incrementAndGet();
+    for (int n = 0; n < WRITERS; n++) {
+      String label = LABEL + history + "-" + n;
+      labels.add(label);
+      writers.add(begin("writer of " + label, () -> write(label)));
+    }
+    readers.add(
+        begin("reader of the leader", () -> read("reader of the leader", leader, CALL_MILLIS)));
+    for (InetSocketAddress curator : addresses) {
+      ManagedChannel channel = owner.dial(curator);
+      channels.add(channel);
+      curators.put(curator, channel);
+      String name = "reader of " + curator;
+      readers.add(begin(name, () -> read(name, channel, CALL_MILLIS)));
+    }
+  }
+
+  /** Holds the times of an acknowledged write. */
+  private record Write(long begun, long ended) {}
+
+  /** Makes one call. */
+  private interface Call {
+    void make() throws StatusException, InterruptedException;
+  }
+
+  private Thread begin(String name, Call call) {
+    return Thread.ofVirtual().name(name).start(() -> repeat(call));
+  }
+
+  private void repeat(Call call) {
+    try {
+      while (!over && !Thread.currentThread().isInterrupted()) {
+        try {
+          call.make();
+        } catch (StatusException failed) {
+          // The history has no answer of it, which is the most that can be known.
+          channels.forEach(ManagedChannel::resetConnectBackoff);
+        }
+        LockSupport.parkNanos(BREATH.toNanos());
+      }
+    } catch (InterruptedException closed) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private void write(String label) throws StatusException {
+    String value = Long.toString(numbers.incrementAndGet());
+    long begun = System.nanoTime();
+    HistoryRecorder.PendingWrite write =
+        recorder.write(Thread.currentThread().getName(), label, value);
+    management(leader, CALL_MILLIS)
+        .updateNodeLabels(
+            UpdateNodeLabelsRequest.newBuilder()
+                .setId(node)
+                .addUpsert(UpdateNodeLabelsRequest.Pair.newBuilder().setKey(label).setValue(value))
+                .build());
+    write.acknowledged();
+    writes.add(new Write(begun, System.nanoTime()));
+  }
+
+  private void read(String name, ManagedChannel channel, long millis)
+      throws StatusException, InterruptedException {
+    HistoryRecorder.PendingRead read = recorder.read(name);
+    BlockingClientCall<?, Node> nodes =
+        management(channel, millis).getNodes(GetNodesRequest.getDefaultInstance());
+    try {
+      for (Node next = nodes.read(); next != null; next = nodes.read()) {
+        if (next.getId().equals(node)) {
+          read.found(written(next.getLabels()));
+          reads.incrementAndGet();
+          return;
+        }
+      }
+    } finally {
+      nodes.cancel("the record was found", null);
+    }
+    throw new AssertionError("the cluster lists no node " + node);
+  }
+
+  private Map<String, String> written(NodeLabels found) {
+    return found.getPairsList().stream()
+        .filter(pair -> labels.contains(pair.getKey()))
+        .collect(Collectors.toMap(NodeLabels.Pair::getKey, NodeLabels.Pair::getValue));
+  }
+
+  private static ManagementGrpc.ManagementBlockingV2Stub management(
+      ManagedChannel channel, long millis) {
+    return ManagementGrpc.newBlockingV2Stub(channel)
+        .withDeadlineAfter(millis, TimeUnit.MILLISECONDS);
+  }
+
+  /** Returns the leader that the clients know. */
+  InetSocketAddress leader() {
+    return resolver.leader().peek().orElseThrow();
+  }
+
+  /**
+   * Begins reads at a stopped curator, over an open connection. They are the first calls that it
+   * gets when it continues, and begin after all earlier writes.
+   */
+  void queueReads(InetSocketAddress curator) {
+    for (int n = 0; n < PATIENT_READERS; n++) {
+      String name = "patient reader " + n;
+      readers.add(
+          Thread.ofVirtual().name(name).start(() -> readPatiently(name, curators.get(curator))));
+    }
+  }
+
+  private void readPatiently(String name, ManagedChannel channel) {
+    try {
+      read(name, channel, PATIENT_MILLIS);
+    } catch (StatusException refused) {
+      // A curator that leads no more has no answer, which is right.
+      return;
+    } catch (InterruptedException closed) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** Waits for further writes and reads. */
+  void awaitProgress(int more, String when) throws Exception {
+    int written = writes.size() + more;
+    long read = reads.get() + more;
+    Await.until(
+        TestNode.PATIENCE,
+        more + " writes and reads " + when,
+        () -> writes.size() >= written && reads.get() >= read,
+        this::toString);
+  }
+
+  /** Waits until a write that began after this time is acknowledged; returns the time since it. */
+  Duration awaitWriteSince(long nanoTime, String when) throws Exception {
+    Await.until(
+        TestNode.PATIENCE,
+        "a write " + when,
+        () -> since(nanoTime).findAny().isPresent(),
+        this::toString);
+    long first = since(nanoTime).mapToLong(Write::ended).min().orElseThrow();
+    return Duration.ofNanos(first - nanoTime);
+  }
+
+  private Stream<Write> since(long nanoTime) {
+    return writes.stream().filter(write -> write.begun() - nanoTime > 0);
+  }
+
+  /** Ends the clients, reads the last state, deletes the labels, and returns the history. */
+  History settle() throws Exception {
+    over = true;
+    for (Thread each : Stream.concat(writers.stream(), readers.stream()).toList()) {
+      each.join();
+    }
+    Await.until(TestNode.PATIENCE, "the last state to be readable", () -> answers(this::readLast));
+    History history = recorder.history();
+    Await.until(TestNode.PATIENCE, "the labels to be deleted", () -> answers(this::deleteLabels));
+    return history;
+  }
+
+  private static boolean answers(Call call) throws InterruptedException {
+    try {
+      call.make();
+      return true;
+    } catch (StatusException notYet) {
+      return false;
+    }
+  }
+
+  private void readLast() throws StatusException, InterruptedException {
+    read("the last reader", leader, CALL_MILLIS);
+  }
+
+  private void deleteLabels() throws StatusException {
+    management(leader, CALL_MILLIS)
+        .updateNodeLabels(
+            UpdateNodeLabelsRequest.newBuilder().setId(node).addAllDelete(labels).build());
+  }
+
+  @Override
+  public String toString() {
+    return "%d writes acknowledged, %d of unknown outcome; %d reads; the leader is at %s"
+        .formatted(
+            recorder.count(Outcome.ACKNOWLEDGED),
+            recorder.count(Outcome.UNKNOWN),
+            reads.get(),
+            resolver.leader().peek());
+  }
+
+  @Override
+  public void close() {
+    over = true;
+    Stream.concat(writers.stream(), readers.stream()).forEach(Thread::interrupt);
+    channels.forEach(ManagedChannel::shutdownNow);
+    resolver.close();
+  }
+}

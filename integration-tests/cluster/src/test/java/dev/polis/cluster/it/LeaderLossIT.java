@@ -1,0 +1,360 @@
+package dev.polis.cluster.it;
+
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import dev.polis.fixtures.Await;
+import dev.polis.fixtures.EtcdBinary;
+import dev.polis.fixtures.MachineSpeed;
+import dev.polis.fixtures.Tier;
+import dev.polis.fixtures.history.LinearizabilityChecker;
+import dev.polis.fixtures.history.Verdict;
+import dev.polis.rpc.RpcClients;
+import dev.polis.wire.curator.CuratorLocalGrpc;
+import dev.polis.wire.curator.GetCurrentLeaderRequest;
+import dev.polis.wire.curator.GetCurrentLeaderResponse;
+import io.grpc.ManagedChannel;
+import io.grpc.StatusException;
+import io.grpc.stub.BlockingClientCall;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.OffsetDateTime;
+import java.time.format.DateTimeFormatter;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * Kills the leading node of three voters again and again, under writers and readers over all nodes:
+ * its process alone, and with its etcd, as the loss of the machine does.
+ */
+@Tag("full")
+@Tag("longer")
+class LeaderLossIT {
+
+  private static final List<String> ADDRESSES = List.of("127.0.51.1", "127.0.51.2", "127.0.51.3");
+  private static final int CURATOR_PORT = 7835;
+
+  private static final int ROUNDS = Integer.getInteger("polis.times", Tier.pick(1, 1, 50));
+
+  /** The promise for 99 of 100 losses. */
+  private static final Duration PROMISED = Duration.ofSeconds(2);
+
+  private static final int PROMISED_OF = 100;
+
+  /** The writes and reads before and after a loss; the clients make more of them meanwhile. */
+  private static final int ENOUGH = 30;
+
+  /** The form of the time in etcd's log. */
+  private static final DateTimeFormatter LOGGED =
+      DateTimeFormatter.ofPattern("yyyy-MM-dd'T'HH:mm:ss.[SSSSSS][SSS]XX");
+
+  @TempDir static Path directory;
+
+  /** Keeps the nodes by their ids. */
+  private final Map<String, TestNode> nodes = new LinkedHashMap<>();
+
+  private final List<AutoCloseable> opened = new ArrayList<>();
+  private final List<Loss> losses = new ArrayList<>();
+  private GrowingCluster cluster;
+  private RpcClients owner;
+
+  /**
+   * Measures one loss.
+   *
+   * @param replaced the time to the next acknowledged write
+   * @param elected the time to etcd's own new leader; empty if it kept its leader
+   * @param allowed the promised time, as long as this machine may take for it
+   */
+  private record Loss(
+      String kind, Duration replaced, Optional<Duration> elected, Duration allowed) {
+
+    @Override
+    public String toString() {
+      return "%s: the next write after %d ms, %s"
+          .formatted(
+              kind,
+              replaced.toMillis(),
+              elected
+                  .map(time -> "a leader of etcd after %d ms".formatted(time.toMillis()))
+                  .orElse("etcd kept its leader"));
+    }
+  }
+
+  @BeforeEach
+  void grow() throws Exception {
+    cluster = new GrowingCluster(directory, ADDRESSES.getFirst());
+    opened.add(cluster);
+    nodes.put(cluster.firstId(), cluster.first());
+    owner = OwnerApi.clients(cluster.first());
+    for (String address : ADDRESSES.subList(1, ADDRESSES.size())) {
+      TestNode joining = cluster.joining("node-" + address, address);
+      opened.add(joining);
+      String id = cluster.admit(joining);
+      nodes.put(id, joining);
+    }
+  }
+
+  @AfterEach
+  void sweep() throws Exception {
+    for (AutoCloseable each : opened.reversed()) {
+      each.close();
+    }
+  }
+
+  @Test
+  @DisplayName(
+      "CUR-02 a killed leader is replaced within 2 s; no acknowledged write is lost, no read is stale")
+  void leadersAreKilled() throws Exception {
+    for (String id : List.copyOf(nodes.keySet()).subList(1, nodes.size())) {
+      cluster.becomeVoter(nodes.get(id), id);
+    }
+    for (int round = 1; round <= ROUNDS; round++) {
+      awaitCandidates(ADDRESSES.size());
+      stopForAWhile();
+      awaitCandidates(ADDRESSES.size());
+      TestNode first = lose("the process of the leader", false);
+      awaitCandidates(ADDRESSES.size() - 1);
+      TestNode second = lose("the machine of the leader", true);
+      if (round < ROUNDS) {
+        comeBack(first, second);
+      }
+    }
+    report();
+  }
+
+  /** Waits until as many curators name the leader. */
+  private void awaitCandidates(int number) throws Exception {
+    Await.until(
+        TestNode.PATIENCE,
+        number + " curators to name the leader",
+        () -> ADDRESSES.stream().filter(this::namesLeader).count() == number);
+  }
+
+  private boolean namesLeader(String address) {
+    ManagedChannel channel = owner.dial(new InetSocketAddress(address, CURATOR_PORT));
+    BlockingClientCall<?, GetCurrentLeaderResponse> answers =
+        CuratorLocalGrpc.newBlockingV2Stub(channel)
+            .withDeadlineAfter(PROMISED.toMillis(), TimeUnit.MILLISECONDS)
+            .getCurrentLeader(GetCurrentLeaderRequest.getDefaultInstance());
+    try {
+      return answers.read() != null;
+    } catch (StatusException none) {
+      return false;
+    } catch (InterruptedException hurried) {
+      Thread.currentThread().interrupt();
+      return false;
+    } finally {
+      answers.cancel("answered", null);
+      channel.shutdownNow();
+    }
+  }
+
+  private TestNode lose(String kind, boolean machine) throws Exception {
+    try (FailoverClients clients = clients()) {
+      clients.awaitProgress(ENOUGH, "before the loss of " + kind);
+      TestNode leader = at(clients.leader());
+      if (machine) {
+        leadEtcdAt(leader);
+        clients.awaitProgress(ENOUGH, "with etcd's leader on the same node");
+      }
+      MachineSpeed speed = MachineSpeed.measure();
+      Instant killed = Instant.now();
+      long since = System.nanoTime();
+      kill(leader, machine);
+      Duration replaced = clients.awaitWriteSince(since, "after the loss of " + kind);
+      Duration allowed = speed.allowed(PROMISED);
+      losses.add(new Loss(kind, replaced, elected(killed), allowed));
+      clients.awaitProgress(ENOUGH, "after the loss of " + kind);
+      System.out.println(losses.getLast());
+      check(clients, "the loss of " + kind);
+      return leader;
+    }
+  }
+
+  private FailoverClients clients() {
+    return new FailoverClients(
+        owner,
+        ADDRESSES.stream().map(address -> new InetSocketAddress(address, CURATOR_PORT)).toList(),
+        nodes.keySet().iterator().next());
+  }
+
+  private static void check(FailoverClients clients, String after) throws Exception {
+    String summary = clients.toString();
+    Verdict verdict = LinearizabilityChecker.check(clients.settle());
+    assertInstanceOf(
+        Verdict.Linearizable.class, verdict, () -> after + ": " + verdict + "; " + summary);
+    System.out.println("linearizable after " + after + ": " + summary);
+  }
+
+  /**
+   * Stops the leader's process until another one leads, and lets it continue with reads that it
+   * gets first. Its port accepts connections meanwhile, so its lease decides.
+   */
+  private void stopForAWhile() throws Exception {
+    try (FailoverClients clients = clients()) {
+      clients.awaitProgress(ENOUGH, "before the leader is stopped");
+      InetSocketAddress curator = clients.leader();
+      TestNode leader = at(curator);
+      leader.signalJvm("STOP");
+      long since = System.nanoTime();
+      try {
+        Duration replaced = clients.awaitWriteSince(since, "while the leader is stopped");
+        System.out.printf(
+            "a leader that was stopped, not ended: the next write after %d ms%n",
+            replaced.toMillis());
+        clients.queueReads(curator);
+        clients.awaitProgress(ENOUGH, "while the former leader is stopped");
+      } finally {
+        leader.signalJvm("CONT");
+      }
+      clients.awaitProgress(ENOUGH, "after the former leader has continued");
+      check(clients, "a stop of the leader");
+    }
+  }
+
+  private TestNode at(InetSocketAddress curator) {
+    return nodes.values().stream()
+        .filter(node -> node.address().equals(curator.getAddress().getHostAddress()))
+        .findFirst()
+        .orElseThrow(() -> new AssertionError("no node is at " + curator));
+  }
+
+  /** Makes the etcd of a node the leader of etcd, so that both leaders are lost together. */
+  private void leadEtcdAt(TestNode node) throws Exception {
+    cluster.through(node.address());
+    String wanted = memberId(node);
+    List<String> all = etcdctl("endpoint", "status", "--cluster", "-w", "json");
+    for (var status : JsonParser.parseString(run(all)).getAsJsonArray()) {
+      JsonObject member = status.getAsJsonObject().getAsJsonObject("Status");
+      String leader = Long.toHexString(member.get("leader").getAsLong());
+      String self = Long.toHexString(member.getAsJsonObject("header").get("member_id").getAsLong());
+      if (self.equals(leader) && !self.equals(wanted)) {
+        List<String> move = etcdctl("move-leader", wanted);
+        String endpoint = status.getAsJsonObject().get("Endpoint").getAsString();
+        move.replaceAll(part -> part.startsWith("--endpoints=") ? "--endpoints=" + endpoint : part);
+        run(move);
+      }
+    }
+  }
+
+  private String memberId(TestNode node) {
+    return cluster.members().stream()
+        .filter(member -> nodes.get(GrowingCluster.text(member, "name")) == node)
+        .map(member -> GrowingCluster.text(member, "id"))
+        .findFirst()
+        .orElseThrow(() -> new AssertionError("etcd has no member at " + node.address()));
+  }
+
+  /** Returns the command line that the operator gets, with another command. */
+  private List<String> etcdctl(String... command) throws Exception {
+    List<String> line =
+        new ArrayList<>(
+            Arrays.asList(
+                GrowingCluster.text(cluster.rows("etcd", "status").getFirst(), "etcdctl")
+                    .split(" ")));
+    line.set(0, EtcdBinary.folder().resolve("etcdctl").toString());
+    List<String> credentials = line.stream().takeWhile(part -> !part.equals("get")).toList();
+    return new ArrayList<>(Stream.concat(credentials.stream(), Stream.of(command)).toList());
+  }
+
+  private static String run(List<String> command) throws Exception {
+    return TestNode.finish(command, Map.of("ETCDCTL_API", "3"))
+        .requireSuccess(String.join(" ", command))
+        .out();
+  }
+
+  private static void kill(TestNode leader, boolean machine) throws Exception {
+    List<ProcessHandle> etcd = machine ? leader.children("etcd") : List.of();
+    etcd.forEach(ProcessHandle::destroyForcibly);
+    leader.killJvm();
+    if (machine) {
+      // Another one, if the process has started it meanwhile.
+      leader.killEtcd();
+    }
+  }
+
+  /** Returns the time from a loss to etcd's next leader, by the log of the others. */
+  private Optional<Duration> elected(Instant killed) throws IOException {
+    List<Instant> elections = new ArrayList<>();
+    for (TestNode node : nodes.values()) {
+      for (String line : etcdLog(node)) {
+        if (line.contains("elected leader")) {
+          Instant at =
+              OffsetDateTime.parse(
+                      JsonParser.parseString(line).getAsJsonObject().get("ts").getAsString(),
+                      LOGGED)
+                  .toInstant();
+          if (at.isAfter(killed)) {
+            elections.add(at);
+          }
+        }
+      }
+    }
+    return elections.stream().min(Instant::compareTo).map(first -> Duration.between(killed, first));
+  }
+
+  private static List<String> etcdLog(TestNode node) throws IOException {
+    try (Stream<Path> files = Files.walk(node.state().resolve("ephemeral"))) {
+      Optional<Path> log =
+          files.filter(file -> file.getFileName().toString().equals("etcd.log")).findFirst();
+      return log.isPresent() ? Files.readAllLines(log.get()) : List.of();
+    }
+  }
+
+  private void comeBack(TestNode... lost) throws Exception {
+    for (TestNode node : lost) {
+      node.start();
+    }
+    for (TestNode node : lost) {
+      node.awaitHome();
+    }
+  }
+
+  /** Prints the distribution, and compares it with the promise. */
+  private void report() {
+    List<Duration> replaced = losses.stream().map(Loss::replaced).sorted().toList();
+    List<Duration> elected =
+        losses.stream().flatMap(loss -> loss.elected().stream()).sorted().toList();
+    System.out.printf(
+        "%d losses of a leader: the next write after %s; etcd's own elections %s%n",
+        losses.size(), distribution(replaced), distribution(elected));
+    List<Loss> late =
+        losses.stream().filter(loss -> loss.replaced().compareTo(loss.allowed()) > 0).toList();
+    assertTrue(
+        late.size() <= losses.size() / PROMISED_OF,
+        () ->
+            "of %d losses %d took longer than %d ms, also for this machine's speed: %s"
+                .formatted(losses.size(), late.size(), PROMISED.toMillis(), late));
+  }
+
+  private static String distribution(List<Duration> sorted) {
+    if (sorted.isEmpty()) {
+      return "none";
+    }
+    return "%d times, ms: least %d, half below %d, 99 of 100 below %d, most %d"
+        .formatted(
+            sorted.size(),
+            sorted.getFirst().toMillis(),
+            sorted.get(sorted.size() / 2).toMillis(),
+            sorted.get((sorted.size() * 99 - 1) / 100).toMillis(),
+            sorted.getLast().toMillis());
+  }
+}
