@@ -1,71 +1,39 @@
 package dev.polis.node;
 
-import dev.polis.base.posix.Mounts.Mount;
-import dev.polis.process.ProcessRecord;
-import dev.polis.process.ProcessRecords;
-import java.io.Console;
-import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
-import java.time.Instant;
-import java.util.Comparator;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Optional;
-import java.util.Set;
+import java.util.Map;
 import java.util.concurrent.Callable;
-import java.util.stream.Collectors;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-/**
- * Powers a node off, and clears away what it left: also when its process was killed long ago,
- * hangs, or can write nothing. It ends within two minutes, if the kernel unmounts the volume at
- * once.
- */
+/** Powers nodes off: one, or all nodes of a cluster on this machine. */
 @Command(
     name = "stop",
     mixinStandardHelpOptions = true,
     description =
         "Power a node off: stop it, its children and its mounts. It ends within two minutes, also if the node hangs.")
 final class StopCommand implements Callable<Integer> {
-  /**
-   * These serve mounts: ended before the unmount, they would take what is not yet written with
-   * them.
-   */
-  private static final Set<String> VOLUME_SERVERS = Set.of("qemu-storage-daemon", "gocryptfs");
-
-  /** A long stop says once in this time that it still lasts. */
-  private static final int TELL_SECONDS = 5;
 
   @Option(
       names = "--state",
       required = true,
       paramLabel = "DIR",
-      description = "State directory of the node.")
-  private Path state;
-
-  /** A process that gives up its organs may take this long to end. */
-  private static final Duration SPARE = Duration.ofSeconds(10);
-
-  /** A killed process goes at once, unless a dead disk keeps it in the kernel. */
-  private static final Duration KILLED = Duration.ofSeconds(5);
-
-  /** All children together may take this long; etcd and its like need less than a second each. */
-  private static final Duration CHILDREN = Duration.ofSeconds(30);
-
-  /** A child gets at least this time, though others before it took all of it. */
-  private static final Duration LEAST_GRACE = Duration.ofSeconds(2);
-
-  /** All of it may take this long; the time to write a volume back comes on top. */
-  static final Duration WITHIN = StopLimit.DEFAULT.plus(SPARE).plus(KILLED).plus(CHILDREN);
+      description = "State directory of the node; may be repeated for several nodes.")
+  private List<Path> states;
 
   @Option(
       names = "--timeout",
       paramLabel = "SECONDS",
       description =
           "How long the node may take; then its process is ended, and its children from here. Default: ${DEFAULT-VALUE}.")
-  private long timeout = StopLimit.DEFAULT.plus(SPARE).toSeconds();
+  private long timeout = NodeStop.defaultTimeout();
 
   @Option(
       names = "--anyway",
@@ -74,160 +42,58 @@ final class StopCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws Exception {
-    NodeDirectory directory = NodeDirectory.of(state);
-    if (!Files.isDirectory(directory.root())) {
-      throw new Refusal(
-          directory.root()
-              + " is no state directory: it does not exist; give the --state the node was started with");
+    List<NodeStop> stops = states.stream().map(this::stop).toList();
+    for (NodeStop stop : stops) {
+      stop.requireState();
+      if (!anyway) {
+        stop.confirmLockOut();
+      }
     }
-    if (!anyway) {
-      confirmLockOut(directory);
+    if (stops.size() == 1) {
+      stops.getFirst().run();
+    } else {
+      all(stops);
     }
-    Optional<ProcessHandle> running = StateLock.running(directory);
-    Instant began = Instant.now();
-    if (running.isPresent()) {
-      stop(directory, running.get());
-    }
-    // From here on no node may start in between.
-    try (StateLock _ = StateLock.takeToClear(directory)) {
-      sweep(directory);
-    }
-    crashSince(began, directory)
-        .ifPresent(crash -> say(crash + "; the stacks are in " + directory.crash()));
-    say(running.isPresent() ? "stopped" : "no node was running");
     return Exit.OK;
   }
 
-  /** Asks for confirmation, on a terminal, before the owner is locked out; without one, refuses. */
-  private static void confirmLockOut(NodeDirectory directory) throws IOException, Refusal {
-    Optional<String> reason = LockOut.of(directory);
-    if (reason.isEmpty()) {
-      return;
-    }
-    Console console = System.console();
-    if (console == null || !console.isTerminal()) {
-      throw new Refusal(
-          "not stopped: " + reason.get() + "; \"polis down --anyway\" stops it all the same");
-    }
-    say(reason.get());
-    String answer = console.readLine("Stop it, and lose the data on the volume? y/N ");
-    if (answer == null || !answer.strip().equalsIgnoreCase("y")) {
-      throw new Refusal("not stopped, as you wish");
-    }
-  }
-
-  private void stop(NodeDirectory directory, ProcessHandle node)
-      throws InterruptedException, Refusal {
-    say("stopping process " + node.pid());
-    HungProcess process = new HungProcess(directory, node.pid());
-    process.words().ifPresent(StopCommand::say);
-    try {
-      Files.writeString(directory.powerOff(), "");
-    } catch (IOException e) {
-      say(
-          "the process does not learn that its children end, too, since %s can not be written (%s); they are ended from here"
-              .formatted(directory.powerOff(), RootCause.of(e)));
-    }
-    node.destroy();
-    for (long waited = 0; waited < timeout; waited += TELL_SECONDS) {
-      if (ends(node, Duration.ofSeconds(Math.min(TELL_SECONDS, timeout - waited)))) {
-        return;
-      }
-      say(
-          "waiting for process %d to stop its organs (%d of at most %d s)"
-              .formatted(node.pid(), Math.min(waited + TELL_SECONDS, timeout), timeout));
-    }
-    String hangs =
-        "process %d did not end within %d s of being asked, and was ended"
-            .formatted(node.pid(), timeout);
-    String found = process.words().map(words -> hangs + "; " + words).orElse(hangs);
-    String record = FatalErrorReport.record(Instant.now(), "launcher", found, process.threads());
-    try {
-      Node.keepCrash(directory, record);
-    } catch (IOException e) {
-      say(directory.crash() + " can not be written: " + RootCause.of(e));
-      say(record);
-    }
-    node.destroyForcibly();
-    if (!ends(node, KILLED)) {
-      throw new Refusal(
-          Exit.FAILED,
-          "process %d is still there %d s after SIGKILL: stuck in the kernel, check its disk and mounts; its children run on"
-              .formatted(node.pid(), KILLED.toSeconds()),
-          null);
-    }
-  }
-
-  private static boolean ends(ProcessHandle process, Duration within) throws InterruptedException {
-    return BootProgress.within(within, process.onExit()).isPresent();
+  private NodeStop stop(Path state) {
+    NodeDirectory directory = NodeDirectory.of(state);
+    return new NodeStop(directory, timeout, states.size() == 1 ? "" : directory.root() + ": ");
   }
 
   /**
-   * Returns the first line of a crash record that was written since then: by whom, is said in it.
+   * Stops all at the same time, since the last one alone would have no quorum for its end. A
+   * failure of one lets the others end; the first failure becomes the last line.
    */
-  private static Optional<String> crashSince(Instant began, NodeDirectory directory) {
-    try {
-      return Files.getLastModifiedTime(directory.crash()).toInstant().isBefore(began)
-          ? Optional.empty()
-          : Node.firstLine(directory.crash());
-    } catch (IOException none) {
-      return Optional.empty();
+  private static void all(List<NodeStop> stops) throws Refusal, InterruptedException {
+    Map<NodeStop, Future<Void>> running = new LinkedHashMap<>();
+    try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      stops.forEach(stop -> running.put(stop, threads.submit(action(stop))));
+    }
+    List<Refusal> failures = new ArrayList<>();
+    for (Map.Entry<NodeStop, Future<Void>> each : running.entrySet()) {
+      try {
+        each.getValue().get();
+      } catch (ExecutionException e) {
+        failures.add(failure(each.getKey(), e.getCause()));
+      }
+    }
+    failures.stream().skip(1).forEach(each -> System.err.println("polis: " + each.getMessage()));
+    if (!failures.isEmpty()) {
+      throw failures.getFirst();
     }
   }
 
-  private static void sweep(NodeDirectory directory)
-      throws IOException, InterruptedException, Refusal {
-    endChildren(directory);
-    // Before the unmount: the record of it lies on the volume, and its mounts hold the volume.
-    List<String> remains =
-        new SandboxRemains(directory.layout().data().path(), StopCommand::say).remove();
-    StateMounts.unmount(directory.root(), StopCommand::say);
-    StateMounts.detachLoops(directory.root(), StopCommand::say);
-    // A volume that lies on a mount could not be unmounted before its loop device was detached.
-    List<Mount> left = StateMounts.unmount(directory.root(), StopCommand::say);
-    if (!left.isEmpty()) {
-      String points =
-          left.stream().map(mount -> mount.point().toString()).collect(Collectors.joining(", "));
-      throw new Refusal(
-          Exit.FAILED,
-          "still mounted: " + points + "; find its users with \"fuser -vm\", then stop again",
-          null);
-    }
-    for (ProcessRecord record : ProcessRecords.stopAll(directory.processes())) {
-      say("stopped " + record.name() + " (process " + record.pid() + ")");
-    }
-    if (!remains.isEmpty()) {
-      throw new Refusal(
-          Exit.FAILED,
-          "of Kubernetes' worker there is still: "
-              + String.join("; ", remains)
-              + "; stop again, or restart the machine",
-          null);
-    }
+  private static Refusal failure(NodeStop stop, Throwable cause) {
+    int code = cause instanceof Refusal refusal ? refusal.exitCode() : Exit.FAILED;
+    return new Refusal(code, stop.prefix() + RootCause.of(cause), cause);
   }
 
-  private static boolean servesVolume(ProcessRecord record) {
-    return !record.command().isEmpty()
-        && VOLUME_SERVERS.contains(Path.of(record.command().getFirst()).getFileName().toString());
-  }
-
-  /** Ends the children that serve no volume: what was started last ends first. */
-  private static void endChildren(NodeDirectory directory) throws InterruptedException {
-    long last = System.nanoTime() + CHILDREN.toNanos();
-    List<ProcessRecord> children =
-        ProcessRecords.list(directory.processes()).stream()
-            .filter(record -> record.alive() && !servesVolume(record))
-            .sorted(Comparator.comparingLong(ProcessRecord::startTicks).reversed())
-            .toList();
-    for (ProcessRecord record : children) {
-      say("stopping " + record.name() + " (process " + record.pid() + ")");
-      long left = Math.max(last - System.nanoTime(), LEAST_GRACE.toNanos());
-      ProcessRecords.end(
-          record, Duration.ofNanos(Math.min(left, record.graceMillis() * 1_000_000)));
-    }
-  }
-
-  private static void say(String text) {
-    System.err.println("polis: " + text);
+  private static Callable<Void> action(NodeStop stop) {
+    return () -> {
+      stop.run();
+      return null;
+    };
   }
 }

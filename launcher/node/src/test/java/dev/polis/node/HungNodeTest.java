@@ -46,8 +46,7 @@ class HungNodeTest {
   @Test
   @DisplayName("polis down ends within two minutes, with any hang, and its help says so")
   void statedTime() throws Exception {
-    assertTrue(
-        StopCommand.WITHIN.compareTo(Duration.ofMinutes(2)) < 0, StopCommand.WITHIN::toString);
+    assertTrue(NodeStop.WITHIN.compareTo(Duration.ofMinutes(2)) < 0, NodeStop.WITHIN::toString);
     try (LauncherProcess help = new LauncherProcess(List.of(), "stop", "--help")) {
       help.exit();
       assertTrue(
