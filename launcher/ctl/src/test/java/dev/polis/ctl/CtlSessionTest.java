@@ -48,6 +48,10 @@ import dev.polis.wire.cluster.ListCertificatesRequest;
 import dev.polis.wire.cluster.ListCertificatesResponse;
 import dev.polis.wire.cluster.RevokeCertificatesRequest;
 import dev.polis.wire.cluster.RevokeCertificatesResponse;
+import dev.polis.wire.cluster.EtcdGrpc;
+import dev.polis.wire.cluster.Member;
+import dev.polis.wire.cluster.MembersRequest;
+import dev.polis.wire.cluster.MembersResponse;
 import dev.polis.wire.common.NodeState;
 import dev.polis.wire.common.NodeStatus;
 import dev.polis.wire.curator.CuratorLocalGrpc;
@@ -130,6 +134,10 @@ class CtlSessionTest {
   private static final NodeCredentials SELF = node();
   private static final String ID = SELF.id().text();
   private static final AtomicReference<Node> NODE = new AtomicReference<>();
+
+  /** The nodes of the cluster besides that one. */
+  private static final AtomicReference<List<Node>> OTHERS = new AtomicReference<>(List.of());
+
   private static final AtomicReference<GetHealthResponse> ORGANS = new AtomicReference<>();
   private static final AtomicBoolean SILENT = new AtomicBoolean();
   private static final CountDownLatch NOT_AWAITED = new CountDownLatch(0);
@@ -165,6 +173,7 @@ class CtlSessionTest {
     created.serve(RpcHost.CURATOR, new Ownership());
     created.serve(RpcHost.CURATOR, new Discovery());
     created.serve(RpcHost.CURATOR, new Certificates());
+    created.serve(RpcHost.CURATOR, new Voters());
     created.serve(RpcHost.MANAGEMENT, new Organs());
     created.serve(RpcHost.MANAGEMENT, new Bundles());
     created.serve(RpcHost.MANAGEMENT, new Restarts());
@@ -191,6 +200,7 @@ class CtlSessionTest {
   void owner() throws Exception {
     REFUSAL.set(Status.OK);
     SILENT.set(false);
+    OTHERS.set(List.of());
     HEALTH_ASKED.set(NOT_AWAITED);
     NODE.set(
         Node.newBuilder()
@@ -253,6 +263,7 @@ class CtlSessionTest {
         return;
       }
       caller.onNext(NODE.get());
+      OTHERS.get().forEach(caller::onNext);
       caller.onCompleted();
     }
 
@@ -408,6 +419,79 @@ class CtlSessionTest {
               .build());
       caller.onCompleted();
     }
+  }
+
+  /** Lists three members of etcd, of which one does not vote. */
+  private static final class Voters extends EtcdGrpc.EtcdImplBase {
+    @Override
+    public void members(MembersRequest request, StreamObserver<MembersResponse> caller) {
+      caller.onNext(
+          MembersResponse.newBuilder()
+              .addMembers(Member.newBuilder().setId(1).setName(ID))
+              .addMembers(Member.newBuilder().setId(2).setName("metropolis-2"))
+              .addMembers(Member.newBuilder().setId(3).setName("metropolis-3").setLearner(true))
+              .build());
+      caller.onCompleted();
+    }
+  }
+
+  private static Node.Builder silent(String id) {
+    return Node.newBuilder()
+        .setId(id)
+        .setState(NodeState.NODE_STATE_UP)
+        .setHealth(Node.Health.HEALTH_HEARTBEAT_TIMEOUT)
+        .setStatus(running(RoleName.CONSENSUS_MEMBER).setExternalAddress(NOBODY));
+  }
+
+  @Test
+  @DisplayName(
+      "health of several nodes has one line for each, then the voters and the leader; one node is shown on request")
+  void healthOfACluster() {
+    ORGANS.set(
+        GetHealthResponse.newBuilder()
+            .addStatuses(organ("consensus", Level.LEVEL_UP, "", ""))
+            .addStatuses(
+                organ("metrics", Level.LEVEL_DEGRADED, "too few " + "words ".repeat(20), "add"))
+            .build());
+    OTHERS.set(List.of(silent("metropolis-2").build()));
+
+    CtlRun run = run(ADDRESS, "health");
+
+    assertEquals(ExitCode.NOT_MET.code(), run.code(), run.err());
+    List<String> lines = run.out().lines().toList();
+    assertTrue(
+        lines.get(1).matches(ID + " +" + ADDRESS + " .*UP, .* DEGRADED +metrics: too .*…"),
+        run.out());
+    assertTrue(
+        lines.get(2).matches("metropolis-2 +" + NOBODY + " .*unknown +" + NOBODY + ".*"),
+        run.out());
+    assertEquals(
+        List.of(
+            "voters up: 1 of 2; 2 must be up",
+            "voter metropolis-2: unknown, since its node does not answer",
+            "metropolis-3 is a learner: it copies the records, and is no voter yet",
+            "leader: " + ID + " at " + ADDRESS),
+        lines.subList(4, 8),
+        run.out());
+    assertFalse(run.out().contains("to do"), run.out());
+
+    CtlRun one = run(ADDRESS, "health", ID);
+    assertEquals(ExitCode.OK.code(), one.code(), one.err());
+    assertTrue(one.out().contains("to do, metrics some-code: add"), one.out());
+    assertFalse(one.out().contains("metropolis-2"), one.out());
+    assertTrue(run(ADDRESS, "health", "-o", "wide").out().contains("to do, metrics"), one.out());
+
+    CtlRun none = run(ADDRESS, "health", "metropolis-9");
+    assertEquals(ExitCode.NOT_FOUND.code(), none.code(), none.err());
+    assertTrue(none.err().contains("[" + ID + ", metropolis-2]"), none.err());
+  }
+
+  @Test
+  @DisplayName("the running roles of a silent node are shown as the last known ones")
+  void rolesOfASilentNode() {
+    NODE.set(silent(ID).build());
+    String table = run(ADDRESS, "node", "list").out();
+    assertTrue(table.contains("   last known: ConsensusMember   "), table);
   }
 
   private static dev.polis.wire.health.Status status(Level level) {

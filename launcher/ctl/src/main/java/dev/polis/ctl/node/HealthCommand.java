@@ -10,15 +10,18 @@ import io.grpc.Status;
 import io.grpc.StatusException;
 import java.time.Duration;
 import java.util.EnumSet;
+import java.util.Optional;
 import java.util.Set;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
 
-/** Shows how the nodes of the cluster stand, and the organs and roles of each. */
+/** Shows how the nodes of the cluster stand, and the organs and roles of one or of each. */
 @Command(
     name = "health",
     description = {
-      "Shows how every node of the cluster stands, and its organs and roles.",
+      "Shows how the node of the cluster stands, and its organs and roles. Of several nodes it",
+      "shows one line each and who keeps the records, and of NODE, or with -o wide, the rest.",
       "Exit code 5 if a node is not healthy, or an organ or role is WAITING or DOWN; DEGRADED ones"
           + " do their work.",
       "If the cluster does not answer, it asks only the node, without credentials if necessary."
@@ -35,6 +38,12 @@ public final class HealthCommand extends CtlCommand {
   private static final Set<ExitCode> ASK_DEBUG =
       EnumSet.of(ExitCode.UNREACHABLE, ExitCode.NOT_FOUND);
 
+  @Parameters(
+      arity = "0..1",
+      paramLabel = "NODE",
+      description = "the id of the node to show in full (default: all nodes)")
+  String node = "";
+
   @Option(
       names = "--wait",
       paramLabel = "SECONDS",
@@ -49,7 +58,7 @@ public final class HealthCommand extends CtlCommand {
       remark(report.note());
     }
     if (options().output.isForPeople()) {
-      new HealthTables(options().output, out()).print(report);
+      new HealthTables(options().output, out()).print(report, options().command("health"));
     } else {
       print(Document.rows(report.json()));
     }
@@ -81,8 +90,13 @@ public final class HealthCommand extends CtlCommand {
   }
 
   private HealthReport fetch() throws InterruptedException {
+    HealthReport report = fetchAll();
+    return node.isEmpty() ? report : report.only(node);
+  }
+
+  private HealthReport fetchAll() throws InterruptedException {
     try (Session session = Session.open(options())) {
-      return HealthReport.ofCluster(session);
+      return ofCluster(session);
     } catch (CtlException e) {
       if (!ASK_DEBUG.contains(e.exitCode())
           && !refusedWith(e, Status.Code.UNAUTHENTICATED)
@@ -90,6 +104,24 @@ public final class HealthCommand extends CtlCommand {
         throw e;
       }
       return fetchFromNode(e);
+    }
+  }
+
+  /** Asks the cluster through the leader if the node that was asked does not lead. */
+  private static HealthReport ofCluster(Session session) throws InterruptedException {
+    try {
+      return HealthReport.ofCluster(session);
+    } catch (CtlException e) {
+      Optional<Session> leader = session.withLeader();
+      if (leader.isEmpty()) {
+        throw e;
+      }
+      try (Session there = leader.get()) {
+        return HealthReport.ofCluster(there);
+      } catch (CtlException another) {
+        e.addSuppressed(another);
+        throw e;
+      }
     }
   }
 

@@ -12,20 +12,31 @@ import dev.polis.wire.api.Node;
 import dev.polis.wire.common.NodeState;
 import dev.polis.wire.health.Condition;
 import dev.polis.wire.health.GetHealthResponse;
+import dev.polis.wire.health.Level;
 import dev.polis.wire.health.Status;
 import dev.polis.wire.health.Wait;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 
 /**
  * Holds the health of the nodes of a cluster, and of the organs and roles of each.
  *
  * @param nodes at least one, unless the cluster has none
  * @param note what the operator should know about how this was found out; may be empty
+ * @param cluster who keeps the records of several nodes; empty for one node
  */
-public record HealthReport(List<NodeHealth> nodes, String note) {
+public record HealthReport(List<NodeHealth> nodes, String note, Optional<VoterHealth> cluster) {
+
+  /** One of several nodes gets so many seconds for its answer: the others are worth reading. */
+  private static final int EACH = 5;
 
   /**
    * The report waits this long for the cluster, once the node that is asked has answered for
@@ -36,26 +47,49 @@ public record HealthReport(List<NodeHealth> nodes, String note) {
   /**
    * One node.
    *
+   * @param record what the cluster knows of it; empty where the cluster was not asked
    * @param id its id, or a word for it where the cluster was not asked
    * @param heartbeats what the cluster says of its heartbeats, as {@code node list} has it
    * @param well whether the cluster takes it for healthy; true where the cluster was not asked
    * @param reason what the cluster says of it
    * @param health what the node says of itself
    * @param asked whether the node could be asked
+   * @param unasked why it could not be asked; empty if it could
    * @param left whether it has left the cluster, which then does not need it
    */
   record NodeHealth(
+      Optional<Node> record,
       String id,
       String heartbeats,
       boolean well,
       String reason,
       GetHealthResponse health,
       boolean asked,
+      String unasked,
       boolean left) {
 
     /** Returns whether it is healthy for its cluster, and all of its organs and roles work. */
     boolean works() {
       return well && asked && health.getStatusesList().stream().allMatch(HealthRoots::works);
+    }
+
+    /** Returns the worst level of its organs and roles; none where the node was not asked. */
+    Optional<Level> level() {
+      return health.getStatusesList().stream()
+          .map(Status::getLevel)
+          .max(Comparator.comparingInt(Level::getNumber));
+    }
+
+    /** Returns the first cause of the worst level, without what is UP. */
+    String cause() {
+      if (!asked) {
+        return unasked;
+      }
+      return HealthRoots.of(health).ordered().stream()
+          .filter(status -> status.getLevel() != Level.LEVEL_UP)
+          .findFirst()
+          .map(status -> "%s: %s".formatted(status.getName(), status.getReason()))
+          .orElse("");
     }
 
     /** Returns in one line what is worst about it. */
@@ -85,13 +119,60 @@ public record HealthReport(List<NodeHealth> nodes, String note) {
 
   /** Asks the cluster for its nodes, and each node how it stands. */
   static HealthReport ofCluster(Session session) throws InterruptedException {
-    List<NodeHealth> nodes = new ArrayList<>();
-    for (Node node : NodeRows.fetch(session, "", PATIENCE)) {
-      nodes.add(ofNode(session, node));
+    List<Node> listed = NodeRows.fetch(session, "", PATIENCE);
+    List<NodeHealth> nodes = asked(session, listed);
+    if (nodes.stream().noneMatch(NodeHealth::asked)) {
+      return withOwn(nodes, session);
     }
-    return nodes.stream().anyMatch(NodeHealth::asked)
-        ? new HealthReport(nodes, "")
-        : withOwn(nodes, session);
+    return new HealthReport(
+        nodes,
+        "",
+        nodes.size() > 1 ? Optional.of(VoterHealth.of(session, nodes)) : Optional.empty());
+  }
+
+  /** Asks all nodes at the same time, so that a silent one costs its own time alone. */
+  private static List<NodeHealth> asked(Session session, List<Node> listed)
+      throws InterruptedException {
+    if (listed.size() < 2) {
+      List<NodeHealth> single = new ArrayList<>();
+      for (Node node : listed) {
+        single.add(ofNode(session, node));
+      }
+      return single;
+    }
+    try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      List<Future<NodeHealth>> answers =
+          listed.stream().map(node -> threads.submit(() -> besideOthers(session, node))).toList();
+      List<NodeHealth> nodes = new ArrayList<>();
+      for (Future<NodeHealth> answer : answers) {
+        nodes.add(answer.get());
+      }
+      return nodes;
+    } catch (ExecutionException e) {
+      throw new IllegalStateException("a node that cannot be asked is part of the report", e);
+    }
+  }
+
+  private static NodeHealth besideOthers(Session session, Node node) throws InterruptedException {
+    try (Session own = session.beside(EACH)) {
+      return ofNode(own, node);
+    }
+  }
+
+  /**
+   * Returns the report about one node alone.
+   *
+   * @throws CtlException if this report has no such node
+   */
+  HealthReport only(String id) {
+    List<NodeHealth> found = nodes.stream().filter(node -> node.id().equals(id)).toList();
+    if (found.isEmpty()) {
+      throw new CtlException(
+          ExitCode.NOT_FOUND,
+          "there is no node \"%s\" in the report, only %s"
+              .formatted(id, nodes.stream().map(NodeHealth::id).toList()));
+    }
+    return new HealthReport(found, note, Optional.empty());
   }
 
   /**
@@ -105,18 +186,22 @@ public record HealthReport(List<NodeHealth> nodes, String note) {
             ? "the cluster lists no node"
             : "the cluster lists no node that reports its organs";
     try {
-      nodes.add(
+      List<NodeHealth> more = new ArrayList<>(nodes);
+      more.add(
           new NodeHealth(
+              Optional.empty(),
               "this node",
               "UNKNOWN",
               !nodes.isEmpty(),
               "not in the list of the cluster",
               session.ownHealth(),
               true,
+              "",
               false));
-      return new HealthReport(nodes, why + ". The answering node reports this about itself.");
+      return new HealthReport(
+          more, why + ". The answering node reports this about itself.", Optional.empty());
     } catch (CtlException unanswered) {
-      return new HealthReport(nodes, why + ": " + unanswered.getMessage());
+      return new HealthReport(nodes, why + ": " + unanswered.getMessage(), Optional.empty());
     }
   }
 
@@ -132,12 +217,14 @@ public record HealthReport(List<NodeHealth> nodes, String note) {
     }
     try {
       return new NodeHealth(
+          Optional.of(node),
           node.getId(),
           WireName.shortened(node.getHealth()),
           well,
           reason(node),
           session.healthOf(Place.of(node)),
           true,
+          "",
           false);
     } catch (CtlException e) {
       return unasked(node, well, e.getMessage());
@@ -146,24 +233,30 @@ public record HealthReport(List<NodeHealth> nodes, String note) {
 
   private static NodeHealth unasked(Node node, boolean well, String why) {
     return new NodeHealth(
+        Optional.of(node),
         node.getId(),
         WireName.shortened(node.getHealth()),
         well,
         "%s; its organs were not asked: %s".formatted(reason(node), why),
         GetHealthResponse.getDefaultInstance(),
         false,
+        why,
         false);
   }
 
   private static NodeHealth left(Node node) {
+    String remedy =
+        "it has left the cluster; polisctl node delete %s deletes its record"
+            .formatted(node.getId());
     return new NodeHealth(
+        Optional.of(node),
         node.getId(),
         WireName.shortened(node.getHealth()),
         false,
-        "%s: it has left the cluster; polisctl node delete %s deletes its record"
-            .formatted(reason(node), node.getId()),
+        "%s: %s".formatted(reason(node), remedy),
         GetHealthResponse.getDefaultInstance(),
         false,
+        remedy,
         true);
   }
 
@@ -177,17 +270,19 @@ public record HealthReport(List<NodeHealth> nodes, String note) {
     GetHealthResponse health = session.ownHealth();
     NodeHealth node =
         new NodeHealth(
+            Optional.empty(),
             "this node",
             "UNKNOWN",
             why.exitCode() != ExitCode.UNREACHABLE,
             "the cluster was not asked",
             health,
             true,
+            "",
             false);
     return new HealthReport(
         List.of(node),
-        "the cluster was not asked: %s. This is the node's own report."
-            .formatted(why.getMessage()));
+        "the cluster was not asked: %s. This is the node's own report.".formatted(why.getMessage()),
+        Optional.empty());
   }
 
   boolean healthy() {
@@ -202,7 +297,7 @@ public record HealthReport(List<NodeHealth> nodes, String note) {
         .orElse("the cluster has no nodes");
   }
 
-  private static String reason(Node node) {
+  static String reason(Node node) {
     String state = WireName.shortened(node.getState());
     if (node.getState() != NodeState.NODE_STATE_UP) {
       return state;
@@ -244,6 +339,7 @@ public record HealthReport(List<NodeHealth> nodes, String note) {
             .field("seconds", wait -> wait.getLasted().getSeconds());
     return new Rows<NodeHealth>()
         .field("id", NodeHealth::id)
+        .field("address", node -> node.record().map(NodeRows::address))
         .field("health", NodeHealth::heartbeats)
         .field("works", NodeHealth::works)
         .field("reason", NodeHealth::reason)

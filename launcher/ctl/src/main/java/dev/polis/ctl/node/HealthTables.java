@@ -1,5 +1,6 @@
 package dev.polis.ctl.node;
 
+import dev.polis.api.roles.RoleRecord;
 import dev.polis.ctl.node.HealthReport.NodeHealth;
 import dev.polis.ctl.session.HealthRoots;
 import dev.polis.ctl.session.Output;
@@ -15,7 +16,10 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 
-/** Shows a health report to people: the nodes, then the organs and roles of each. */
+/**
+ * Shows a health report to people: the nodes of a cluster with one line each and who keeps its
+ * records, or the nodes and then the organs and roles of each.
+ */
 final class HealthTables {
 
   /** A line about an organ or a role, of which the first alone says whose it is. */
@@ -31,6 +35,21 @@ final class HealthTables {
           .column("HEALTH", "health", NodeHealth::heartbeats)
           .column("WORKS", "works", NodeHealth::works)
           .column("REASON", "reason", NodeHealth::why);
+
+  /** A longer cause hides the next line of the screen; "health NODE" has all of it. */
+  private static final int CAUSE = 60;
+
+  private static final Rows<NodeHealth> SCREEN =
+      new Rows<NodeHealth>()
+          .column("NODE ID", "id", NodeHealth::id)
+          .column("ADDRESS", "address", node -> node.record().map(NodeRows::address))
+          .column(
+              "ROLES",
+              "roles",
+              node -> node.record().map(record -> RoleRecord.names(record.getRoles())))
+          .column("STATE", "state", node -> node.record().map(HealthReport::reason))
+          .column("LEVEL", "level", HealthTables::level)
+          .column("CAUSE", "cause", node -> shortened(node.cause()));
 
   private static final Rows<Line> LINES =
       new Rows<Line>()
@@ -49,7 +68,38 @@ final class HealthTables {
     this.out = out;
   }
 
-  void print(HealthReport report) {
+  /**
+   * Prints a report.
+   *
+   * @param more begins the command that shows one node
+   */
+  void print(HealthReport report, String more) {
+    if (report.cluster().isPresent() && output == Output.table) {
+      printScreen(report, report.cluster().get(), more);
+    } else {
+      printAll(report);
+    }
+  }
+
+  private void printScreen(HealthReport report, VoterHealth cluster, String more) {
+    output.print(SCREEN.document(report.nodes()), out);
+    out.println();
+    cluster.lines().forEach(out::println);
+    out.printf("one node in full: %s NODE; all of them: %s -o wide%n", more, more);
+    out.flush();
+  }
+
+  private static String level(NodeHealth node) {
+    return node.level().map(WireName::shortened).orElse("unknown");
+  }
+
+  private static String shortened(String cause) {
+    return cause.length() <= CAUSE
+        ? cause
+        : cause.substring(0, cause.lastIndexOf(' ', CAUSE - 1)) + " …";
+  }
+
+  private void printAll(HealthReport report) {
     output.print(NODES.document(report.nodes()), out);
     report.nodes().stream().filter(NodeHealth::asked).forEach(this::print);
   }

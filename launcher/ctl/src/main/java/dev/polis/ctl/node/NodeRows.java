@@ -31,7 +31,7 @@ public final class NodeRows {
           .field("rolesWanted", node -> RoleRecord.names(node.getRoles()))
           .column(roles("ROLES WANTED", "rolesWanted"))
           .field("rolesRunning", node -> RoleRecord.running(node.getStatus()))
-          .column(roles("ROLES RUNNING", "rolesRunning"))
+          .column(new Column("ROLES RUNNING", NodeRows::running, false))
           .wide("KEY", "key", NodeRows::fingerprint)
           .wide("STORAGE", "storage", NodeRows::storage)
           .wide("TPM", "tpm", NodeRows::tpm)
@@ -70,7 +70,7 @@ public final class NodeRows {
     return RoleRecord.names(node.getRoles()).stream().anyMatch(each -> each.text().equals(role));
   }
 
-  private static String address(Node node) {
+  static String address(Node node) {
     String address = node.getStatus().getExternalAddress();
     return address.isEmpty() ? "unknown" : address;
   }
@@ -96,6 +96,14 @@ public final class NodeRows {
 
   private static Column roles(String title, String key) {
     return new Column(title, row -> text(row.get(key)), false);
+  }
+
+  /** Renders the running roles; a node that is silent may have lost those that it reported. */
+  private static String running(JsonObject row) {
+    JsonElement reported = row.get("rolesRunning");
+    String silent = WireName.shortened(Node.Health.HEALTH_HEARTBEAT_TIMEOUT);
+    boolean old = !reported.isJsonNull() && row.get("health").getAsString().equals(silent);
+    return (old ? "last known: " : "") + text(reported);
   }
 
   /** Renders a field for people, and says when something is unknown or empty. */

@@ -122,6 +122,15 @@ public final class Session implements AutoCloseable {
     return new Session(target, Math.min(seconds, timeout), takeOwnership);
   }
 
+  /**
+   * Opens another session, with the node that leads the cluster of this one; none if it is this.
+   */
+  public Optional<Session> withLeader() throws InterruptedException {
+    return CuratorLeader.knownAt(address(CURATOR_PORT))
+        .filter(leader -> !leader.equals(host()))
+        .map(leader -> new Session(target.at(leader), timeout, takeOwnership));
+  }
+
   public CtlTarget target() {
     return target;
   }
