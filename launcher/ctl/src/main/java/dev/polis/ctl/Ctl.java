@@ -33,6 +33,7 @@ import dev.polis.rpc.RpcClientThreads;
 import java.io.PrintWriter;
 import java.util.Collections;
 import java.util.List;
+import java.util.function.IntSupplier;
 import java.util.logging.Level;
 import java.util.logging.Logger;
 import picocli.CommandLine;
@@ -89,7 +90,7 @@ public final class Ctl extends CtlRoot {
 
   /** Runs one command and ends the process with its exit code. */
   public static void main(String[] arguments) {
-    System.exit(asksForText(arguments) ? run(arguments) : runPrepared(arguments));
+    System.exit(asksForText(arguments) ? run(arguments) : prepared(() -> run(arguments)));
   }
 
   /** Returns whether the command prints a text of its own, for which no channel is prepared. */
@@ -98,9 +99,15 @@ public final class Ctl extends CtlRoot {
         || !Collections.disjoint(List.of(arguments), List.of("--help", "-h", "--version", "-V"));
   }
 
-  private static int runPrepared(String[] arguments) {
+  /**
+   * Runs a program that consists of commands in this process, which share the threads of their
+   * connections; their libraries are silent.
+   *
+   * @return the program's exit code
+   */
+  public static int prepared(IntSupplier program) {
     try (RpcClientThreads _ = RpcClientThreads.open(Quiet::begin)) {
-      return run(arguments);
+      return program.getAsInt();
     }
   }
 

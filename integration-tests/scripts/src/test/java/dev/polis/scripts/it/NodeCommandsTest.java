@@ -231,6 +231,67 @@ class NodeCommandsTest {
   }
 
   @ParameterizedTest
+  @CsvSource({
+    "2,an even number of voters,need 2, 2",
+    "4,an even number of voters,need 3, 2",
+    "7,'give 1, 3 or 5',only make a cluster slower, 2",
+    "many,'give 1, 3 or 5',only make a cluster slower, 2",
+    "3 --parameters mine.json,--parameters is for one node,leave one of them out, 2",
+    "3 --kubernetes,--kubernetes is for one node,leave one of them out, 2"
+  })
+  @DisplayName("up refuses a number of nodes that makes no useful cluster, and options of one node")
+  void refusedClusters(String nodes, String problem, String more, int code) throws Exception {
+    Finished run = bash("./polis up --nodes " + nodes);
+    assertEquals(code, run.code(), run::all);
+    assertTrue(run.err().contains(problem), run::all);
+    assertTrue(run.err().contains(more), run::all);
+    assertFalse(Files.exists(scripts.path("calls")), "nothing was started");
+  }
+
+  @Test
+  @DisplayName("up --nodes gives the folder, the first address and the options of each start")
+  void cluster() throws Exception {
+    Finished run = bash(up(true, "--nodes", "3", "--address", "127.0.9.1", "--log", "=INFO"));
+
+    run.requireSuccess("polis up --nodes");
+    String call = lastCall();
+    String state = scripts.path("state").toString();
+    assertTrue(
+        call.contains(
+            " dev.polis.ctl.local.LocalMain --nodes 3 --base %s --polis ./polis --etcd /"
+                .formatted(state)),
+        call);
+    assertTrue(call.endsWith(" --address 127.0.9.1 -- --security insecure --log =INFO"), call);
+    bash("POLIS_STATE=" + state + " ./polis up --nodes 3").requireSuccess("polis up --nodes");
+    assertTrue(lastCall().contains(" --default-base -- "), lastCall());
+  }
+
+  @Test
+  @DisplayName("a node's directory is no folder of a cluster, nor the other way round")
+  void clusterOrNode() throws Exception {
+    Files.createDirectories(scripts.path("state/esp"));
+    Finished grown = bash(up(true, "--nodes", "3"));
+    assertEquals(3, grown.code(), grown::all);
+    assertTrue(grown.err().contains("is the state directory of one node"), grown::all);
+
+    Files.createDirectories(scripts.path("base/1"));
+    Files.createDirectories(scripts.path("base/2"));
+    Files.createDirectories(scripts.path("base/3"));
+    Files.createFile(scripts.path("base/cluster"));
+    Finished single = bash("./polis up --state base");
+    assertEquals(3, single.code(), single::all);
+    assertTrue(single.err().contains("next: start all of them: ./polis up --nodes 3 --state base"));
+    assertFalse(Files.exists(scripts.path("calls")), "nothing was started");
+
+    bash("./polis down --state base --timeout 7").requireSuccess("polis down");
+    assertTrue(
+        lastCall().endsWith(" stop --state base/3 --state base/2 --state base/1 --timeout 7"),
+        lastCall());
+    bash("./polis down --state base/2").requireSuccess("polis down");
+    assertTrue(lastCall().endsWith(" stop --state base/2"), lastCall());
+  }
+
+  @ParameterizedTest
   @CsvSource({"0,KubernetesController KubernetesWorker", "1000,KubernetesController"})
   @DisplayName(
       "up --kubernetes gives the node the programs, takes ownership, and gives the roles that the user may run")

@@ -14,6 +14,7 @@ import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
 
@@ -46,6 +47,55 @@ public record CtlTarget(
       throw new CtlException(
           ExitCode.NOT_FOUND, new LostState(state.toAbsolutePath().normalize()).text());
     }
+    return ClusterBase.is(state) ? ofCluster(new ClusterBase(state)) : ofNode(state);
+  }
+
+  /** Chooses the leader of a cluster on this machine, or a node that runs while there is none. */
+  private static CtlTarget ofCluster(ClusterBase base) {
+    List<CtlTarget> nodes = base.nodes().stream().map(CtlTarget::ofNode).toList();
+    if (nodes.isEmpty()) {
+      throw new CtlException(
+          ExitCode.NOT_FOUND,
+          "%1$s has no node of its cluster yet; start them with './polis up --nodes 3 --state %1$s'"
+              .formatted(CtlName.quoted(base.folder())));
+    }
+    List<CtlTarget> running = nodes.stream().filter(CtlTarget::isRunning).toList();
+    CtlTarget chosen =
+        leader(running).orElseGet(() -> running.isEmpty() ? nodes.getFirst() : running.getFirst());
+    Path owner =
+        nodes.stream()
+            .filter(node -> Files.exists(node.ownerKey()))
+            .findFirst()
+            .orElse(nodes.getFirst())
+            .folder();
+    return new CtlTarget(
+        chosen.name(),
+        owner,
+        chosen.endpoint(),
+        chosen.nodeCa(),
+        chosen.stateOrNull(),
+        chosen.listeners());
+  }
+
+  private static Optional<CtlTarget> leader(List<CtlTarget> running) {
+    if (running.size() == 1) {
+      return Optional.of(running.getFirst());
+    }
+    try {
+      for (CtlTarget each : running) {
+        Optional<String> leader =
+            CuratorLeader.knownAt(Session.resolved(each.endpoint(), Session.CURATOR_PORT));
+        if (leader.isPresent()) {
+          return running.stream().filter(node -> node.endpoint().equals(leader.get())).findFirst();
+        }
+      }
+    } catch (InterruptedException hurried) {
+      Thread.currentThread().interrupt();
+    }
+    return Optional.empty();
+  }
+
+  private static CtlTarget ofNode(Path state) {
     Root layout = Root.at(state);
     CtlListeners listeners = CtlListeners.of(layout);
     Place place =

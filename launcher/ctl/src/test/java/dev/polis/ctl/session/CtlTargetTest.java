@@ -58,6 +58,23 @@ class CtlTargetTest {
   }
 
   @Test
+  @DisplayName("the folder of a cluster on this machine stands for a node of it, and for its owner")
+  void cluster() throws Exception {
+    Files.createFile(state.resolve("cluster"));
+    String told = refusal(state);
+    assertTrue(told.contains("./polis up --nodes 3 --state " + state), told);
+
+    Path second = Files.createDirectory(state.resolve("2"));
+    Path owner = Files.createDirectories(state.resolve("3/owner"));
+    Files.createFile(owner.resolve("owner-key.pem"));
+    // This process runs the second node.
+    Files.writeString(second.resolve("node.lock"), ProcessHandle.current().pid() + "\n");
+    CtlTarget target = CtlTarget.ofState(state);
+    assertEquals(second, target.state().orElseThrow());
+    assertEquals(owner, target.folder());
+  }
+
+  @Test
   @DisplayName("a state directory that was renamed or deleted under its node is named as that")
   void lostDirectory() throws Exception {
     Path lost = Files.createDirectory(state.resolve("lost"));

@@ -1,0 +1,135 @@
+package dev.polis.cluster.it;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.fixtures.Await;
+import dev.polis.fixtures.EtcdBinary;
+import dev.polis.fixtures.Finished;
+import dev.polis.fixtures.NodeProcesses;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Starts, interrupts, damages and stops a cluster of three nodes with the operator's script. */
+@Tag("full")
+class LocalClusterIT {
+
+  private static final Path REPOSITORY = Path.of(System.getProperty("polis.repository"));
+
+  /** The script gives each step two minutes. */
+  private static final Duration PATIENCE = Duration.ofMinutes(5);
+
+  private static final String FIRST = "127.0.70.1";
+
+  @TempDir Path directory;
+  private Path base;
+
+  private List<String> polis(String... words) {
+    base = directory.resolve("cluster");
+    List<String> command = new ArrayList<>(List.of(REPOSITORY.resolve("polis").toString()));
+    command.addAll(List.of(words));
+    command.addAll(List.of("--state", base.toString()));
+    return command;
+  }
+
+  private Map<String, String> environment() throws Exception {
+    return Map.of(
+        "POLIS_BUILD", "no",
+        "POLIS_TRAIN", "no",
+        "POLIS_ETCD", EtcdBinary.folder().toString(),
+        "JAVA_HOME", System.getProperty("java.home"),
+        "XDG_CONFIG_HOME", directory.toString());
+  }
+
+  private Finished run(String... words) throws Exception {
+    return Finished.of(polis(words), environment(), PATIENCE);
+  }
+
+  @AfterEach
+  void stop() throws Exception {
+    run("down", "--anyway").requireSuccess("the nodes of the test are not stopped");
+  }
+
+  @Test
+  @DisplayName(
+      "up --nodes 3 finishes what an interrupted call has left, brings a lost node back, and down ends all three")
+  void life() throws Exception {
+    interrupted();
+    Finished up = run("up", "--nodes", "3", "--security", "insecure");
+    up.requireSuccess("up --nodes 3");
+    for (int number = 1; number <= 3; number++) {
+      assertTrue(up.err().contains("✓ node %d is HOME at 127.0.70.%d ".formatted(number, number)), up::all);
+    }
+    assertTrue(up.err().contains("HOME after "), up::all);
+    healthIsOneScreen();
+
+    for (ProcessHandle each : new NodeProcesses(base.resolve("1")).all()) {
+      each.destroyForcibly();
+    }
+    Await.until(
+        TestNode.PATIENCE,
+        "another node to lead and to miss the first one",
+        () -> run("ctl", "health").out().contains("voters up: 2 of 3; 2 must be up"),
+        () -> run("ctl", "health").all());
+    Finished hurt = run("ctl", "health");
+    assertEquals(5, hurt.code(), hurt::all);
+    assertTrue(hurt.out().matches("(?s).*leader: metropolis-\\S+ at 127\\.0\\.70\\.[23]\n.*"), hurt::all);
+
+    run("up", "--nodes", "3").requireSuccess("up --nodes 3 after the loss of a node");
+    healthIsOneScreen();
+
+    run("down").requireSuccess("down");
+    assertEquals(List.of(), TestNode.bare(base, FIRST).leftovers());
+  }
+
+  /** Interrupts the first call, as Ctrl-C does, as soon as the first node is there. */
+  private void interrupted() throws Exception {
+    Path output = directory.resolve("interrupted.txt");
+    // The signal goes to the process group, as from a terminal.
+    List<String> command = new ArrayList<>(List.of("setsid", "env", "--default-signal=INT"));
+    command.addAll(polis("up", "--nodes", "3", "--security", "insecure", "--address", FIRST));
+    ProcessBuilder builder =
+        new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(output.toFile());
+    builder.environment().putAll(environment());
+    Process up = builder.start();
+    Await.until(
+        PATIENCE,
+        "the first node to be HOME",
+        () -> Files.readString(output).contains("✓ node 1 is HOME at " + FIRST),
+        () -> Files.readString(output));
+    Finished.of(List.of("kill", "-INT", "--", "-" + up.pid()), Map.of(), PATIENCE)
+        .requireSuccess("no interruption");
+    assertTrue(up.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS), "it did not end");
+    String said = Files.readString(output);
+    assertEquals(130, up.exitValue(), said);
+    assertTrue(said.contains("polis: interrupted"), said);
+    assertTrue(said.contains("up --nodes 3 --state %s finishes the rest".formatted(base)), said);
+    assertTrue(said.contains("down --state %s ends all nodes".formatted(base)), said);
+  }
+
+  private void healthIsOneScreen() throws Exception {
+    Finished health = run("ctl", "health");
+    health.requireSuccess("health of three nodes");
+    List<String> lines = health.out().lines().toList();
+    for (int number = 1; number <= 3; number++) {
+      String address = "127.0.70." + number;
+      assertEquals(
+          1,
+          lines.subList(1, 4).stream().filter(line -> line.contains(" " + address + " ")).count(),
+          health::all);
+    }
+    assertEquals("voters up: 3 of 3; 2 must be up", lines.get(5), health::all);
+    assertTrue(lines.get(6).startsWith("leader: metropolis-"), health::all);
+    assertTrue(lines.size() <= 8, health::all);
+  }
+}
