@@ -16,7 +16,8 @@
  * ({@link dev.polis.ctl.session.ExitCode}).
  *
  * <p>The packages below hold the commands by subject, and {@code session} what all of them use.
- * None of them uses this one, which lists the commands and runs one.
+ * None of them uses this one, which lists the commands and runs one, except {@code local}: a
+ * program of its own that runs several.
  *
  * <p>Not promised: that the table's columns stay as they are. Scripts read {@code -o json}.
  */

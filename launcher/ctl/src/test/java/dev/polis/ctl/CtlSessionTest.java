@@ -57,6 +57,8 @@ import dev.polis.wire.common.NodeStatus;
 import dev.polis.wire.curator.CuratorLocalGrpc;
 import dev.polis.wire.curator.GetCACertificateRequest;
 import dev.polis.wire.curator.GetCACertificateResponse;
+import dev.polis.wire.curator.GetCurrentLeaderRequest;
+import dev.polis.wire.curator.GetCurrentLeaderResponse;
 import dev.polis.wire.debug.DebugGrpc;
 import dev.polis.wire.debug.GetConditionRequest;
 import dev.polis.wire.debug.GetConditionResponse;
@@ -139,6 +141,10 @@ class CtlSessionTest {
   private static final AtomicReference<List<Node>> OTHERS = new AtomicReference<>(List.of());
 
   private static final AtomicReference<GetHealthResponse> ORGANS = new AtomicReference<>();
+
+  /** The address of the leader that the node names. */
+  private static final AtomicReference<String> LEADER = new AtomicReference<>(ADDRESS);
+
   private static final AtomicBoolean SILENT = new AtomicBoolean();
   private static final CountDownLatch NOT_AWAITED = new CountDownLatch(0);
 
@@ -169,7 +175,7 @@ class CtlSessionTest {
                     listener(address, RpcHost.DEBUG, Session.DEBUG_PORT, false)),
                 RpcSettings.Limits.DEFAULT),
             LogTree.create());
-    created.serve(RpcHost.CURATOR, new Records());
+    created.serve(RpcHost.CURATOR, new Records(address));
     created.serve(RpcHost.CURATOR, new Ownership());
     created.serve(RpcHost.CURATOR, new Discovery());
     created.serve(RpcHost.CURATOR, new Certificates());
@@ -201,6 +207,7 @@ class CtlSessionTest {
     REFUSAL.set(Status.OK);
     SILENT.set(false);
     OTHERS.set(List.of());
+    LEADER.set(ADDRESS);
     HEALTH_ASKED.set(NOT_AWAITED);
     NODE.set(
         Node.newBuilder()
@@ -223,6 +230,17 @@ class CtlSessionTest {
   }
 
   private static final class Records extends ManagementGrpc.ManagementImplBase {
+    private final String address;
+
+    Records(String address) {
+      this.address = address;
+    }
+
+    /** Returns whether this is the leader of the node under test, which refuses nothing. */
+    private boolean leadsTheOther() {
+      return !address.equals(ADDRESS) && address.equals(LEADER.get());
+    }
+
     @Override
     public void getClusterInfo(
         GetClusterInfoRequest request, StreamObserver<GetClusterInfoResponse> caller) {
@@ -253,7 +271,7 @@ class CtlSessionTest {
       if (SILENT.get()) {
         return;
       }
-      if (!REFUSAL.get().isOk()) {
+      if (!REFUSAL.get().isOk() && !leadsTheOther()) {
         caller.onError(REFUSAL.get().asRuntimeException());
         return;
       }
@@ -411,6 +429,13 @@ class CtlSessionTest {
 
   private static final class Discovery extends CuratorLocalGrpc.CuratorLocalImplBase {
     @Override
+    public void getCurrentLeader(
+        GetCurrentLeaderRequest request, StreamObserver<GetCurrentLeaderResponse> caller) {
+      caller.onNext(GetCurrentLeaderResponse.newBuilder().setLeaderHost(LEADER.get()).build());
+      caller.onCompleted();
+    }
+
+    @Override
     public void getCACertificate(
         GetCACertificateRequest request, StreamObserver<GetCACertificateResponse> caller) {
       caller.onNext(
@@ -484,6 +509,23 @@ class CtlSessionTest {
     CtlRun none = run(ADDRESS, "health", "metropolis-9");
     assertEquals(ExitCode.NOT_FOUND.code(), none.code(), none.err());
     assertTrue(none.err().contains("[" + ID + ", metropolis-2]"), none.err());
+  }
+
+  @Test
+  @DisplayName("health asks the leader that the named node knows, and says which of them answered")
+  void healthThroughTheLeader() {
+    try (LocalRpcHost leader = host(RESTARTED)) {
+      leader.identify(node());
+      LEADER.set(RESTARTED);
+      REFUSAL.set(Status.FAILED_PRECONDITION.withDescription("ask the leader"));
+      CtlRun run = run(ADDRESS, "health");
+      assertEquals(ExitCode.OK.code(), run.code(), run.err());
+      assertTrue(
+          run.err()
+              .contains(
+                  "%s does not lead the cluster; the leader, %s".formatted(ADDRESS, RESTARTED)),
+          run.err());
+    }
   }
 
   @Test

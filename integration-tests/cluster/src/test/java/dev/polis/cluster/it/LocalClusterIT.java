@@ -29,7 +29,7 @@ class LocalClusterIT {
   /** The script gives each step two minutes. */
   private static final Duration PATIENCE = Duration.ofMinutes(5);
 
-  private static final String FIRST = "127.0.70.1";
+  private static final String FIRST = "127.0.73.1";
 
   @TempDir Path directory;
   private Path base;
@@ -68,22 +68,23 @@ class LocalClusterIT {
     Finished up = run("up", "--nodes", "3", "--security", "insecure");
     up.requireSuccess("up --nodes 3");
     for (int number = 1; number <= 3; number++) {
-      assertTrue(up.err().contains("✓ node %d is HOME at 127.0.70.%d ".formatted(number, number)), up::all);
+      assertTrue(
+          up.err().contains("✓ node %d is HOME at 127.0.73.%d ".formatted(number, number)),
+          up::all);
     }
     assertTrue(up.err().contains("HOME after "), up::all);
     healthIsOneScreen();
 
-    for (ProcessHandle each : new NodeProcesses(base.resolve("1")).all()) {
-      each.destroyForcibly();
-    }
+    killTheFirst();
     Await.until(
         TestNode.PATIENCE,
         "another node to lead and to miss the first one",
-        () -> run("ctl", "health").out().contains("voters up: 2 of 3; 2 must be up"),
-        () -> run("ctl", "health").all());
-    Finished hurt = run("ctl", "health");
+        () -> health().out().contains("voters up: 2 of 3; 2 must be up"),
+        () -> health().all());
+    Finished hurt = health();
     assertEquals(5, hurt.code(), hurt::all);
-    assertTrue(hurt.out().matches("(?s).*leader: metropolis-\\S+ at 127\\.0\\.70\\.[23]\n.*"), hurt::all);
+    assertTrue(
+        hurt.out().matches("(?s).*leader: metropolis-\\S+ at 127\\.0\\.73\\.[23]\n.*"), hurt::all);
 
     run("up", "--nodes", "3").requireSuccess("up --nodes 3 after the loss of a node");
     healthIsOneScreen();
@@ -117,12 +118,24 @@ class LocalClusterIT {
     assertTrue(said.contains("down --state %s ends all nodes".formatted(base)), said);
   }
 
+  /** Kills a node and its etcd, as a loss of its machine does. */
+  private void killTheFirst() throws Exception {
+    Path first = base.resolve("1");
+    long node = Long.parseLong(Files.readString(first.resolve("node.lock")).strip());
+    ProcessHandle.of(node).orElseThrow().destroyForcibly();
+    new NodeProcesses(first).of("etcd").forEach(ProcessHandle::destroyForcibly);
+  }
+
+  private Finished health() {
+    return TestNode.bare(base, FIRST).ctl("health");
+  }
+
   private void healthIsOneScreen() throws Exception {
-    Finished health = run("ctl", "health");
+    Finished health = health();
     health.requireSuccess("health of three nodes");
     List<String> lines = health.out().lines().toList();
     for (int number = 1; number <= 3; number++) {
-      String address = "127.0.70." + number;
+      String address = "127.0.73." + number;
       assertEquals(
           1,
           lines.subList(1, 4).stream().filter(line -> line.contains(" " + address + " ")).count(),

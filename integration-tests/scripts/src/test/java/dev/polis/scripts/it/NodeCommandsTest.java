@@ -263,7 +263,7 @@ class NodeCommandsTest {
         call);
     assertTrue(call.endsWith(" --address 127.0.9.1 -- --security insecure --log =INFO"), call);
     bash("POLIS_STATE=" + state + " ./polis up --nodes 3").requireSuccess("polis up --nodes");
-    assertTrue(lastCall().contains(" --default-base -- "), lastCall());
+    assertTrue(lastCall().endsWith(" --default-base --"), lastCall());
   }
 
   @Test

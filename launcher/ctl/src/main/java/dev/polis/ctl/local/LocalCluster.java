@@ -9,11 +9,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CompletionService;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorCompletionService;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import java.util.stream.Collectors;
 
 /**
@@ -256,11 +257,11 @@ final class LocalCluster {
   private static <T> void eachOf(List<T> all, Action<T> action)
       throws StepFailure, InterruptedException {
     ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
+    CompletionService<Void> ended = new ExecutorCompletionService<>(threads);
     try {
-      List<Future<Void>> running =
-          all.stream().map(each -> threads.submit(callable(action, each))).toList();
-      for (Future<Void> each : running) {
-        each.get();
+      all.forEach(each -> ended.submit(callable(action, each)));
+      for (int done = 0; done < all.size(); done++) {
+        ended.take().get();
       }
     } catch (ExecutionException e) {
       switch (e.getCause()) {

@@ -117,7 +117,10 @@ public final class HealthCommand extends CtlCommand {
         throw e;
       }
       try (Session there = leader.get()) {
-        return HealthReport.ofCluster(there);
+        return HealthReport.ofCluster(there)
+            .noting(
+                "%s does not lead the cluster; the leader, %s, has answered for it"
+                    .formatted(session.host(), there.host()));
       } catch (CtlException another) {
         e.addSuppressed(another);
         throw e;

@@ -31,9 +31,9 @@ import java.util.concurrent.Future;
  *
  * @param nodes at least one, unless the cluster has none
  * @param note what the operator should know about how this was found out; may be empty
- * @param cluster who keeps the records of several nodes; empty for one node
+ * @param cluster who keeps the records of several nodes; none for one node
  */
-public record HealthReport(List<NodeHealth> nodes, String note, Optional<VoterHealth> cluster) {
+public record HealthReport(List<NodeHealth> nodes, String note, VoterHealth cluster) {
 
   /** One of several nodes gets so many seconds for its answer: the others are worth reading. */
   private static final int EACH = 5;
@@ -47,7 +47,7 @@ public record HealthReport(List<NodeHealth> nodes, String note, Optional<VoterHe
   /**
    * One node.
    *
-   * @param record what the cluster knows of it; empty where the cluster was not asked
+   * @param record what the cluster knows of it; without an id where the cluster was not asked
    * @param id its id, or a word for it where the cluster was not asked
    * @param heartbeats what the cluster says of its heartbeats, as {@code node list} has it
    * @param well whether the cluster takes it for healthy; true where the cluster was not asked
@@ -58,7 +58,7 @@ public record HealthReport(List<NodeHealth> nodes, String note, Optional<VoterHe
    * @param left whether it has left the cluster, which then does not need it
    */
   record NodeHealth(
-      Optional<Node> record,
+      Node record,
       String id,
       String heartbeats,
       boolean well,
@@ -125,9 +125,7 @@ public record HealthReport(List<NodeHealth> nodes, String note, Optional<VoterHe
       return withOwn(nodes, session);
     }
     return new HealthReport(
-        nodes,
-        "",
-        nodes.size() > 1 ? Optional.of(VoterHealth.of(session, nodes)) : Optional.empty());
+        nodes, "", nodes.size() > 1 ? VoterHealth.of(session, nodes) : VoterHealth.NONE);
   }
 
   /** Asks all nodes at the same time, so that a silent one costs its own time alone. */
@@ -159,6 +157,11 @@ public record HealthReport(List<NodeHealth> nodes, String note, Optional<VoterHe
     }
   }
 
+  /** Returns the same report with another note before its own. */
+  HealthReport noting(String more) {
+    return new HealthReport(nodes, note.isEmpty() ? more : more + ". " + note, cluster);
+  }
+
   /**
    * Returns the report about one node alone.
    *
@@ -172,7 +175,7 @@ public record HealthReport(List<NodeHealth> nodes, String note, Optional<VoterHe
           "there is no node \"%s\" in the report, only %s"
               .formatted(id, nodes.stream().map(NodeHealth::id).toList()));
     }
-    return new HealthReport(found, note, Optional.empty());
+    return new HealthReport(found, note, VoterHealth.NONE);
   }
 
   /**
@@ -189,7 +192,7 @@ public record HealthReport(List<NodeHealth> nodes, String note, Optional<VoterHe
       List<NodeHealth> more = new ArrayList<>(nodes);
       more.add(
           new NodeHealth(
-              Optional.empty(),
+              Node.getDefaultInstance(),
               "this node",
               "UNKNOWN",
               !nodes.isEmpty(),
@@ -199,9 +202,9 @@ public record HealthReport(List<NodeHealth> nodes, String note, Optional<VoterHe
               "",
               false));
       return new HealthReport(
-          more, why + ". The answering node reports this about itself.", Optional.empty());
+          more, why + ". The answering node reports this about itself.", VoterHealth.NONE);
     } catch (CtlException unanswered) {
-      return new HealthReport(nodes, why + ": " + unanswered.getMessage(), Optional.empty());
+      return new HealthReport(nodes, why + ": " + unanswered.getMessage(), VoterHealth.NONE);
     }
   }
 
@@ -217,7 +220,7 @@ public record HealthReport(List<NodeHealth> nodes, String note, Optional<VoterHe
     }
     try {
       return new NodeHealth(
-          Optional.of(node),
+          node,
           node.getId(),
           WireName.shortened(node.getHealth()),
           well,
@@ -233,7 +236,7 @@ public record HealthReport(List<NodeHealth> nodes, String note, Optional<VoterHe
 
   private static NodeHealth unasked(Node node, boolean well, String why) {
     return new NodeHealth(
-        Optional.of(node),
+        node,
         node.getId(),
         WireName.shortened(node.getHealth()),
         well,
@@ -249,7 +252,7 @@ public record HealthReport(List<NodeHealth> nodes, String note, Optional<VoterHe
         "it has left the cluster; polisctl node delete %s deletes its record"
             .formatted(node.getId());
     return new NodeHealth(
-        Optional.of(node),
+        node,
         node.getId(),
         WireName.shortened(node.getHealth()),
         false,
@@ -270,7 +273,7 @@ public record HealthReport(List<NodeHealth> nodes, String note, Optional<VoterHe
     GetHealthResponse health = session.ownHealth();
     NodeHealth node =
         new NodeHealth(
-            Optional.empty(),
+            Node.getDefaultInstance(),
             "this node",
             "UNKNOWN",
             why.exitCode() != ExitCode.UNREACHABLE,
@@ -282,7 +285,7 @@ public record HealthReport(List<NodeHealth> nodes, String note, Optional<VoterHe
     return new HealthReport(
         List.of(node),
         "the cluster was not asked: %s. This is the node's own report.".formatted(why.getMessage()),
-        Optional.empty());
+        VoterHealth.NONE);
   }
 
   boolean healthy() {
@@ -339,7 +342,7 @@ public record HealthReport(List<NodeHealth> nodes, String note, Optional<VoterHe
             .field("seconds", wait -> wait.getLasted().getSeconds());
     return new Rows<NodeHealth>()
         .field("id", NodeHealth::id)
-        .field("address", node -> node.record().map(NodeRows::address))
+        .field("address", node -> NodeRows.address(node.record()))
         .field("health", NodeHealth::heartbeats)
         .field("works", NodeHealth::works)
         .field("reason", NodeHealth::reason)

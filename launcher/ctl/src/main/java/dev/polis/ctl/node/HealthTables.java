@@ -42,12 +42,9 @@ final class HealthTables {
   private static final Rows<NodeHealth> SCREEN =
       new Rows<NodeHealth>()
           .column("NODE ID", "id", NodeHealth::id)
-          .column("ADDRESS", "address", node -> node.record().map(NodeRows::address))
-          .column(
-              "ROLES",
-              "roles",
-              node -> node.record().map(record -> RoleRecord.names(record.getRoles())))
-          .column("STATE", "state", node -> node.record().map(HealthReport::reason))
+          .column("ADDRESS", "address", node -> NodeRows.address(node.record()))
+          .column("ROLES", "roles", node -> RoleRecord.names(node.record().getRoles()))
+          .column("STATE", "state", node -> HealthReport.reason(node.record()))
           .column("LEVEL", "level", HealthTables::level)
           .column("CAUSE", "cause", node -> shortened(node.cause()));
 
@@ -74,17 +71,17 @@ final class HealthTables {
    * @param more begins the command that shows one node
    */
   void print(HealthReport report, String more) {
-    if (report.cluster().isPresent() && output == Output.table) {
-      printScreen(report, report.cluster().get(), more);
+    if (report.cluster().isKnown() && output == Output.table) {
+      printScreen(report, more);
     } else {
       printAll(report);
     }
   }
 
-  private void printScreen(HealthReport report, VoterHealth cluster, String more) {
+  private void printScreen(HealthReport report, String more) {
     output.print(SCREEN.document(report.nodes()), out);
     out.println();
-    cluster.lines().forEach(out::println);
+    report.cluster().lines().forEach(out::println);
     out.printf("one node in full: %s NODE; all of them: %s -o wide%n", more, more);
     out.flush();
   }

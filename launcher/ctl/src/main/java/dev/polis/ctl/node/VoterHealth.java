@@ -21,8 +21,15 @@ record VoterHealth(List<String> lines) {
   /** The organ that runs etcd. */
   private static final String CONSENSUS = "consensus";
 
+  /** Stands for a cluster whose nodes were not asked, or of one node. */
+  static final VoterHealth NONE = new VoterHealth(List.of());
+
   VoterHealth {
     lines = List.copyOf(lines);
+  }
+
+  boolean isKnown() {
+    return !lines.isEmpty();
   }
 
   /**
@@ -49,7 +56,7 @@ record VoterHealth(List<String> lines) {
   /** Returns the node that has the address at which the leader answered. */
   private static String leader(String host, List<NodeHealth> nodes) {
     return nodes.stream()
-        .filter(node -> node.record().map(NodeRows::address).filter(host::equals).isPresent())
+        .filter(node -> NodeRows.address(node.record()).equals(host))
         .findFirst()
         .map(node -> "%s at %s".formatted(node.id(), host))
         .orElse(host);

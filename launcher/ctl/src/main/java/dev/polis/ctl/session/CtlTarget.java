@@ -60,8 +60,14 @@ public record CtlTarget(
               .formatted(CtlName.quoted(base.folder())));
     }
     List<CtlTarget> running = nodes.stream().filter(CtlTarget::isRunning).toList();
-    CtlTarget chosen =
-        leader(running).orElseGet(() -> running.isEmpty() ? nodes.getFirst() : running.getFirst());
+    if (running.isEmpty()) {
+      throw new CtlException(
+          ExitCode.UNREACHABLE,
+          "no node of the cluster in %1$s runs; './polis up --nodes %2$d --state %1$s' starts all of them; give --state %3$s to ask about one"
+              .formatted(
+                  CtlName.quoted(base.folder()), nodes.size(), CtlName.quoted(base.node(1))));
+    }
+    CtlTarget chosen = leader(running).orElseGet(running::getFirst);
     Path owner =
         nodes.stream()
             .filter(node -> Files.exists(node.ownerKey()))

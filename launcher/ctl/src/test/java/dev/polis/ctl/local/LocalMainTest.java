@@ -37,7 +37,9 @@ class LocalMainTest {
         polis,
         """
         #!/bin/sh
-        echo "$*" >>%s/calls
+        cd %s
+        echo "$*" >>calls
+        while [ "$(wc -l <calls)" -lt "$(cat wanted 2>/dev/null || echo 1)" ]; do sleep 0.1; done
         echo "polis: no etcd here"
         echo "polis: next: install it"
         exit 3
@@ -98,6 +100,8 @@ class LocalMainTest {
 
     Path esp = Files.createDirectories(base.resolve("1/esp"));
     Files.createFile(esp.resolve("sealed_configuration.pb"));
+    // The first failure ends the other starts, so each waits until all have begun.
+    Files.writeString(directory.resolve("wanted"), "3");
     up("--nodes", "3");
     List<String> calls = Files.readAllLines(directory.resolve("calls"));
     assertEquals(3, calls.size(), calls::toString);

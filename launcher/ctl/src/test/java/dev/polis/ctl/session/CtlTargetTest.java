@@ -67,6 +67,10 @@ class CtlTargetTest {
     Path second = Files.createDirectory(state.resolve("2"));
     Path owner = Files.createDirectories(state.resolve("3/owner"));
     Files.createFile(owner.resolve("owner-key.pem"));
+    told = refusal(state);
+    assertTrue(told.contains("no node of the cluster in " + state), told);
+    assertTrue(told.contains("./polis up --nodes 2 --state " + state), told);
+
     // This process runs the second node.
     Files.writeString(second.resolve("node.lock"), ProcessHandle.current().pid() + "\n");
     CtlTarget target = CtlTarget.ofState(state);
