@@ -85,6 +85,24 @@ public final class EtcdAdmin {
   }
 
   /**
+   * Returns all members that the member at an endpoint knows, which answers even without quorum; it
+   * may not know the newest change.
+   *
+   * @param within the time for the answer
+   */
+  public List<EtcdMember> members(EtcdEndpoint endpoint, Duration within)
+      throws InterruptedException {
+    return members(
+        at(
+                endpoint,
+                ClusterGrpc.getMemberListMethod(),
+                MemberListRequest.getDefaultInstance(),
+                "list members",
+                within)
+            .getMembersList());
+  }
+
+  /**
    * Adds a learner, a member without a vote.
    *
    * @return the new member
@@ -205,6 +223,12 @@ public final class EtcdAdmin {
         DefragmentRequest.getDefaultInstance(),
         "defragment",
         DEFRAGMENT);
+  }
+
+  /** Begins a snapshot of one member's database, which the member answers even without quorum. */
+  public EtcdSnapshot snapshot(EtcdEndpoint endpoint) {
+    return new EtcdSnapshot(
+        endpoint, memberAt(endpoint).channel(), MaintenanceGrpc.getSnapshotMethod());
   }
 
   /** Makes another voting member the leader; only the present leader's endpoint accepts this. */
