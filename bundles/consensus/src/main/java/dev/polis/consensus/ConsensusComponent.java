@@ -22,9 +22,16 @@ import dev.polis.health.HealthRegistry;
 import dev.polis.logtree.LogTree;
 import dev.polis.pki.NodeId;
 import dev.polis.process.ProcessManager;
+import dev.polis.rpc.CallStreams;
+import dev.polis.rpc.RpcHost;
 import dev.polis.supervision.Supervisor;
+import io.grpc.BindableService;
+import java.util.Hashtable;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import org.osgi.framework.BundleContext;
+import org.osgi.framework.ServiceRegistration;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Deactivate;
@@ -41,10 +48,13 @@ public final class ConsensusComponent implements Consensus, MetricsExporter {
 
   private final HandOvers.Membership<ConsensusService> membership;
   private final ConsensusService service;
+  private final CallStreams streams = new CallStreams();
+  private final ServiceRegistration<BindableService> operators;
 
   /** Starts the organ; Declarative Services call this. */
   @Activate
   public ConsensusComponent(
+      BundleContext bundle,
       ConsensusConfig config,
       @Reference BootReport boot,
       @Reference LogTree logs,
@@ -69,10 +79,18 @@ public final class ConsensusComponent implements Consensus, MetricsExporter {
         handOvers.join(
             "consensus", predecessor -> ConsensusService.start(settings, parts, predecessor));
     this.service = membership.instance();
+    this.operators =
+        bundle.registerService(
+            BindableService.class,
+            new EtcdApi(service.operations(), streams),
+            new Hashtable<>(Map.of(RpcHost.LISTENER, RpcHost.MANAGEMENT)));
   }
 
+  /** Withdraws the endpoint, which lets running calls finish, then ends the streams. */
   @Deactivate
   void deactivate() {
+    operators.unregister();
+    streams.close();
     membership.leave();
   }
 

@@ -64,4 +64,14 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
   @AttributeDefinition(
       description = "Free part of the database file, in percent, at which the node defragments it")
   int defragment_percent() default 50;
+
+  @AttributeDefinition(
+      description =
+          "Id of an etcd cluster whose other members are lost for ever: the node makes a new cluster"
+              + " of its own member alone, from its own records; has no effect once it has done so")
+  String force_new_cluster() default "";
+
+  @AttributeDefinition(
+      description = "Path of a snapshot of etcd, with force.new.cluster: the records come from it")
+  String restore() default "";
 }

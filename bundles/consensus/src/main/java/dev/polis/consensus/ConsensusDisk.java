@@ -23,9 +23,18 @@ import java.util.stream.Stream;
 final class ConsensusDisk {
 
   private final ConsensusFiles files;
+  private final RecoveryOrder order;
 
   ConsensusDisk(ConsensusFiles files) {
+    this(files, RecoveryOrder.NONE);
+  }
+
+  /**
+   * @param order the order of a new cluster, which a start of a member fulfils
+   */
+  ConsensusDisk(ConsensusFiles files, RecoveryOrder order) {
     this.files = files;
+    this.order = order;
   }
 
   /**
@@ -118,14 +127,16 @@ final class ConsensusDisk {
 
   /** Checks again before each start of a process: data may have been lost while the node ran. */
   void checkData(ConsensusRecord record) throws FileException {
-    if (record.stage() == Stage.MEMBER && !hasData()) {
+    boolean complete = record.stage() == Stage.MEMBER || record.stage() == Stage.RECOVERED;
+    if (complete && !hasData() && !MemberRecovery.hasData(files.etcd())) {
       throw new ConsensusException(
           ("the data of etcd member %s of cluster %s is gone: %s holds no write-ahead log. The"
-                  + " node does not initialise a member twice; restore its data from a snapshot%s")
+                  + " node does not initialise a member twice; restore its data from a snapshot: ./polis up --force-new-cluster %s --restore FILE%s")
               .formatted(
                   record.memberId(),
                   record.clusterId(),
                   files.etcd().data().path(),
+                  record.clusterId(),
                   record.alone()
                       ? ""
                       : ", or move %s away and restart the node, which then joins the other members anew"
@@ -161,7 +172,10 @@ final class ConsensusDisk {
           "%s belongs to node %s, but this node is %s; restore the disk of this node"
               .formatted(files.etcd().path(), record.node(), node));
     }
-    checkData(record);
+    order.requireFits(record, files.member().path());
+    if (!order.wants(record)) {
+      checkData(record);
+    }
     return record;
   }
 

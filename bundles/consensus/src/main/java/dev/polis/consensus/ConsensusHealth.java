@@ -65,6 +65,11 @@ final class ConsensusHealth {
     };
   }
 
+  /** Returns what an operator does about an alarm of this kind. */
+  static String remedy(EtcdAlarm.Kind kind) {
+    return REMEDIES.get(kind.name());
+  }
+
   /** Checks that etcd's data are where the next start of etcd expects them, if it is wanted. */
   static FolderCheck folders(ConsensusFiles files, Value<ConsensusStatus> status) {
     return new FolderCheck(
@@ -73,8 +78,7 @@ final class ConsensusHealth {
             status.peek().orElseThrow() instanceof ConsensusStatus.Stopped
                 ? List.of()
                 : List.of(files.etcd().data().path()),
-        "save the data of etcd before etcd ends: etcdctl snapshot save FILE (polisctl etcd"
-            + " status prints the options of etcdctl)");
+        "save the data of etcd before etcd ends: polisctl etcd snapshot FILE");
   }
 
   /** Checks the files of this organ that the next start needs and cannot make again. */

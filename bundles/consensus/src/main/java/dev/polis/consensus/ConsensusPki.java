@@ -212,6 +212,10 @@ final class ConsensusPki {
   }
 
   OperatorFiles operatorFiles() {
+    return operatorFiles(files);
+  }
+
+  static OperatorFiles operatorFiles(ConsensusFiles files) {
     return new OperatorFiles(
         files.ca().path().toString(),
         files.root().path().toString(),

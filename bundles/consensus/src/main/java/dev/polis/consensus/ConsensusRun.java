@@ -97,11 +97,22 @@ final class ConsensusRun implements Task {
     InetAddress address = awaitAddress();
     state.starting("keys and data on the disk");
     PreparedMember member = preparation.prepare(address, early.takePki());
+    MemberRecovery recovery = new MemberRecovery(parts, member, context.log());
+    if (recovery.isDue()) {
+      state.starting("a new cluster of etcd, which this member makes alone");
+      recovery.run();
+      member = preparation.prepare(address);
+    }
+    serve(context, address, member);
+  }
+
+  private void serve(Context context, InetAddress address, PreparedMember member) throws Exception {
     try (Wait wait = parts.boot().waiting("etcd to become ready");
         Child etcd = EtcdProcess.start(parts, member, wait)) {
       String version = member.line().binary().version().toString();
       context.log().info("etcd %s %s%s", version, etcd.text(), asRoot(member.owner()));
       context.run("log", log -> etcd.deliverLog(log, parts.logName()));
+      state.runs(member.rootAccess());
       state.starting("etcd to answer at " + member.line().clientUrl());
       // Makes root's key, certificate and TLS context, while etcd starts.
       try (EtcdClient root = EtcdClient.connect(member.rootAccess())) {
@@ -112,7 +123,7 @@ final class ConsensusRun implements Task {
         MemberAccess access = complete(setup, etcd);
         wait.done("member " + access.member().id() + " serves at " + member.line().clientUrl());
         MemberMaintenance maintenance =
-            new MemberMaintenance(parts, member, access, root.admin(), state, setup);
+            new MemberMaintenance(parts, member, access, root.admin(), state, setup, preparation);
         context.run("maintenance", maintenance::run);
         context.healthy();
         state.serve(access);

@@ -108,7 +108,7 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
             health,
             InstantSource.system(),
             subtree.dn() + "." + EtcdProcess.NAME);
-    this.disk = new ConsensusDisk(this.parts.files());
+    this.disk = new ConsensusDisk(this.parts.files(), settings.recovery());
     this.early = new EarlyStart(this.parts, data, parts.root().data().node().credentials().key());
     subtree.run("health", StatusHealth.task(state.status(), health, ConsensusHealth::of));
     subtree.run(
@@ -422,6 +422,11 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
   @Override
   public ConsensusMember memberInfo() {
     return state.runningAccess().member();
+  }
+
+  /** Returns the operations that the Etcd API offers to operators. */
+  EtcdOperations operations() {
+    return new EtcdOperations(state, parts.files(), parts.settings().quotaBytes());
   }
 
   @Override

@@ -21,6 +21,7 @@ import java.util.regex.Pattern;
  * @param snapshotCount the transactions between two raft snapshots
  * @param maintenance the time between two checks of the database
  * @param defragmentPercent the free part of the database file at which the node defragments it
+ * @param recovery the order of a new cluster, if there is one
  */
 record ConsensusSettings(
     String etcd,
@@ -34,7 +35,8 @@ record ConsensusSettings(
     String compactionRetention,
     int snapshotCount,
     Duration maintenance,
-    int defragmentPercent) {
+    int defragmentPercent,
+    RecoveryOrder recovery) {
 
   private static final SettingCheck CHECK = SettingCheck.of("dev.polis.consensus");
   private static final String PERIODIC = "periodic";
@@ -55,6 +57,7 @@ record ConsensusSettings(
   private static final Duration SHORTEST = Duration.ofSeconds(1);
   private static final Pattern SPAN = Pattern.compile("([0-9]+(h|m|s))+");
   private static final Pattern NUMBER = Pattern.compile("[1-9][0-9]{0,17}");
+  private static final Pattern CLUSTER_ID = Pattern.compile("[0-9a-f]{0,16}");
 
   ConsensusSettings {
     CHECK.port("client.port", clientPort);
@@ -76,6 +79,7 @@ record ConsensusSettings(
     CHECK.range("snapshot.count", snapshotCount, MIN_SNAPSHOT_COUNT, MAX_SNAPSHOT_COUNT);
     CHECK.seconds("maintenance.seconds", maintenance.toSeconds(), SHORTEST, Duration.ofDays(1));
     CHECK.range("defragment.percent", defragmentPercent, 1, MAX_PERCENT);
+    checkRecovery(recovery);
   }
 
   /**
@@ -96,7 +100,24 @@ record ConsensusSettings(
         config.compaction_retention(),
         config.snapshot_count(),
         Duration.ofSeconds(config.maintenance_seconds()),
-        config.defragment_percent());
+        config.defragment_percent(),
+        new RecoveryOrder(config.force_new_cluster(), config.restore()));
+  }
+
+  private static void checkRecovery(RecoveryOrder order) {
+    if (!CLUSTER_ID.matcher(order.cluster()).matches()) {
+      throw CHECK.refuse(
+          "force.new.cluster",
+          order.cluster(),
+          "which is not the id of an etcd cluster; write the hexadecimal id that polisctl etcd"
+              + " members shows");
+    }
+    if (order.cluster().isEmpty() && !order.snapshot().isEmpty()) {
+      throw CHECK.refuse(
+          "restore",
+          order.snapshot(),
+          "which replaces the records of a cluster that force.new.cluster names; set both");
+    }
   }
 
   private static void checkRetention(String mode, String retention) {

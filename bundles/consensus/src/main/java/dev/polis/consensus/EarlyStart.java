@@ -120,6 +120,7 @@ final class EarlyStart {
     return ConsensusRecord.read(parts.files().member())
                 instanceof Stored.Present<ConsensusRecord>(var _, ConsensusRecord record)
             && record.stage() == Stage.MEMBER
+            && !parts.settings().recovery().wants(record)
             && new ConsensusDisk(parts.files()).hasData()
             && hasKeys(record)
         ? Optional.of(record)

@@ -2,6 +2,7 @@ package dev.polis.consensus;
 
 import java.net.Inet6Address;
 import java.net.InetAddress;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -62,6 +63,25 @@ record EtcdCommandLine(
     line.addAll(addresses());
     line.addAll(encryption());
     line.addAll(housekeeping());
+    return List.copyOf(line);
+  }
+
+  /**
+   * Returns the arguments of a run that makes this member the only one of its cluster, from data in
+   * another directory. No other member reaches this run, and it asks none.
+   */
+  List<String> forcedArguments(Path copy) {
+    List<String> line = new ArrayList<>();
+    for (String argument : arguments()) {
+      if (argument.startsWith("--data-dir=")) {
+        line.add("--data-dir=" + copy);
+      } else if (argument.startsWith("--listen-peer-urls=")) {
+        line.add("--listen-peer-urls=unix://peers.sock");
+      } else if (!argument.equals(corruptCheck())) {
+        line.add(argument);
+      }
+    }
+    line.add("--force-new-cluster");
     return List.copyOf(line);
   }
 
@@ -129,11 +149,14 @@ record EtcdCommandLine(
                 "--log-outputs=stderr"));
     // The member compares its data with the others before it serves: a member that differs must not
     // vote.
-    flags.add(
-        binary.version().atLeast(EtcdVersion.FEATURE_GATES)
-            ? "--feature-gates=InitialCorruptCheck=true"
-            : "--experimental-initial-corrupt-check=true");
+    flags.add(corruptCheck());
     return flags;
+  }
+
+  private String corruptCheck() {
+    return binary.version().atLeast(EtcdVersion.FEATURE_GATES)
+        ? "--feature-gates=InitialCorruptCheck=true"
+        : "--experimental-initial-corrupt-check=true";
   }
 
   private int heartbeatMillis() {

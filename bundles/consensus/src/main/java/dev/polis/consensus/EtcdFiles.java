@@ -19,12 +19,14 @@ final class EtcdFiles {
   private final Root root;
   private final FolderPlacement folder;
   private final DirectoryPlacement data;
+  private final DirectoryPlacement recovery;
   private final PeerPki peerPki;
 
   EtcdFiles(Root root) {
     this.root = root;
     folder = root.data().organFolder(FOLDER);
     data = folder.declareDirectory("data", Mode.PRIVATE_DIRECTORY);
+    recovery = folder.declareDirectory("recovery", Mode.PRIVATE_DIRECTORY);
     peerPki = new PeerPki(folder);
   }
 
@@ -45,6 +47,11 @@ final class EtcdFiles {
   /** Returns etcd's own directory, which only its owner may read, as etcd checks. */
   DirectoryPlacement data() {
     return data;
+  }
+
+  /** Returns the directory in which the data of a new cluster are made from those of a lost one. */
+  DirectoryPlacement recovery() {
+    return recovery;
   }
 
   /** Returns the keys and certificates between members. */

@@ -81,7 +81,7 @@ final class EtcdMaintenance {
     compact(status.revision());
     defragment(status);
     EtcdStatus after = admin.status(endpoint);
-    if (after.databaseBytes() < settings.quotaBytes() * ROOM) {
+    if (hasRoom(after, settings.quotaBytes())) {
       admin.disarm(new EtcdAlarm(status.memberId(), EtcdAlarm.Kind.NOSPACE));
       log.info("the database has room again: %d bytes", after.databaseBytes());
     } else {
@@ -90,6 +90,11 @@ final class EtcdMaintenance {
               + " dev.polis.consensus",
           after.databaseBytes(), settings.quotaBytes());
     }
+  }
+
+  /** Returns whether a database is so small that its alarm would not return at once. */
+  static boolean hasRoom(EtcdStatus status, long quota) {
+    return status.databaseBytes() < quota * ROOM;
   }
 
   private void compact(long revision) throws InterruptedException {

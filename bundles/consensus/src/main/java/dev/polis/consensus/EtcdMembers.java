@@ -77,6 +77,19 @@ final class EtcdMembers implements MemberChanges.Members {
     }
   }
 
+  /**
+   * Returns the other members, each as {@code NAME=URL}, in an order that stays the same.
+   *
+   * @param own the id of the local member
+   */
+  static List<String> others(List<EtcdMember> members, long own) {
+    return members.stream()
+        .filter(member -> member.id() != own)
+        .flatMap(member -> member.peerUrls().stream().map(url -> member.name() + "=" + url))
+        .sorted()
+        .toList();
+  }
+
   private EtcdClient connect(EtcdMember member, String url) {
     URI address = URI.create(url);
     return EtcdClient.connect(

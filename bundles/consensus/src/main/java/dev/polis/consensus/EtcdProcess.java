@@ -65,14 +65,34 @@ final class EtcdProcess implements ChildProgram {
         new ChildPlan(spec, new EtcdProcess(parts, member, wait), PATIENCE, new EtcdConverter()));
   }
 
+  /**
+   * Starts the run of etcd that makes the member the only one of its cluster.
+   *
+   * @param copy the directory of a copy of its data
+   * @param wait gets the reason why etcd is not ready
+   */
+  static Child startForced(MemberParts parts, PreparedMember member, Path copy, Wait wait)
+      throws InterruptedException {
+    EtcdCommandLine line = member.line();
+    ProcessSpec spec = spec(parts, line.binary(), line.forcedArguments(copy), member.owner());
+    return Child.start(
+        parts.processes(),
+        new ChildPlan(spec, new EtcdProcess(parts, member, wait), PATIENCE, new EtcdConverter()));
+  }
+
   /** Returns the description of the process for this command line and this owner of its files. */
   static ProcessSpec spec(MemberParts parts, EtcdCommandLine line, ChildOwner owner) {
-    return ProcessSpec.of(NAME, line.arguments())
+    return spec(parts, line.binary(), line.arguments(), owner);
+  }
+
+  private static ProcessSpec spec(
+      MemberParts parts, EtcdBinary binary, List<String> arguments, ChildOwner owner) {
+    return ProcessSpec.of(NAME, arguments)
         // Go's runtime needs no more of the environment, and etcd would read flags from the rest.
         .withEnvironment(Map.of("HOME", parts.files().etcd().path().toString()))
         .withDirectory(parts.files().sockets().path())
         .withAccount(owner.account())
-        .withFingerprint(line.binary().digest());
+        .withFingerprint(binary.digest());
   }
 
   /** Returns whether etcd reports that it is healthy. */

@@ -19,6 +19,7 @@ final class MemberMaintenance {
   private final EtcdAdmin admin;
   private final MemberState state;
   private final MemberSetup setup;
+  private final MemberPreparation preparation;
   private volatile boolean outgrown;
 
   MemberMaintenance(
@@ -27,13 +28,15 @@ final class MemberMaintenance {
       MemberAccess access,
       EtcdAdmin admin,
       MemberState state,
-      MemberSetup setup) {
+      MemberSetup setup,
+      MemberPreparation preparation) {
     this.parts = parts;
     this.member = member;
     this.access = access;
     this.admin = admin;
     this.state = state;
     this.setup = setup;
+    this.preparation = preparation;
   }
 
   /**
@@ -57,8 +60,11 @@ final class MemberMaintenance {
         if (sinceLast.isPositive()) {
           setup.checkRights();
         }
-        List<String> now = database.check(sinceLast).alarms();
-        outgrown = member.line().alone() && admin.members().size() > 1;
+        EtcdMaintenance.Findings found = database.check(sinceLast);
+        List<String> now = found.alarms();
+        List<String> others = EtcdMembers.others(admin.members(), found.status().memberId());
+        preparation.peers(others);
+        outgrown = member.line().alone() && !others.isEmpty();
         if (renewed || !now.equals(alarms)) {
           alarms = now;
           state.update(access.running(alarms));

@@ -7,6 +7,7 @@ import dev.polis.health.HealthCondition;
 import dev.polis.process.ChildOwner;
 import java.io.IOException;
 import java.net.InetAddress;
+import java.util.List;
 import java.util.Optional;
 
 /** Prepares the disk for a start of etcd: the member record, keys, certificates, directories. */
@@ -30,8 +31,16 @@ final class MemberPreparation {
   }
 
   /** Records that the cluster has other members, for later starts. */
-  void severalMembers() throws FileException {
+  synchronized void severalMembers() throws FileException {
     admission.admit().withAlone(false).write(parts.files().member());
+  }
+
+  /** Records the other members of a complete member, if they have changed. */
+  synchronized void peers(List<String> now) throws FileException {
+    ConsensusRecord record = admission.admit();
+    if (!record.peers().equals(now)) {
+      record.withPeers(now).write(parts.files().member());
+    }
   }
 
   /** Prepares a start at this address, see {@link #prepare(InetAddress, Optional)}. */

@@ -18,6 +18,7 @@ import java.util.List;
 final class MemberSetup {
 
   private static final String CHANGED = "etcd-rights-changed";
+  private static final String RECOVERED = "etcd-recovered";
 
   /** The time for which a repair is reported: after an alarm an operator looks within minutes. */
   private static final Duration SAID = Duration.ofMinutes(10);
@@ -53,7 +54,8 @@ final class MemberSetup {
     String memberId = Long.toHexString(status.memberId());
     String clusterId = Long.toHexString(status.clusterId());
     ConsensusRecord record = member.record();
-    if (record.stage() != Stage.BOOTSTRAPPING && !record.isOf(memberId, clusterId)) {
+    boolean known = record.stage() == Stage.MEMBER || record.stage() == Stage.LEARNER;
+    if (known && !record.isOf(memberId, clusterId)) {
       parts.processes().stop(EtcdProcess.NAME);
       throw otherMember(memberId, clusterId);
     }
@@ -65,8 +67,24 @@ final class MemberSetup {
     }
     List<EtcdMember> members = admin.members();
     updatePeerUrl(admin, members, status.memberId());
-    complete(record, memberId, clusterId, members.size() == 1);
+    complete(record, memberId, clusterId, EtcdMembers.others(members, status.memberId()));
+    if (record.stage() == Stage.RECOVERED) {
+      reportRecovery(record, clusterId);
+    }
     return member.access(memberId, clusterId);
+  }
+
+  /** Reports a new cluster until the next start of the organ, with the remaining steps. */
+  private void reportRecovery(ConsensusRecord record, String clusterId) {
+    String text =
+        "etcd's cluster %s continues as cluster %s with this member alone, as ordered; the former data are in %s%s"
+            .formatted(
+                record.clusterId(),
+                clusterId,
+                MemberRecovery.aside(parts.files(), record),
+                MemberRecovery.lost(record));
+    log.warning("%s", text);
+    parts.health().set(HealthCondition.up(RECOVERED, text));
   }
 
   /**
@@ -112,10 +130,15 @@ final class MemberSetup {
   }
 
   /** Writes the values for the next start, if they have changed. */
-  private void complete(ConsensusRecord record, String memberId, String clusterId, boolean alone)
+  private void complete(
+      ConsensusRecord record, String memberId, String clusterId, List<String> peers)
       throws FileException {
     ConsensusRecord complete =
-        record.complete(memberId, clusterId).withAlone(alone).withUsers(ConsensusUser.all());
+        record
+            .complete(memberId, clusterId)
+            .withAlone(peers.isEmpty())
+            .withUsers(ConsensusUser.all())
+            .withPeers(peers);
     if (!complete.equals(record)) {
       complete.write(parts.files().member());
     }

@@ -4,6 +4,7 @@ import dev.polis.api.consensus.ConsensusException;
 import dev.polis.api.consensus.ConsensusStatus;
 import dev.polis.base.values.MutableValue;
 import dev.polis.base.values.Value;
+import dev.polis.etcd.EtcdAccess;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
@@ -21,11 +22,40 @@ final class MemberState {
   private boolean quiet;
 
   private MemberAccess access; // null until a member has served
+  private EtcdAccess running; // null until etcd has run
   private boolean serving;
   private boolean memberAdded;
 
   Value<ConsensusStatus> status() {
     return status;
+  }
+
+  /**
+   * Allows root to use an etcd that runs and may not serve yet, for lack of a quorum.
+   *
+   * @param root root's access to the local member
+   */
+  synchronized void runs(EtcdAccess root) {
+    running = root;
+  }
+
+  /**
+   * Returns root's access to the local member, also while it does not serve.
+   *
+   * @throws ConsensusException if etcd has not run
+   */
+  synchronized EtcdAccess root() {
+    if (running == null) {
+      throw new ConsensusException(
+          "etcd does not run on this node: %s; ask a node with the role ConsensusMember"
+              .formatted(status.peek().orElseThrow().text()));
+    }
+    return running;
+  }
+
+  /** Returns whether the member starts, and may serve soon. */
+  boolean isStarting() {
+    return status.peek().orElseThrow() instanceof ConsensusStatus.Starting;
   }
 
   /** Publishes the present step of a member's start. */
@@ -109,6 +139,7 @@ final class MemberState {
   /** Removes the access, and publishes that the member is stopped. */
   synchronized void clear() {
     access = null;
+    running = null;
     serving = false;
     quiet = false;
     status.set(new ConsensusStatus.Stopped());

@@ -32,6 +32,11 @@
  * calls it for a node that comes or goes. If etcd ends because another member has removed it, the
  * run sets the files aside in one rename, and no member starts from them.
  *
+ * <p>{@link dev.polis.consensus.EtcdApi} lets operators look at etcd, save it and maintain it,
+ * without a quorum if need be. If most members are lost for ever, an operator orders a new cluster
+ * of the local member alone ({@link dev.polis.consensus.MemberRecovery}); its record is then
+ * RECOVERED until the new member serves.
+ *
  * <p>The etcd of a complete member starts as soon as the data volume is open and the node has an
  * address, before the cluster manager asks for the member ({@link dev.polis.consensus.EarlyStart}).
  * It needs its record, its data, its keys and the command line that follows from them. The run of
@@ -56,8 +61,9 @@
  * or drop the events of a watch, and names the reason ({@link dev.polis.consensus.EtcdDefect}). It
  * also refuses a pre-release.
  *
- * <p>Not promised: replacing a lost majority, and moving a member to another address while other
- * members are there and this one has no quorum.
+ * <p>Not promised: that the survivor of a lost majority has the writes that only the lost members
+ * had; and moving a member to another address while other members are there and this one has no
+ * quorum.
  *
  * <p>Why not a unix socket without authentication: every process of the machine could then read
  * every secret of the cluster. Why not {@code --initial-cluster-state existing} after the first
@@ -68,11 +74,11 @@
  *   <li>Needs: BootReport, HandOvers, HealthRegistry, LogTree, Network, ProcessManager, Storage,
  *       Supervisor
  *   <li>Uses if there: none
- *   <li>Provides: Consensus, MetricsExporter
+ *   <li>Provides: BindableService, Consensus, MetricsExporter
  *   <li>Configuration: dev.polis.consensus
  *   <li>Files: data/etcd, data/etcd-removed, data/node/credentials/cert-key.pem,
  *       ephemeral/consensus
- *   <li>Ports: 7833, 7834
+ *   <li>Ports: 7833, 7834, management
  * </ul>
  */
 package dev.polis.consensus;

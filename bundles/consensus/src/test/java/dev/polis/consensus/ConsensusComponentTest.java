@@ -17,6 +17,8 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.osgi.framework.BundleContext;
+import org.osgi.framework.ServiceRegistration;
 
 class ConsensusComponentTest {
 
@@ -63,6 +65,7 @@ class ConsensusComponentTest {
       ProcessManager processes,
       StopReason reason) {
     return new ConsensusComponent(
+        service(BundleContext.class, Map.of("registerService", registration())),
         ConsensusSettingsTest.config(Map.of("etcd", ConsensusHarness.etcd())),
         new ConsensusHarness.SilentReport(reason),
         harness.logs,
@@ -72,6 +75,17 @@ class ConsensusComponentTest {
         processes,
         service(Storage.class, Map.of("root", harness.root, "data", harness.data)),
         service(Network.class, Map.of("status", harness.network)));
+  }
+
+  private static ServiceRegistration<?> registration() {
+    return (ServiceRegistration<?>)
+        Proxy.newProxyInstance(
+            ServiceRegistration.class.getClassLoader(),
+            new Class<?>[] {ServiceRegistration.class},
+            (proxy, method, arguments) -> {
+              assertEquals("unregister", method.getName());
+              return null; // it has no result
+            });
   }
 
   /** Makes a neighbouring organ that answers these methods; a call of any other fails the test. */

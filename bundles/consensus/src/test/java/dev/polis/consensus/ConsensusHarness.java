@@ -105,7 +105,27 @@ final class ConsensusHarness implements AutoCloseable {
         "1h",
         10000,
         maintenance,
-        50);
+        50,
+        RecoveryOrder.NONE);
+  }
+
+  /** Returns the settings with an order of a new cluster. */
+  static ConsensusSettings recovering(String cluster, String snapshot) {
+    ConsensusSettings plain = settings();
+    return new ConsensusSettings(
+        plain.etcd(),
+        plain.clientPort(),
+        plain.peerPort(),
+        plain.heartbeatMillis(),
+        plain.electionMillis(),
+        plain.ready(),
+        plain.quotaBytes(),
+        plain.compactionMode(),
+        plain.compactionRetention(),
+        plain.snapshotCount(),
+        plain.maintenance(),
+        plain.defragmentPercent(),
+        new RecoveryOrder(cluster, snapshot));
   }
 
   static String etcd() {
@@ -226,6 +246,13 @@ final class ConsensusHarness implements AutoCloseable {
           .map(LogPayload.Leveled.class::cast)
           .toList();
     }
+  }
+
+  /** Ends the instance and its etcd, as a loss of the machine does; the disk stays. */
+  void lose() {
+    long pid = present.orElseThrow().pid();
+    closeInstance();
+    kill(pid);
   }
 
   /** Kills a process like kill -9. */

@@ -26,7 +26,6 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -62,44 +61,11 @@ class ConsensusJoinTest {
   }
 
   private ConsensusStanding step(Instance joining) throws InterruptedException {
-    return step(second, joining);
-  }
-
-  /** Makes one step of a node, as its role server does; returns its standing. */
-  private ConsensusStanding step(ConsensusHarness node, Instance joining)
-      throws InterruptedException {
-    ConsensusStanding standing =
-        leader.consensus.admit(node.identity.node(), joining.consensus.candidate());
-    switch (standing) {
-      case ConsensusStanding.Invited(ConsensusInvitation invitation) ->
-          joining.consensus.join(node.identity, invitation);
-      case ConsensusStanding.Removed _ -> joining.consensus.discard();
-      case ConsensusStanding.Learner _, ConsensusStanding.Voter _ ->
-          joining.consensus.startExisting(node.identity);
-    }
-    return standing;
+    return Joining.step(leader, second, joining);
   }
 
   private String becomeVoter(Instance joining) throws Exception {
-    return becomeVoter(second, joining);
-  }
-
-  private String becomeVoter(ConsensusHarness node, Instance joining) throws Exception {
-    AtomicReference<String> obstacle = new AtomicReference<>("none");
-    Await.until(
-        ConsensusHarness.PATIENCE.multipliedBy(2),
-        "another member to have a vote",
-        () -> {
-          try {
-            return step(node, joining) instanceof ConsensusStanding.Voter;
-          } catch (ConsensusException notNow) {
-            // The first etcd takes another heartbeat once it has company.
-            obstacle.set(notNow.getMessage());
-            return false;
-          }
-        },
-        () -> joining.consensus.status().peek() + ", obstacle: " + obstacle);
-    return joining.consensus.awaitRunning(ConsensusHarness.PATIENCE).memberId();
+    return Joining.becomeVoter(leader, second, joining);
   }
 
   private static void put(Instance instance) throws Exception {
@@ -150,7 +116,7 @@ class ConsensusJoinTest {
           () -> root.admin().status(own).leaderId() == heir);
     }
 
-    becomeVoter(third, third.instance());
+    Joining.becomeVoter(leader, third, third.instance());
 
     assertEquals(3, leader.consensus.voters().size());
   }

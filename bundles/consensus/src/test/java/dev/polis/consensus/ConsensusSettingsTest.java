@@ -34,6 +34,8 @@ class ConsensusSettingsTest {
           quota_bytes          | 1024    | quota.bytes is "1024", which is not within 16777216 to 8589934592
           compaction_mode      | perodic | compaction.mode is "perodic", which is not known; did you mean "periodic"?
           compaction_retention | 1d      | compaction.retention is "1d", which does not fit mode periodic; write 1h for periodic, 10000 for revision
+          force_new_cluster    | metro   | force.new.cluster is "metro", which is not the id of an etcd cluster; write the hexadecimal id that polisctl etcd members shows
+          restore              | /a.db   | restore is "/a.db", which replaces the records of a cluster that force.new.cluster names; set both
           ready_seconds        | 0       | ready.seconds is "0", which is not within 1 to 3600
           """)
   @DisplayName("an invalid value is refused with the setting and the value")

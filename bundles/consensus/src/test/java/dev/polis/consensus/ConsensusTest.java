@@ -16,6 +16,7 @@ import dev.polis.api.metrics.MetricsAnswer;
 import dev.polis.api.network.NetworkStatus;
 import dev.polis.consensus.ConsensusHarness.Instance;
 import dev.polis.etcd.EtcdAccess;
+import dev.polis.etcd.EtcdAlarm;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.etcd.EtcdError;
 import dev.polis.etcd.EtcdNamespace;
@@ -801,11 +802,22 @@ class ConsensusTest {
           instance.await(ConsensusStatus.Running.class, status -> !status.alarms().isEmpty());
       assertEquals(List.of("NOSPACE at " + full.memberId()), full.alarms());
       assertEquals(full.alarms(), instance.consensus.overview().alarms());
+      requiresRoom(instance);
 
       curator.kv().delete(KeyRange.prefix("/big/"));
       instance.await(ConsensusStatus.Running.class, status -> status.alarms().isEmpty());
       curator.kv().put("/small", BAR);
     }
+  }
+
+  /** Requires that an operator learns what to do first, and cannot clear the alarm before. */
+  private static void requiresRoom(Instance instance) throws Exception {
+    EtcdOperations.Alarm alarm = instance.consensus.operations().alarms().getFirst();
+    assertEquals(EtcdAlarm.Kind.NOSPACE, alarm.alarm().kind());
+    assertTrue(alarm.remedy().contains("delete keys"), alarm::remedy);
+    ConsensusException refused =
+        assertThrows(ConsensusException.class, () -> instance.consensus.operations().disarm(false));
+    assertTrue(refused.getMessage().contains("delete keys"), refused::getMessage);
   }
 
   private static void fill(EtcdClient curator, Instance instance) throws Exception {

@@ -17,7 +17,6 @@ import dev.polis.curator.api.CertificatesApi;
 import dev.polis.curator.api.ConsensusMembers;
 import dev.polis.curator.api.CuratorApi;
 import dev.polis.curator.api.CuratorLocalApi;
-import dev.polis.curator.api.EtcdApi;
 import dev.polis.curator.api.ManagementApi;
 import dev.polis.curator.api.MembershipApi;
 import dev.polis.curator.api.PluginSetApi;
@@ -375,7 +374,6 @@ final class CuratorService implements Curator, OrganInstance {
             new WorkerCertificates(this::connectForKubernetes, InstantSource.system()),
             InstantSource.system(),
             clusterCa),
-        new EtcdApi(parts.consensus()),
         new PluginTrustApi(gate, parts.signed()),
         new PluginSetApi(gate, streams, InstantSource.system()),
         new CertificatesApi(credentials.id(), gate, InstantSource.system()),

@@ -7,7 +7,6 @@
  *            ManagementApi  operators                 ├──▶ LeaderGate ──▶ RecordStore
  *            PluginSetApi   wanted plugins            │
  *            PluginTrustApi trusted keys              ┘
- *            EtcdApi        members and maintenance of etcd
  *            CuratorLocalApi  who leads, at any node
  * </pre>
  *

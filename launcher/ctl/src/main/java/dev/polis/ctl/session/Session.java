@@ -140,7 +140,12 @@ public final class Session implements AutoCloseable {
   }
 
   public EtcdGrpc.EtcdBlockingV2Stub etcd() {
-    return limited(EtcdGrpc.newBlockingV2Stub(asOwner(CURATOR_PORT)));
+    return limited(EtcdGrpc.newBlockingV2Stub(asOwner(MANAGEMENT_PORT)));
+  }
+
+  /** Returns a stub without a deadline: an order about a database takes as long as its disks. */
+  public EtcdGrpc.EtcdBlockingV2Stub etcdOrders() {
+    return EtcdGrpc.newBlockingV2Stub(asOwner(MANAGEMENT_PORT));
   }
 
   public PluginTrustGrpc.PluginTrustBlockingV2Stub pluginTrust() {

@@ -1,0 +1,49 @@
+package dev.polis.consensus;
+
+import dev.polis.api.consensus.ConsensusException;
+import dev.polis.api.consensus.ConsensusInvitation;
+import dev.polis.api.consensus.ConsensusStanding;
+import dev.polis.consensus.ConsensusHarness.Instance;
+import dev.polis.fixtures.Await;
+import java.util.concurrent.atomic.AtomicReference;
+
+/** Lets a member join the etcd of another one, as the role server of its node does. */
+final class Joining {
+
+  private Joining() {}
+
+  /** Makes one step of a node; returns its standing. */
+  static ConsensusStanding step(Instance leader, ConsensusHarness node, Instance joining)
+      throws InterruptedException {
+    ConsensusStanding standing =
+        leader.consensus.admit(node.identity.node(), joining.consensus.candidate());
+    switch (standing) {
+      case ConsensusStanding.Invited(ConsensusInvitation invitation) ->
+          joining.consensus.join(node.identity, invitation);
+      case ConsensusStanding.Removed _ -> joining.consensus.discard();
+      case ConsensusStanding.Learner _, ConsensusStanding.Voter _ ->
+          joining.consensus.startExisting(node.identity);
+    }
+    return standing;
+  }
+
+  /** Makes all steps of a node until it has a vote; returns the id of its member. */
+  static String becomeVoter(Instance leader, ConsensusHarness node, Instance joining)
+      throws Exception {
+    AtomicReference<String> obstacle = new AtomicReference<>("none");
+    Await.until(
+        ConsensusHarness.PATIENCE.multipliedBy(2),
+        "another member to have a vote",
+        () -> {
+          try {
+            return step(leader, node, joining) instanceof ConsensusStanding.Voter;
+          } catch (ConsensusException notNow) {
+            // The first etcd takes another heartbeat once it has company.
+            obstacle.set(notNow.getMessage());
+            return false;
+          }
+        },
+        () -> joining.consensus.status().peek() + ", obstacle: " + obstacle);
+    return joining.consensus.awaitRunning(ConsensusHarness.PATIENCE).memberId();
+  }
+}
