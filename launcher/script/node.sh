@@ -269,12 +269,12 @@ run_node() {
   done
 }
 
-# again COMMAND...: fills AGAIN with the command line of a second start: the node is a member, and its input has no second key.
+# again COMMAND...: fills AGAIN with the command line of a second start: the node is a member, and its input has no second key or order.
 again() {
   AGAIN=()
   while [[ $# -gt 0 ]]; do
     case "$1" in
-      --parameters | --recovery-key) shift 2 ;;
+      --parameters | --recovery-key | --force-new-cluster | --restore) shift 2 ;;
       *) AGAIN+=("$1") && shift ;;
     esac
   done

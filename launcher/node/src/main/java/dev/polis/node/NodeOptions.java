@@ -72,6 +72,21 @@ final class NodeOptions {
   private Path recoveryKey;
 
   @Option(
+      names = "--force-new-cluster",
+      paramLabel = "ID",
+      description =
+          "The other members of etcd's cluster ID are lost for ever: this node makes a new cluster"
+              + " alone, from its own records.")
+  private String lostCluster;
+
+  @Option(
+      names = "--restore",
+      paramLabel = "FILE",
+      description =
+          "With --force-new-cluster: the records come from this snapshot of \"polisctl etcd snapshot\".")
+  private Path snapshot;
+
+  @Option(
       names = "--log",
       paramLabel = "RULES",
       description = "The entries of the log to print: name=SEVERITY,… Default: =ERROR, all errors.")
@@ -123,6 +138,10 @@ final class NodeOptions {
       all.set("dev.polis.storage", "security", word(security), "--security");
     }
     file(all, "dev.polis.consensus", "etcd", etcd, "--etcd");
+    if (lostCluster != null) {
+      all.set("dev.polis.consensus", "force.new.cluster", lostCluster, "--force-new-cluster");
+    }
+    file(all, "dev.polis.consensus", "restore", snapshot, "--restore");
     file(all, "dev.polis.cluster", "parameters", parameters, "--parameters");
     if (asksForRecoveryKey()) {
       all.set("dev.polis.cluster", "recovery.key", STANDARD_INPUT.toString(), "--recovery-key");

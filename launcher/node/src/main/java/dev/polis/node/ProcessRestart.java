@@ -15,8 +15,9 @@ import java.util.Set;
 final class ProcessRestart {
   private static final Path OWN_COMMAND = Path.of("/proc/self/cmdline");
 
-  /** A member has read these, and standard input holds no second key. */
-  private static final Set<String> FOR_THE_FIRST_START = Set.of("--parameters", "--recovery-key");
+  /** The first start has used these, and standard input holds no second key. */
+  private static final Set<String> FOR_THE_FIRST_START =
+      Set.of("--parameters", "--recovery-key", "--force-new-cluster", "--restore");
 
   private ProcessRestart() {}
 

@@ -39,6 +39,10 @@ final class SteadyWriter implements AutoCloseable {
     caller.check(when);
   }
 
+  long acknowledged() {
+    return acknowledged.get();
+  }
+
   /** Returns the acknowledged number that is missing; empty if none is. */
   List<Long> lost() throws Exception {
     long expected = acknowledged.get();

@@ -12,6 +12,7 @@ enum PowerScenarios {
   PLUGIN_STORE("dev.polis.plugins.store.StoreScenario"),
   TRUSTED_KEYS("dev.polis.plugins.TrustScenario"),
   OWNER_KEYS("dev.polis.ctl.OwnerScenario"),
+  ETCD_SNAPSHOT("dev.polis.ctl.node.SnapshotScenario"),
   PROCESS_RECORDS("dev.polis.process.RecordScenario"),
   ETCD_KEYS("dev.polis.consensus.EtcdPkiScenario"),
   AUDIT_LOG("dev.polis.rpc.audit.AuditScenario"),

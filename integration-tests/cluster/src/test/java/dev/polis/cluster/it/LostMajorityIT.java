@@ -1,0 +1,147 @@
+package dev.polis.cluster.it;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.gson.JsonObject;
+import dev.polis.fixtures.Await;
+import dev.polis.fixtures.Finished;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * Loses one of two voters for ever, and lets the other one continue alone, as its operator does.
+ */
+@Tag("full")
+class LostMajorityIT {
+
+  private static final String FIRST = "127.0.57.1";
+  private static final String SECOND = "127.0.57.2";
+
+  @TempDir static Path directory;
+
+  @Test
+  @DisplayName("D-14 the survivor of a lost majority continues with all acknowledged writes")
+  void d14_survivor() throws Exception {
+    try (GrowingCluster cluster = new GrowingCluster(directory, FIRST);
+        TestNode second = cluster.joining("second", SECOND)) {
+      String id = cluster.admit(second);
+      cluster.ctl("node", "role", "add", id, "ConsensusMember").requireSuccess("role add");
+      await("two voters", () -> voters(cluster).size() == 2, () -> voters(cluster));
+      long written = snapshotUnderWriters(cluster, id);
+      awaitCaughtUp(cluster);
+
+      cluster.first().killJvm();
+      cluster.first().killEtcd();
+      cluster.through(SECOND);
+      String lost = seesTheLoss(cluster);
+      second.stop();
+      second.up("--force-new-cluster", lost);
+
+      assertTrue(second.said().contains("lost members: " + cluster.firstId()), second::said);
+      await("the survivor to lead", () -> leads(cluster), () -> cluster.ctl("node", "list").all());
+      Map<String, JsonObject> members = voters(cluster);
+      assertEquals(List.of(id), List.copyOf(members.keySet()));
+      assertNotEquals(lost, GrowingCluster.text(members.get(id), "clusterId"));
+      long kept =
+          cluster
+              .listed(id)
+              .orElseThrow()
+              .getAsJsonObject("labels")
+              .get("steady-writer")
+              .getAsLong();
+      // The last call may have had its effect without an answer.
+      assertTrue(kept >= written, "%d was acknowledged, and %d is there".formatted(written, kept));
+      removesTheLost(cluster);
+    }
+  }
+
+  /** Saves a snapshot while a client writes; returns the last acknowledged number. */
+  private static long snapshotUnderWriters(GrowingCluster cluster, String id) throws Exception {
+    Path file = directory.resolve("snapshot.db");
+    try (OwnerApi owner = OwnerApi.of(cluster.first())) {
+      SteadyWriter writer = SteadyWriter.of(owner, id);
+      try (writer) {
+        writer.awaitMore("before the snapshot");
+        Finished saved = cluster.ctl("etcd", "snapshot", file.toString());
+        assertTrue(saved.requireSuccess("snapshot").out().contains("secrets"), saved::all);
+        writer.awaitMore("after the snapshot");
+        writer.check("during a snapshot");
+      }
+      assertEquals(List.of(), writer.lost());
+      assertEquals("rw-------", PosixFilePermissions.toString(Files.getPosixFilePermissions(file)));
+      cluster.ctl("etcd", "check", file.toString()).requireSuccess("a snapshot under writers");
+      Finished again = cluster.ctl("etcd", "snapshot", file.toString());
+      assertNotEquals(0, again.code(), again.all());
+      assertTrue(again.err().contains("replaces no snapshot"), again.all());
+      return writer.acknowledged();
+    }
+  }
+
+  private static void awaitCaughtUp(GrowingCluster cluster) throws Exception {
+    await(
+        "no member to lag",
+        () ->
+            cluster.rows("etcd", "members").stream()
+                .allMatch(member -> member.has("lag") && member.get("lag").getAsLong() == 0),
+        () -> cluster.rows("etcd", "members"));
+  }
+
+  /** Requires that the survivor names the silent member; returns the id of the cluster. */
+  private static String seesTheLoss(GrowingCluster cluster) {
+    Finished members = cluster.ctl("etcd", "members");
+    assertTrue(members.requireSuccess("members").err().contains("1 of 2 voters"), members::all);
+    assertTrue(
+        members.err().contains(cluster.firstId() + ": it did not answer within 2 s"), members::all);
+    JsonObject own = voters(cluster).values().iterator().next();
+    String lost = GrowingCluster.text(own, "clusterId");
+    assertTrue(members.err().contains("--force-new-cluster " + lost), members::all);
+    Finished status = cluster.ctl("etcd", "status");
+    assertEquals(0, status.code(), status.all());
+    return lost;
+  }
+
+  private static void removesTheLost(GrowingCluster cluster) {
+    String[] withoutRoles = {
+      "node", "role", "remove", cluster.firstId(), "KubernetesController", "ConsensusMember"
+    };
+    cluster.ctl(withoutRoles).requireSuccess("take the roles of the lost node");
+    cluster
+        .ctl(
+            "node",
+            "delete",
+            cluster.firstId(),
+            "--bypass-not-decommissioned",
+            "--bypass-has-roles")
+        .requireSuccess("delete the lost node");
+    assertFalse(cluster.listed(cluster.firstId()).isPresent());
+  }
+
+  private static boolean leads(GrowingCluster cluster) {
+    return cluster.ctl("node", "list").code() == 0;
+  }
+
+  private static Map<String, JsonObject> voters(GrowingCluster cluster) {
+    return cluster.rows("etcd", "members").stream()
+        .filter(member -> GrowingCluster.text(member, "role").equals("voter"))
+        .collect(
+            Collectors.toMap(member -> GrowingCluster.text(member, "name"), Function.identity()));
+  }
+
+  private static void await(String what, Callable<Boolean> condition, Callable<?> seen)
+      throws Exception {
+    Await.until(TestNode.PATIENCE, what, condition, seen);
+  }
+}
