@@ -179,7 +179,7 @@ class CtlSessionTest {
     created.serve(RpcHost.CURATOR, new Ownership());
     created.serve(RpcHost.CURATOR, new Discovery());
     created.serve(RpcHost.CURATOR, new Certificates());
-    created.serve(RpcHost.CURATOR, new Voters());
+    created.serve(RpcHost.MANAGEMENT, new Voters());
     created.serve(RpcHost.MANAGEMENT, new Organs());
     created.serve(RpcHost.MANAGEMENT, new Bundles());
     created.serve(RpcHost.MANAGEMENT, new Restarts());

@@ -5,6 +5,7 @@ import dev.polis.process.ProcessRecord;
 import dev.polis.process.ProcessRecords;
 import java.io.Console;
 import java.io.IOException;
+import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -23,8 +24,9 @@ import java.util.stream.Collectors;
  * @param directory of the node
  * @param timeout how many seconds the node may take
  * @param prefix begins each line about this node; empty for a single one
+ * @param err gets the lines
  */
-record NodeStop(NodeDirectory directory, long timeout, String prefix) {
+record NodeStop(NodeDirectory directory, long timeout, String prefix, PrintWriter err) {
   /**
    * These serve mounts: ended before the unmount, they would take what is not yet written with
    * them.
@@ -204,6 +206,6 @@ record NodeStop(NodeDirectory directory, long timeout, String prefix) {
   }
 
   private void say(String text) {
-    System.err.println("polis: " + prefix + text);
+    err.println("polis: " + prefix + text);
   }
 }

@@ -1,5 +1,6 @@
 package dev.polis.node;
 
+import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -11,7 +12,9 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
 
 /** Powers nodes off: one, or all nodes of a cluster on this machine. */
 @Command(
@@ -20,6 +23,8 @@ import picocli.CommandLine.Option;
     description =
         "Power a node off: stop it, its children and its mounts. It ends within two minutes, also if the node hangs.")
 final class StopCommand implements Callable<Integer> {
+
+  @Spec private CommandSpec spec;
 
   @Option(
       names = "--state",
@@ -59,14 +64,19 @@ final class StopCommand implements Callable<Integer> {
 
   private NodeStop stop(Path state) {
     NodeDirectory directory = NodeDirectory.of(state);
-    return new NodeStop(directory, timeout, states.size() == 1 ? "" : directory.root() + ": ");
+    String prefix = states.size() == 1 ? "" : directory.root() + ": ";
+    return new NodeStop(directory, timeout, prefix, err());
+  }
+
+  private PrintWriter err() {
+    return spec.commandLine().getErr();
   }
 
   /**
    * Stops all at the same time, since the last one alone would have no quorum for its end. A
    * failure of one lets the others end; the first failure becomes the last line.
    */
-  private static void all(List<NodeStop> stops) throws Refusal, InterruptedException {
+  private void all(List<NodeStop> stops) throws Refusal, InterruptedException {
     Map<NodeStop, Future<Void>> running = new LinkedHashMap<>();
     try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
       stops.forEach(stop -> running.put(stop, threads.submit(action(stop))));
@@ -79,7 +89,7 @@ final class StopCommand implements Callable<Integer> {
         failures.add(failure(each.getKey(), e.getCause()));
       }
     }
-    failures.stream().skip(1).forEach(each -> System.err.println("polis: " + each.getMessage()));
+    failures.stream().skip(1).forEach(each -> err().println("polis: " + each.getMessage()));
     if (!failures.isEmpty()) {
       throw failures.getFirst();
     }

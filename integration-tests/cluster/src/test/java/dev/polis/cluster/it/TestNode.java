@@ -11,6 +11,7 @@ import dev.polis.fixtures.EtcdBinary;
 import dev.polis.fixtures.FileDigest;
 import dev.polis.fixtures.Finished;
 import dev.polis.fixtures.NodeProcesses;
+import dev.polis.node.Main;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.PrintWriter;
@@ -393,15 +394,17 @@ final class TestNode implements AutoCloseable {
     return left;
   }
 
-  /** Stops the node and its children. */
-  Finished down(String... more) throws Exception {
-    return finish(stopCommand(more), Map.of());
+  /** Stops the node and its children, with the program of the distribution. */
+  Finished down() throws Exception {
+    return launcher(stopCommand());
   }
 
   /** Does the same at a terminal, with this answer to a question. */
   Finished downAtTerminal(String answer) throws Exception {
     String command =
-        stopCommand().stream().map(word -> "'" + word + "'").collect(Collectors.joining(" "));
+        distribution.launcher(stopCommand()).stream()
+            .map(word -> "'" + word + "'")
+            .collect(Collectors.joining(" "));
     return finish(
         List.of(
             "bash",
@@ -413,20 +416,24 @@ final class TestNode implements AutoCloseable {
         Map.of());
   }
 
-  private List<String> stopCommand(String... more) throws IOException {
-    List<String> command = Distribution.built().launcher("stop", "--state", state.toString());
-    command.addAll(List.of(more));
-    return command;
+  private String[] stopCommand(String... more) {
+    return Stream.concat(Stream.of("stop", "--state", state.toString()), Stream.of(more))
+        .toArray(String[]::new);
   }
 
-  /** Stops the node and its children, and requires success. */
-  void stop() throws Exception {
-    Finished finished = down();
+  /** Stops the node and its children in this process, and requires success. */
+  void stop() {
+    Finished finished = downHere();
     if (finished.code() != 0) {
       throw new AssertionError(
-          "the node in %s was not stopped: exit code %d%n%s%s"
-              .formatted(state, finished.code(), finished.out(), finished.err()));
+          "the node in %s was not stopped: %s".formatted(state, finished.all()));
     }
+  }
+
+  private Finished downHere(String... more) {
+    StringWriter err = new StringWriter();
+    int code = Main.run(stopCommand(more), new PrintWriter(err, true));
+    return new Finished(code, "", err.toString());
   }
 
   /** Returns a digest of every file below a folder, to notice changes. */
@@ -452,7 +459,7 @@ final class TestNode implements AutoCloseable {
   public void close() {
     try {
       Optional<Finished> finished =
-          leftovers().isEmpty() ? Optional.empty() : Optional.of(down("--anyway"));
+          leftovers().isEmpty() ? Optional.empty() : Optional.of(downHere("--anyway"));
       process.ifPresent(Process::destroyForcibly);
       // A tmpfs belongs to a test, since no volume is one.
       List<String> left = mounts().stream().filter(line -> !line.startsWith("tmpfs ")).toList();
