@@ -81,6 +81,10 @@ class NodeLifeIT {
     node.ctlProgram("health", "--wait", "30").requireSuccess("health");
     saidOfBootstrap = node.said() + node.ctl("node", "logs").out();
     id = node.id();
+    assertEquals(
+        StorageModesIT.Mode.of(node.state()).encrypted(),
+        saidOfBootstrap.contains(RecoveryKeyIT.BESIDE),
+        saidOfBootstrap);
   }
 
   @AfterAll
@@ -174,36 +178,6 @@ class NodeLifeIT {
     assertEquals(id, node.id());
   }
 
-  @Test
-  @Tag("full")
-  @DisplayName("kill -9 of both: the same node comes back")
-  void bothKilled() throws Exception {
-    ProcessHandle old = node.etcd();
-    node.killJvm();
-    old.destroyForcibly();
-    old.onExit().get();
-    node.up();
-    assertEquals(id, node.id());
-    assertNotEquals(old.pid(), node.etcd().pid());
-  }
-
-  @Test
-  @Tag("full")
-  @DisplayName(
-      "a lost or damaged revocation list is restored from etcd, and the node serves its members again")
-  void revocationListLost() throws Exception {
-    Path list = node.state().resolve("data/node/credentials/revocations.crl");
-    byte[] kept = Files.readAllBytes(list);
-    assertEquals(0, node.terminate(), node.said());
-    Files.write(list, new byte[] {1, 2, 3});
-    node.up();
-    Await.until(
-        TestNode.PATIENCE,
-        "the list to be written anew and members to be served",
-        () -> holds(list, kept) && node.ctl("health").code() == 0);
-    assertEquals(id, node.id());
-  }
-
   /** There may be no file for a moment, since a damaged one is moved away first. */
   private static boolean holds(Path file, byte[] content) throws IOException {
     try {
@@ -211,18 +185,6 @@ class NodeLifeIT {
     } catch (NoSuchFileException moved) {
       return false;
     }
-  }
-
-  @Test
-  @Tag("full")
-  @DisplayName("SIGTERM stops the organs and leaves etcd to the next process")
-  void terminated() throws Exception {
-    long etcd = node.etcd().pid();
-    assertEquals(0, node.terminate(), node.said());
-    assertEquals(etcd, node.etcd().pid());
-    node.up();
-    assertEquals(etcd, node.etcd().pid());
-    assertFalse(node.said().contains("FATAL ERROR"), node.said());
   }
 
   @Test
@@ -314,21 +276,67 @@ class NodeLifeIT {
 
   @Test
   @Tag("full")
-  @DisplayName("a certificate that expired while the node was down is renewed by its start")
-  void certificateExpired() throws Exception {
+  @DisplayName(
+      "SIGTERM leaves etcd to the next process; bundles that were deleted, cut off and garbled meanwhile, a damaged revocation list and an expired certificate are restored by the start")
+  void damagedWhileDown() throws Exception {
+    int bundles = node.json("bundle", "list").getAsJsonArray().size();
     CertificateAuthority authority = clusterAuthority();
+    long etcd = node.etcd().pid();
     assertEquals(0, node.terminate(), node.said());
-    Path file = credential("cert.pem");
-    PublicKey key = Pem.certificate(Files.readString(file)).getPublicKey();
-    X509Certificate expired =
-        authority.issue(
-            CertificateTemplate.node(NodeId.of(key)).withLifetime(Duration.ofDays(1)), key);
-    assertThrows(CertificateExpiredException.class, expired::checkValidity);
-    Files.writeString(file, Pem.encode(expired));
+    assertEquals(etcd, node.etcd().pid());
+    List<Path> files = damageBundles();
+    Path list = credential("revocations.crl");
+    byte[] kept = Files.readAllBytes(list);
+    Files.write(list, new byte[] {1, 2, 3});
+    Path certificate = credential("cert.pem");
+    expire(certificate, authority);
+
     node.up();
-    Await.until(TestNode.PATIENCE, "the certificate to be renewed", () -> valid(file));
-    assertEquals(0, node.ctl("health", "--wait", "30").code(), node::said);
+
+    assertEquals(etcd, node.etcd().pid());
+    assertFalse(node.said().contains("FATAL ERROR"), node.said());
+    Await.until(TestNode.PATIENCE, "the certificate to be renewed", () -> valid(certificate));
+    Await.until(
+        TestNode.PATIENCE,
+        "the list to be written anew and members to be served",
+        () -> holds(list, kept) && node.ctl("health").code() == 0);
     assertEquals(id, node.id());
+    assertEquals(bundles, node.json("bundle", "list").getAsJsonArray().size());
+    for (JsonElement bundle : node.json("bundle", "list").getAsJsonArray()) {
+      assertEquals("ACTIVE", bundle.getAsJsonObject().get("state").getAsString(), bundle::toString);
+    }
+    for (Path file : files) {
+      assertTrue(Files.exists(file), file + " is not restored");
+    }
+  }
+
+  /** Deletes, cuts off and garbles a bundle of the plugin store, and returns all of them. */
+  private static List<Path> damageBundles() throws IOException {
+    List<Path> files = storedBundles();
+    Files.delete(files.get(0));
+    Files.write(files.get(1), Arrays.copyOf(Files.readAllBytes(files.get(1)), 100));
+    byte[] garbled = Files.readAllBytes(files.get(2));
+    Arrays.fill(garbled, garbled.length / 2, garbled.length / 2 + 100, (byte) 0x5a);
+    Files.write(files.get(2), garbled);
+    // A start deletes the framework's own cache without reading it.
+    Path cache = node.state().resolve("ephemeral/launcher/framework/bundle0");
+    Files.write(Files.createDirectories(cache).resolve("bundle.id"), garbled);
+    return files;
+  }
+
+  private static List<Path> storedBundles() throws IOException {
+    try (Stream<Path> all = Files.list(node.state().resolve("plugins/files"))) {
+      return all.sorted().toList();
+    }
+  }
+
+  /** Replaces a node's certificate with one that its cluster's authority issued ten days ago. */
+  private static void expire(Path certificate, CertificateAuthority past) throws Exception {
+    PublicKey key = Pem.certificate(Files.readString(certificate)).getPublicKey();
+    X509Certificate expired =
+        past.issue(CertificateTemplate.node(NodeId.of(key)).withLifetime(Duration.ofDays(1)), key);
+    assertThrows(CertificateExpiredException.class, expired::checkValidity);
+    Files.writeString(certificate, Pem.encode(expired));
   }
 
   private static boolean valid(Path certificate) throws Exception {
@@ -370,42 +378,9 @@ class NodeLifeIT {
   @Test
   @Tag("full")
   @DisplayName(
-      "a node whose bundles were deleted, cut off and garbled while it was down comes up complete")
-  void bundlesDamaged() throws Exception {
-    int bundles = node.json("bundle", "list").getAsJsonArray().size();
-    assertEquals(0, node.terminate(), node.said());
-    List<Path> files;
-    try (Stream<Path> all = Files.list(node.state().resolve("plugins/files"))) {
-      files = all.sorted().toList();
-    }
-    Files.delete(files.get(0));
-    Files.write(files.get(1), Arrays.copyOf(Files.readAllBytes(files.get(1)), 100));
-    byte[] garbled = Files.readAllBytes(files.get(2));
-    Arrays.fill(garbled, garbled.length / 2, garbled.length / 2 + 100, (byte) 0x5a);
-    Files.write(files.get(2), garbled);
-    // A start deletes the framework's own cache without reading it.
-    Path cache = node.state().resolve("ephemeral/launcher/framework/bundle0");
-    Files.write(Files.createDirectories(cache).resolve("bundle.id"), garbled);
-    node.up();
-    assertEquals(id, node.id());
-    assertEquals(bundles, node.json("bundle", "list").getAsJsonArray().size());
-    for (JsonElement bundle : node.json("bundle", "list").getAsJsonArray()) {
-      assertEquals("ACTIVE", bundle.getAsJsonObject().get("state").getAsString(), bundle::toString);
-    }
-    for (Path file : files) {
-      assertTrue(Files.exists(file), file + " is not restored");
-    }
-  }
-
-  @Test
-  @Tag("full")
-  @DisplayName(
       "files of the plugin store that are deleted while the node runs are named, and restored as it is said")
   void bundlesDeletedMeanwhile() throws Exception {
-    List<Path> files;
-    try (Stream<Path> all = Files.list(node.state().resolve("plugins/files"))) {
-      files = all.sorted().toList();
-    }
+    List<Path> files = storedBundles();
     for (Path file : files) {
       Files.delete(file);
     }
