@@ -25,16 +25,21 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** Loses, finds and moves the key that opens an encrypted volume without another node's help. */
 @Tag("longer")
 @Tag("full")
 class RecoveryKeyIT {
 
+  /** Writes the share of an enrolled key. */
   private static final String SHARE = "dev.polis.storage.RecoveryShareFile.seal";
+
+  /** Comes after the share is written, and before the answer. */
+  private static final String ANSWER = "dev.polis.cluster.RecoveryService.logEnrolment";
+
+  static final String BESIDE = "WARNING: the recovery key is beside the data volume";
+
   private static final int REFUSED = 3;
 
   @TempDir Path directory;
@@ -59,40 +64,53 @@ class RecoveryKeyIT {
     return node.ctl("--timeout=60", "recovery-key", "enroll", "--to", file.toString());
   }
 
+  /** Starts a node that no recovery key opens, and requires its report and its refusals. */
+  private static void reportsThatItHasNone(TestNode node, Mode mode, String... options)
+      throws Exception {
+    node.up(Stream.concat(Stream.of(encrypted(mode)), Stream.of(options)).toArray(String[]::new));
+    assertTrue(node.said().contains("data volume: " + mode.name() + ", "), node.said());
+    assertTrue(node.said().contains("WARNING: no recovery key opens the data volume"), node.said());
+    node.takeOwnership();
+    JsonObject listed = node.json("node", "list").getAsJsonArray().get(0).getAsJsonObject();
+    assertEquals(mode.name(), listed.get("storage").getAsString());
+    Finished down = node.down();
+    assertEquals(REFUSED, down.code(), down.all());
+    assertTrue(down.lastLine().contains("recovery-key enroll"), down.lastLine());
+    assertTrue(down.lastLine().contains("--anyway"), down.lastLine());
+    node.id();
+  }
+
+  /**
+   * The recovery key is the same in both modes: in the short form {@link
+   * #nothingLocksTheOwnerOutUnasked} has the other one.
+   */
+  static Stream<Mode> protections() {
+    return Tier.isLong()
+        ? Stream.of(Mode.ENCRYPTED, Mode.AUTHENTICATED_ENCRYPTED)
+        : Stream.of(Mode.AUTHENTICATED_ENCRYPTED);
+  }
+
   @ParameterizedTest(name = "{0}")
-  @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "INSECURE")
+  @MethodSource("protections")
   @DisplayName(
-      "a cluster without a recovery key reports it, refuses a silent power-off, and gets one by enroll")
+      "a cluster without a recovery key reports it, refuses a silent power-off, and gets one by enroll, also from a node that died meanwhile; the key is replaced, and warned of until it is moved away from its volume")
   void withoutAKey(Mode mode) throws Exception {
     StorageModesIT.requireGround(mode);
     Path key = directory.resolve("elsewhere/key.pem");
     try (TestNode node = withoutRecoveryKey("127.0.28." + mode.ordinal())) {
-      node.up(encrypted(mode));
-      assertTrue(node.said().contains("data volume: " + mode.name() + ", "), node.said());
-      assertTrue(
-          node.said().contains("WARNING: no recovery key opens the data volume"), node.said());
-      node.takeOwnership();
-      assertEquals(
-          mode.name(),
-          node.json("node", "list")
-              .getAsJsonArray()
-              .get(0)
-              .getAsJsonObject()
-              .get("storage")
-              .getAsString());
-      Finished down = node.down();
-      assertEquals(REFUSED, down.code(), down.all());
-      assertTrue(down.lastLine().contains("recovery-key enroll"), down.lastLine());
-      assertTrue(down.lastLine().contains("--anyway"), down.lastLine());
-      node.id();
-
-      Finished enrolled = enroll(node, key);
-      assertEquals(0, enrolled.code(), enrolled.all());
+      reportsThatItHasNone(node, mode, CrashAgent.whenEntered(0, SHARE));
+      diesWhileEnrolling(node, key);
+      node.up(CrashAgent.whenEntered(0, ANSWER));
+      diesWhileEnrolling(node, key);
+      node.up();
+      enroll(node, key).requireSuccess("the enrolment");
       assertEquals(0, node.ctl("recovery-key", "check", key.toString()).code());
       node.stop();
       opensWithTheKeyOnStandardInput(node, key);
 
-      replacesALostKey(node, key);
+      Path beside = node.state().resolve("owner/recovery-key.pem");
+      replacesALostKey(node, key, beside);
+      movesTheKey(node, beside, mode);
     }
   }
 
@@ -100,11 +118,10 @@ class RecoveryKeyIT {
   @DisplayName(
       "without a recovery key, down asks at a terminal, Ctrl-C leaves the volume mounted, and a power-off by the API is refused")
   void nothingLocksTheOwnerOutUnasked() throws Exception {
-    Mode mode = Mode.AUTHENTICATED_ENCRYPTED;
+    Mode mode = Mode.ENCRYPTED;
     StorageModesIT.requireGround(mode);
     try (TestNode node = withoutRecoveryKey("127.0.28.6")) {
-      node.up(encrypted(mode));
-      node.takeOwnership();
+      reportsThatItHasNone(node, mode);
       String id = node.id();
 
       Finished no = node.downAtTerminal("n");
@@ -132,6 +149,13 @@ class RecoveryKeyIT {
       assertEquals(0, yes.code(), yes.all());
       assertEquals(List.of(), node.leftovers());
     }
+  }
+
+  private void diesWhileEnrolling(TestNode node, Path key) throws Exception {
+    Finished dead = enroll(node, key);
+    assertEquals(3, dead.code(), dead.all());
+    assertTrue(dead.err().contains("repeat the command"), dead.err());
+    assertEquals(CrashAgent.KILLED, node.awaitEnd());
   }
 
   private void opensWithTheKeyOnStandardInput(TestNode node, Path key) throws Exception {
@@ -168,8 +192,7 @@ class RecoveryKeyIT {
     }
   }
 
-  private void replacesALostKey(TestNode node, Path lost) throws Exception {
-    Path found = directory.resolve("elsewhere/other.pem");
+  private void replacesALostKey(TestNode node, Path lost, Path found) throws Exception {
     enroll(node, found).requireSuccess("the enrolment");
     assertEquals(5, node.ctl("recovery-key", "check", lost.toString()).code());
     node.stop();
@@ -177,68 +200,19 @@ class RecoveryKeyIT {
     assertTrue(refused.lastLine().contains("is sealed to the recovery key"), refused.lastLine());
     node.up("--recovery-key", found.toString());
     node.id();
-    node.stop();
   }
 
-  @ParameterizedTest
-  @ValueSource(booleans = {true, false})
-  @DisplayName("a node that dies while a key is enrolled accepts it when the command is repeated")
-  void killedWhileEnrolling(boolean before) throws Exception {
-    Mode mode = Mode.AUTHENTICATED_ENCRYPTED;
-    StorageModesIT.requireGround(mode);
-    Path key = directory.resolve("key.pem");
-    try (TestNode node = withoutRecoveryKey("127.0.28.5")) {
-      // Dies before the share is written, or after it and before the answer.
-      String crash =
-          CrashAgent.whenEntered(
-              0, before ? SHARE : "dev.polis.cluster.RecoveryService.logEnrolment");
-      node.up(Stream.concat(Stream.of(encrypted(mode)), Stream.of(crash)).toArray(String[]::new));
-      node.takeOwnership();
-      Finished dead = enroll(node, key);
-      assertEquals(3, dead.code(), dead.all());
-      assertTrue(dead.err().contains("repeat the command"), dead.err());
-      assertEquals(CrashAgent.KILLED, node.awaitEnd());
-      node.up();
-      enroll(node, key).requireSuccess("the enrolment");
-      node.stop();
-      node.up("--recovery-key", key.toString());
-      node.id();
-    }
-  }
-
-  /**
-   * The recovery key is the same in both modes, and {@link #withoutAKey} covers both in the short
-   * form.
-   */
-  static Stream<Mode> protections() {
-    return Tier.isLong()
-        ? Stream.of(Mode.ENCRYPTED, Mode.AUTHENTICATED_ENCRYPTED)
-        : Stream.of(Mode.AUTHENTICATED_ENCRYPTED);
-  }
-
-  @ParameterizedTest(name = "{0}")
-  @MethodSource("protections")
-  @DisplayName(
-      "each start warns of a recovery key beside its volume until the key is moved, and the moved key opens it")
-  void besideTheVolume(Mode mode) throws Exception {
-    StorageModesIT.requireGround(mode);
+  /** Moves a key that lies beside the volume; the start before warned of it. */
+  private void movesTheKey(TestNode node, Path beside, Mode mode) throws Exception {
+    assertTrue(node.said().contains(BESIDE), node.said());
     Path safe = directory.resolve("safe.pem");
-    String beside = "WARNING: the recovery key is beside the data volume";
-    try (TestNode node = TestNode.prepared(directory.resolve("n"), "127.0.29." + mode.ordinal())) {
-      Path original = node.state().resolve("owner/recovery-key.pem");
-      node.up(encrypted(mode));
-      assertTrue(node.said().contains(beside), node.said());
-      node.stop();
-      node.up("--recovery-key", original.toString());
-      assertTrue(node.said().contains(beside), node.said());
-      Finished moved = node.ctl("recovery-key", "move", safe.toString());
-      assertEquals(0, moved.code(), moved.all());
-      assertFalse(Files.exists(original), "the original is still there");
-      node.stop();
-      node.up("--recovery-key", safe.toString());
-      assertFalse(node.said().contains("WARNING"), node.said());
-      assertTrue(node.said().contains("data volume: " + mode.name()), node.said());
-      node.stop();
-    }
+    Finished moved = node.ctl("recovery-key", "move", safe.toString());
+    assertEquals(0, moved.code(), moved.all());
+    assertFalse(Files.exists(beside), "the original is still there");
+    node.stop();
+    node.up("--recovery-key", safe.toString());
+    assertFalse(node.said().contains("WARNING"), node.said());
+    assertTrue(node.said().contains("data volume: " + mode.name()), node.said());
+    node.stop();
   }
 }
