@@ -9,15 +9,14 @@ import com.google.gson.JsonObject;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.util.JsonFormat;
 import dev.polis.cluster.it.StorageModesIT.Mode;
+import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Finished;
-import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeId;
 import dev.polis.pki.Pem;
 import dev.polis.rpc.RpcClients;
 import dev.polis.rpc.RpcTrust;
 import dev.polis.wire.api.NodeParameters;
-import dev.polis.wire.api.NodeParameters.ClusterRegister;
 import dev.polis.wire.common.ClusterDirectory;
 import dev.polis.wire.curator.CuratorGrpc;
 import dev.polis.wire.curator.RegisterNodeRequest;
@@ -29,7 +28,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyPair;
 import java.security.PrivateKey;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.StreamSupport;
@@ -66,33 +64,37 @@ class NodeEnrolmentIT {
   }
 
   @Test
-  @DisplayName("a second node registers, is approved, is HOME, and is HOME again after a reboot")
+  @DisplayName(
+      "D-06, D-09 another registration with the key of a node is refused; the node is approved, and HOME as the same member after a kill at any step")
   void aSecondNodeLives() throws Exception {
     try (TestNode second = cluster.joining("second", "127.0.46.2")) {
       second.start("--security", "insecure");
       String id = GrowingCluster.awaitRegistered(second);
 
       JsonObject waits = cluster.listed(id).orElseThrow();
+      String key = GrowingCluster.text(waits, "key");
       assertEquals("NEW", GrowingCluster.text(waits, "state"));
-      assertTrue(
-          second
-              .said()
-              .contains("node approve " + id + " --key " + GrowingCluster.text(waits, "key")),
-          second.said());
-      String health = second.ctl("health").all();
-      assertTrue(health.contains("waiting for approval by an operator"), health);
+      assertTrue(second.said().contains("node approve " + id + " --key " + key), second.said());
+      // The node answers within 2 s, which a busy machine may exceed.
+      Await.until(
+          TestNode.PATIENCE,
+          "health to name the wait",
+          () -> second.ctl("health").all().contains("waiting for approval by an operator"),
+          () -> second.ctl("health").all());
       refusesOtherApprovals(id);
+      refusesAnotherRegistration(second, id);
       assertEquals("NEW", GrowingCluster.text(cluster.listed(id).orElseThrow(), "state"));
 
-      Finished approved =
-          first.ctl("node", "approve", id, "--key", GrowingCluster.text(waits, "key"));
-      assertTrue(
-          approved.requireSuccess("approve").out().contains(GrowingCluster.text(waits, "key")),
-          approved.all());
-      second.awaitHome();
+      second.killJvm();
+      second.start("--security", "insecure");
+      assertEquals(id, GrowingCluster.awaitRegistered(second), "after a kill while it waits");
+      second.killJvm();
+      Finished approved = first.ctl("node", "approve", id, "--key", key);
+      assertTrue(approved.requireSuccess("approve").out().contains(key), approved.all());
+      second.up("--security", "insecure");
       isMember(second, id);
 
-      second.stop();
+      second.killJvm();
       second.up();
       isMember(second, id);
       first.ctl("node", "approve", id).requireSuccess("the approval of a member is repeatable");
@@ -169,65 +171,38 @@ class NodeEnrolmentIT {
     }
   }
 
-  @Test
-  @DisplayName("D-09 a node that is killed at any step of its registration becomes the same member")
-  void d09_killed() throws Exception {
-    try (TestNode node = cluster.joining("killed", "127.0.46.8")) {
-      node.start("--security", "insecure");
-      String id = GrowingCluster.awaitRegistered(node);
-      node.killJvm();
-      node.start("--security", "insecure");
-      assertEquals(id, GrowingCluster.awaitRegistered(node), "after a kill while it waits");
-      node.killJvm();
-      first.ctl("node", "approve", id).requireSuccess("approve");
-      node.up("--security", "insecure");
-      cluster.awaitHealthy(id);
-      node.killJvm();
-      node.up();
-      cluster.awaitHealthy(id);
-      assertEquals(id, Enrolment.certified(node).text());
-    }
-  }
-
-  @Test
-  @DisplayName("D-06 another registration with the key of a node is refused")
-  void d06_anotherRegistration() throws Exception {
-    try (TestNode node = cluster.joining("registered", "127.0.46.9")) {
-      node.start("--security", "insecure");
-      String id = GrowingCluster.awaitRegistered(node);
-      NodeParameters parameters = parameters(node);
-      PrivateKey key =
-          Ed25519.privateKeyFromSeed(Enrolment.journal(node).getNodePrivateKey().toByteArray());
-      RpcClients clients =
-          RpcClients.ephemeral(
-              new KeyPair(Ed25519.publicKey(key), key),
-              RpcTrust.cluster(
-                  Pem.certificate(
-                      parameters.getClusterRegister().getCaCertificate().toByteArray())));
-      ManagedChannel channel = clients.dial(new InetSocketAddress(FIRST, CURATOR_PORT));
-      try {
-        Status refused =
-            Assertions.assertThrows(
-                    StatusException.class,
-                    () ->
-                        CuratorGrpc.newBlockingV2Stub(channel)
-                            .withDeadlineAfter(TestNode.PATIENCE.toSeconds(), TimeUnit.SECONDS)
-                            .registerNode(
-                                RegisterNodeRequest.newBuilder()
-                                    .setRegisterTicket(
-                                        parameters.getClusterRegister().getRegisterTicket())
-                                    .setJoinKey(
-                                        ByteString.copyFrom(
-                                            Ed25519.raw(Ed25519.generate().getPublic())))
-                                    .build()))
-                .getStatus();
-        assertEquals(Status.Code.FAILED_PRECONDITION, refused.getCode(), refused.toString());
-        assertTrue(
-            refused.getDescription().contains(id + " has registered with another join key"),
-            refused.toString());
-      } finally {
-        channel.shutdownNow();
-      }
+  private static void refusesAnotherRegistration(TestNode node, String id) throws Exception {
+    NodeParameters parameters = parameters(node);
+    PrivateKey key =
+        Ed25519.privateKeyFromSeed(Enrolment.journal(node).getNodePrivateKey().toByteArray());
+    RpcClients clients =
+        RpcClients.ephemeral(
+            new KeyPair(Ed25519.publicKey(key), key),
+            RpcTrust.cluster(
+                Pem.certificate(parameters.getClusterRegister().getCaCertificate().toByteArray())));
+    ManagedChannel channel = clients.dial(new InetSocketAddress(FIRST, CURATOR_PORT));
+    try {
+      Status refused =
+          Assertions.assertThrows(
+                  StatusException.class,
+                  () ->
+                      CuratorGrpc.newBlockingV2Stub(channel)
+                          .withDeadlineAfter(TestNode.PATIENCE.toSeconds(), TimeUnit.SECONDS)
+                          .registerNode(
+                              RegisterNodeRequest.newBuilder()
+                                  .setRegisterTicket(
+                                      parameters.getClusterRegister().getRegisterTicket())
+                                  .setJoinKey(
+                                      ByteString.copyFrom(
+                                          Ed25519.raw(Ed25519.generate().getPublic())))
+                                  .build()))
+              .getStatus();
+      assertEquals(Status.Code.FAILED_PRECONDITION, refused.getCode(), refused.toString());
+      assertTrue(
+          refused.getDescription().contains(id + " has registered with another join key"),
+          refused.toString());
+    } finally {
+      channel.shutdownNow();
     }
   }
 
@@ -236,53 +211,5 @@ class NodeEnrolmentIT {
     JsonFormat.parser()
         .merge(Files.readString(node.state().resolve("esp/parameters.json")), parameters);
     return parameters.build();
-  }
-
-  @Test
-  @DisplayName("a wrong ticket, another cluster's CA and a directory without addresses are refused")
-  void refusals() throws Exception {
-    try (TestNode node = cluster.joining("refused", "127.0.46.10")) {
-      ClusterRegister good = parameters(node).getClusterRegister();
-      int before = first.json("node", "list").getAsJsonArray().size();
-      refuses(
-          "wrong-ticket",
-          good.toBuilder().setRegisterTicket(ByteString.copyFromUtf8("x".repeat(32))).build(),
-          "the cluster refuses this node: registerticket invalid");
-      refuses(
-          "other-ca",
-          good.toBuilder()
-              .setCaCertificate(
-                  ByteString.copyFrom(
-                      Pem.der(CertificateAuthority.create("another cluster").certificate())))
-              .build(),
-          "belong to another cluster",
-          FIRST);
-      refuses(
-          "no-address",
-          good.toBuilder()
-              .setClusterDirectory(
-                  ClusterDirectory.newBuilder()
-                      .addNodes(ClusterDirectory.Node.newBuilder().setId(firstId)))
-              .build(),
-          "cluster_register.cluster_directory has 1 nodes and the address of none");
-      assertEquals(before, first.json("node", "list").getAsJsonArray().size());
-    }
-  }
-
-  private static void refuses(String name, ClusterRegister parameters, String... words)
-      throws Exception {
-    try (TestNode node = TestNode.bare(directory.resolve(name), "127.0.46.11")) {
-      Path file = node.state().resolve("esp/parameters.pb");
-      Files.createDirectories(file.getParent());
-      Files.write(
-          file, NodeParameters.newBuilder().setClusterRegister(parameters).build().toByteArray());
-      Finished refused = node.refused("--security", "insecure");
-      assertNotEquals(0, refused.code(), refused.all());
-      List<String> missing = new ArrayList<>(List.of(words));
-      missing.removeIf(refused.lastLine()::contains);
-      assertEquals(List.of(), missing, () -> "not in the last line: " + refused.all());
-      assertEquals(List.of(), node.leftovers());
-      assertFalse(Files.exists(node.state().resolve("data/node")), "it has made a volume");
-    }
   }
 }

@@ -111,7 +111,6 @@ class NodeRemovalIT {
 
       second.stop();
       doesNotComeBack(second, id);
-      doesNotComeBack(second, id);
       assertTrue(Files.exists(second.state().resolve("esp/sealed_configuration.pb")));
       firstIsHome();
     }
@@ -239,9 +238,15 @@ class NodeRemovalIT {
       Finished shown = first.ctl("cluster", "ticket", "show");
       assertTrue(shown.requireSuccess("show").out().contains("valid until"), shown.all());
       first.ctl("cluster", "ticket", "revoke").requireSuccess("revoke");
+      int listed = first.json("node", "list").getAsJsonArray().size();
       Finished refused = late.refused("--security", Mode.INSECURE.option);
       assertNotEquals(0, refused.code(), refused.all());
-      assertTrue(refused.lastLine().contains("registerticket invalid"), () -> refused.all());
+      assertTrue(
+          refused.lastLine().contains("the cluster refuses this node: registerticket invalid"),
+          () -> refused.all());
+      assertEquals(listed, first.json("node", "list").getAsJsonArray().size());
+      assertEquals(List.of(), late.leftovers());
+      assertFalse(Files.exists(late.state().resolve("data/node")), "it has made a volume");
       assertEquals(
           "",
           GrowingCluster.text(

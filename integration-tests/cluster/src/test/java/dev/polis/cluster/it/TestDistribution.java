@@ -57,13 +57,6 @@ record TestDistribution(Path folder) {
     Files.write(list(), lines);
   }
 
-  /** Overwrites bytes in the middle of a bundle. */
-  void garble(String name) throws IOException {
-    byte[] content = Files.readAllBytes(jar(name));
-    java.util.Arrays.fill(content, content.length / 2, content.length / 2 + 512, (byte) 0x5a);
-    Files.write(jar(name), content);
-  }
-
   /** Adds a bundle without classes that provides one service and needs another. */
   void add(String name, String provides, String needs) throws Exception {
     Manifest manifest = new Manifest();
