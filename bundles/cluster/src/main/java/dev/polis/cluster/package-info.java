@@ -52,11 +52,14 @@
  * supervision. A second loop around them would only hide the failing organ.
  *
  * <ul>
- *   <li>Needs: BootReport, Consensus, Curator, HandOvers, HealthRegistry, LogTree, Network, RpcHost, Storage, Supervisor
+ *   <li>Needs: BootReport, Consensus, Curator, HandOvers, HealthRegistry, LogTree, Network,
+ *       RpcHost, Storage, Supervisor
  *   <li>Uses if there: none
  *   <li>Provides: BindableService, ClusterManager
  *   <li>Configuration: dev.polis.cluster
- *   <li>Files: data/node/credentials/ca.pem, data/node/credentials/cert-key.pem, data/node/credentials/cert.pem, data/node/credentials/revocations.crl, esp/cluster_directory.pb, esp/parameters.json, esp/parameters.pb, esp/removal.pb
+ *   <li>Files: data/node/credentials/ca.pem, data/node/credentials/cert-key.pem,
+ *       data/node/credentials/cert.pem, data/node/credentials/revocations.crl,
+ *       esp/cluster_directory.pb, esp/parameters.json, esp/parameters.pb, esp/removal.pb
  *   <li>Ports: management
  * </ul>
  */

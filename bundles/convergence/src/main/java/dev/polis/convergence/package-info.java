@@ -48,7 +48,8 @@
  * organ while the node runs.
  *
  * <ul>
- *   <li>Needs: BootReport, ClusterManager, HealthRegistry, LocalPlugins, LocalRoleServer, Network, Supervisor
+ *   <li>Needs: BootReport, ClusterManager, HealthRegistry, LocalPlugins, LocalRoleServer, Network,
+ *       Supervisor
  *   <li>Uses if there: none
  *   <li>Provides: none
  *   <li>Configuration: dev.polis.convergence

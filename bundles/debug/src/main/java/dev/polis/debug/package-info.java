@@ -56,7 +56,8 @@
  *
  * <ul>
  *   <li>Needs: BootReport, HealthRegistry, LogTree, RpcHost, Supervisor
- *   <li>Uses if there: ClusterManager, Consensus, Containers, Curator, KubeconfigIssuer, Network, Storage
+ *   <li>Uses if there: ClusterManager, Consensus, Containers, Curator, KubeconfigIssuer, Network,
+ *       Storage
  *   <li>Provides: BindableService
  *   <li>Configuration: dev.polis.debug
  *   <li>Files: none

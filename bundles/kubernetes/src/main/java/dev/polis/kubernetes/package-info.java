@@ -28,11 +28,13 @@
  * it, until the cluster takes the role away.
  *
  * <ul>
- *   <li>Needs: ClusterManager, Containers, HealthRegistry, Network, ProcessManager, RpcHost, Storage
+ *   <li>Needs: ClusterManager, Containers, HealthRegistry, Network, ProcessManager, RpcHost,
+ *       Storage
  *   <li>Uses if there: none
  *   <li>Provides: BindableService, KubeconfigIssuer, RolePlugin
  *   <li>Configuration: dev.polis.kubernetes
- *   <li>Files: data/kubelet, data/kubernetes-address, data/kubernetes-audit, data/kubernetes-controller, data/kubernetes-volumes, data/kubernetes-worker
+ *   <li>Files: data/kubelet, data/kubernetes-address, data/kubernetes-audit,
+ *       data/kubernetes-controller, data/kubernetes-volumes, data/kubernetes-worker
  *   <li>Ports: 6443, 6444, 6445, management
  * </ul>
  */

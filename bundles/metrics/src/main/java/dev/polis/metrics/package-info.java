@@ -33,7 +33,8 @@
  * Prometheus' own HTTP server: it has one certificate for its whole life.
  *
  * <ul>
- *   <li>Needs: BootReport, ClusterManager, HealthRegistry, LogTree, Network, ProcessManager, RpcHost, Storage, Supervisor
+ *   <li>Needs: BootReport, ClusterManager, HealthRegistry, LogTree, Network, ProcessManager,
+ *       RpcHost, Storage, Supervisor
  *   <li>Uses if there: MetricsExporter
  *   <li>Provides: none
  *   <li>Configuration: dev.polis.metrics

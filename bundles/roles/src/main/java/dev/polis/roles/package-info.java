@@ -48,7 +48,8 @@
  * not. <b>Why roles are no enum</b>: then only this project could bring one.
  *
  * <ul>
- *   <li>Needs: BootReport, ClusterManager, Consensus, Curator, HandOvers, HealthRegistry, LogTree, Network, Storage, Supervisor
+ *   <li>Needs: BootReport, ClusterManager, Consensus, Curator, HandOvers, HealthRegistry, LogTree,
+ *       Network, Storage, Supervisor
  *   <li>Uses if there: RolePlugin
  *   <li>Provides: LocalRoleServer
  *   <li>Configuration: dev.polis.roles
