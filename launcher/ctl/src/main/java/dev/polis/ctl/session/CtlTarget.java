@@ -78,6 +78,7 @@ public record CtlTarget(
         chosen.name(),
         owner,
         chosen.endpoint(),
+        chosen.nodeOrNull(),
         chosen.nodeCa(),
         chosen.stateOrNull(),
         chosen.listeners());
