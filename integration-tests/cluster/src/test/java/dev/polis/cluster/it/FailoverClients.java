@@ -5,6 +5,7 @@ import dev.polis.fixtures.history.History;
 import dev.polis.fixtures.history.History.Outcome;
 import dev.polis.fixtures.history.HistoryRecorder;
 import dev.polis.logtree.LogTree;
+import dev.polis.pki.NodeEndpoint;
 import dev.polis.rpc.RpcClients;
 import dev.polis.rpc.resolver.LeaderResolver;
 import dev.polis.wire.api.GetNodesRequest;
@@ -71,9 +72,9 @@ final class FailoverClients implements AutoCloseable {
   private volatile boolean over;
 
   /** Starts writers and readers of the labels of a node. */
-  FailoverClients(RpcClients owner, List<InetSocketAddress> addresses, String node) {
+  FailoverClients(RpcClients owner, List<NodeEndpoint> endpoints, String node) {
     this.node = node;
-    this.resolver = LeaderResolver.fixed(addresses, owner, LogTree.create().log("resolver"));
+    this.resolver = LeaderResolver.fixed(endpoints, owner, LogTree.create().log("resolver"));
     this.leader = resolver.channel();
     channels.add(leader);
     int history = HISTORIES.incrementAndGet();
@@ -84,10 +85,10 @@ final class FailoverClients implements AutoCloseable {
     }
     readers.add(
         begin("reader of the leader", () -> read("reader of the leader", leader, CALL_MILLIS)));
-    for (InetSocketAddress curator : addresses) {
+    for (NodeEndpoint curator : endpoints) {
       ManagedChannel channel = owner.dial(curator);
       channels.add(channel);
-      curators.put(curator, channel);
+      curators.put(curator.address(), channel);
       String name = "reader of " + curator;
       readers.add(begin(name, () -> read(name, channel, CALL_MILLIS)));
     }
@@ -169,7 +170,7 @@ final class FailoverClients implements AutoCloseable {
 
   /** Returns the leader that the clients know. */
   InetSocketAddress leader() {
-    return resolver.leader().peek().orElseThrow();
+    return resolver.leader().peek().orElseThrow().address();
   }
 
   /**

@@ -11,6 +11,8 @@ import dev.polis.fixtures.MachineSpeed;
 import dev.polis.fixtures.Tier;
 import dev.polis.fixtures.history.LinearizabilityChecker;
 import dev.polis.fixtures.history.Verdict;
+import dev.polis.pki.NodeEndpoint;
+import dev.polis.pki.NodeId;
 import dev.polis.rpc.RpcClients;
 import dev.polis.wire.curator.CuratorLocalGrpc;
 import dev.polis.wire.curator.GetCurrentLeaderRequest;
@@ -192,7 +194,13 @@ class LeaderLossIT {
   private FailoverClients clients() {
     return new FailoverClients(
         owner,
-        ADDRESSES.stream().map(address -> new InetSocketAddress(address, CURATOR_PORT)).toList(),
+        nodes.entrySet().stream()
+            .map(
+                node ->
+                    new NodeEndpoint(
+                        NodeId.parse(node.getKey()),
+                        new InetSocketAddress(node.getValue().address(), CURATOR_PORT)))
+            .toList(),
         nodes.keySet().iterator().next());
   }
 
