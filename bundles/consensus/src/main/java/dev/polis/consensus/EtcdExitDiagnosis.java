@@ -41,7 +41,7 @@ final class EtcdExitDiagnosis {
               + "|[Pp]age expected to be|page \\d+: (invalid type|already freed)");
 
   private static final String RESTORE =
-      "stop the node and restore %s as a whole from a copy of this disk, since no other member has its content; without a copy, make a new cluster in another state directory; dmesg says whether the disk fails";
+      "stop the node and restore %s as a whole from a copy of this disk, or start it with \"--force-new-cluster ID --restore FILE\", where FILE was saved by \"polisctl etcd snapshot\"; without either, make a new cluster in another state directory; dmesg says whether the disk fails";
 
   private EtcdExitDiagnosis() {}
 

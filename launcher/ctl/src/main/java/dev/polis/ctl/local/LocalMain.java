@@ -146,7 +146,6 @@ public final class LocalMain implements Callable<Integer> {
       return end(USAGE, wrong.getMessage(), "give an address such as 127.0.0.1");
     }
     mark.write(ByteBuffer.wrap((first + "\n").getBytes(StandardCharsets.UTF_8)), 0);
-    mark.force(true);
     List<LocalNode> all = new ArrayList<>();
     for (int number = 1; number <= nodes; number++) {
       LocalNode node = new LocalNode(base, number, addresses.get(number - 1));

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.ctl.CtlRun;
+import dev.polis.fixtures.Await;
 import dev.polis.logtree.LogTree;
 import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.Ed25519;
@@ -165,6 +166,10 @@ class CallFailureTest {
     Files.writeString(state.resolve("node.lock"), node.pid() + "\n");
     assertEquals(
         0, new ProcessBuilder("kill", "-STOP", Long.toString(node.pid())).start().waitFor());
+    Await.until(
+        Duration.ofSeconds(30),
+        "the process to stop",
+        () -> NamedProcess.stopped(state.resolve("node.lock")).isPresent());
     CtlException told =
         new CallFailure(
                 new StatusException(
