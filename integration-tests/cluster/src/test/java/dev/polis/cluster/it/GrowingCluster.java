@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Collectors;
 import java.util.stream.StreamSupport;
 
@@ -24,12 +25,14 @@ final class GrowingCluster implements AutoCloseable {
   private final Path directory;
   private final TestNode first;
   private final String firstId;
+  private final List<String> addresses = new ArrayList<>();
   private volatile String endpoint;
 
   /** Founds a cluster with one node at this address. */
   GrowingCluster(Path directory, String address) throws Exception {
     this.directory = directory;
     this.endpoint = address;
+    addresses.add(address);
     first = TestNode.member(directory.resolve("first"), address, Mode.INSECURE);
     first.up();
     first.takeOwnership();
@@ -57,6 +60,40 @@ final class GrowingCluster implements AutoCloseable {
   /** Returns the address of the node to which the operator's commands go. */
   String endpoint() {
     return endpoint;
+  }
+
+  /** Waits until one of the nodes leads, and sends the operator's later commands there. */
+  void awaitLeader() throws Exception {
+    // One that does not lead takes twelve seconds for its answer.
+    List<String> likely = new ArrayList<>(List.of(endpoint));
+    likely.addAll(addresses.reversed());
+    Await.until(
+        TestNode.PATIENCE,
+        "a curator to lead",
+        () -> likely.stream().anyMatch(this::leads),
+        () -> ctl("node", "list").all());
+  }
+
+  /** Returns whether the node at this address leads; later commands go there. */
+  boolean leads(String address) {
+    through(address);
+    return ctl("node", "list").code() == 0;
+  }
+
+  /**
+   * Makes a change at the leader, and again if the leadership ended meanwhile on a busy machine.
+   */
+  void change(String... arguments) throws Exception {
+    AtomicReference<Finished> last = new AtomicReference<>();
+    Await.until(
+        TestNode.PATIENCE,
+        "a leader to accept " + List.of(arguments),
+        () -> {
+          awaitLeader();
+          last.set(ctl(arguments));
+          return last.get().code() == 0;
+        },
+        () -> last.get().all());
   }
 
   /** Runs the operator's command line. */
@@ -95,6 +132,7 @@ final class GrowingCluster implements AutoCloseable {
             "--to",
             node.state().resolve("esp/parameters.json").toString())
         .requireSuccess("no parameters");
+    addresses.add(address);
     return node;
   }
 
@@ -115,7 +153,7 @@ final class GrowingCluster implements AutoCloseable {
 
   /** Gives a node the role of a voter, and waits until it votes and runs the role. */
   void becomeVoter(TestNode joined, String id) throws Exception {
-    ctl("node", "role", "add", id, CONSENSUS).requireSuccess("role add");
+    change("node", "role", "add", id, CONSENSUS);
     Await.until(
         TestNode.PATIENCE,
         "node " + id + " to be a voter",

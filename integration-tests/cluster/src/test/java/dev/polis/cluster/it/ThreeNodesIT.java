@@ -68,15 +68,15 @@ class ThreeNodesIT {
     assertEquals(3, ids.size());
 
     loseTheFirst();
-    awaitLeader();
+    cluster.awaitLeader();
     cluster.awaitHealthy(secondId);
     cluster.awaitHealthy(thirdId);
-    change("node", "role", "add", thirdId, "Backup");
+    cluster.change("node", "role", "add", thirdId, "Backup");
 
     // The others start from their disks, and do not need the first one.
     second.stop();
     second.up();
-    awaitLeader();
+    cluster.awaitLeader();
     cluster.awaitHealthy(secondId);
     assertEquals(ids, memberIds(), "a restart has made another member");
 
@@ -93,32 +93,6 @@ class ThreeNodesIT {
     first.killEtcd();
   }
 
-  /** Waits until one of the nodes leads, and sends the operator's commands there. */
-  private void awaitLeader() throws Exception {
-    await(
-        "a curator to lead",
-        () -> leads(SECOND) || leads(THIRD) || leads(FIRST),
-        () -> cluster.ctl("node", "list").all());
-  }
-
-  /**
-   * Makes a change at the leader, and again if the leadership ended meanwhile on a busy machine.
-   */
-  private void change(String... arguments) throws Exception {
-    await(
-        "a leader to accept " + List.of(arguments),
-        () -> {
-          awaitLeader();
-          return cluster.ctl(arguments).code() == 0;
-        },
-        () -> cluster.ctl(arguments).all());
-  }
-
-  private boolean leads(String address) {
-    cluster.through(address);
-    return cluster.ctl("node", "list").code() == 0;
-  }
-
   private void refusesToLoseQuorum() {
     Finished refused = cluster.ctl("node", "role", "remove", secondId, ROLE);
     assertNotEquals(0, refused.code(), refused.all());
@@ -128,7 +102,7 @@ class ThreeNodesIT {
   }
 
   private void removeTheFirst() throws Exception {
-    change("node", "role", "remove", cluster.firstId(), "KubernetesController", ROLE);
+    cluster.change("node", "role", "remove", cluster.firstId(), "KubernetesController", ROLE);
     await(
         "etcd to have two members",
         () -> cluster.voters().equals(Set.of(secondId, thirdId)),
@@ -149,8 +123,8 @@ class ThreeNodesIT {
   }
 
   private void thirdLeaves() throws Exception {
-    change("node", "role", "remove", thirdId, ROLE);
-    awaitLeader();
+    cluster.change("node", "role", "remove", thirdId, ROLE);
+    cluster.awaitLeader();
     await(
         "the third node to leave etcd",
         () -> cluster.voters().equals(Set.of(cluster.firstId(), secondId)),
@@ -168,11 +142,14 @@ class ThreeNodesIT {
 
   /** Ends the leader's process alone, whose etcd lives on, so that the other voter leads. */
   private void aNodeWithoutRecordsFindsTheNextLeader() throws Exception {
-    awaitLeader();
+    cluster.awaitLeader();
     boolean firstLeads = cluster.endpoint().equals(FIRST);
     (firstLeads ? first : second).killJvm();
     String heir = firstLeads ? SECOND : FIRST;
-    await("the other voter to lead", () -> leads(heir), () -> cluster.ctl("node", "list").all());
+    await(
+        "the other voter to lead",
+        () -> cluster.leads(heir),
+        () -> cluster.ctl("node", "list").all());
     cluster.awaitHealthy(thirdId);
     assertEquals(List.of(), third.children("etcd"), "it keeps records without the role");
   }
