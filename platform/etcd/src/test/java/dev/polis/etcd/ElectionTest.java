@@ -219,7 +219,8 @@ class ElectionTest {
   }
 
   @Test
-  @DisplayName("a leader that has ended is replaced after a second, and relies on nothing by then")
+  @DisplayName(
+      "a leader that has ended is replaced after a second, and no longer relies on its lock")
   void anEndedLeaderIsReplacedLongBeforeItsLease() throws Exception {
     try (FaultyProxy proxy = FaultyProxy.to(etcd.member(0));
         EtcdClient own =
