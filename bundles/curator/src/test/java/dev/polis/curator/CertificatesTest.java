@@ -34,7 +34,6 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.List;
-import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
@@ -88,16 +87,7 @@ class CertificatesTest {
   }
 
   private static Status.Code read(CuratorFixture fixture, TlsIdentity identity) throws Exception {
-    return codeOf(() -> list(certificates(fixture.as(identity))));
-  }
-
-  private static Status.Code codeOf(Callable<?> call) throws Exception {
-    try {
-      call.call();
-      return Status.Code.OK;
-    } catch (StatusException refused) {
-      return refused.getStatus().getCode();
-    }
+    return CuratorFixture.codeOf(() -> list(certificates(fixture.as(identity))));
   }
 
   @Test
@@ -246,12 +236,12 @@ class CertificatesTest {
   void revokedOwner() throws Exception {
     try (CuratorFixture leader = CuratorFixture.leading()) {
       CertificatesBlockingV2Stub owner = certificates(leader.asOwner());
-      assertEquals(Status.Code.OK, codeOf(() -> list(owner)));
+      assertEquals(Status.Code.OK, CuratorFixture.codeOf(() -> list(owner)));
       MachineSpeed speed = MachineSpeed.measure();
       long began = System.nanoTime();
 
       Status.Code answer =
-          codeOf(
+          CuratorFixture.codeOf(
               () ->
                   owner.revokeCertificates(request().setUser(AaaApi.OWNER).setForce(true).build()));
 
@@ -260,11 +250,13 @@ class CertificatesTest {
       Await.until(
           CuratorFixture.SOON,
           "the revoked owner to be refused",
-          () -> codeOf(() -> list(owner)) == Status.Code.UNAUTHENTICATED);
+          () -> CuratorFixture.codeOf(() -> list(owner)) == Status.Code.UNAUTHENTICATED);
       Duration took = Duration.ofNanos(System.nanoTime() - began);
       speed.assertWithin("the revoked owner was refused", PROPAGATION, took);
       assertNotEquals(
-          Status.Code.OK, codeOf(() -> leader.owner(leader.address())), "a new certificate");
+          Status.Code.OK,
+          CuratorFixture.codeOf(() -> leader.owner(leader.address())),
+          "a new certificate");
     }
   }
 }

@@ -89,6 +89,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
@@ -731,6 +732,16 @@ public final class CuratorFixture implements AutoCloseable {
     host.close();
     if (etcd != null) {
       etcd.close();
+    }
+  }
+
+  /** Returns the code with which a call ends. */
+  static Status.Code codeOf(Callable<?> call) throws Exception {
+    try {
+      call.call();
+      return Status.Code.OK;
+    } catch (StatusException refused) {
+      return refused.getStatus().getCode();
     }
   }
 }

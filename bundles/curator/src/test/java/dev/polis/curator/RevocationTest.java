@@ -121,7 +121,7 @@ class RevocationTest {
 
   /** Sends a call that leaders and followers refuse as invalid if they trust the caller. */
   private static Status.Code askCurator(ManagedChannel channel) throws Exception {
-    return codeOf(
+    return CuratorFixture.codeOf(
         () ->
             CuratorGrpc.newBlockingV2Stub(channel)
                 .withDeadlineAfter(CuratorFixture.SOON.toSeconds(), TimeUnit.SECONDS)
@@ -130,20 +130,11 @@ class RevocationTest {
   }
 
   private static Status.Code askNodeService(ManagedChannel channel) throws Exception {
-    return codeOf(
+    return CuratorFixture.codeOf(
         () ->
             NodeManagementGrpc.newBlockingV2Stub(channel)
                 .withDeadlineAfter(CuratorFixture.SOON.toSeconds(), TimeUnit.SECONDS)
                 .reboot(RebootRequest.getDefaultInstance()));
-  }
-
-  private static Status.Code codeOf(Callable<?> call) throws Exception {
-    try {
-      call.call();
-      return Status.Code.OK;
-    } catch (StatusException refused) {
-      return refused.getStatus().getCode();
-    }
   }
 
   @Test
@@ -167,7 +158,7 @@ class RevocationTest {
   }
 
   private static Status.Code askManagement(ManagementBlockingV2Stub owner) throws Exception {
-    return codeOf(
+    return CuratorFixture.codeOf(
         () ->
             owner
                 .withDeadlineAfter(2, TimeUnit.SECONDS)

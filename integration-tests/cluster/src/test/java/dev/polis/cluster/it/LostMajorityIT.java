@@ -38,8 +38,7 @@ class LostMajorityIT {
     try (GrowingCluster cluster = new GrowingCluster(directory, FIRST);
         TestNode second = cluster.joining("second", SECOND)) {
       String id = cluster.admit(second);
-      cluster.ctl("node", "role", "add", id, "ConsensusMember").requireSuccess("role add");
-      await("two voters", () -> voters(cluster).size() == 2, () -> voters(cluster));
+      cluster.becomeVoter(second, id);
       long written = snapshotUnderWriters(cluster, id);
       awaitCaughtUp(cluster);
 
@@ -51,7 +50,10 @@ class LostMajorityIT {
       second.up("--force-new-cluster", lost);
 
       assertTrue(second.said().contains("lost members: " + cluster.firstId()), second::said);
-      await("the survivor to lead", () -> leads(cluster), () -> cluster.ctl("node", "list").all());
+      await(
+          "the survivor to lead",
+          () -> cluster.leads(SECOND),
+          () -> cluster.ctl("node", "list").all());
       Map<String, JsonObject> members = voters(cluster);
       assertEquals(List.of(id), List.copyOf(members.keySet()));
       assertNotEquals(lost, GrowingCluster.text(members.get(id), "clusterId"));
@@ -127,10 +129,6 @@ class LostMajorityIT {
             "--bypass-has-roles")
         .requireSuccess("delete the lost node");
     assertFalse(cluster.listed(cluster.firstId()).isPresent());
-  }
-
-  private static boolean leads(GrowingCluster cluster) {
-    return cluster.ctl("node", "list").code() == 0;
   }
 
   private static Map<String, JsonObject> voters(GrowingCluster cluster) {
