@@ -265,10 +265,12 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
       if (closed) {
         return;
       }
+      // The interrupted handler may fail before this thread sends the reason.
+      closed = true;
       abandoned = true;
       interruptRunner();
     }
-    end(reason.status(), reason.trailers());
+    finish(reason.status(), reason.trailers());
     Context.CancellableContext own = context;
     if (own != null) {
       own.cancel(reason);
@@ -314,16 +316,20 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
     end(told.status(), told.trailers());
   }
 
-  /**
-   * Counts and logs the call before its caller gets the status. So the audit log has each outcome
-   * that a caller knows.
-   */
   private void end(Status status, Metadata trailers) {
-    if (!closes()) {
+    if (closes()) {
+      finish(status, trailers);
+    } else {
       // The call may have joined the router, or its provider, after it was ended from outside.
       owner.leave(this);
-      return;
     }
+  }
+
+  /**
+   * Counts and logs the closed call before its caller gets the status. So the audit log has each
+   * outcome that a caller knows.
+   */
+  private void finish(Status status, Metadata trailers) {
     try {
       record(status);
       awaitAudit();
@@ -404,7 +410,7 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
   @Override
   public void sendMessage(Object message) {
     synchronized (state) {
-      if (closed || abandoned) {
+      if (closed) {
         return;
       }
       answering = true;

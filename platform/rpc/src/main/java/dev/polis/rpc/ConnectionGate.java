@@ -175,12 +175,10 @@ final class ConnectionGate {
       return certificate == null ? source : owner(certificate);
     }
 
-    /** Closes the connection if the peer has shown a revoked certificate. */
-    void closeIf(Predicate<X509Certificate> revoked) {
+    /** Returns whether the peer has shown such a certificate. */
+    boolean hasShown(Predicate<X509Certificate> which) {
       X509Certificate certificate = shown;
-      if (certificate != null && revoked.test(certificate)) {
-        close();
-      }
+      return certificate != null && which.test(certificate);
     }
 
     /** Returns whether the handshake is not over. The lock of the room is held. */

@@ -30,6 +30,13 @@ final class HostSockets {
   /** The pause after a shortage of files; Netty's own is 1 s, and peers wait less with this one. */
   private static final long REST_MILLIS = 250;
 
+  /**
+   * The time in which the peer of a lost member's connection gets the ends of its calls, and the
+   * answer to the call that revoked its own certificate. The audit log needs a part of it; calls
+   * that begin meanwhile are refused.
+   */
+  private static final long PARTING_MILLIS = 250;
+
   private final ConnectionGate gate;
   private final HandshakeLog handshakes;
   private final Function<SSLSession, Optional<X509Certificate>> member;
@@ -37,7 +44,9 @@ final class HostSockets {
   private final boolean tls;
 
   /** The open connections by the address of their peer. */
-  private final Map<SocketAddress, ConnectionGate.Pass> passes = new ConcurrentHashMap<>();
+  private final Map<SocketAddress, Admitted> open = new ConcurrentHashMap<>();
+
+  private record Admitted(Channel connection, ConnectionGate.Pass pass) {}
 
   /**
    * Creates the sockets of a listener.
@@ -71,12 +80,18 @@ final class HostSockets {
 
   /** Counts the open connections. */
   int kept() {
-    return passes.size();
+    return open.size();
   }
 
-  /** Closes the connections of peers with revoked certificates. */
+  /** Closes the connections of peers with revoked certificates, after the time of parting. */
   void expel(Predicate<X509Certificate> revoked) {
-    passes.values().forEach(pass -> pass.closeIf(revoked));
+    for (Admitted each : open.values()) {
+      if (each.pass().hasShown(revoked)) {
+        each.connection()
+            .eventLoop()
+            .schedule(each.pass()::close, PARTING_MILLIS, TimeUnit.MILLISECONDS);
+      }
+    }
   }
 
   NioServerSocketChannel channel() {
@@ -94,17 +109,18 @@ final class HostSockets {
       return false;
     }
     SocketAddress peer = connection.remoteAddress();
-    passes.put(peer, pass.get());
+    Admitted admitted = new Admitted(connection, pass.get());
+    open.put(peer, admitted);
     connection
         .closeFuture()
         .addListener(
             closed -> {
-              passes.remove(peer, pass.get());
+              open.remove(peer, admitted);
               pass.get().left();
             });
     if (!connection.isOpen()) {
       // It was displaced before it was in the map.
-      passes.remove(peer, pass.get());
+      open.remove(peer, admitted);
     }
     if (tls) {
       handshakes.watch(connection, session -> greet(connection, pass.get(), session));
@@ -124,7 +140,7 @@ final class HostSockets {
     } else {
       connection.unsafe().closeForcibly();
       // Netty does not report the end of a connection without a thread.
-      passes.remove(peer, pass);
+      open.remove(peer, new Admitted(connection, pass));
     }
   }
 
@@ -213,11 +229,11 @@ final class HostSockets {
   private final class Passes extends ServerTransportFilter {
     @Override
     public Attributes transportReady(Attributes connection) {
-      ConnectionGate.Pass pass = passes.get(connection.get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR));
-      if (pass == null) {
+      Admitted admitted = open.get(connection.get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR));
+      if (admitted == null) {
         throw new IllegalStateException("the connection has ended before its first call");
       }
-      return connection.toBuilder().set(ConnectionGate.Pass.KEY, pass).build();
+      return connection.toBuilder().set(ConnectionGate.Pass.KEY, admitted.pass()).build();
     }
   }
 }

@@ -43,8 +43,8 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
   private static final int EVENT_THREADS = 2;
 
   /**
-   * The interval at which the host ends late calls of strangers, and calls of members whose
-   * certificate has ended.
+   * The interval at which the host ends late calls of strangers and calls of members whose
+   * certificate has ended, and measures a full heap again.
    */
   private static final Duration LATE = Duration.ofSeconds(1);
 
@@ -169,6 +169,7 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
         this::lookForFloods, LOOK.toNanos(), LOOK.toNanos(), TimeUnit.NANOSECONDS);
     floods.scheduleWithFixedDelay(
         strangers::endLate, LATE.toNanos(), LATE.toNanos(), TimeUnit.NANOSECONDS);
+    floods.scheduleWithFixedDelay(heap::look, LATE.toNanos(), LATE.toNanos(), TimeUnit.NANOSECONDS);
     floods.scheduleWithFixedDelay(
         this::expel, LATE.toNanos(), LATE.toNanos(), TimeUnit.NANOSECONDS);
   }
@@ -189,7 +190,6 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
   }
 
   private void lookForFloods() {
-    heap.look();
     boolean changed = SharedPort.lookForFloods(log);
     for (HostListener listener : listeners.values()) {
       changed |= listener.lookForFloods();

@@ -9,6 +9,9 @@ import dev.polis.logtree.LogTree;
 import dev.polis.pki.TlsIdentity;
 import dev.polis.wire.api.GetClusterInfoRequest;
 import dev.polis.wire.api.ManagementGrpc;
+import dev.polis.wire.curator.CuratorGrpc;
+import dev.polis.wire.curator.GetConsensusStatusRequest;
+import dev.polis.wire.curator.GetConsensusStatusResponse;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
 import io.grpc.Drainable;
@@ -19,17 +22,22 @@ import io.grpc.MethodDescriptor;
 import io.grpc.ServerCall;
 import io.grpc.Status;
 import io.grpc.stub.ClientCalls;
+import io.grpc.stub.StreamObserver;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InterruptedIOException;
 import java.io.OutputStream;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -102,6 +110,52 @@ class RpcMemberTest {
       Status refused = ask(fixture.as(stolen));
       assertEquals(Status.Code.UNAUTHENTICATED, refused.getCode());
       assertTrue(refused.getDescription().contains("was revoked"), refused::toString);
+    }
+  }
+
+  @Test
+  @DisplayName("each open call of a revoked certificate ends with the reason")
+  void openCallsOfRevokedPeers() throws Exception {
+    int calls = 64;
+    CountDownLatch open = new CountDownLatch(calls);
+    try (RpcFixture fixture = new RpcFixture();
+        ExecutorService callers = Executors.newVirtualThreadPerTaskExecutor()) {
+      fixture.host.serve(
+          RpcHost.CURATOR,
+          new CuratorGrpc.CuratorImplBase() {
+            @Override
+            public void getConsensusStatus(
+                GetConsensusStatusRequest request,
+                StreamObserver<GetConsensusStatusResponse> observer) {
+              open.countDown();
+              try {
+                new CountDownLatch(1).await();
+              } catch (InterruptedException ended) {
+                observer.onError(Status.CANCELLED.asRuntimeException());
+              }
+            }
+          });
+      TlsIdentity stolen = fixture.user("operator");
+      ManagedChannel channel = fixture.as(stolen);
+      List<Future<Status>> answers = new ArrayList<>();
+      for (int call = 0; call < calls; call++) {
+        answers.add(
+            callers.submit(
+                () ->
+                    RpcFixture.statusOf(
+                        () ->
+                            CuratorGrpc.newBlockingStub(channel)
+                                .getConsensusStatus(
+                                    GetConsensusStatusRequest.getDefaultInstance()))));
+      }
+      assertTrue(open.await(10, TimeUnit.SECONDS), "the calls did not begin within 10 s");
+
+      fixture.revoke(stolen);
+
+      for (Future<Status> answer : answers) {
+        Status status = answer.get(10, TimeUnit.SECONDS);
+        assertEquals(Status.Code.UNAUTHENTICATED, status.getCode(), status::toString);
+      }
     }
   }
 
