@@ -95,7 +95,7 @@ class BrokenPluginsIT {
   @BeforeEach
   void write() throws Exception {
     process = node.jvmPid();
-    writer = SteadyWriter.of(owner, id);
+    writer = SteadyWriter.patient(owner, id);
     writer.awaitMore("before the swap");
   }
 
@@ -314,7 +314,7 @@ class BrokenPluginsIT {
     node.ctl("plugin", "trust", "add", "faulty", plugins.key() + ".pub")
         .requireSuccess("the key again");
     swap(jar).requireSuccess("the plugin again");
-    writer = SteadyWriter.of(owner, id);
+    writer = SteadyWriter.patient(owner, id);
   }
 
   @Test
