@@ -385,22 +385,22 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
     }
   }
 
-  /** Makes another member the leader, which saves an election; the stop does not depend on it. */
+  /**
+   * Makes another member that is up the leader, which saves an election; the stop does not depend
+   * on it.
+   */
   private void handOverLeadership() throws InterruptedException {
     if (!(state.status().peek().orElseThrow() instanceof ConsensusStatus.Running)) {
       return;
     }
-    MemberAccess access = state.access();
-    try (EtcdClient client = EtcdClient.connect(access.access(ConsensusUser.ROOT))) {
-      EtcdAdmin admin = client.admin();
-      EtcdStatus status = admin.status(access.endpoint());
-      Optional<EtcdMember> heir =
-          admin.members().stream()
-              .filter(member -> member.id() != status.memberId())
-              .filter(member -> member.hasStarted() && !member.learner())
-              .findFirst();
-      if (status.isLeader() && heir.isPresent()) {
-        admin.moveLeader(access.endpoint(), heir.get().id());
+    EtcdAccess root = state.access().access(ConsensusUser.ROOT);
+    try {
+      MemberSurvey survey = MemberSurvey.of(root);
+      Optional<EtcdMember> heir = survey.heir();
+      if (heir.isPresent()) {
+        try (EtcdClient client = EtcdClient.connect(root)) {
+          client.admin().moveLeader(state.access().endpoint(), heir.get().id());
+        }
         log.info("handed the leadership of etcd to %s", heir.get().name());
       }
     } catch (EtcdException refused) {

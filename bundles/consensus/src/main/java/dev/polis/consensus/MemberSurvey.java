@@ -134,6 +134,20 @@ record MemberSurvey(long clusterId, List<Answer> answers) {
     return Math.max(0, newest - status.raftAppliedIndex());
   }
 
+  /**
+   * Returns a voter that is up and that the local member can make the leader; empty if the local
+   * member does not lead.
+   */
+  Optional<EtcdMember> heir() {
+    return answers.getFirst().isLeader()
+        ? answers.stream()
+            .skip(1)
+            .filter(answer -> answer.status().isPresent() && !answer.member().learner())
+            .map(Answer::member)
+            .findFirst()
+        : Optional.empty();
+  }
+
   /** Returns the answer of the member with this id. */
   Optional<Answer> find(long memberId) {
     return answers.stream().filter(answer -> answer.member().id() == memberId).findFirst();

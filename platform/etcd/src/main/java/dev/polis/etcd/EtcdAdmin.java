@@ -61,6 +61,8 @@ public final class EtcdAdmin {
               MethodDescriptor.generateFullMethodName(AuthGrpc.SERVICE_NAME, "AuthStatus"))
           .build();
   private static final int AUTH_STATUS_ENABLED = 2;
+  // A member that is up takes the leadership within a heartbeat; etcd itself waits for an election.
+  private static final Duration MOVE = Duration.ofSeconds(2);
   // Long enough for a database of several GiB on a slow disk.
   private static final Duration DEFRAGMENT = Duration.ofMinutes(2);
 
@@ -231,14 +233,17 @@ public final class EtcdAdmin {
         endpoint, memberAt(endpoint).channel(), MaintenanceGrpc.getSnapshotMethod());
   }
 
-  /** Makes another voting member the leader; only the present leader's endpoint accepts this. */
+  /**
+   * Makes another voting member the leader, within 2 s; only the present leader's endpoint accepts
+   * this.
+   */
   public void moveLeader(EtcdEndpoint leader, long toMemberId) throws InterruptedException {
     at(
         leader,
         MaintenanceGrpc.getMoveLeaderMethod(),
         MoveLeaderRequest.newBuilder().setTargetID(toMemberId).build(),
         "move the leadership to " + Long.toHexString(toMemberId),
-        deadline);
+        MOVE);
   }
 
   /** Returns all raised alarms. */

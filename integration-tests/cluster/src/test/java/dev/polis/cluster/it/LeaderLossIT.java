@@ -3,6 +3,7 @@ package dev.polis.cluster.it;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import dev.polis.fixtures.Await;
@@ -35,6 +36,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -172,11 +174,7 @@ class LeaderLossIT {
   private TestNode lose(String kind, boolean machine) throws Exception {
     try (FailoverClients clients = clients()) {
       clients.awaitProgress(ENOUGH, "before the loss of " + kind);
-      TestNode leader = at(clients.leader());
-      if (machine) {
-        leadEtcdAt(leader);
-        clients.awaitProgress(ENOUGH, "with etcd's leader on the same node");
-      }
+      TestNode leader = machine ? leadEverything(clients) : at(clients.leader());
       MachineSpeed speed = MachineSpeed.measure();
       Instant killed = Instant.now();
       long since = System.nanoTime();
@@ -245,22 +243,60 @@ class LeaderLossIT {
         .orElseThrow(() -> new AssertionError("no node is at " + curator));
   }
 
+  /**
+   * Makes one node lead both etcd and the curators. The curators may elect another leader when etcd
+   * gets one.
+   */
+  private TestNode leadEverything(FailoverClients clients) throws Exception {
+    AtomicReference<TestNode> leader = new AtomicReference<>();
+    Await.until(
+        TestNode.PATIENCE,
+        "one node to lead etcd and the curators",
+        () -> {
+          leader.set(at(clients.leader()));
+          leadEtcdAt(leader.get());
+          clients.awaitProgress(ENOUGH, "with etcd's leader on the same node");
+          return at(clients.leader()) == leader.get() && leadsEtcd(leader.get());
+        });
+    return leader.get();
+  }
+
+  private boolean leadsEtcd(TestNode node) throws Exception {
+    String wanted = memberId(node);
+    return etcdStatus().stream().anyMatch(member -> member.leads() && member.id().equals(wanted));
+  }
+
   /** Makes the etcd of a node the leader of etcd, so that both leaders are lost together. */
   private void leadEtcdAt(TestNode node) throws Exception {
     cluster.through(node.address());
     String wanted = memberId(node);
-    List<String> all = etcdctl("endpoint", "status", "--cluster", "-w", "json");
-    for (var status : JsonParser.parseString(run(all)).getAsJsonArray()) {
-      JsonObject member = status.getAsJsonObject().getAsJsonObject("Status");
-      String leader = Long.toHexString(member.get("leader").getAsLong());
-      String self = Long.toHexString(member.getAsJsonObject("header").get("member_id").getAsLong());
-      if (self.equals(leader) && !self.equals(wanted)) {
+    for (EtcdStatus member : etcdStatus()) {
+      if (member.leads() && !member.id().equals(wanted)) {
         List<String> move = etcdctl("move-leader", wanted);
-        String endpoint = status.getAsJsonObject().get("Endpoint").getAsString();
-        move.replaceAll(part -> part.startsWith("--endpoints=") ? "--endpoints=" + endpoint : part);
+        move.replaceAll(
+            part -> part.startsWith("--endpoints=") ? "--endpoints=" + member.endpoint() : part);
         run(move);
       }
     }
+  }
+
+  /** Holds what one member of etcd says of itself. */
+  private record EtcdStatus(String id, String endpoint, boolean leads) {}
+
+  private List<EtcdStatus> etcdStatus() throws Exception {
+    List<String> all = etcdctl("endpoint", "status", "--cluster", "-w", "json");
+    return JsonParser.parseString(run(all)).getAsJsonArray().asList().stream()
+        .map(JsonElement::getAsJsonObject)
+        .map(
+            each -> {
+              JsonObject status = each.getAsJsonObject("Status");
+              long id = status.getAsJsonObject("header").get("member_id").getAsLong();
+              return new EtcdStatus(
+                  Long.toHexString(id),
+                  each.get("Endpoint").getAsString(),
+                  status.get("leader").getAsLong() == id);
+            })
+        .toList();
   }
 
   private String memberId(TestNode node) {
