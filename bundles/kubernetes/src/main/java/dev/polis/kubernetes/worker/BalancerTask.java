@@ -1,6 +1,8 @@
 package dev.polis.kubernetes.worker;
 
 import dev.polis.base.values.MutableValue;
+import dev.polis.kubernetes.balancer.BackendProbe;
+import dev.polis.kubernetes.balancer.LoadBalancer;
 import dev.polis.kubernetes.settings.KubernetesAddresses;
 import dev.polis.kubernetes.settings.KubernetesSettings;
 import dev.polis.supervision.Context;

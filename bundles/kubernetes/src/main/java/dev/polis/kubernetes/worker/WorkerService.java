@@ -15,6 +15,7 @@ import dev.polis.base.values.Watcher;
 import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthScope;
 import dev.polis.health.StatusHealth;
+import dev.polis.kubernetes.balancer.HandshakeProbe;
 import dev.polis.kubernetes.client.KubeClient;
 import dev.polis.kubernetes.control.RestoredFiles;
 import dev.polis.kubernetes.control.RootPrograms;

@@ -59,8 +59,6 @@
  * and no controller starts it again.
  *
  * <p><b>Why DNS is a process and not a Pod:</b> it needs no image and no scheduler, and each node
- * resolves its own names, also while the API server is away. Why an own load balancer and not the
- * API server's address in each kubeconfig: controllers come and go, and a program of Kubernetes
- * knows only one address.
+ * resolves its own names, also while the API server is away.
  */
 package dev.polis.kubernetes.worker;

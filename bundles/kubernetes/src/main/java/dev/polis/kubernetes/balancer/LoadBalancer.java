@@ -1,4 +1,4 @@
-package dev.polis.kubernetes.worker;
+package dev.polis.kubernetes.balancer;
 
 import dev.polis.base.values.Value;
 import dev.polis.base.values.Values;
@@ -22,7 +22,7 @@ import java.util.concurrent.Future;
  * Passes TCP connections of this worker to the API servers of all controllers, in turn. It skips an
  * API server that does not answer, and ends its connections if there is another one.
  */
-final class LoadBalancer implements Task {
+public final class LoadBalancer implements Task {
 
   /** The time for a connection; a controller in the same network answers within milliseconds. */
   private static final int CONNECT_MILLIS = 2_000;
@@ -50,7 +50,7 @@ final class LoadBalancer implements Task {
   private final BackendProbe probe;
   private final Duration probePause;
 
-  LoadBalancer(
+  public LoadBalancer(
       InetSocketAddress at, Value<Set<InetSocketAddress>> controllers, BackendProbe probe) {
     this(at, controllers, probe, PROBE_PAUSE);
   }

@@ -1,4 +1,4 @@
-package dev.polis.kubernetes.worker;
+package dev.polis.kubernetes.balancer;
 
 import java.net.InetSocketAddress;
 import java.util.HashSet;

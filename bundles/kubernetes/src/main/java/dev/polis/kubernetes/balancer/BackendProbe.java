@@ -1,10 +1,10 @@
-package dev.polis.kubernetes.worker;
+package dev.polis.kubernetes.balancer;
 
 import java.net.InetSocketAddress;
 
 /** Checks whether an API server answers. */
 @FunctionalInterface
-interface BackendProbe {
+public interface BackendProbe {
 
   /** Returns whether the server answers within a few seconds. */
   boolean answers(InetSocketAddress server);

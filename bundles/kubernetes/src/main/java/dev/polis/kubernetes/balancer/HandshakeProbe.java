@@ -1,4 +1,4 @@
-package dev.polis.kubernetes.worker;
+package dev.polis.kubernetes.balancer;
 
 import dev.polis.api.kubernetes.KubernetesNames;
 import dev.polis.pki.TlsContexts;
@@ -15,7 +15,7 @@ import javax.net.ssl.SSLSocket;
  * Makes a TLS handshake with an API server. The kernel accepts connections even for a stopped or
  * hanging program, but the program itself must make the handshake.
  */
-final class HandshakeProbe implements BackendProbe {
+public final class HandshakeProbe implements BackendProbe {
 
   /** The time for a handshake, a tenth of the kubelet's patience. */
   private static final int MILLIS = 3_000;
@@ -25,7 +25,7 @@ final class HandshakeProbe implements BackendProbe {
   /**
    * @param ca the CA of the API servers; while it is unknown, all count as healthy
    */
-  HandshakeProbe(Supplier<Optional<X509Certificate>> ca) {
+  public HandshakeProbe(Supplier<Optional<X509Certificate>> ca) {
     this.ca = ca;
   }
 
