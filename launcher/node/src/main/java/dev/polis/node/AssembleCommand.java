@@ -1,5 +1,7 @@
 package dev.polis.node;
 
+import dev.polis.node.exit.Exit;
+import dev.polis.node.exit.Refusal;
 import dev.polis.plugins.plan.BundleManifest;
 import java.io.IOException;
 import java.nio.file.Files;

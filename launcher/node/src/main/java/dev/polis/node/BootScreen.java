@@ -1,6 +1,7 @@
 package dev.polis.node;
 
 import dev.polis.base.boot.OpenWait;
+import dev.polis.node.exit.RootCause;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;

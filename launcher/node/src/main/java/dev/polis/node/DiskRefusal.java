@@ -2,6 +2,8 @@ package dev.polis.node;
 
 import dev.polis.files.DiskTrouble;
 import dev.polis.files.FileException.Problem;
+import dev.polis.node.exit.Exit;
+import dev.polis.node.exit.Refusal;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,5 +1,6 @@
 package dev.polis.node;
 
+import dev.polis.node.exit.Refusal;
 import dev.polis.plugins.manifest.DistributionManifest;
 import dev.polis.plugins.manifest.ManifestEnvelope;
 import dev.polis.plugins.manifest.PackException;

@@ -1,5 +1,6 @@
 package dev.polis.node;
 
+import dev.polis.node.exit.RootCause;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.time.Instant;

@@ -1,5 +1,6 @@
 package dev.polis.node;
 
+import dev.polis.node.exit.RootCause;
 import java.io.IOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;

@@ -1,5 +1,6 @@
 package dev.polis.node;
 
+import dev.polis.node.exit.Refusal;
 import dev.polis.plugins.store.CheckedNotes;
 import dev.polis.plugins.store.Digest;
 import java.io.IOException;

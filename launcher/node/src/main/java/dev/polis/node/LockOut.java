@@ -1,6 +1,7 @@
 package dev.polis.node;
 
 import dev.polis.base.posix.Mounts.Mount;
+import dev.polis.node.cleanup.StateMounts;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,6 +1,10 @@
 package dev.polis.node;
 
 import dev.polis.base.posix.Machine;
+import dev.polis.node.exit.Exit;
+import dev.polis.node.exit.Refusal;
+import dev.polis.node.exit.RootCause;
+import dev.polis.node.init.Pid1Duties;
 import java.io.IOException;
 import java.io.PrintWriter;
 import picocli.CommandLine;

@@ -1,5 +1,6 @@
 package dev.polis.node;
 
+import dev.polis.node.exit.Refusal;
 import dev.polis.plugins.plan.BootPlan;
 import dev.polis.plugins.plan.BootPlanException;
 import dev.polis.plugins.plan.BundleManifest;

@@ -2,6 +2,7 @@ package dev.polis.node;
 
 import dev.polis.base.boot.BootReport;
 import dev.polis.base.boot.Wait;
+import dev.polis.node.exit.RootCause;
 import dev.polis.plugins.local.LocalPlugins;
 import dev.polis.plugins.plan.BootPlan;
 import dev.polis.plugins.plan.BundleManifest;

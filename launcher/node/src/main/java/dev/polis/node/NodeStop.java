@@ -1,6 +1,11 @@
 package dev.polis.node;
 
 import dev.polis.base.posix.Mounts.Mount;
+import dev.polis.node.cleanup.SandboxRemains;
+import dev.polis.node.cleanup.StateMounts;
+import dev.polis.node.exit.Exit;
+import dev.polis.node.exit.Refusal;
+import dev.polis.node.exit.RootCause;
 import dev.polis.process.ProcessRecord;
 import dev.polis.process.ProcessRecords;
 import java.io.Console;

@@ -1,5 +1,6 @@
 package dev.polis.node;
 
+import dev.polis.node.exit.Exit;
 import dev.polis.plugins.metatype.ConfigurationKey;
 import dev.polis.plugins.metatype.ConfigurationKeys;
 import dev.polis.plugins.plan.BootPlan;

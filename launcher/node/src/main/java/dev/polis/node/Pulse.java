@@ -1,5 +1,6 @@
 package dev.polis.node;
 
+import dev.polis.node.exit.RootCause;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;

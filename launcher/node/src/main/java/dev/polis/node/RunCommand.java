@@ -3,6 +3,15 @@ package dev.polis.node;
 import dev.polis.base.boot.StopReason;
 import dev.polis.base.posix.Machine;
 import dev.polis.node.BootProgress.Ending;
+import dev.polis.node.exit.Exit;
+import dev.polis.node.exit.Refusal;
+import dev.polis.node.exit.RootCause;
+import dev.polis.node.init.ChildReaper;
+import dev.polis.node.init.ChildTable;
+import dev.polis.node.init.Pid1Duties;
+import dev.polis.node.init.Signals;
+import dev.polis.node.options.NodeOptions;
+import dev.polis.node.options.RecoveryKeyInput;
 import dev.polis.plugins.metatype.ConfigurationKeys;
 import dev.polis.plugins.store.CheckedNotes;
 import dev.polis.plugins.store.Generation;
@@ -109,7 +118,7 @@ final class RunCommand implements Callable<Integer> {
     Terminal terminal = new Terminal(out, columns());
     // What organs print must not break the live line.
     System.setOut(terminal.stream());
-    NodeDirectory directory = NodeDirectory.of(node.state);
+    NodeDirectory directory = NodeDirectory.of(node.state());
     if (node.asksForRecoveryKey()) {
       RecoveryKeyInput key = RecoveryKeyInput.take();
       System.setIn(key);

@@ -3,6 +3,8 @@ package dev.polis.node;
 import dev.polis.base.posix.Machine;
 import dev.polis.files.DiskTrouble;
 import dev.polis.files.FileException.Problem;
+import dev.polis.node.exit.Exit;
+import dev.polis.node.exit.Refusal;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;

@@ -1,5 +1,8 @@
 package dev.polis.node;
 
+import dev.polis.node.exit.Exit;
+import dev.polis.node.exit.Refusal;
+import dev.polis.node.exit.RootCause;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.ArrayList;

@@ -2,6 +2,7 @@ package dev.polis.node;
 
 import dev.polis.base.boot.OpenWait;
 import dev.polis.node.BootProgress.Ending;
+import dev.polis.node.exit.RootCause;
 import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;

@@ -1,5 +1,6 @@
 package dev.polis.node;
 
+import dev.polis.node.exit.Refusal;
 import dev.polis.plugins.manifest.ManifestEnvelope;
 import dev.polis.plugins.manifest.PlatformVersion;
 import dev.polis.plugins.manifest.PluginRefusedException;

@@ -3,6 +3,7 @@ package dev.polis.node;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertSame;
 
+import dev.polis.node.exit.Refusal;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Path;

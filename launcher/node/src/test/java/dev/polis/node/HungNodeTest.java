@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
+import dev.polis.node.exit.Exit;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

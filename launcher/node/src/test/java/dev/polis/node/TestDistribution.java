@@ -19,11 +19,11 @@ import org.apache.felix.cm.PersistenceManager;
  * Builds a distribution of three organs, storage, cluster and kubernetes, each of which needs the
  * one before.
  */
-final class TestDistribution {
+public final class TestDistribution {
   private final Path folder;
   private final String version;
 
-  TestDistribution(Path folder) throws IOException {
+  public TestDistribution(Path folder) throws IOException {
     this(folder, "1.0.0");
   }
 
@@ -43,7 +43,7 @@ final class TestDistribution {
     return folder;
   }
 
-  Path bundle(String name) {
+  public Path bundle(String name) {
     return folder.resolve("bundles").resolve("dev.polis." + name + ".jar");
   }
 

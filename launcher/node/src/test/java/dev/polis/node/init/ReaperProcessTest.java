@@ -1,4 +1,4 @@
-package dev.polis.node;
+package dev.polis.node.init;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 

@@ -1,5 +1,6 @@
-package dev.polis.node;
+package dev.polis.node.init;
 
+import dev.polis.node.exit.RootCause;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.HashSet;
@@ -14,7 +15,7 @@ import java.util.function.Consumer;
  * belong to the JDK, which waits for each and would lose their exit status: so a child is only
  * reaped when it was found twice, a grace apart. The JDK reaps its own in microseconds.
  */
-final class ChildReaper implements AutoCloseable {
+public final class ChildReaper implements AutoCloseable {
   /** Far longer than the JDK takes for its own children, and short for a zombie. */
   static final Duration GRACE = Duration.ofSeconds(1);
 
@@ -24,12 +25,12 @@ final class ChildReaper implements AutoCloseable {
   private final Thread thread = Thread.ofPlatform().daemon().name("reaper").unstarted(this::run);
   private Set<Long> suspects = Set.of();
 
-  ChildReaper(ChildTable table, Consumer<String> log) {
+  public ChildReaper(ChildTable table, Consumer<String> log) {
     this.table = table;
     this.log = log;
   }
 
-  void start() {
+  public void start() {
     thread.start();
   }
 

@@ -1,5 +1,6 @@
-package dev.polis.node;
+package dev.polis.node.options;
 
+import dev.polis.node.exit.Refusal;
 import java.io.Console;
 import java.io.IOException;
 import java.io.InputStream;
@@ -12,7 +13,7 @@ import java.util.Arrays;
  * standard input of this process: the key is in no argument, no environment and on no disk. What
  * was read is erased.
  */
-final class RecoveryKeyInput extends InputStream {
+public final class RecoveryKeyInput extends InputStream {
 
   /** A PEM text of an X25519 key has about 120 characters; more is something else. */
   private static final int LONGEST = 4096;
@@ -32,7 +33,7 @@ final class RecoveryKeyInput extends InputStream {
    *
    * @throws Refusal if there is nothing that looks like a key
    */
-  static RecoveryKeyInput take() throws Refusal, IOException {
+  public static RecoveryKeyInput take() throws Refusal, IOException {
     Console console = System.console();
     byte[] text =
         console != null && console.isTerminal() ? pasted(console) : System.in.readNBytes(LONGEST);
@@ -78,7 +79,7 @@ final class RecoveryKeyInput extends InputStream {
   }
 
   /** Erases the text that was not read. */
-  synchronized void wipe() {
+  public synchronized void wipe() {
     Arrays.fill(text, (byte) 0);
     next = text.length;
   }

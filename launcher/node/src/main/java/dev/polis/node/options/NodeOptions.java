@@ -1,6 +1,7 @@
-package dev.polis.node;
+package dev.polis.node.options;
 
 import dev.polis.files.layout.Root;
+import dev.polis.node.exit.Refusal;
 import dev.polis.plugins.metatype.ConfigurationKeys;
 import dev.polis.plugins.store.ConfigurationSet;
 import dev.polis.plugins.store.Digest;
@@ -20,7 +21,7 @@ import picocli.CommandLine.Option;
  * counterpart in its configuration, the option is refused. What was not given is null, as the
  * parser leaves it.
  */
-final class NodeOptions {
+public final class NodeOptions {
   private static final Path STANDARD_INPUT = Path.of("-");
   private static final String SWAPS = "dev.polis.plugins";
   private static final String DEBUG = "dev.polis.debug";
@@ -31,7 +32,7 @@ final class NodeOptions {
       required = true,
       paramLabel = "DIR",
       description = "State directory of the node.")
-  Path state;
+  private Path state;
 
   @Option(
       names = "--address",
@@ -110,7 +111,7 @@ final class NodeOptions {
    * @return dictionaries by PID
    * @throws Refusal if no bundle knows an option
    */
-  Map<String, Dictionary<String, Object>> configuration(
+  public Map<String, Dictionary<String, Object>> configuration(
       ConfigurationKeys keys,
       Generation generation,
       Set<Digest> distribution,
@@ -191,8 +192,13 @@ final class NodeOptions {
         .toArray(String[]::new);
   }
 
+  /** Returns the state directory of the node. */
+  public Path state() {
+    return state;
+  }
+
   /** Returns whether the recovery key comes on standard input. */
-  boolean asksForRecoveryKey() {
+  public boolean asksForRecoveryKey() {
     return STANDARD_INPUT.equals(recoveryKey);
   }
 

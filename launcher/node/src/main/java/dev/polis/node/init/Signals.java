@@ -1,4 +1,4 @@
-package dev.polis.node;
+package dev.polis.node.init;
 
 import java.lang.reflect.Proxy;
 import java.util.function.Consumer;
@@ -8,7 +8,7 @@ import java.util.function.Consumer;
  * SIGINT than the types of {@code jdk.unsupported} used here; they are reached by name because the
  * compiler warns about each mention, and its warnings are errors here.
  */
-final class Signals {
+public final class Signals {
   private Signals() {}
 
   /**
@@ -16,7 +16,7 @@ final class Signals {
    * @param action gets the name; runs in a thread of its own for each signal
    * @throws IllegalStateException if the signal can not be taken
    */
-  static void on(String name, Consumer<String> action) {
+  public static void on(String name, Consumer<String> action) {
     try {
       Class<?> signal = Class.forName("sun.misc.Signal");
       Class<?> handler = Class.forName("sun.misc.SignalHandler");

@@ -1,9 +1,12 @@
-package dev.polis.node;
+package dev.polis.node.options;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import dev.polis.node.TestDistribution;
+import dev.polis.node.exit.Exit;
+import dev.polis.node.exit.Refusal;
 import dev.polis.plugins.metatype.ConfigurationKeys;
 import dev.polis.plugins.metatype.UnfitSettingException;
 import java.nio.file.Path;

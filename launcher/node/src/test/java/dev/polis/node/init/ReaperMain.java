@@ -1,4 +1,4 @@
-package dev.polis.node;
+package dev.polis.node.init;
 
 import java.io.IOException;
 import java.lang.foreign.FunctionDescriptor;

@@ -1,12 +1,13 @@
-package dev.polis.node;
+package dev.polis.node.init;
 
 import dev.polis.base.posix.Machine;
 import dev.polis.base.posix.Machine.Reboot;
 import dev.polis.base.posix.PosixException;
+import dev.polis.node.exit.Exit;
 import java.util.function.Consumer;
 
 /** Does what the kernel expects of process 1; only a node that is process 1 takes this on. */
-final class Pid1Duties implements AutoCloseable {
+public final class Pid1Duties implements AutoCloseable {
   private final ChildReaper reaper;
 
   /** Has the duties without signals of the operating system. */
@@ -19,7 +20,7 @@ final class Pid1Duties implements AutoCloseable {
    *
    * @param log receives the lines to print
    */
-  static Pid1Duties take(Consumer<String> log) {
+  public static Pid1Duties take(Consumer<String> log) {
     Pid1Duties duties = new Pid1Duties(new ChildReaper(ChildTable.ofKernel(), log));
     for (String signal : new String[] {"CHLD", "URG", "USR1"}) {
       Signals.on(signal, name -> duties.handle(name, log));
@@ -50,7 +51,7 @@ final class Pid1Duties implements AutoCloseable {
    * @param exitCode what the node ended with
    * @param log gets the reason if the machine keeps running
    */
-  static void endMachine(int exitCode, Consumer<String> log) {
+  public static void endMachine(int exitCode, Consumer<String> log) {
     try {
       Machine.reboot(exitCode == Exit.OK ? Reboot.POWER_OFF : Reboot.RESTART);
     } catch (PosixException e) {

@@ -1,4 +1,4 @@
-package dev.polis.node;
+package dev.polis.node.cleanup;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 

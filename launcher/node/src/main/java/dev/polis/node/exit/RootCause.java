@@ -1,11 +1,11 @@
-package dev.polis.node;
+package dev.polis.node.exit;
 
 import dev.polis.base.boot.FailureText;
 import dev.polis.files.DiskTrouble;
 import java.nio.file.FileSystemException;
 
 /** Finds what really went wrong. */
-final class RootCause {
+public final class RootCause {
   private RootCause() {}
 
   /** Begins the names of our own exceptions; bundles carry theirs in loaders of their own. */
@@ -17,7 +17,7 @@ final class RootCause {
    *     the system's below it only hints at; of the innermost cause if none is ours. With its type
    *     unless the message speaks for itself; one line
    */
-  static String of(Throwable error) {
+  public static String of(Throwable error) {
     Throwable cause = error;
     Throwable ours = null;
     for (Throwable at : FailureText.causes(error)) {

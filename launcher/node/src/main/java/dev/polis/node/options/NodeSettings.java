@@ -1,5 +1,7 @@
-package dev.polis.node;
+package dev.polis.node.options;
 
+import dev.polis.node.exit.Exit;
+import dev.polis.node.exit.Refusal;
 import dev.polis.plugins.metatype.ConfigurationKeys;
 import dev.polis.plugins.metatype.UnfitSettingException;
 import dev.polis.plugins.store.ConfigurationSet;

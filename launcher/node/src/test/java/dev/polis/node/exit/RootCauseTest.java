@@ -1,4 +1,4 @@
-package dev.polis.node;
+package dev.polis.node.exit;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 

@@ -1,4 +1,4 @@
-package dev.polis.node;
+package dev.polis.node.cleanup;
 
 import com.google.gson.Gson;
 import com.google.gson.JsonObject;
@@ -29,7 +29,7 @@ import java.util.stream.Stream;
  * that was killed leaves all, since containers outlive it on purpose. What there is stands in the
  * record that the organ {@code containers} writes before it makes anything.
  */
-final class SandboxRemains {
+public final class SandboxRemains {
 
   /** Of the organ that makes the sandbox, in its folder. */
   private static final String RECORD = "containers/sandbox.json";
@@ -61,7 +61,7 @@ final class SandboxRemains {
    * @param data the folder of the data volume
    * @param progress is given a line for each thing that is done
    */
-  SandboxRemains(Path data, Consumer<String> progress) {
+  public SandboxRemains(Path data, Consumer<String> progress) {
     this.data = data;
     this.progress = progress;
   }
@@ -71,7 +71,7 @@ final class SandboxRemains {
    *
    * @return a message for each thing that is still there; empty if there is none
    */
-  List<String> remove() throws IOException, InterruptedException {
+  public List<String> remove() throws IOException, InterruptedException {
     List<String> left = new ArrayList<>();
     Path record = data.resolve(RECORD);
     Optional<String> text = read(record, left);

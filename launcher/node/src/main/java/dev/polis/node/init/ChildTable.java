@@ -1,4 +1,4 @@
-package dev.polis.node;
+package dev.polis.node.init;
 
 import dev.polis.base.posix.Children;
 import dev.polis.base.posix.Errno;
@@ -7,7 +7,7 @@ import java.io.IOException;
 import java.util.List;
 
 /** Lists children of this process that have exited, and collects them. */
-interface ChildTable {
+public interface ChildTable {
   /** Lists the process ids of children that have exited and were not yet collected. */
   List<Long> exited() throws IOException;
 

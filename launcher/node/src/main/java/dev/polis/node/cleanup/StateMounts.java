@@ -1,4 +1,4 @@
-package dev.polis.node;
+package dev.polis.node.cleanup;
 
 import dev.polis.base.posix.LoopDevices;
 import dev.polis.base.posix.Machine;
@@ -16,7 +16,7 @@ import java.util.function.Consumer;
  * its files. Volumes are served by FUSE, by loop devices or by device mapper; what else is mounted
  * there, a disk for the state directory itself for one, is the operator's.
  */
-final class StateMounts {
+public final class StateMounts {
 
   /** An unmount writes back what is in memory; a slow disk may need long. */
   private static final Duration PATIENCE = Duration.ofMinutes(1);
@@ -47,7 +47,7 @@ final class StateMounts {
    *
    * @throws IOException if the mounts can not be read
    */
-  static List<Mount> mounted(Path root) throws IOException {
+  public static List<Mount> mounted(Path root) throws IOException {
     return below(root, Mounts.list());
   }
 
@@ -57,7 +57,7 @@ final class StateMounts {
    * @return what is still mounted below the directory
    * @throws IOException if the mounts cannot be read or fusermount3 is missing
    */
-  static List<Mount> unmount(Path root, Consumer<String> progress)
+  public static List<Mount> unmount(Path root, Consumer<String> progress)
       throws IOException, InterruptedException {
     for (Mount mount : mounted(root)) {
       progress.accept("unmounting " + mount.point());
@@ -85,7 +85,7 @@ final class StateMounts {
   }
 
   /** Detaches loop devices whose file lies below the directory. */
-  static void detachLoops(Path root, Consumer<String> progress) throws IOException {
+  public static void detachLoops(Path root, Consumer<String> progress) throws IOException {
     for (LoopDevices.Attached loop : LoopDevices.list()) {
       if (loop.file().startsWith(root)) {
         progress.accept("detaching " + loop.device());
