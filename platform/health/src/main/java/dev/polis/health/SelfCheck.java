@@ -39,15 +39,21 @@ public final class SelfCheck {
    * @return a task for the organ's subtree
    */
   public static Task task(HealthScope scope, Look look) {
-    return context -> run(context, new OneCondition(scope), look);
+    return task(scope, look, LOOK_EVERY);
   }
 
-  private static void run(Context context, OneCondition condition, Look look) throws Exception {
+  /** Makes a task with another interval. */
+  static Task task(HealthScope scope, Look look, Duration every) {
+    return context -> run(context, new OneCondition(scope), look, every);
+  }
+
+  private static void run(Context context, OneCondition condition, Look look, Duration every)
+      throws Exception {
     try {
       context.healthy();
       condition.publish(look.look());
       while (true) {
-        Thread.sleep(LOOK_EVERY);
+        Thread.sleep(every);
         condition.publish(look.look());
       }
     } finally {

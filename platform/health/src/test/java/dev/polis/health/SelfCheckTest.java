@@ -16,6 +16,9 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(60)
 final class SelfCheckTest {
 
+  /** Long enough for the test to see each finding; in a node it is 5 s. */
+  private static final Duration EVERY = Duration.ofSeconds(1);
+
   @Test
   @DisplayName("a check's findings are published, replaced by the next ones, and withdrawn")
   void looksAgain() throws Exception {
@@ -30,7 +33,8 @@ final class SelfCheckTest {
       Subtree organ = tree.organ("debug");
       HealthScope scope = health.organ("debug", organ.dn());
       organ.run(
-          "look", SelfCheck.task(scope, () -> found.hasNext() ? found.next() : Optional.empty()));
+          "look",
+          SelfCheck.task(scope, () -> found.hasNext() ? found.next() : Optional.empty(), EVERY));
 
       // The state of the runnable arrives by another thread, before or after its findings.
       await(health, List.of("one")::equals);
@@ -56,7 +60,8 @@ final class SelfCheckTest {
                   return Optional.of(found.next());
                 }
                 throw new IOException("the disk is gone");
-              }));
+              },
+              EVERY));
 
       await(health, codes -> codes.contains("one"));
       await(health, List.of("runnable-failed")::equals);
