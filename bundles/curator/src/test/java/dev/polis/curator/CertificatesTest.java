@@ -39,9 +39,12 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 @Timeout(120)
 class CertificatesTest {
+
+  @RegisterExtension static final SharedEtcd ETCD = new SharedEtcd();
 
   /** The time within which each listener must refuse a revoked certificate. */
   private static final Duration PROPAGATION = Duration.ofSeconds(1);
@@ -93,7 +96,7 @@ class CertificatesTest {
   @Test
   @DisplayName("all certificates are listed with holder, life and state")
   void listed() throws Exception {
-    try (CuratorFixture leader = CuratorFixture.leading();
+    try (CuratorFixture leader = ETCD.leading();
         EtcdClient etcd = leader.records()) {
       X509Certificate former = issue(etcd, CertificateTemplate.NODE_LIFETIME.minusDays(5));
       X509Certificate present = issue(etcd, Duration.ZERO);
@@ -129,7 +132,7 @@ class CertificatesTest {
   @DisplayName(
       "a revoked former certificate, then a revoked node, is refused within a second, also on an open stream")
   void revokedNode() throws Exception {
-    try (CuratorFixture leader = CuratorFixture.leading();
+    try (CuratorFixture leader = ETCD.leading();
         EtcdClient etcd = leader.records()) {
       CertificatesBlockingV2Stub owner = certificates(leader.asOwner());
       X509Certificate former = issue(etcd, CertificateTemplate.NODE_LIFETIME.minusDays(5));
@@ -190,7 +193,7 @@ class CertificatesTest {
   @Test
   @DisplayName("what cannot be revoked is refused with the closest known name, and changes nothing")
   void refusals() throws Exception {
-    try (CuratorFixture leader = CuratorFixture.leading()) {
+    try (CuratorFixture leader = ETCD.leading()) {
       CertificatesBlockingV2Stub owner = certificates(leader.asOwner());
       List<IssuedCertificate> before = list(owner);
       String self = leader.id.text();
@@ -234,7 +237,7 @@ class CertificatesTest {
   @Tag("attack")
   @DisplayName("a revoked owner is refused within a second, and gets no certificate again")
   void revokedOwner() throws Exception {
-    try (CuratorFixture leader = CuratorFixture.leading()) {
+    try (CuratorFixture leader = ETCD.leading()) {
       CertificatesBlockingV2Stub owner = certificates(leader.asOwner());
       assertEquals(Status.Code.OK, CuratorFixture.codeOf(() -> list(owner)));
       MachineSpeed speed = MachineSpeed.measure();

@@ -142,8 +142,10 @@ public final class CuratorFixture implements AutoCloseable {
   final SteppedLeases leases = new SteppedLeases();
 
   private final LongSupplier nanoTime;
-  private final EtcdFixture etcd; // null if it belongs to another process
+  private final EtcdFixture etcd; // null if it has none, or that of another process
   private volatile List<String> endpoints;
+  private volatile String records =
+      ""; // the part of etcd's keys that is the cluster's; all if empty
   private final InetAddress address = ownAddress();
   private final SupervisionTree tree = SupervisionTree.open(logs);
   private final HealthTable health = HealthTable.open(tree);
@@ -183,6 +185,19 @@ public final class CuratorFixture implements AutoCloseable {
   /** Starts a curator that has bootstrapped and leads, with a clock of the test's own. */
   public static CuratorFixture leading(LongSupplier nanoTime) throws Exception {
     CuratorFixture fixture = new CuratorFixture(EtcdFixture.start(1), nanoTime);
+    fixture.lead();
+    return fixture;
+  }
+
+  /**
+   * Starts a curator that leads, with records of its own in an etcd that others use.
+   *
+   * @param records the name of the records
+   */
+  static CuratorFixture leading(List<String> etcd, String records) throws Exception {
+    CuratorFixture fixture = new CuratorFixture(null, System::nanoTime);
+    fixture.endpoints = etcd;
+    fixture.records = records;
     fixture.lead();
     return fixture;
   }
@@ -334,8 +349,13 @@ public final class CuratorFixture implements AutoCloseable {
     }
   }
 
-  /** Starts a curator with an etcd of its own that waits for bootstrap or credentials. */
-  static CuratorFixture idle() throws Exception {
+  /** Starts a curator that waits for credentials; it has no etcd until it follows another one. */
+  static CuratorFixture idle() {
+    return new CuratorFixture(null, System::nanoTime);
+  }
+
+  /** Starts a curator with an etcd of its own that waits for bootstrap. */
+  static CuratorFixture founding() throws Exception {
     return new CuratorFixture(EtcdFixture.start(1), System::nanoTime);
   }
 
@@ -376,7 +396,8 @@ public final class CuratorFixture implements AutoCloseable {
 
   /** Makes this curator use the etcd of another one. */
   void redirectTo(CuratorFixture other) {
-    endpoints = other.etcd.endpoints();
+    endpoints = other.etcd == null ? other.endpoints : other.etcd.endpoints();
+    records = other.records;
   }
 
   EtcdFixture etcd() {
@@ -384,7 +405,8 @@ public final class CuratorFixture implements AutoCloseable {
   }
 
   private EtcdAccess access(String user) {
-    return EtcdAccess.plaintext(endpoints.toArray(String[]::new)).sub(user);
+    EtcdAccess etcd = EtcdAccess.plaintext(endpoints.toArray(String[]::new));
+    return (records.isEmpty() ? etcd : etcd.sub(records)).sub(user);
   }
 
   private Consensus consensus() {

@@ -34,11 +34,14 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /**
  * Runs two instances of the curator in one node: the second continues from the state of the first.
  */
 class CuratorHandOverTest {
+
+  @RegisterExtension static final SharedEtcd ETCD = new SharedEtcd();
 
   private static final int WRITERS = 8;
   private static final int WATCHERS = 4;
@@ -63,7 +66,7 @@ class CuratorHandOverTest {
 
   @BeforeEach
   void start() throws Exception {
-    fixture = CuratorFixture.leading();
+    fixture = ETCD.leading();
     owner = fixture.management();
     token = token(fixture.curator);
   }

@@ -115,7 +115,7 @@ class CuratorServiceTest {
                 () -> fixture.curator.bootstrap(fixture.request(Ed25519.generate())))
             .getMessage();
     assertTrue(refusal.contains("owner has another key"), refusal);
-    try (CuratorFixture stranger = CuratorFixture.idle();
+    try (CuratorFixture stranger = CuratorFixture.founding();
         CuratorFixture other = CuratorFixture.idle()) {
       stranger.curator.bootstrap(stranger.request());
       other.redirectTo(stranger);

@@ -63,10 +63,13 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Lets a node join as an operator does, with the ticket and the approval. */
 @Timeout(120)
 class NodeRegistrationTest {
+
+  @RegisterExtension static final SharedEtcd ETCD = new SharedEtcd();
 
   private static final ByteString UNLOCK_KEY =
       ByteString.copyFromUtf8("fedcba9876543210FEDCBA9876543210");
@@ -81,7 +84,7 @@ class NodeRegistrationTest {
   @Test
   @DisplayName("CUR-05 the register ticket is the same for all callers and under the next leader")
   void cur05_ticket() throws Exception {
-    try (CuratorFixture leader = CuratorFixture.leading();
+    try (CuratorFixture leader = ETCD.leading();
         CuratorFixture successor = CuratorFixture.idle()) {
       successor.follow(leader);
       Set<ByteString> tickets = firstTickets(leader.management(), 16);
@@ -119,7 +122,7 @@ class NodeRegistrationTest {
   @Test
   @DisplayName("CUR-05 approval makes a NEW node STANDBY, and is repeatable")
   void cur05_approve() throws Exception {
-    try (CuratorFixture fixture = CuratorFixture.leading();
+    try (CuratorFixture fixture = ETCD.leading();
         EtcdClient records = fixture.records();
         RecordStore store = new RecordStore(records.kv())) {
       ManagementBlockingV2Stub owner = fixture.management();
@@ -165,7 +168,7 @@ class NodeRegistrationTest {
   @Tag("attack")
   @DisplayName("D-36 a ticket that has ended is replaced, and registers no node")
   void d36_expiredTicket() throws Exception {
-    try (CuratorFixture fixture = CuratorFixture.leading()) {
+    try (CuratorFixture fixture = ETCD.leading()) {
       ByteString opaque = ticketUntil(Instant.now().minus(Duration.ofMinutes(1)));
       fixture.put(
           "/global/register_ticket",
@@ -193,7 +196,7 @@ class NodeRegistrationTest {
   @Tag("attack")
   @DisplayName("a wrong ticket, no ticket and a join key of a wrong length are refused")
   void refusedRegistrations() throws Exception {
-    try (CuratorFixture fixture = CuratorFixture.leading();
+    try (CuratorFixture fixture = ETCD.leading();
         EtcdClient records = fixture.records();
         RecordStore store = new RecordStore(records.kv())) {
       Machine machine = new Machine(fixture);
@@ -235,7 +238,7 @@ class NodeRegistrationTest {
   @Test
   @DisplayName("CUR-05 a machine registers as NEW, is approved, and commits to be UP")
   void cur05_enrolment() throws Exception {
-    try (CuratorFixture fixture = CuratorFixture.leading();
+    try (CuratorFixture fixture = ETCD.leading();
         EtcdClient records = fixture.records();
         RecordStore store = new RecordStore(records.kv())) {
       ManagementBlockingV2Stub owner = fixture.management();
@@ -285,7 +288,7 @@ class NodeRegistrationTest {
   @Test
   @DisplayName("a member whose certificate ended gets a new one by its join key, for its own key")
   void endedCertificate() throws Exception {
-    try (CuratorFixture fixture = CuratorFixture.leading();
+    try (CuratorFixture fixture = ETCD.leading();
         EtcdClient records = fixture.records()) {
       Machine machine = new Machine(fixture);
       machine.register(machine.request(ticket(fixture.management())));
@@ -316,7 +319,7 @@ class NodeRegistrationTest {
   @Test
   @DisplayName("CUR-06 a member gets its half of the volume key back by its join key alone")
   void cur06_join() throws Exception {
-    try (CuratorFixture fixture = CuratorFixture.leading()) {
+    try (CuratorFixture fixture = ETCD.leading()) {
       Machine machine = new Machine(fixture);
       machine.register(machine.request(ticket(fixture.management())));
       CuratorFixture.refused(Status.Code.FAILED_PRECONDITION, () -> machine.join(false));
@@ -361,7 +364,7 @@ class NodeRegistrationTest {
                 TPMMode.TPM_MODE_DISABLED,
                 true,
                 Optional.of(NodeTPMUsage.NODE_TPM_USAGE_PRESENT_BUT_UNUSED)));
-    try (CuratorFixture fixture = CuratorFixture.leading()) {
+    try (CuratorFixture fixture = ETCD.leading()) {
       ByteString ticket = ticket(fixture.management());
       for (Row row : rows) {
         fixture.put(
@@ -391,7 +394,7 @@ class NodeRegistrationTest {
   @DisplayName(
       "CUR-20 a repeated registration gets the whole answer again, with another join key it is refused")
   void cur20_repeated() throws Exception {
-    try (CuratorFixture fixture = CuratorFixture.leading();
+    try (CuratorFixture fixture = ETCD.leading();
         EtcdClient records = fixture.records();
         RecordStore store = new RecordStore(records.kv())) {
       Machine machine = new Machine(fixture);
@@ -419,7 +422,7 @@ class NodeRegistrationTest {
   @Tag("attack")
   @DisplayName("a machine cannot register with the join key of another node")
   void joinKeyOfAnother() throws Exception {
-    try (CuratorFixture fixture = CuratorFixture.leading()) {
+    try (CuratorFixture fixture = ETCD.leading()) {
       Machine machine = new Machine(fixture);
       RegisterNodeRequest request =
           machine.request(ticket(fixture.management())).toBuilder()
@@ -434,7 +437,7 @@ class NodeRegistrationTest {
   @Test
   @DisplayName("CUR-21 a repeated commit gets the same certificate, with another key it is refused")
   void cur21_repeatedCommit() throws Exception {
-    try (CuratorFixture fixture = CuratorFixture.leading();
+    try (CuratorFixture fixture = ETCD.leading();
         EtcdClient records = fixture.records();
         RecordStore store = new RecordStore(records.kv())) {
       Machine machine = new Machine(fixture);
@@ -459,7 +462,7 @@ class NodeRegistrationTest {
   @Test
   @DisplayName("a commit has to satisfy the cluster's policy for volumes, with a key of its length")
   void commitSatisfiesThePolicy() throws Exception {
-    try (CuratorFixture fixture = CuratorFixture.leading()) {
+    try (CuratorFixture fixture = ETCD.leading()) {
       ByteString ticket = ticket(fixture.management());
       Machine machine = new Machine(fixture);
       machine.register(machine.request(ticket));
@@ -492,7 +495,7 @@ class NodeRegistrationTest {
   @Tag("attack")
   @DisplayName("D-35 a ticket registers no more than 64 nodes that wait for approval")
   void d35_bounded() throws Exception {
-    try (CuratorFixture fixture = CuratorFixture.leading()) {
+    try (CuratorFixture fixture = ETCD.leading()) {
       Map<String, Node.Builder> waiting = new LinkedHashMap<>();
       for (int i = 0; i < 64; i++) {
         KeyPair key = Ed25519.generate();

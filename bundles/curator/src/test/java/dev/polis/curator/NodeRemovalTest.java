@@ -56,10 +56,13 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Removes nodes from a cluster and withdraws its ticket, as an operator does. */
 @Timeout(180)
 class NodeRemovalTest {
+
+  @RegisterExtension static final SharedEtcd ETCD = new SharedEtcd();
 
   private static final Duration PROPAGATION = Duration.ofSeconds(1);
 
@@ -165,7 +168,7 @@ class NodeRemovalTest {
   @DisplayName(
       "CUR-23 a decommissioned node is refused within a second, learns it, and its keys get nothing again")
   void cur23_decommissioned() throws Exception {
-    try (CuratorFixture leader = CuratorFixture.leading();
+    try (CuratorFixture leader = ETCD.leading();
         CuratorFixture member = CuratorFixture.idle();
         EtcdClient etcd = leader.records();
         RecordStore store = new RecordStore(etcd.kv())) {
@@ -233,7 +236,7 @@ class NodeRemovalTest {
   @Test
   @DisplayName("a curator that leaves its cluster calls no node, and serves no call")
   void leaves() throws Exception {
-    try (CuratorFixture leader = CuratorFixture.leading();
+    try (CuratorFixture leader = ETCD.leading();
         CuratorFixture member = CuratorFixture.idle()) {
       member.followWithoutRecords(leader);
       Await.value(
@@ -260,7 +263,7 @@ class NodeRemovalTest {
   @DisplayName(
       "CUR-12 a member with roles, or not decommissioned, is deleted only with the bypass, and others stay")
   void cur12_rules() throws Exception {
-    try (CuratorFixture leader = CuratorFixture.leading();
+    try (CuratorFixture leader = ETCD.leading();
         CuratorFixture member = CuratorFixture.idle();
         EtcdClient etcd = leader.records();
         RecordStore store = new RecordStore(etcd.kv())) {
@@ -297,7 +300,7 @@ class NodeRemovalTest {
   @Test
   @DisplayName("the only node that keeps the records stays, whatever rules are bypassed")
   void theLastKeeper() throws Exception {
-    try (CuratorFixture leader = CuratorFixture.leading()) {
+    try (CuratorFixture leader = ETCD.leading()) {
       String id = leader.id.text();
       String deleted = refused(Status.Code.FAILED_PRECONDITION, leader, lost(id));
       assertTrue(deleted.contains(id + " is the only ConsensusMember"), deleted);
@@ -321,7 +324,7 @@ class NodeRemovalTest {
   @Test
   @DisplayName("the leader does not remove its own node")
   void theLeaderItself() throws Exception {
-    try (CuratorFixture leader = CuratorFixture.leading()) {
+    try (CuratorFixture leader = ETCD.leading()) {
       String id = leader.id.text();
       leader.store(
           id,
@@ -336,7 +339,7 @@ class NodeRemovalTest {
   @Test
   @DisplayName("a node that waits can be deleted, which frees its place, and registers again")
   void candidates() throws Exception {
-    try (CuratorFixture leader = CuratorFixture.leading();
+    try (CuratorFixture leader = ETCD.leading();
         EtcdClient etcd = leader.records();
         RecordStore store = new RecordStore(etcd.kv())) {
       ManagementBlockingV2Stub owner = leader.management();
@@ -369,7 +372,7 @@ class NodeRemovalTest {
   @Test
   @DisplayName("a removal that a lost leader has begun ends with the next call")
   void repeated() throws Exception {
-    try (CuratorFixture leader = CuratorFixture.leading();
+    try (CuratorFixture leader = ETCD.leading();
         CuratorFixture member = CuratorFixture.idle();
         EtcdClient etcd = leader.records();
         RecordStore store = new RecordStore(etcd.kv())) {
@@ -393,7 +396,7 @@ class NodeRemovalTest {
   @Tag("attack")
   @DisplayName("D-36 a ticket that leaked is replaced or revoked, and registers no node afterwards")
   void d36_tickets() throws Exception {
-    try (CuratorFixture leader = CuratorFixture.leading()) {
+    try (CuratorFixture leader = ETCD.leading()) {
       RegisterTicketsBlockingV2Stub tickets =
           RegisterTicketsGrpc.newBlockingV2Stub(leader.asOwner());
       DescribeTicketRequest describe = DescribeTicketRequest.getDefaultInstance();

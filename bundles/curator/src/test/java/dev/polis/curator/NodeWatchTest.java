@@ -33,10 +33,13 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Watches node records over gRPC while they are changed in etcd. */
 @Timeout(120)
 class NodeWatchTest {
+
+  @RegisterExtension static final SharedEtcd ETCD = new SharedEtcd();
 
   private static final String OTHER = "metropolis-" + "0".repeat(31) + "1";
 
@@ -49,7 +52,7 @@ class NodeWatchTest {
 
   @BeforeEach
   void start() throws Exception {
-    fixture = CuratorFixture.leading();
+    fixture = ETCD.leading();
     records = fixture.records();
     node = CuratorGrpc.newBlockingV2Stub(fixture.asNode());
   }

@@ -62,12 +62,15 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.osgi.framework.Version;
 import org.osgi.framework.VersionRange;
 
 /** Changes the wanted set of plugins over gRPC. */
 @Timeout(120)
 class PluginSetTest {
+
+  @RegisterExtension static final SharedEtcd ETCD = new SharedEtcd();
 
   private static final String NAME = "org.example.backup";
   private static final String ROLE = "NightlyBackup";
@@ -81,7 +84,7 @@ class PluginSetTest {
 
   @BeforeEach
   void start() throws Exception {
-    fixture = CuratorFixture.leading();
+    fixture = ETCD.leading();
     owner = fixture.asOwner();
     PluginTrustGrpc.newBlockingV2Stub(owner)
         .addTrustedKey(

@@ -33,11 +33,14 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.function.Executable;
 
 /** Changes over gRPC the keys that may sign plugins. */
 @Timeout(120)
 class PluginTrustTest {
+
+  @RegisterExtension static final SharedEtcd ETCD = new SharedEtcd();
 
   private static final KeyPair FIRST = Ed25519.generate();
   private static final KeyPair SECOND = Ed25519.generate();
@@ -47,7 +50,7 @@ class PluginTrustTest {
 
   @BeforeEach
   void start() throws Exception {
-    fixture = CuratorFixture.leading();
+    fixture = ETCD.leading();
     owner = fixture.asOwner();
   }
 

@@ -48,10 +48,13 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Runs the curator of a member that keeps no records beside the one that leads. */
 @Timeout(180)
 class RemoteCuratorTest {
+
+  @RegisterExtension static final SharedEtcd ETCD = new SharedEtcd();
 
   private static void awaitFollowing(CuratorFixture member, CuratorFixture leader)
       throws Exception {
@@ -71,7 +74,7 @@ class RemoteCuratorTest {
   @DisplayName(
       "a member without records follows the leader, and clients find the leader through it")
   void namesTheLeader() throws Exception {
-    try (CuratorFixture leader = CuratorFixture.leading();
+    try (CuratorFixture leader = ETCD.leading();
         CuratorFixture member = CuratorFixture.idle()) {
       member.followWithoutRecords(leader);
       awaitFollowing(member, leader);
@@ -109,7 +112,7 @@ class RemoteCuratorTest {
   @Test
   @DisplayName("a member that gets the records campaigns in place, and leads after the leader")
   void getsTheRecords() throws Exception {
-    try (CuratorFixture leader = CuratorFixture.leading();
+    try (CuratorFixture leader = ETCD.leading();
         CuratorFixture member = CuratorFixture.idle()) {
       member.followWithoutRecords(leader);
       awaitFollowing(member, leader);
@@ -143,7 +146,7 @@ class RemoteCuratorTest {
   @Test
   @DisplayName("a leader that loses the records gives up its lead at once, and follows")
   void losesTheRecords() throws Exception {
-    try (CuratorFixture leader = CuratorFixture.leading();
+    try (CuratorFixture leader = ETCD.leading();
         CuratorFixture second = CuratorFixture.idle()) {
       second.follow(leader);
 
@@ -161,7 +164,7 @@ class RemoteCuratorTest {
   @Test
   @DisplayName("a member without records learns revocations and trusted keys from the leader")
   void learnsTrust() throws Exception {
-    try (CuratorFixture leader = CuratorFixture.leading();
+    try (CuratorFixture leader = ETCD.leading();
         CuratorFixture member = CuratorFixture.idle();
         EtcdClient etcd = leader.records()) {
       member.followWithoutRecords(leader);
@@ -207,7 +210,7 @@ class RemoteCuratorTest {
   @DisplayName(
       "a member without the role that reports a curator in its status is not in the cluster directory")
   void impostor() throws Exception {
-    try (CuratorFixture leader = CuratorFixture.leading();
+    try (CuratorFixture leader = ETCD.leading();
         CuratorFixture member = CuratorFixture.idle()) {
       leader.reportStatus(CuratorGrpc.newBlockingV2Stub(leader.asNode()), "127.0.0.1");
       member.followWithoutRecords(leader);
@@ -238,7 +241,7 @@ class RemoteCuratorTest {
   @DisplayName(
       "a member without records keeps its revocation list when a leader sends an older one")
   void olderList() throws Exception {
-    try (CuratorFixture leader = CuratorFixture.leading();
+    try (CuratorFixture leader = ETCD.leading();
         CuratorFixture member = CuratorFixture.idle();
         EtcdClient etcd = leader.records()) {
       CertificateAuthority authority =
@@ -264,7 +267,7 @@ class RemoteCuratorTest {
   @Test
   @DisplayName("a member without records gets its certificate and its unlock key from the leader")
   void asksForItsOwn() throws Exception {
-    try (CuratorFixture leader = CuratorFixture.leading();
+    try (CuratorFixture leader = ETCD.leading();
         CuratorFixture member = CuratorFixture.idle()) {
       member.followWithoutRecords(leader);
       awaitFollowing(member, leader);
@@ -288,7 +291,7 @@ class RemoteCuratorTest {
   @Test
   @DisplayName("a swap of the curator of a member without records is no loss of the leader")
   void swap() throws Exception {
-    try (CuratorFixture leader = CuratorFixture.leading();
+    try (CuratorFixture leader = ETCD.leading();
         CuratorFixture member = CuratorFixture.idle()) {
       member.followWithoutRecords(leader);
       awaitFollowing(member, leader);
@@ -318,7 +321,7 @@ class RemoteCuratorTest {
   @Test
   @DisplayName("a member without records says that no leader is known once the leader is silent")
   void noLeader() throws Exception {
-    try (CuratorFixture leader = CuratorFixture.leading();
+    try (CuratorFixture leader = ETCD.leading();
         CuratorFixture member = CuratorFixture.idle()) {
       member.followWithoutRecords(leader);
       awaitFollowing(member, leader);
