@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.ByteString;
+import dev.polis.api.roles.LocalRoleServer;
+import dev.polis.api.roles.RoleName;
 import dev.polis.fixtures.Await;
 import dev.polis.plugins.manifest.DistributionManifest;
 import dev.polis.plugins.manifest.PackOptions;
@@ -12,6 +14,8 @@ import dev.polis.plugins.manifest.Provided;
 import dev.polis.plugins.store.Digest;
 import dev.polis.plugins.store.PluginStore;
 import dev.polis.plugins.store.StoredPlugin;
+import dev.polis.process.ProcessManager;
+import dev.polis.process.ProcessRecord;
 import dev.polis.wire.health.GetHealthRequest;
 import dev.polis.wire.health.HealthGrpc;
 import dev.polis.wire.plugins.HistoryRequest;
@@ -27,21 +31,31 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.osgi.framework.Bundle;
 
-/** Swaps leaf organs of a node that is HOME through its swap engine, by calls of the owner. */
+/**
+ * Orders, as the owner of a node that is HOME, swaps of its leaf organs through its swap engine,
+ * and a role from a bundle that is no module of this project.
+ */
 @ContainerTest
-public class EngineSwapContainerTest {
+public class OwnerContainerTest {
   private static final int MANAGEMENT_PORT = 7839;
   private static final List<String> LEAVES = List.of("management", "debug", "metrics");
+
+  private static final RoleName ROLE = new RoleName("NightlyBackup");
+
+  /** 1 ms, in nanoseconds: the time that the caller spends on an answer. */
+  private static final long PAUSE = 1_000_000;
 
   private static final ContainedNode node = new ContainedNode();
 
@@ -72,7 +86,7 @@ public class EngineSwapContainerTest {
             "store",
             node.plugins().toString(),
             "healthy.ms",
-            500L,
+            250L,
             "distribution",
             digests.toArray(String[]::new)));
     for (String organ : LEAVES) {
@@ -152,6 +166,7 @@ public class EngineSwapContainerTest {
       try {
         health(session);
         calls.incrementAndGet();
+        LockSupport.parkNanos(PAUSE);
       } catch (InterruptedException end) {
         return;
       } catch (Exception e) {
@@ -196,5 +211,73 @@ public class EngineSwapContainerTest {
       last = swap.read();
     }
     return last;
+  }
+
+  @Test
+  @DisplayName(
+      "an outside role runs when the record names it, its program outlives its code, and it ends when it is removed")
+  public void aRoleFromOutside() throws Exception {
+    Path made = OutsideBundle.make("example-role");
+    Bundle bundle = Bundles.context().installBundle(made.toUri().toString());
+    bundle.start();
+    assertTrue(child().isEmpty(), "it runs although the record does not name it");
+
+    node.changeRole(ROLE, true);
+    awaitRunning(true);
+    // The record exists before the program starts.
+    Await.until(
+        Bundles.PATIENCE,
+        "its program to run",
+        () -> child().filter(record -> alive(record.pid())).isPresent());
+    Path folder = node.data().resolve("nightly-backup");
+    assertEquals("rwx------", permissions(folder));
+    assertEquals("started\n", Files.readString(folder.resolve("journal.txt")));
+    long pid = child().orElseThrow().pid();
+
+    bundle.stop();
+    assertEquals("CODE_REPLACED\n", Files.readString(folder.resolve("journal.txt")));
+    assertTrue(alive(pid), () -> "its program " + pid + " ended with its code");
+    bundle.start();
+    awaitRunning(true);
+    assertEquals(pid, child().orElseThrow().pid(), "its program was not adopted");
+
+    node.changeRole(ROLE, false);
+    awaitRunning(false);
+    Await.until(Bundles.PATIENCE, "its program to end with the role", () -> !alive(pid));
+    Await.until(Bundles.PATIENCE, "its record to be deleted", () -> child().isEmpty());
+    // The plugin ends after its program; its folder stays.
+    Await.until(
+        Bundles.PATIENCE,
+        "the plugin to note why it was stopped",
+        () -> Files.readString(folder.resolve("journal.txt")).equals("ROLE_REMOVED\n"));
+    bundle.uninstall();
+  }
+
+  private static String permissions(Path folder) throws Exception {
+    return java.nio.file.attribute.PosixFilePermissions.toString(
+        Files.getPosixFilePermissions(folder));
+  }
+
+  private static void awaitRunning(boolean wanted) throws Exception {
+    Await.until(
+        Bundles.PATIENCE,
+        ROLE + (wanted ? " to run" : " to have ended"),
+        () ->
+            Bundles.ask(
+                LocalRoleServer.class,
+                server -> server.running().peek().orElseThrow().contains(ROLE) == wanted));
+  }
+
+  private static Optional<ProcessRecord> child() throws Exception {
+    return Bundles.ask(
+        ProcessManager.class,
+        manager ->
+            manager.records().stream()
+                .filter(record -> record.name().equals("nightly-backup"))
+                .findFirst());
+  }
+
+  private static boolean alive(long pid) {
+    return ProcessHandle.of(pid).map(ProcessHandle::isAlive).orElse(false);
   }
 }
