@@ -4,6 +4,7 @@ import java.io.PrintWriter;
 import java.util.Arrays;
 import java.util.Set;
 import java.util.concurrent.Callable;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import picocli.CommandLine;
 import picocli.CommandLine.ParameterException;
@@ -22,14 +23,25 @@ final class CommandRun {
   private final String[] arguments;
   private final PrintWriter out;
   private final PrintWriter err;
+  private final Supplier<CommandLine> whole;
 
   /** Notes that the command itself runs, so that nothing may run it again. */
   private boolean started;
 
   CommandRun(String[] arguments, PrintWriter out, PrintWriter err) {
+    this(arguments, out, err, CommandTree::whole);
+  }
+
+  /**
+   * Makes a run with a whole model of the caller's.
+   *
+   * @param whole returns it, if the model of the named commands does not suffice
+   */
+  CommandRun(String[] arguments, PrintWriter out, PrintWriter err, Supplier<CommandLine> whole) {
     this.arguments = arguments.clone();
     this.out = out;
     this.err = err;
+    this.whole = whole;
   }
 
   /** Runs it and returns the exit code. */
@@ -45,7 +57,7 @@ final class CommandRun {
   }
 
   private int executeWhole() {
-    return Ctl.commandLine(out, err).execute(arguments);
+    return Ctl.prepared(whole.get(), out, err).execute(arguments);
   }
 
   private int start(ParseResult parsed) {
