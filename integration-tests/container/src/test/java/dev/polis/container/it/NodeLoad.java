@@ -26,8 +26,11 @@ import org.osgi.framework.ServiceReference;
  * calls, and statuses that a node without a swap would not show. The opener closes it.
  */
 final class NodeLoad implements AutoCloseable {
-  /** 200 µs, in nanoseconds: the time that a caller spends on an answer. */
-  private static final long PAUSE = 200_000;
+  /**
+   * 1 ms, in nanoseconds: the time that a caller spends on an answer. Callers that pause less take
+   * the cores from the swap, which lasts longer then.
+   */
+  private static final long PAUSE = 1_000_000;
 
   private final List<Thread> threads = new ArrayList<>();
   private final List<ServiceReference<?>> held = new ArrayList<>();

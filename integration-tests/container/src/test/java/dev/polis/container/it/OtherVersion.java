@@ -20,6 +20,7 @@ import java.util.jar.JarEntry;
 import java.util.jar.JarFile;
 import java.util.jar.JarOutputStream;
 import java.util.jar.Manifest;
+import java.util.zip.Deflater;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.Constants;
 import org.osgi.framework.Version;
@@ -121,6 +122,7 @@ final class OtherVersion {
       headers.accept(manifest.getMainAttributes());
       try (OutputStream file = Files.newOutputStream(copy);
           JarOutputStream to = new JarOutputStream(file, manifest)) {
+        to.setLevel(Deflater.NO_COMPRESSION); // A swap under load needs the cores.
         Enumeration<JarEntry> entries = from.entries();
         while (entries.hasMoreElements()) {
           JarEntry entry = entries.nextElement();
