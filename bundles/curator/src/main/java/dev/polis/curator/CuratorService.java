@@ -19,6 +19,7 @@ import dev.polis.curator.api.CuratorApi;
 import dev.polis.curator.api.CuratorLocalApi;
 import dev.polis.curator.api.ManagementApi;
 import dev.polis.curator.api.MembershipApi;
+import dev.polis.curator.api.OwnerKeysApi;
 import dev.polis.curator.api.PluginSetApi;
 import dev.polis.curator.api.PluginTrustApi;
 import dev.polis.curator.api.RegisterTicketsApi;
@@ -367,6 +368,7 @@ final class CuratorService implements Curator, OrganInstance {
             members),
         new RegisterTicketsApi(gate, new SecureRandom(), InstantSource.system()),
         new AaaApi(gate),
+        new OwnerKeysApi(gate),
         new CuratorApi(
             gate,
             streams,

@@ -16,6 +16,7 @@ import dev.polis.ctl.node.NodeCommand;
 import dev.polis.ctl.node.ShellCommand;
 import dev.polis.ctl.owner.CertCommand;
 import dev.polis.ctl.owner.ContextCommand;
+import dev.polis.ctl.owner.OwnerCommand;
 import dev.polis.ctl.owner.ParamsCommand;
 import dev.polis.ctl.owner.RecoveryKeyCommand;
 import dev.polis.ctl.owner.TakeOwnershipCommand;
@@ -69,6 +70,7 @@ import picocli.CommandLine.ParameterException;
   ShellCommand.class,
   ParamsCommand.class,
   CertCommand.class,
+  OwnerCommand.class,
   RecoveryKeyCommand.class,
   KubeCommand.class,
   KubeconfigCommand.class,

@@ -145,6 +145,37 @@ public final class PkiAuthority {
     return certificate;
   }
 
+  /**
+   * Revokes all certificates of a name, and issues one for another key in the same transaction. If
+   * the name has that key already, it does the same as {@link #ensureExternal}.
+   *
+   * @param child its name in the store; it may be revoked
+   * @throws PkiException if the stored entries cannot be read
+   * @throws PkiConflictException if other writers keep changing them; try again
+   */
+  public X509Certificate replaceExternal(
+      String child, CertificateTemplate template, PublicKey publicKey) throws InterruptedException {
+    requireChild(child, template);
+    return store.retry(() -> attemptReplace(child, template, publicKey));
+  }
+
+  private X509Certificate attemptReplace(
+      String child, CertificateTemplate template, PublicKey publicKey) throws InterruptedException {
+    PkiSlot slot = PkiSlot.read(store.backend(), child);
+    if (slot.certificate().filter(each -> each.getPublicKey().equals(publicKey)).isPresent()) {
+      return attemptExternal(child, template, publicKey);
+    }
+    Instant now = store.clock().instant();
+    PkiBackend.Entry list = storedCrl();
+    X509Certificate issued = ca.issue(template, publicKey);
+    List<PkiBackend.Change> changes = new ArrayList<>(slot.putCertificate(issued, now));
+    changes.add(
+        new PkiBackend.Put(
+            crlPath(), extended(parse(list.value()), slot.serials(now)).der(), list.revision()));
+    store.commit(child, changes);
+    return issued;
+  }
+
   /** Creates a certificate with a new key, and stores neither. */
   public TlsIdentity ephemeral(CertificateTemplate template) {
     KeyPair pair = Ed25519.generate();
@@ -281,13 +312,17 @@ public final class PkiAuthority {
     List<PkiBackend.Change> changes = new ArrayList<>(others);
     Crl after = before;
     if (!before.serials().containsAll(serials)) {
-      var all = new TreeSet<>(before.serials());
-      all.addAll(serials);
-      after = ca.revocationList(before.number().add(BigInteger.ONE), all);
+      after = extended(before, serials);
       changes.add(new PkiBackend.Put(crlPath(), after.der(), stored.revision()));
     }
     store.commit(crlPath(), changes);
     return after;
+  }
+
+  private Crl extended(Crl list, Collection<BigInteger> serials) {
+    var all = new TreeSet<>(list.serials());
+    all.addAll(serials);
+    return ca.revocationList(list.number().add(BigInteger.ONE), all);
   }
 
   /** Returns the present revocation list. */

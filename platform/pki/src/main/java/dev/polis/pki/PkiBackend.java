@@ -1,8 +1,10 @@
 package dev.polis.pki;
 
 import dev.polis.base.values.Value;
+import dev.polis.etcd.Compare;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.etcd.KeyValues;
+import dev.polis.etcd.Op;
 import java.util.List;
 import java.util.Optional;
 import org.osgi.annotation.versioning.ConsumerType;
@@ -23,7 +25,38 @@ public interface PkiBackend {
    * @param prefix the prefix of each key, such as {@code /cluster-pki/}
    */
   static PkiBackend etcd(EtcdClient client, KeyValues kv, String prefix) {
-    return new PkiBackendEtcd(client, kv, prefix);
+    return etcd(
+        client,
+        kv,
+        prefix,
+        (conditions, ops) ->
+            kv.txn()
+                .when(conditions.toArray(Compare[]::new))
+                .then(ops.toArray(Op[]::new))
+                .commit()
+                .succeeded());
+  }
+
+  /**
+   * Returns a backend in etcd whose changes are part of larger transactions.
+   *
+   * @param kv only reads
+   * @param transaction makes each change
+   */
+  static PkiBackend etcd(EtcdClient client, KeyValues kv, String prefix, Transaction transaction) {
+    return new PkiBackendEtcd(client, kv, prefix, transaction);
+  }
+
+  /** Makes changes of keys in one transaction of etcd, with others of its own. */
+  @FunctionalInterface
+  @ConsumerType
+  interface Transaction {
+    /**
+     * Makes all changes if all conditions hold, else none.
+     *
+     * @return whether they held
+     */
+    boolean commit(List<Compare> conditions, List<Op> ops) throws InterruptedException;
   }
 
   /** Reads a key. */

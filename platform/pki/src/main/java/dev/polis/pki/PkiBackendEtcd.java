@@ -11,7 +11,8 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /** Keeps the keys of a {@link PkiStore} in etcd. */
-record PkiBackendEtcd(EtcdClient client, KeyValues kv, String prefix) implements PkiBackend {
+record PkiBackendEtcd(EtcdClient client, KeyValues kv, String prefix, Transaction transaction)
+    implements PkiBackend {
   @Override
   public Optional<Entry> get(String key) throws InterruptedException {
     return kv.get(prefix + key).map(found -> new Entry(found.value(), found.modRevision()));
@@ -19,14 +20,13 @@ record PkiBackendEtcd(EtcdClient client, KeyValues kv, String prefix) implements
 
   @Override
   public boolean commit(List<Change> changes) throws InterruptedException {
-    Compare[] conditions =
+    List<Compare> conditions =
         changes.stream()
             // A missing key has the revision 0.
             .map(change -> Compare.modRevision(prefix + change.key()).is(change.expected()))
-            .toArray(Compare[]::new);
-    Op[] ops = changes.stream().flatMap(this::op).toArray(Op[]::new);
+            .toList();
     try {
-      return kv.txn().when(conditions).then(ops).commit().succeeded();
+      return transaction.commit(conditions, changes.stream().flatMap(this::op).toList());
     } catch (EtcdOutcomeUnknownException unknown) {
       // Each caller reads again, and finds its own write if etcd has made it.
       return false;

@@ -12,6 +12,7 @@ import dev.polis.fixtures.TestThreads;
 import java.math.BigInteger;
 import java.net.InetAddress;
 import java.security.KeyPair;
+import java.security.PublicKey;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -323,6 +324,56 @@ abstract class PkiStoreContract {
     assertTrue(ca.crl().revokes(first));
     assertFalse(ca.crl().revokes(second));
     ca.remove("never issued");
+  }
+
+  @Test
+  @DisplayName(
+      "another key that replaces one revokes all its certificates, and is not revoked itself")
+  void replacement() throws Exception {
+    PkiAuthority ca = authority();
+    PublicKey old = Ed25519.generate().getPublic();
+    PublicKey next = Ed25519.generate().getPublic();
+    X509Certificate first = ca.ensureExternal("x", server("x"), old);
+    X509Certificate second = ca.ensureExternal("x", server("x.y"), old);
+
+    X509Certificate third = ca.replaceExternal("x", server("x"), next);
+
+    assertEquals(Set.of(first.getSerialNumber(), second.getSerialNumber()), ca.crl().serials());
+    assertEquals(third, ca.replaceExternal("x", server("x"), next), "twice is once");
+    assertEquals(third, ca.ensureExternal("x", server("x"), next));
+    assertThrows(PkiException.class, () -> ca.ensureExternal("x", server("x"), old));
+    ca.revoke("x");
+    assertTrue(ca.crl().revokes(third));
+  }
+
+  @Test
+  @DisplayName(
+      "a certificate that is issued while another key replaces its key is revoked, or refused")
+  void replacementDuringIssue() throws Exception {
+    PkiAuthority ca = authority();
+    PublicKey old = Ed25519.generate().getPublic();
+    PublicKey next = Ed25519.generate().getPublic();
+    X509Certificate first = ca.ensureExternal("x", server("x"), old);
+    var meeting = new PkiStore(new MeetingBackend(), clock);
+
+    var done =
+        together(
+            () -> meeting.ensureAuthority("ca", CA).ensureExternal("x", server("x.y"), old),
+            () -> meeting.ensureAuthority("ca", CA).replaceExternal("x", server("x"), next));
+
+    X509Certificate newest = done.get(1).resultNow();
+    assertEquals(next, newest.getPublicKey());
+    assertEquals(Optional.of(newest), ca.find("x"));
+    Crl list = ca.crl();
+    assertTrue(list.revokes(first));
+    assertFalse(list.revokes(newest));
+    if (done.get(0).state() == Future.State.SUCCESS) {
+      assertTrue(list.revokes(done.get(0).resultNow()), "issued before the replacement");
+    } else {
+      assertTrue(
+          done.get(0).exceptionNow().getMessage().contains("belongs to another key"),
+          done.get(0).exceptionNow().toString());
+    }
   }
 
   @Test

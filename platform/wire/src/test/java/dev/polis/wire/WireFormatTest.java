@@ -21,6 +21,7 @@ import dev.polis.wire.audit.AuditOuterClass;
 import dev.polis.wire.cluster.CertificatesOuterClass;
 import dev.polis.wire.cluster.EtcdOuterClass;
 import dev.polis.wire.cluster.MembershipOuterClass;
+import dev.polis.wire.cluster.Owner;
 import dev.polis.wire.cluster.Plugins;
 import dev.polis.wire.cluster.Pluginset;
 import dev.polis.wire.cluster.Tickets;
@@ -85,6 +86,7 @@ class WireFormatTest {
           MembershipOuterClass.getDescriptor(),
           Tickets.getDescriptor(),
           CertificatesOuterClass.getDescriptor(),
+          Owner.getDescriptor(),
           Plugins.getDescriptor(),
           Pluginset.getDescriptor(),
           Roles.getDescriptor(),

@@ -15,6 +15,7 @@ import dev.polis.wire.api.AAAGrpc;
 import dev.polis.wire.api.EscrowRequest;
 import dev.polis.wire.api.EscrowResponse;
 import dev.polis.wire.api.EscrowResponse.ProofRequest;
+import dev.polis.wire.curator.stored.InitialOwner;
 import io.grpc.stub.StreamObserver;
 import java.security.PublicKey;
 import java.security.cert.X509Certificate;
@@ -23,7 +24,7 @@ import java.util.Optional;
 /** Serves the AAA API: issues user certificates to callers that prove to hold the user's key. */
 public final class AaaApi extends AAAGrpc.AAAImplBase {
 
-  /** The only user: the owner of the key from the cluster's bootstrap. */
+  /** The only user: the owner of the key from the cluster's bootstrap, or of its successor. */
   public static final String OWNER = "owner";
 
   private final LeaderGate gate;
@@ -116,18 +117,29 @@ public final class AaaApi extends AAAGrpc.AAAImplBase {
   }
 
   private static X509Certificate issue(LeaderTerm term, PublicKey key) throws InterruptedException {
-    ByteString owner = term.records().owner().getPublicKey();
-    if (!owner.equals(ByteString.copyFrom(Ed25519.raw(key)))) {
-      throw Refusal.denied(
-          "this key is not that of the cluster's initial owner; use the owner key that the first"
-              + " node was given");
-    }
+    ByteString raw = ByteString.copyFrom(Ed25519.raw(key));
+    requireOwner(term.records().owner(), raw);
     try {
       return term.pki().ensureUser(OWNER, key);
     } catch (PkiConflictException busy) {
       throw busy;
     } catch (PkiException refused) {
+      // Another key may have become the owner's meanwhile.
+      requireOwner(term.records().owner(), raw);
       throw Refusal.precondition("the owner gets no certificate: %s", refused.getMessage());
+    }
+  }
+
+  private static void requireOwner(InitialOwner owner, ByteString key) {
+    if (owner.getFormerPublicKeyList().contains(key)) {
+      throw Refusal.denied(
+          "this key is no longer the owner's: the owner has replaced it (polisctl owner rotate); use"
+              + " the new owner key");
+    }
+    if (!owner.getPublicKey().equals(key)) {
+      throw Refusal.denied(
+          "this key is not that of the cluster's owner; use the owner key that the first node was"
+              + " given, or the one that has replaced it");
     }
   }
 }

@@ -3,6 +3,7 @@
  *
  * <pre>
  *   call ──▶ AaaApi         ownership                 ┐
+ *            OwnerKeysApi   another key of the owner  │
  *            CuratorApi     nodes' own reports        │
  *            ManagementApi  operators                 ├──▶ LeaderGate ──▶ RecordStore
  *            PluginSetApi   wanted plugins            │

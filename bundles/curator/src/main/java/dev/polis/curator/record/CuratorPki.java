@@ -25,14 +25,22 @@ public final class CuratorPki {
   private static final String NODE = "node-";
 
   private final PkiStore store;
+  private final EtcdClient etcd;
   private final KeyValues kv;
+  private final InstantSource clock;
 
   public CuratorPki(EtcdClient etcd, KeyValues kv, InstantSource clock) {
+    this.etcd = etcd;
     this.kv = kv;
+    this.clock = clock;
     this.store = new PkiStore(PkiBackend.etcd(etcd, kv, RecordKeys.PKI), clock);
   }
 
   public PkiAuthority authority() throws InterruptedException {
+    return authority(store);
+  }
+
+  private static PkiAuthority authority(PkiStore store) throws InterruptedException {
     return store.ensureAuthority(AUTHORITY, CertificateTemplate.authority("Polis cluster CA"));
   }
 
@@ -95,5 +103,16 @@ public final class CuratorPki {
 
   public X509Certificate ensureUser(String name, PublicKey key) throws InterruptedException {
     return authority().ensureExternal(name, CertificateTemplate.user(name), key);
+  }
+
+  /**
+   * Revokes all certificates of a user, and issues one for another key, in one transaction.
+   *
+   * @param transaction adds the change of the record that names the user's key
+   */
+  public X509Certificate replaceUser(String name, PublicKey key, PkiBackend.Transaction transaction)
+      throws InterruptedException {
+    PkiStore larger = new PkiStore(PkiBackend.etcd(etcd, kv, RecordKeys.PKI, transaction), clock);
+    return authority(larger).replaceExternal(name, CertificateTemplate.user(name), key);
   }
 }

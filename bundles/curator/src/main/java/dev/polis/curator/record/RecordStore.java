@@ -2,6 +2,7 @@ package dev.polis.curator.record;
 
 import com.google.protobuf.ByteString;
 import com.google.protobuf.MessageLite;
+import dev.polis.etcd.Compare;
 import dev.polis.etcd.KeyValues;
 import dev.polis.etcd.Op;
 import dev.polis.rpc.RpcException;
@@ -188,6 +189,20 @@ public final class RecordStore implements AutoCloseable {
 
   public InitialOwner owner() throws InterruptedException {
     return read().require(RecordKeys.INITIAL_OWNER, InitialOwner.class);
+  }
+
+  /**
+   * Updates the owner's record in a transaction with changes of other keys, which memory does not
+   * keep.
+   *
+   * @param change makes the new record from the present one; refuses with an exception
+   * @return false if none of the changes was made, because a condition did not hold
+   */
+  public boolean updateOwner(
+      UnaryOperator<InitialOwner> change, List<Compare> conditions, List<Op> others)
+      throws InterruptedException {
+    return updater.updateAlone(
+        RecordKeys.INITIAL_OWNER, InitialOwner.class, change, conditions, others);
   }
 
   /** Returns the ticket with which nodes register, whether or not it has ended. */

@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 
 /**
@@ -49,6 +50,45 @@ final class RecordUpdater implements AutoCloseable {
   /** Makes an update and returns the written record; empty if there is none. */
   <M extends MessageLite> Optional<M> update(RecordUpdate<M> update) throws InterruptedException {
     return batcher.call(update, update);
+  }
+
+  /**
+   * Updates a record in a transaction of its own, with changes of keys that memory does not keep.
+   * Another writer may have changed those, which is no reason to try again for the updates of
+   * others.
+   *
+   * @param change makes the new record from the present one; refuses with an exception
+   * @param conditions what must hold besides
+   * @return false if etcd changed nothing: the record is another one, or a condition does not hold
+   */
+  <M extends MessageLite> boolean updateAlone(
+      String key, Class<M> type, UnaryOperator<M> change, List<Compare> conditions, List<Op> others)
+      throws InterruptedException {
+    RecordSnapshot base = reader.read();
+    M updated = change.apply(base.require(key, type));
+    boolean written = false;
+    try {
+      TxnResult result =
+          kv.txn()
+              .when(
+                  Stream.concat(
+                          Stream.of(Compare.modRevision(key).is(base.state(key).revision())),
+                          conditions.stream())
+                      .toArray(Compare[]::new))
+              .then(
+                  Stream.concat(Stream.of(Op.put(key, updated.toByteArray())), others.stream())
+                      .toArray(Op[]::new))
+              .commit();
+      written = result.succeeded();
+      if (written) {
+        memory.wrote(result.revision(), Map.of(key, Optional.of(updated)));
+      }
+      return written;
+    } finally {
+      if (!written) {
+        memory.distrust();
+      }
+    }
   }
 
   /**

@@ -17,8 +17,10 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.jar.JarEntry;
 import java.util.jar.JarFile;
 import java.util.jar.JarOutputStream;
@@ -40,6 +42,7 @@ import org.junit.jupiter.api.io.TempDir;
 class PluginTrustIT {
   private static final String ORGAN = "dev.polis.metrics";
   private static final String NEWER = "0.1.1";
+  private static final String ADDRESS = "127.0.41.1";
 
   /** The place of a test after which no command is accepted. */
   private static final int LAST = Integer.MAX_VALUE;
@@ -50,7 +53,7 @@ class PluginTrustIT {
 
   @BeforeAll
   static void start() throws Exception {
-    node = TestNode.member(directory.resolve("n"), "127.0.41.1");
+    node = TestNode.member(directory.resolve("n"), ADDRESS);
     node.up();
     key = directory.resolve("release.pem");
     assertEquals(0, node.ctl("plugin", "key", "make", key.toString()).code());
@@ -97,6 +100,52 @@ class PluginTrustIT {
   }
 
   @Test
+  @Order(LAST - 1)
+  @Tag("attack")
+  @DisplayName(
+      "the owner rotates the key of a running cluster; a copy of the former key opens nothing, and the audit log has the rotation")
+  void ownersKeyIsRotated() throws Exception {
+    Path owner = node.state().resolve("owner");
+    Path copy = Files.createDirectories(directory.resolve("copy/owner"));
+    for (String file : List.of("owner-key.pem", "owner.pem", "ca.pem")) {
+      Files.copy(owner.resolve(file), copy.resolve(file));
+    }
+
+    Finished rotated = node.ctl("owner", "rotate");
+
+    assertEquals(0, rotated.code(), rotated.all());
+    assertNotEquals(
+        Files.readString(copy.resolve("owner-key.pem")),
+        Files.readString(owner.resolve("owner-key.pem")));
+    Await.until(
+        "the former certificate to be refused",
+        () -> byCopy("cert", "list").all().contains("was revoked"));
+    Finished again = byCopy("takeownership");
+    assertEquals(1, again.code(), again.all());
+    assertTrue(again.all().contains("this key is no longer the owner's"), again.all());
+    Finished taken = byCopy("owner", "rotate");
+    assertEquals(1, taken.code(), taken.all());
+    assertEquals(
+        List.of("PRESENT", "REVOKED"),
+        node.json("cert", "list").getAsJsonArray().asList().stream()
+            .map(JsonElement::getAsJsonObject)
+            .filter(each -> each.get("kind").getAsString().equals("user"))
+            .map(each -> each.get("state").getAsString())
+            .toList());
+    Finished audit = node.ctl("audit");
+    assertTrue(audit.out().contains("polis.cluster.OwnerKeys/RotateOwnerKey"), audit.all());
+  }
+
+  /** Runs a command with the copy of the owner's files. */
+  private static Finished byCopy(String... arguments) throws Exception {
+    List<String> words = new ArrayList<>(List.of("--endpoint=" + ADDRESS));
+    words.addAll(List.of(arguments));
+    return TestNode.finish(
+        Distribution.built().ctl(directory.resolve("copy"), words.toArray(String[]::new)),
+        Map.of());
+  }
+
+  @Test
   @Order(LAST)
   @Tag("attack")
   @DisplayName(
@@ -105,6 +154,7 @@ class PluginTrustIT {
     List<JsonObject> all =
         node.json("cert", "list").getAsJsonArray().asList().stream()
             .map(JsonElement::getAsJsonObject)
+            .filter(each -> each.get("state").getAsString().equals("PRESENT"))
             .toList();
     assertEquals(
         List.of("node", "user"), all.stream().map(each -> each.get("kind").getAsString()).toList());

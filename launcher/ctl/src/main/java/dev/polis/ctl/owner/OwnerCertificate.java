@@ -73,10 +73,13 @@ public final class OwnerCertificate {
     }
   }
 
+  static byte[] pem(X509Certificate certificate) {
+    return Pem.encode(certificate).getBytes(StandardCharsets.UTF_8);
+  }
+
   /** Writes both certificates to the operator's folder. */
   public static void write(CtlTarget target, X509Certificate ca, X509Certificate certificate) {
-    CtlFiles.write(target.clusterCa(), Pem.encode(ca).getBytes(StandardCharsets.UTF_8));
-    CtlFiles.write(
-        target.ownerCertificate(), Pem.encode(certificate).getBytes(StandardCharsets.UTF_8));
+    CtlFiles.write(target.clusterCa(), pem(ca));
+    CtlFiles.write(target.ownerCertificate(), pem(certificate));
   }
 }

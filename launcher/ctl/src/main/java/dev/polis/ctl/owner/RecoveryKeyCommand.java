@@ -69,7 +69,7 @@ public final class RecoveryKeyCommand {
         RecoveryKeyFile.publicKey(file, CtlFiles.read(file, "name the file that holds the key"));
       } else {
         RecoveryKeyFile.copy(from, file);
-        RecoveryKeyFile.erase(from);
+        CtlFiles.erase(from, "the copy is complete, remove it");
       }
       return report(state, file);
     }
@@ -223,7 +223,7 @@ public final class RecoveryKeyCommand {
               e);
         }
         if (made) {
-          RecoveryKeyFile.erase(file);
+          CtlFiles.erase(file, "remove it, it opens nothing");
         }
         throw e;
       }

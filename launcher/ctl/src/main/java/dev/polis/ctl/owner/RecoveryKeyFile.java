@@ -4,21 +4,17 @@ import dev.polis.ctl.session.CtlException;
 import dev.polis.ctl.session.CtlFiles;
 import dev.polis.ctl.session.CtlName;
 import dev.polis.ctl.session.ExitCode;
-import dev.polis.files.AtomicFile;
 import dev.polis.pki.PkiException;
 import dev.polis.pki.RecoveryKey;
 import dev.polis.wire.storage.RecoveryShare;
 import java.io.IOException;
-import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
 import java.util.HexFormat;
 
-/** Reads, tries, copies and erases the file of a recovery key. */
+/** Reads, tries and copies the file of a recovery key. */
 final class RecoveryKeyFile {
 
   /** Stands for standard input where a file is asked for. */
@@ -103,24 +99,6 @@ final class RecoveryKeyFile {
     CtlFiles.write(to, pem.getBytes(StandardCharsets.US_ASCII));
     if (!pem.equals(CtlFiles.read(to, "nothing was erased"))) {
       throw new CtlException(to + " does not read back as it was written; nothing was erased");
-    }
-  }
-
-  /** Overwrites a file, removes it and makes the removal durable. */
-  static void erase(Path file) {
-    try {
-      try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
-        ByteBuffer zeros = ByteBuffer.allocate(Math.toIntExact(channel.size()));
-        while (zeros.hasRemaining()) {
-          channel.write(zeros);
-        }
-        channel.force(true);
-      }
-      Files.delete(file);
-      AtomicFile.force(file.toAbsolutePath().getParent());
-    } catch (IOException e) {
-      throw new CtlException(
-          file + " cannot be erased: " + e + "; the copy is complete, remove it", e);
     }
   }
 }

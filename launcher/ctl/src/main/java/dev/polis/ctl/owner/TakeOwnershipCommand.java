@@ -55,10 +55,19 @@ public final class TakeOwnershipCommand extends CtlCommand {
       if (ownerKey != null) {
         OwnerKeyFile.copy(ownerKey, session.target().ownerKey());
       }
-      KeyPair owner = ownerKey(session.target());
+      OwnerKeyRotation interrupted = new OwnerKeyRotation(session, this::remark);
+      if (!interrupted.isBegun()) {
+        // A missing key is named before any question about the cluster.
+        ownerKey(session.target());
+      }
       X509Certificate ca = clusterCa(session, wanted);
-      X509Certificate certificate = OwnerCertificate.fetch(session, owner, ca);
+      Optional<X509Certificate> rotated = interrupted.continued(ca);
+      X509Certificate certificate =
+          rotated.isPresent()
+              ? rotated.get()
+              : OwnerCertificate.fetch(session, ownerKey(session.target()), ca);
       OwnerCertificate.write(session.target(), ca, certificate);
+      rotated.ifPresent(accepted -> interrupted.finish(accepted, false));
       JsonObject result = new JsonObject();
       result.addProperty("cluster", session.target().name());
       result.addProperty("certificate", session.target().ownerCertificate().toString());

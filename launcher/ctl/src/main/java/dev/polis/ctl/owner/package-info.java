@@ -4,11 +4,13 @@
  * <pre>
  *   params generate ──▶ owner key, recovery key, node parameters ──▶ a machine boots with them
  *   take-ownership  ──▶ owner key ──▶ the cluster ──▶ OwnerCertificate ──▶ a context
+ *   owner rotate    ──▶ OwnerKeyRotation ──▶ another owner key ──▶ the cluster ──▶ OwnerCertificate
  *   recovery-key    ──▶ RecoveryKeyFile ──▶ opens a volume that no other node can help with
  *   context         ──▶ which cluster the other commands mean
  * </pre>
  *
- * <p>Keys are written with mode 0600 and never over an existing file.
+ * <p>Keys are written with mode 0600 and never over an existing file, except that a rotation puts
+ * the new owner key in the place of the one that the cluster no longer accepts.
  *
  * <p>Not promised: another copy. A lost owner key cannot be made again, and the commands say so
  * where they write it.

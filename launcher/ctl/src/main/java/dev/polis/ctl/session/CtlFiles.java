@@ -5,9 +5,13 @@ import dev.polis.files.DiskTrouble;
 import dev.polis.files.Mode;
 import dev.polis.pki.PkiException;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
 
 /** Reads the operator's files, and writes them whole and for the operator alone. */
 public final class CtlFiles {
@@ -41,6 +45,38 @@ public final class CtlFiles {
     } catch (PkiException e) {
       throw new CtlException(
           "%s is no %s: %s; %s".formatted(file, what, e.getMessage(), remedy), e);
+    }
+  }
+
+  /**
+   * Overwrites a file, removes it and makes the removal durable.
+   *
+   * @param remedy for a file that cannot be erased
+   */
+  public static void erase(Path file, String remedy) {
+    try {
+      try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
+        ByteBuffer zeros = ByteBuffer.allocate(Math.toIntExact(channel.size()));
+        while (zeros.hasRemaining()) {
+          channel.write(zeros);
+        }
+        channel.force(true);
+      }
+      Files.delete(file);
+      AtomicFile.force(file.toAbsolutePath().getParent());
+    } catch (IOException e) {
+      throw new CtlException(file + " cannot be erased: " + e + "; " + remedy, e);
+    }
+  }
+
+  /** Gives a file the name of another one in its folder, which it replaces, durably. */
+  public static void move(Path from, Path to) {
+    try {
+      Files.move(from, to, StandardCopyOption.ATOMIC_MOVE);
+      AtomicFile.force(to.toAbsolutePath().getParent());
+    } catch (IOException e) {
+      throw new CtlException(
+          "%s cannot take the place of %s: %s; repeat the command".formatted(from, to, e), e);
     }
   }
 

@@ -4,6 +4,7 @@ import com.google.protobuf.InvalidProtocolBufferException;
 import dev.polis.files.DiskTrouble;
 import dev.polis.files.FilePlacement;
 import dev.polis.files.layout.Root;
+import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeId;
 import dev.polis.pki.Pem;
 import dev.polis.pki.PkiException;
@@ -14,6 +15,8 @@ import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.security.PublicKey;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
@@ -41,6 +44,9 @@ public record CtlTarget(
 
   /** A node listens here by default. */
   private static final String LOOPBACK = "127.0.0.1";
+
+  /** 64 bits of a key tell a folder's former keys apart. */
+  private static final int SHORT_KEY_BYTES = 8;
 
   static CtlTarget ofState(Path state) {
     if (!Files.isDirectory(state)) {
@@ -196,6 +202,18 @@ public record CtlTarget(
 
   public Path ownerKey() {
     return folder.resolve("owner-key.pem");
+  }
+
+  /** Returns the place of the new key of a rotation that is in progress. */
+  public Path nextOwnerKey() {
+    return folder.resolve("owner-key-next.pem");
+  }
+
+  /** Returns the place where a rotation sets a former key aside. */
+  public Path formerOwnerKey(PublicKey key) {
+    return folder.resolve(
+        "owner-key-former-%s.pem"
+            .formatted(HexFormat.of().formatHex(Ed25519.raw(key), 0, SHORT_KEY_BYTES)));
   }
 
   /** Returns whether the node has its state directory here and its process is starting over. */

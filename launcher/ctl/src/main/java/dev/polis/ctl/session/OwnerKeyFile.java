@@ -11,6 +11,8 @@ import java.util.Optional;
 /** Reads, writes and copies files that hold the private key of a cluster's owner. */
 public final class OwnerKeyFile {
 
+  private static final String RESTORE = "restore it from your copy";
+
   private OwnerKeyFile() {}
 
   /** Reads a key in either PEM form. */
@@ -18,8 +20,14 @@ public final class OwnerKeyFile {
     return parse(file, CtlFiles.read(file, ifMissing));
   }
 
+  /** Returns the PEM form of a key. */
+  public static OwnerKey.Form form(Path file) {
+    return CtlFiles.parse(
+        file, CtlFiles.read(file, RESTORE), OwnerKey::form, "Ed25519 key", RESTORE);
+  }
+
   private static PrivateKey parse(Path file, String pem) {
-    return CtlFiles.parse(file, pem, OwnerKey::read, "Ed25519 key", "restore it from your copy");
+    return CtlFiles.parse(file, pem, OwnerKey::read, "Ed25519 key", RESTORE);
   }
 
   /** Writes a key for the operator alone. */

@@ -16,6 +16,7 @@ import dev.polis.wire.audit.AuditGrpc;
 import dev.polis.wire.audit.KubernetesAuditGrpc;
 import dev.polis.wire.cluster.CertificatesGrpc;
 import dev.polis.wire.cluster.EtcdGrpc;
+import dev.polis.wire.cluster.OwnerKeysGrpc;
 import dev.polis.wire.cluster.PluginSetGrpc;
 import dev.polis.wire.cluster.PluginTrustGrpc;
 import dev.polis.wire.cluster.RegisterTicketsGrpc;
@@ -154,6 +155,10 @@ public final class Session implements AutoCloseable {
 
   public CertificatesGrpc.CertificatesBlockingV2Stub certificates() {
     return limited(CertificatesGrpc.newBlockingV2Stub(asOwner(CURATOR_PORT)));
+  }
+
+  public OwnerKeysGrpc.OwnerKeysBlockingV2Stub ownerKeys() {
+    return limited(OwnerKeysGrpc.newBlockingV2Stub(asOwner(CURATOR_PORT)));
   }
 
   public PluginSetGrpc.PluginSetBlockingV2Stub pluginSet() {

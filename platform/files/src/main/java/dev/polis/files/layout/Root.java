@@ -19,7 +19,8 @@ import java.nio.file.Path;
  *   ephemeral/  hosts, machine-id, processes/, storage/, consensus/,
  *               launcher/{framework/, configuration/, home, power-off, restarting,
  *               unresponsive.txt, jvm-error.txt, memory-kills, refused.txt, crash.txt, crash-shown.txt}
- *   owner/      owner-key.pem, owner.pem, ca.pem, recovery-key.pem, parameters.json
+ *   owner/      owner-key.pem, owner.pem, ca.pem, recovery-key.pem, parameters.json,
+ *               and owner-key-next.pem, owner-key-former-*.pem of rotations
  *   plugins/    node.lock    volume.luks    volume.gocryptfs/
  * </pre>
  */
