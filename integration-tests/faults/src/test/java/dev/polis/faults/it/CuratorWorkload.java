@@ -3,6 +3,7 @@ package dev.polis.faults.it;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.Tier;
 import dev.polis.wire.api.GetNodesRequest;
 import dev.polis.wire.api.ManagementGrpc;
 import dev.polis.wire.api.Node;
@@ -25,6 +26,7 @@ import java.util.concurrent.ConcurrentSkipListSet;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * Runs writers and watchers of one node's labels, and checks their results during faults of
@@ -40,6 +42,12 @@ final class CuratorWorkload implements AutoCloseable {
    * limit.
    */
   private static final int CALL_SECONDS = 60;
+
+  /**
+   * The pause of a writer after each write, in nanoseconds, except in the long form: eight writers
+   * still meet each fault with writes under way, and each write is an event for eight watchers.
+   */
+  private static final long PAUSE = Tier.isLong() ? 0 : 5_000_000;
 
   private final String node;
   private final Callable<ManagedChannel> dial;
@@ -228,6 +236,7 @@ final class CuratorWorkload implements AutoCloseable {
       try {
         while (writing) {
           write(attempted + 1);
+          LockSupport.parkNanos(PAUSE);
         }
       } catch (InterruptedException hurried) {
         Thread.currentThread().interrupt();
