@@ -1,6 +1,7 @@
 package dev.polis.faults.it;
 
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.Tier;
 import dev.polis.fixtures.history.History;
 import dev.polis.fixtures.history.History.Outcome;
 import dev.polis.fixtures.history.HistoryRecorder;
@@ -63,6 +64,12 @@ final class RecordedWorkload implements AutoCloseable {
 
   /** The pause after an immediate refusal, which leaves processor time to others. */
   private static final long BREATH_MILLIS = 20;
+
+  /**
+   * The pause after each call that was answered, except in the long form: a lease of seconds is
+   * still full of calls, and the history less large to check.
+   */
+  private static final long PAUSE_MILLIS = Tier.isLong() ? 0 : 5;
 
   /**
    * The events of a short watch: a new watch is an observation of its own, and a few events show
@@ -291,7 +298,9 @@ final class RecordedWorkload implements AutoCloseable {
       for (int turn = 0; noMoreWrites.getCount() > 0; turn++) {
         String label = LABELS.get(turn % LABELS.size());
         int node = turn / LABELS.size() % nodes.size();
-        if (!writeOnce(name, node, label, curator, to.get(curator))) {
+        if (writeOnce(name, node, label, curator, to.get(curator))) {
+          noMoreWrites.await(PAUSE_MILLIS, TimeUnit.MILLISECONDS);
+        } else {
           curator = (curator + 1) % curators.size();
           noMoreWrites.await(BREATH_MILLIS, TimeUnit.MILLISECONDS);
         }
@@ -355,6 +364,7 @@ final class RecordedWorkload implements AutoCloseable {
       try {
         readOnce(name, to.get(curator));
         reads.incrementAndGet(curator);
+        over.await(PAUSE_MILLIS, TimeUnit.MILLISECONDS);
       } catch (StatusException failure) {
         failed(failure, to.get(curator));
         over.await(BREATH_MILLIS, TimeUnit.MILLISECONDS);

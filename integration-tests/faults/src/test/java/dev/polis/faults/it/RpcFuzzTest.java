@@ -71,6 +71,9 @@ class RpcFuzzTest {
   /** The time without a change after which the later effects of an accepted call are over. */
   private static final Duration QUIET = Duration.ofMillis(500);
 
+  /** The time between two looks at the state, each of which reads all records and all files. */
+  private static final Duration LOOK = Duration.ofMillis(100);
+
   private final SplittableRandom random = new SplittableRandom(SEED);
   private final FuzzTally tally = new FuzzTally();
   private final FuzzCalls calls = new FuzzCalls(tally);
@@ -132,13 +135,18 @@ class RpcFuzzTest {
   private static FaultState quiet(FaultNode node) throws Exception {
     AtomicReference<FaultState> last = new AtomicReference<>(node.state());
     AtomicLong since = new AtomicLong(System.nanoTime());
+    AtomicLong looked = new AtomicLong(since.get());
     Await.until(
         FaultNode.PATIENCE,
         "the node to change nothing for " + QUIET,
         () -> {
+          if (System.nanoTime() - looked.get() < LOOK.toNanos()) {
+            return false;
+          }
           FaultState now = node.state();
+          looked.set(System.nanoTime());
           if (!now.equals(last.getAndSet(now))) {
-            since.set(System.nanoTime());
+            since.set(looked.get());
           }
           return System.nanoTime() - since.get() > QUIET.toNanos();
         });
