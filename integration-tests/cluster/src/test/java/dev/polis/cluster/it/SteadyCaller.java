@@ -17,10 +17,11 @@ final class SteadyCaller implements AutoCloseable {
   }
 
   /**
-   * The pause between two calls, far shorter than a gap that a person would notice. Without it, ten
-   * callers would take a core from the node. The long form has no pause.
+   * The pause between two calls, far shorter than a gap that a person would notice: fifty calls a
+   * second show an interruption, and more of them would take a core from the node. The long form
+   * has no pause.
    */
-  private static final Duration PAUSE = Tier.isLong() ? Duration.ZERO : Duration.ofMillis(5);
+  private static final Duration PAUSE = Tier.isLong() ? Duration.ZERO : Duration.ofMillis(20);
 
   private final AtomicInteger answered = new AtomicInteger();
   private final AtomicReference<Exception> failure = new AtomicReference<>();
@@ -36,7 +37,7 @@ final class SteadyCaller implements AutoCloseable {
 
   /** Makes calls that take much work themselves, with a pause that leaves the work to the node. */
   static SteadyCaller ofLarge(Call call) {
-    return new SteadyCaller(call, PAUSE.multipliedBy(20));
+    return new SteadyCaller(call, PAUSE.multipliedBy(5));
   }
 
   private void run(Call call, Duration pause) {
