@@ -18,6 +18,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -31,8 +32,11 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Kills, stops and breaks each child process of Kubernetes on one node: the node names it with the
- * reason, starts it again, and recovers; the others and the Pods keep running. {@code polis test
- * --long} also stops the API server, and makes every child fail at its start instead of three.
+ * reason, starts it again, and recovers; the others and the Pods keep running. Then removes the
+ * roles and adds them again: in between the machine has no remains of them, and afterwards Pods are
+ * back with their data. {@code polis test --long} also stops the API server, makes every child fail
+ * at its start instead of three, and removes the roles 5 times instead of once, by turns the worker
+ * first and both at once.
  */
 @Tag("full")
 @Tag("longer")
@@ -104,6 +108,7 @@ class KubernetesChildrenIT {
       kind: Pod
       metadata: {name: untouched}
       spec:
+        terminationGracePeriodSeconds: 1
         containers:
         - name: web
           image: %s
@@ -112,14 +117,50 @@ class KubernetesChildrenIT {
       """
           .formatted(BusyboxImage.NAME);
 
+  /** The times that the roles are removed and added again. */
+  private static final int TIMES = Tier.isLong() ? 5 : 1;
+
+  private static final List<String> PROGRAMS =
+      Stream.concat(ALL.stream().map(Child::program), Stream.of("containerd-shim-runc-v2"))
+          .toList();
+
+  private static final String WRITER =
+      """
+      apiVersion: v1
+      kind: PersistentVolumeClaim
+      metadata: {name: kept}
+      spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 16Mi}}}
+      ---
+      apiVersion: apps/v1
+      kind: Deployment
+      metadata: {name: writer}
+      spec:
+        selector: {matchLabels: {app: writer}}
+        strategy: {type: Recreate}
+        template:
+          metadata: {labels: {app: writer}}
+          spec:
+            terminationGracePeriodSeconds: 1
+            containers:
+            - name: writer
+              image: %s
+              imagePullPolicy: Never
+              command: [sh, -c, "echo started >> /data/starts; exec sleep 1000000"]
+              volumeMounts: [{name: data, mountPath: /data}]
+            volumes: [{name: data, persistentVolumeClaim: {claimName: kept}}]
+      """
+          .formatted(BusyboxImage.NAME);
+
   @TempDir static Path directory;
   private static KubernetesNode node;
   private static FailingPrograms programs;
   private static Set<RunningProcess> pods;
+  private static FirewallRules rules;
 
   @BeforeAll
   static void start() throws Exception {
     KubernetesNode.assumeSupported();
+    rules = FirewallRules.ofHost();
     programs = FailingPrograms.linkedIn(directory.resolve("programs"));
     node = KubernetesNode.started(programs.folder(), directory.resolve("n"), ADDRESS);
     node.awaitReady();
@@ -365,5 +406,66 @@ class KubernetesChildrenIT {
     long last = times.get(STARTS - 1) - times.get(STARTS - 2);
     assertTrue(whole >= SHORTEST_MILLIS, () -> program + " was started at " + times);
     assertTrue(last >= SHORTEST_LAST_MILLIS, () -> program + " was started at " + times);
+  }
+
+  @Test
+  @Order(4)
+  @DisplayName(
+      "roles that are removed and added again leave no remains in between, and lose no data")
+  void removedAndAdded() throws Exception {
+    node.apply(WRITER);
+    requireStarts(1);
+    for (int time = 1; time <= TIMES; time++) {
+      if (time % 2 == 1) {
+        node.removeRole(WORKER);
+        node.awaitNoNodeObject();
+        node.removeRole(CONTROLLER);
+      } else {
+        node.removeRoles();
+      }
+      Await.until(KubernetesNode.PATIENCE, "the end of Kubernetes' processes", () -> ended());
+      node.awaitNothingLeft();
+      assertEquals(rules, FirewallRules.ofHost());
+      node.addRoles();
+      node.awaitReady();
+      requireStarts(time + 1);
+    }
+  }
+
+  @Test
+  @Order(5)
+  @DisplayName("roles that are removed while they cannot start leave no remains of an earlier run")
+  void removedWhileTheyCannotStart() throws Exception {
+    node.node().killJvm();
+    node.upWithoutPrograms(directory.resolve("nowhere"));
+    Await.until(
+        KubernetesNode.PATIENCE,
+        "the worker's report of missing programs",
+        () -> node.node().ctl("explain", WORKER).all().contains("nowhere"));
+    node.removeRoles();
+    Await.until(KubernetesNode.PATIENCE, "the end of Kubernetes' processes", () -> ended());
+    node.awaitNothingLeft();
+    assertEquals(rules, FirewallRules.ofHost());
+  }
+
+  private static boolean ended() {
+    return PROGRAMS.stream().allMatch(program -> node.node().children(program).isEmpty());
+  }
+
+  /** Requires one line per start of the Pod in the file on its volume. */
+  private static void requireStarts(int starts) throws Exception {
+    node.said("rollout", "status", "deployment/writer", "--timeout=120s");
+    Await.until(
+        KubernetesNode.PATIENCE,
+        "the Pod to have written line " + starts,
+        () ->
+            node.kubectl("exec", "deployment/writer", "--", "cat", "/data/starts")
+                    .out()
+                    .lines()
+                    .count()
+                >= starts);
+    assertEquals(
+        starts,
+        node.said("exec", "deployment/writer", "--", "cat", "/data/starts").lines().count());
   }
 }
