@@ -21,7 +21,7 @@ final class LimitedCall {
   static final String PREFIX = "swap-";
 
   /** The interval between measurements of memory; a measurement takes microseconds. */
-  private static final Duration MEASURE = Duration.ofMillis(20);
+  static final Duration MEASURE = Duration.ofMillis(20);
 
   private LimitedCall() {}
 

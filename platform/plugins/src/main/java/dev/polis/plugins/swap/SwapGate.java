@@ -173,8 +173,19 @@ final class SwapGate {
       if (now - began > settings.deadline().toNanos() + needed.toNanos()) {
         throw SwapFailedException.notWell(overdue(trouble, needed));
       }
-      Thread.sleep(POLL);
+      pause();
     }
+  }
+
+  /**
+   * Waits until the next look, or until the process uses too much: code that allocates without end
+   * fills the smallest heap within half a second, and then the JVM ends.
+   */
+  private void pause() throws InterruptedException {
+    long end = System.nanoTime() + POLL.toNanos();
+    do {
+      Thread.sleep(LimitedCall.MEASURE);
+    } while (System.nanoTime() < end && guard.excess().isEmpty());
   }
 
   private String overdue(Optional<Trouble> trouble, Duration needed) {
