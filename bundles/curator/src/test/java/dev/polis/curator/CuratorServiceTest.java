@@ -467,7 +467,7 @@ class CuratorServiceTest {
         refused(
                 Status.Code.PERMISSION_DENIED,
                 () -> CuratorFixture.escrow(fixture.asKey(stranger), "owner", stranger))
-            .contains("initial owner"));
+            .contains("not that of the cluster's owner"));
     assertTrue(
         refused(
                 Status.Code.FAILED_PRECONDITION,

@@ -69,11 +69,10 @@ public final class CtlFiles {
     }
   }
 
-  /** Gives a file the name of another one in its folder, which it replaces, durably. */
+  /** Gives a file the name of another one in its folder, which it replaces. */
   public static void move(Path from, Path to) {
     try {
       Files.move(from, to, StandardCopyOption.ATOMIC_MOVE);
-      AtomicFile.force(to.toAbsolutePath().getParent());
     } catch (IOException e) {
       throw new CtlException(
           "%s cannot take the place of %s: %s; repeat the command".formatted(from, to, e), e);
