@@ -32,6 +32,7 @@ import org.junit.jupiter.api.io.TempDir;
  * called, without a disturbance. A quick run swaps once; {@code polis test --full} does each twice,
  * {@code polis test --long} 20 times.
  */
+@Tag("alone")
 @Tag("longer")
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class KubernetesSwapIT {
