@@ -72,10 +72,13 @@ class BrokenPluginsIT {
 
   /**
    * Keeps the standard gate of three seconds, in which a version's garbage is collected. Shortens
-   * the other limits from minutes to seconds, which are enough for these behaviours.
+   * the other limits from minutes to seconds, which are enough for these behaviours. The heap is
+   * not the smallest: a swap sees new objects when the JVM has collected them, up to 25 MiB late,
+   * and a version that eats so much more would end the smallest.
    */
   private static void up() throws Exception {
     node.up(
+        "-Xmx160m",
         "--set",
         "dev.polis.plugins.deadline.ms=2500",
         "--set",

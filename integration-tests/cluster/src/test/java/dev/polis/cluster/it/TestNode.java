@@ -128,6 +128,8 @@ final class TestNode implements AutoCloseable {
         // The AOT cache cannot be used with classes that an agent changes.
         command.removeIf(part -> part.startsWith(Distribution.AOT_OPTION));
         command.add(1, option);
+      } else if (option.startsWith("-Xmx")) {
+        command.replaceAll(part -> part.startsWith("-Xmx") ? option : part);
       } else {
         command.add(option);
       }

@@ -18,6 +18,12 @@ import org.osgi.framework.BundleContext;
  * because it is packed into bundles of tests that a real node runs.
  */
 public final class FaultyOrgan {
+  /**
+   * The time between two mebibytes that a version eats. On a busy machine a swap takes up to a
+   * third of a second to see and to stop it, and the smallest heap has 16 MiB left then.
+   */
+  private static final long EATEN_MILLIS = 20;
+
   /** More memory than the heap of a node has. */
   private static final int MOST_MEBIBYTES = 1024;
 
@@ -92,15 +98,14 @@ public final class FaultyOrgan {
   private void eatUntilInterrupted() throws InterruptedException {
     while (held.size() < MOST_MEBIBYTES) {
       held.add(new byte[1 << 20]);
-      NEVER.await(5, TimeUnit.MILLISECONDS);
+      NEVER.await(EATEN_MILLIS, TimeUnit.MILLISECONDS);
     }
   }
 
-  /** Eats 100 MiB a second: on a busy machine the swap needs a tenth of it to stop this version. */
   private void eat() {
     while (held.size() < MOST_MEBIBYTES && !ended) {
       held.add(new byte[1 << 20]);
-      LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(10));
+      LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(EATEN_MILLIS));
     }
   }
 
