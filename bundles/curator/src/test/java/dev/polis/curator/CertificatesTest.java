@@ -22,9 +22,7 @@ import dev.polis.wire.cluster.IssuedCertificate.State;
 import dev.polis.wire.cluster.ListCertificatesRequest;
 import dev.polis.wire.cluster.RevokeCertificatesRequest;
 import dev.polis.wire.cluster.RevokeCertificatesResponse;
-import dev.polis.wire.curator.CuratorGrpc;
 import dev.polis.wire.curator.WatchEvent;
-import dev.polis.wire.curator.WatchRequest;
 import io.grpc.Status;
 import io.grpc.StatusException;
 import io.grpc.stub.BlockingClientCall;
@@ -151,12 +149,7 @@ class CertificatesTest {
       assertEquals(Status.Code.OK, read(leader, identity(present)), "the newer one");
 
       BlockingClientCall<?, WatchEvent> stream =
-          CuratorGrpc.newBlockingV2Stub(leader.as(identity(present)))
-              .withDeadlineAfter(CuratorFixture.SOON.toSeconds(), TimeUnit.SECONDS)
-              .watch(
-                  WatchRequest.newBuilder()
-                      .setNodesInCluster(WatchRequest.NodesInCluster.getDefaultInstance())
-                      .build());
+          CuratorFixture.watchNodes(leader.as(identity(present)));
       assertNotNull(stream.read(), "the backlog of the watch");
       String refused =
           CuratorFixture.refused(
@@ -169,7 +162,8 @@ class CertificatesTest {
       long began = System.nanoTime();
       RevokeCertificatesResponse all =
           owner.revokeCertificates(request().setNode(node.text()).setForce(true).build());
-      StatusException ended = assertThrows(StatusException.class, () -> drain(stream));
+      StatusException ended =
+          assertThrows(StatusException.class, () -> CuratorFixture.drain(stream));
       Duration took = Duration.ofNanos(System.nanoTime() - began);
 
       speed.assertWithin("the stream of the revoked node ended", PROPAGATION, took);
@@ -181,12 +175,6 @@ class CertificatesTest {
           all.getRevokedList(),
           owner.revokeCertificates(request().setNode(node.text()).build()).getRevokedList(),
           "once more changes nothing");
-    }
-  }
-
-  private static void drain(BlockingClientCall<?, WatchEvent> stream) throws Exception {
-    while (stream.read() != null) {
-      // Skip an event from before the end.
     }
   }
 

@@ -70,6 +70,8 @@ import dev.polis.wire.curator.CuratorGrpc.CuratorBlockingV2Stub;
 import dev.polis.wire.curator.HeartbeatUpdateRequest;
 import dev.polis.wire.curator.RegisterNodeRequest;
 import dev.polis.wire.curator.UpdateNodeStatusRequest;
+import dev.polis.wire.curator.WatchEvent;
+import dev.polis.wire.curator.WatchRequest;
 import dev.polis.wire.curator.stored.Node;
 import io.grpc.BindableService;
 import io.grpc.ManagedChannel;
@@ -755,6 +757,24 @@ public final class CuratorFixture implements AutoCloseable {
     if (etcd != null) {
       etcd.close();
     }
+  }
+
+  /** Opens a watch of all nodes, as each member does. */
+  static BlockingClientCall<?, WatchEvent> watchNodes(ManagedChannel channel) {
+    return CuratorGrpc.newBlockingV2Stub(channel)
+        .withDeadlineAfter(SOON.toSeconds(), TimeUnit.SECONDS)
+        .watch(
+            WatchRequest.newBuilder()
+                .setNodesInCluster(WatchRequest.NodesInCluster.getDefaultInstance())
+                .build());
+  }
+
+  /** Reads a watch to its end, and skips the events from before it. */
+  static void drain(BlockingClientCall<?, WatchEvent> stream) throws Exception {
+    WatchEvent event;
+    do {
+      event = stream.read();
+    } while (event != null);
   }
 
   /** Returns the code with which a call ends. */

@@ -135,12 +135,6 @@ class NodeRemovalTest {
                 .build());
   }
 
-  private static void drain(BlockingClientCall<?, WatchEvent> stream) throws Exception {
-    while (stream.read() != null) {
-      // Skip the events from before the end.
-    }
-  }
-
   private static boolean refusesHeartbeat(CuratorBlockingV2Stub member) throws Exception {
     try {
       CuratorFixture.heartbeat(member);
@@ -192,7 +186,8 @@ class NodeRemovalTest {
       long begin = System.nanoTime();
       decommission(owner, id);
 
-      StatusException ended = assertThrows(StatusException.class, () -> drain(stream));
+      StatusException ended =
+          assertThrows(StatusException.class, () -> CuratorFixture.drain(stream));
       assertEquals(Status.Code.UNAUTHENTICATED, ended.getStatus().getCode());
       // A call may meet the end of the connection, which the revocation closes.
       Await.until(

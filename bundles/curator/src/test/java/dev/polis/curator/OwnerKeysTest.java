@@ -25,9 +25,7 @@ import dev.polis.wire.cluster.ListCertificatesRequest;
 import dev.polis.wire.cluster.OwnerKeysGrpc;
 import dev.polis.wire.cluster.RotateOwnerKeyRequest;
 import dev.polis.wire.cluster.RotateOwnerKeyResponse;
-import dev.polis.wire.curator.CuratorGrpc;
 import dev.polis.wire.curator.WatchEvent;
-import dev.polis.wire.curator.WatchRequest;
 import io.grpc.ManagedChannel;
 import io.grpc.Status;
 import io.grpc.StatusException;
@@ -48,10 +46,13 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Rotates the owner's key of a cluster, and calls its listeners with both keys. */
 @Timeout(120)
 class OwnerKeysTest {
+
+  @RegisterExtension static final SharedEtcd ETCD = new SharedEtcd();
 
   /** The time within which each listener must refuse a former key. */
   private static final Duration PROPAGATION = Duration.ofSeconds(1);
@@ -124,22 +125,17 @@ class OwnerKeysTest {
   @DisplayName(
       "a rotated owner's key is refused within a second, also on an open stream, and gets no certificate; the new one has all rights")
   void rotated() throws Exception {
-    try (CuratorFixture leader = CuratorFixture.leading()) {
+    try (CuratorFixture leader = ETCD.leading()) {
       ManagedChannel former = leader.asOwner();
-      BlockingClientCall<?, WatchEvent> stream =
-          CuratorGrpc.newBlockingV2Stub(former)
-              .withDeadlineAfter(CuratorFixture.SOON.toSeconds(), TimeUnit.SECONDS)
-              .watch(
-                  WatchRequest.newBuilder()
-                      .setNodesInCluster(WatchRequest.NodesInCluster.getDefaultInstance())
-                      .build());
+      BlockingClientCall<?, WatchEvent> stream = CuratorFixture.watchNodes(former);
       assertNotNull(stream.read(), "the backlog of the watch");
       String serial = ofOwner(former).getFirst().getSerial();
 
       MachineSpeed speed = MachineSpeed.measure();
       long began = System.nanoTime();
       Status answer = statusOf(former, request(leader, leader.ownerKey, next));
-      StatusException ended = assertThrows(StatusException.class, () -> drain(stream));
+      StatusException ended =
+          assertThrows(StatusException.class, () -> CuratorFixture.drain(stream));
       Await.until(
           CuratorFixture.SOON,
           "the former certificate to be refused",
@@ -161,16 +157,10 @@ class OwnerKeysTest {
     }
   }
 
-  private static void drain(BlockingClientCall<?, WatchEvent> stream) throws Exception {
-    while (stream.read() != null) {
-      // Skip an event from before the end.
-    }
-  }
-
   @Test
   @DisplayName("a rotation survives another instance of the curator, and may be followed by others")
   void rotatedAgain() throws Exception {
-    try (CuratorFixture leader = CuratorFixture.leading()) {
+    try (CuratorFixture leader = ETCD.leading()) {
       KeyPair third = Ed25519.generate();
       rotate(leader, leader.ownerKey, next);
       leader.swap();
@@ -191,7 +181,7 @@ class OwnerKeysTest {
   @Test
   @DisplayName("of two rotations at once one wins, and the other is refused with the reason")
   void atOnce() throws Exception {
-    try (CuratorFixture leader = CuratorFixture.leading();
+    try (CuratorFixture leader = ETCD.leading();
         ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
       List<KeyPair> wanted = Stream.generate(Ed25519::generate).limit(4).toList();
       CountDownLatch begin = new CountDownLatch(1);
@@ -239,7 +229,7 @@ class OwnerKeysTest {
   @Test
   @DisplayName("a repeated rotation changes nothing, and returns the certificate of the new key")
   void repeated() throws Exception {
-    try (CuratorFixture leader = CuratorFixture.leading()) {
+    try (CuratorFixture leader = ETCD.leading()) {
       rotate(leader, leader.ownerKey, next);
       X509Certificate first = CuratorFixture.escrow(leader.asKey(next), AaaApi.OWNER, next);
       ManagedChannel owner = leader.as(TlsIdentity.of(next.getPrivate(), first));
@@ -257,7 +247,7 @@ class OwnerKeysTest {
   @DisplayName(
       "neither a former certificate, nor a stranger, nor a node, nor a wrong signature rotates the owner's key")
   void attackers() throws Exception {
-    try (CuratorFixture leader = CuratorFixture.leading()) {
+    try (CuratorFixture leader = ETCD.leading()) {
       KeyPair stranger = Ed25519.generate();
       KeyPair wanted = Ed25519.generate();
       TlsIdentity stolen =
@@ -314,7 +304,7 @@ class OwnerKeysTest {
   @Test
   @DisplayName("a request without a key, or with one key twice, is refused and changes nothing")
   void invalid() throws Exception {
-    try (CuratorFixture leader = CuratorFixture.leading()) {
+    try (CuratorFixture leader = ETCD.leading()) {
       ManagedChannel owner = leader.asOwner();
       String none =
           refusedRotation(Status.Code.INVALID_ARGUMENT, owner, RotateOwnerKeyRequest.newBuilder());

@@ -77,7 +77,7 @@ class RevocationTest {
       for (Map.Entry<String, Callable<Status.Code>> each : open.entrySet()) {
         assertNotEquals(Status.Code.UNAUTHENTICATED, each.getValue().call(), each.getKey());
       }
-      BlockingClientCall<?, WatchEvent> stream = watch(leader.as(node));
+      BlockingClientCall<?, WatchEvent> stream = CuratorFixture.watchNodes(leader.as(node));
       assertNotNull(stream.read(), "the backlog of the watch");
 
       MachineSpeed speed = MachineSpeed.measure();
@@ -90,7 +90,8 @@ class RevocationTest {
             each.getKey() + " to refuse the revoked node",
             () -> each.getValue().call() == Status.Code.UNAUTHENTICATED);
       }
-      StatusException ended = assertThrows(StatusException.class, () -> drain(stream));
+      StatusException ended =
+          assertThrows(StatusException.class, () -> CuratorFixture.drain(stream));
       Duration took = Duration.ofNanos(System.nanoTime() - revoked);
       speed.assertWithin("all of them refused the revoked node", PROPAGATION, took);
       assertEquals(Status.Code.UNAUTHENTICATED, ended.getStatus().getCode());
@@ -101,21 +102,6 @@ class RevocationTest {
             each.getKey() + ", on a new connection");
       }
       assertEquals(Status.Code.INVALID_ARGUMENT, askCurator(leader.asNode()), "another node");
-    }
-  }
-
-  private static BlockingClientCall<?, WatchEvent> watch(ManagedChannel channel) {
-    return CuratorGrpc.newBlockingV2Stub(channel)
-        .withDeadlineAfter(CuratorFixture.SOON.toSeconds(), TimeUnit.SECONDS)
-        .watch(
-            WatchRequest.newBuilder()
-                .setNodesInCluster(WatchRequest.NodesInCluster.getDefaultInstance())
-                .build());
-  }
-
-  private static void drain(BlockingClientCall<?, WatchEvent> stream) throws Exception {
-    while (stream.read() != null) {
-      // Skip an event from before the end.
     }
   }
 

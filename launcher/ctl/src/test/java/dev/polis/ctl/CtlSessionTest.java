@@ -26,12 +26,8 @@ import dev.polis.pki.OwnerKey;
 import dev.polis.pki.Pem;
 import dev.polis.rpc.LocalRpcHost;
 import dev.polis.rpc.RpcHost;
-import dev.polis.rpc.RpcPeer;
 import dev.polis.rpc.RpcSettings;
 import dev.polis.rpc.RpcStatistics;
-import dev.polis.wire.api.AAAGrpc;
-import dev.polis.wire.api.EscrowRequest;
-import dev.polis.wire.api.EscrowResponse;
 import dev.polis.wire.api.GetClusterInfoRequest;
 import dev.polis.wire.api.GetClusterInfoResponse;
 import dev.polis.wire.api.GetNodesRequest;
@@ -93,7 +89,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyPair;
 import java.security.MessageDigest;
-import java.security.PublicKey;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HexFormat;
@@ -177,7 +172,7 @@ class CtlSessionTest {
                 RpcSettings.Limits.DEFAULT),
             LogTree.create());
     created.serve(RpcHost.CURATOR, new Records(address));
-    created.serve(RpcHost.CURATOR, new Ownership());
+    created.serve(RpcHost.CURATOR, new Ownership(CLUSTER, any -> true));
     created.serve(RpcHost.CURATOR, new Discovery());
     created.serve(RpcHost.CURATOR, new Certificates());
     created.serve(RpcHost.MANAGEMENT, new Voters());
@@ -320,35 +315,6 @@ class CtlSessionTest {
     assertEquals(ByteString.copyFrom(Pem.der(CLUSTER.certificate())), register.getCaCertificate());
     assertEquals("zone", register.getLabels().getPairs(0).getKey());
     assertEquals(32, register.getRecoveryPublicKey().size());
-  }
-
-  /** Issues a certificate for the key that the caller proved. */
-  private static final class Ownership extends AAAGrpc.AAAImplBase {
-    @Override
-    public StreamObserver<EscrowRequest> escrow(StreamObserver<EscrowResponse> caller) {
-      PublicKey proved = RpcPeer.current().requireKey();
-      return new StreamObserver<>() {
-        @Override
-        public void onNext(EscrowRequest request) {
-          caller.onNext(
-              EscrowResponse.newBuilder()
-                  .setEmittedCertificate(
-                      ByteString.copyFrom(Pem.der(CLUSTER.issueUser("owner", proved))))
-                  .build());
-          caller.onCompleted();
-        }
-
-        @Override
-        public void onError(Throwable gone) {
-          // The test fails at its own call.
-        }
-
-        @Override
-        public void onCompleted() {
-          // There is only one message.
-        }
-      };
-    }
   }
 
   /** Lists one certificate, and revokes it if it is forced to. */

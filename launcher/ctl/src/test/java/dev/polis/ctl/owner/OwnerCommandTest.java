@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.ByteString;
 import dev.polis.ctl.CtlRun;
+import dev.polis.ctl.Ownership;
 import dev.polis.ctl.session.OwnerKeyFile;
 import dev.polis.ctl.session.Session;
 import dev.polis.logtree.LogTree;
@@ -20,11 +21,7 @@ import dev.polis.pki.UserCredentials;
 import dev.polis.rpc.LocalRpcHost;
 import dev.polis.rpc.RpcException;
 import dev.polis.rpc.RpcHost;
-import dev.polis.rpc.RpcPeer;
 import dev.polis.rpc.RpcSettings;
-import dev.polis.wire.api.AAAGrpc;
-import dev.polis.wire.api.EscrowRequest;
-import dev.polis.wire.api.EscrowResponse;
 import dev.polis.wire.cluster.OwnerKeysGrpc;
 import dev.polis.wire.cluster.RotateOwnerKeyRequest;
 import dev.polis.wire.cluster.RotateOwnerKeyResponse;
@@ -108,39 +105,6 @@ class OwnerCommandTest {
     }
   }
 
-  /** Issues certificates to the owner's key alone. */
-  private final class Escrow extends AAAGrpc.AAAImplBase {
-    @Override
-    public StreamObserver<EscrowRequest> escrow(StreamObserver<EscrowResponse> caller) {
-      PublicKey proved = RpcPeer.current().requireKey();
-      return new StreamObserver<>() {
-        @Override
-        public void onNext(EscrowRequest request) {
-          if (!proved.equals(cluster.accepted)) {
-            throw new RpcException(
-                Status.Code.PERMISSION_DENIED, "this key is no longer the owner's");
-          }
-          caller.onNext(
-              EscrowResponse.newBuilder()
-                  .setEmittedCertificate(
-                      ByteString.copyFrom(Pem.der(CLUSTER.issueUser("owner", proved))))
-                  .build());
-          caller.onCompleted();
-        }
-
-        @Override
-        public void onError(Throwable gone) {
-          // The test fails at its own call.
-        }
-
-        @Override
-        public void onCompleted() {
-          // There is only one message.
-        }
-      };
-    }
-  }
-
   @BeforeEach
   void anOwnedCluster() throws Exception {
     host =
@@ -154,7 +118,7 @@ class OwnerCommandTest {
                 RpcSettings.Limits.DEFAULT),
             LogTree.create());
     host.serve(RpcHost.CURATOR, cluster);
-    host.serve(RpcHost.CURATOR, new Escrow());
+    host.serve(RpcHost.CURATOR, new Ownership(CLUSTER, key -> key.equals(cluster.accepted)));
     KeyPair node = Ed25519.generate();
     host.identify(
         new NodeCredentials(
