@@ -49,7 +49,8 @@ class EnrolmentCrashIT {
   /**
    * The steps of a bootstrap, in order, under the names that a waiting operator reads. The short
    * form leaves out those that change the journal alone, or nothing: ClusterServiceTest interrupts
-   * a bootstrap at each of them. It also leaves out those that another test of this class has.
+   * a bootstrap at each of these steps. Another test of this class interrupts the other missing
+   * ones.
    */
   private static final List<String> STEPS =
       Stream.of(

@@ -20,7 +20,7 @@ import org.osgi.framework.BundleContext;
 public final class FaultyOrgan {
   /**
    * The time between two mebibytes that a version eats. On a busy machine a swap takes up to a
-   * third of a second to see and to stop it, and the smallest heap has 16 MiB left then.
+   * third of a second to see and to stop it.
    */
   private static final long EATEN_MILLIS = 20;
 
