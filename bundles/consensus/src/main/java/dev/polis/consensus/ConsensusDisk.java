@@ -50,13 +50,20 @@ final class ConsensusDisk {
   }
 
   /**
-   * Records an invitation, and stores the keys for it. A repeated call replaces an invitation
-   * without data, since the members of the cluster may have changed meanwhile.
+   * Records an invitation, and stores the keys for it. Another invitation replaces one without
+   * data, since the members of the cluster may have changed meanwhile.
    *
+   * @return false if the disk already had this invitation
    * @throws ConsensusException if the disk has another member
    */
-  void recordInvitation(NodeId node, ConsensusInvitation invitation) throws FileException {
+  boolean recordInvitation(NodeId node, ConsensusInvitation invitation) throws FileException {
     Optional<ConsensusRecord> present = member();
+    ConsensusRecord learner =
+        ConsensusRecord.learner(
+            node.text(), invitation.memberId(), invitation.clusterId(), invitation.others());
+    if (present.equals(Optional.of(learner)) && ConsensusPki.isStored(files, invitation)) {
+      return false;
+    }
     if (present.isPresent() && (present.get().stage() != Stage.LEARNER || hasData())) {
       throw new ConsensusException(
           "%s already has the record of member %s; take the role ConsensusMember from this node and give it again"
@@ -66,10 +73,9 @@ final class ConsensusDisk {
       requireNothing();
     }
     // The record comes first, as in a bootstrap.
-    ConsensusRecord.learner(
-            node.text(), invitation.memberId(), invitation.clusterId(), invitation.others())
-        .write(files.member());
+    learner.write(files.member());
     ConsensusPki.store(files, invitation);
+    return true;
   }
 
   /**

@@ -106,6 +106,17 @@ final class ConsensusPki {
     files.ca().write(bytes(Pem.encode(invitation.ca())));
   }
 
+  /** Returns whether the disk has the CA of an invitation. */
+  static boolean isStored(ConsensusFiles files, ConsensusInvitation invitation) {
+    return holds(files.caKey(), Pem.encode(invitation.caKey()))
+        && holds(files.ca(), Pem.encode(invitation.ca()));
+  }
+
+  private static boolean holds(FilePlacement file, String text) {
+    return file.read() instanceof Stored.Present<byte[]>(var _, byte[] content)
+        && string(content).equals(text);
+  }
+
   private static CertificateAuthority read(ConsensusFiles files, InstantSource clock)
       throws FileException {
     try {

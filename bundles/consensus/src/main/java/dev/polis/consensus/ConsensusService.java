@@ -242,9 +242,11 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
     lock.lock();
     try {
       requireDisk();
-      disk.recordInvitation(identity.node(), invitation);
-      // A run without etcd, because etcd has removed its member, makes way for the new one.
-      endRun(StopReason.ROLE_REMOVED);
+      if (disk.recordInvitation(identity.node(), invitation)) {
+        // A run without etcd, because etcd has removed its member, makes way for the new one. A
+        // run for the same invitation continues: it may need longer than the inviter's patience.
+        endRun(StopReason.ROLE_REMOVED);
+      }
       startExisting(identity);
     } catch (FileException unwritable) {
       throw new ConsensusException(unwritable.getMessage(), unwritable);

@@ -12,6 +12,7 @@ import dev.polis.api.consensus.ConsensusStanding;
 import dev.polis.api.consensus.ConsensusStatus;
 import dev.polis.api.consensus.ConsensusVoter;
 import dev.polis.api.consensus.LocalMember;
+import dev.polis.api.network.NetworkStatus;
 import dev.polis.consensus.ConsensusHarness.Instance;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.etcd.EtcdEndpoint;
@@ -155,6 +156,29 @@ class ConsensusJoinTest {
     assertEquals("", recorded.consensus.candidate().memberId(), "it has no data yet");
 
     assertEquals(lost.memberId(), becomeVoter(recorded));
+  }
+
+  @Test
+  @DisplayName("CON-04 the start of a learner continues although its invitation comes again")
+  void con04_invitedAgain() throws Exception {
+    Instance joining = second.instance();
+    ConsensusInvitation invitation =
+        assertInstanceOf(
+                ConsensusStanding.Invited.class,
+                leader.consensus.admit(second.identity.node(), joining.consensus.candidate()))
+            .invitation();
+    second.network.set(new NetworkStatus.Waiting("a cable"));
+    joining.consensus.join(second.identity, invitation);
+    ConsensusStatus waits =
+        joining.await(ConsensusStatus.Starting.class, status -> status.text().contains("address"));
+
+    for (int again = 0; again < 20; again++) {
+      joining.consensus.join(second.identity, invitation);
+      assertEquals(Optional.of(waits), joining.consensus.status().peek());
+    }
+
+    second.network.set(new NetworkStatus.Up(second.address));
+    assertEquals(invitation.memberId(), becomeVoter(joining));
   }
 
   @Test

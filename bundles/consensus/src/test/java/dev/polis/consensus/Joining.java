@@ -5,6 +5,7 @@ import dev.polis.api.consensus.ConsensusInvitation;
 import dev.polis.api.consensus.ConsensusStanding;
 import dev.polis.consensus.ConsensusHarness.Instance;
 import dev.polis.fixtures.Await;
+import dev.polis.logtree.LogPayload;
 import java.util.concurrent.atomic.AtomicReference;
 
 /** Lets a member join the etcd of another one, as the role server of its node does. */
@@ -43,7 +44,12 @@ final class Joining {
             return false;
           }
         },
-        () -> joining.consensus.status().peek() + ", obstacle: " + obstacle);
+        () ->
+            "%s, obstacle: %s, log of its etcd: %s"
+                .formatted(
+                    joining.consensus.status().peek().orElseThrow().text(),
+                    obstacle,
+                    node.etcdLog().stream().map(LogPayload.Leveled::message).toList()));
     return joining.consensus.awaitRunning(ConsensusHarness.PATIENCE).memberId();
   }
 }

@@ -112,9 +112,12 @@ class NodeEnrolmentIT {
   }
 
   private static void isMember(TestNode second, String id) throws Exception {
-    cluster.awaitHealthy(id);
-    cluster.awaitHealthy(firstId);
-    assertEquals(2, upNodes());
+    // One node's heartbeats may be late on a busy machine while the other one is asked for.
+    Await.until(
+        TestNode.PATIENCE,
+        "both nodes to be listed as UP and healthy",
+        () -> upNodes() == 2,
+        () -> first.json("node", "list"));
     JsonObject shown = cluster.listed(id).orElseThrow();
     assertEquals(second.address(), GrowingCluster.text(shown, "address"));
     assertEquals("[]", shown.get("rolesWanted").toString());

@@ -47,7 +47,7 @@ public interface Consensus {
    * Begins to make this node a member of an existing cluster, as a learner that another member has
    * invited. It returns once the disk has the record of the member; {@link #status()} is then
    * {@link ConsensusStatus.Starting} until the member has a vote. After an interruption {@link
-   * #startExisting} continues it.
+   * #startExisting} continues it. A repeated call with the same invitation lets the start continue.
    *
    * @param identity the identity of this node
    * @param invitation the data for its first start
