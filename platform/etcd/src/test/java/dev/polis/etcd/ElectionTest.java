@@ -309,7 +309,11 @@ class ElectionTest {
                         return true;
                       }));
       awaitFollower(second, 0);
-      awaitBeats(led, 2);
+      // Only a candidate that has heard several writes believes in a silence.
+      Await.until(
+          SOON,
+          "the candidate's member to have several writes of the lock",
+          () -> own.kv().get(led.lockKey()).orElseThrow().version() >= 5);
       // The candidate hears nothing, so that it believes in a silence, and then calls etcd again.
       proxy.stall();
       assertTrue(looking.await(SOON.toSeconds(), TimeUnit.SECONDS), "it does not look");

@@ -13,23 +13,18 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.polis.base.values.Value;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.MachineSpeed;
-import dev.polis.health.HealthCondition;
 import dev.polis.plugins.store.ConfigurationSet;
 import dev.polis.plugins.store.Generation;
 import dev.polis.plugins.store.SwapNotes;
 import dev.polis.plugins.store.SwapRecord;
-import dev.polis.plugins.swap.organs.TestOrgan;
 import java.lang.management.ManagementFactory;
-import java.lang.reflect.Proxy;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
@@ -117,7 +112,7 @@ class SwapEngineFaultTest {
       })
   @DisplayName("A swap that is cancelled at a stage ends in the former state")
   void cancelledAtEachStage(String stage) throws Exception {
-    List<String> refusals = cancelAt(stage);
+    List<String> refusals = node.cancelAt(stage);
 
     SwapStatus end = node.run(swap(node.base("2.0.0", "well")));
 
@@ -134,7 +129,7 @@ class SwapEngineFaultTest {
   @ValueSource(strings = {"committed", "retired"})
   @DisplayName("A committed swap is not cancelled, and the refusal names the rollback")
   void tooLateToCancel(String stage) throws Exception {
-    List<String> refusals = cancelAt(stage);
+    List<String> refusals = node.cancelAt(stage);
 
     SwapStatus end = node.run(swap(node.base("2.0.0", "well")));
 
@@ -163,7 +158,7 @@ class SwapEngineFaultTest {
         () -> words(end));
     assertEquals(BEFORE, node.organs());
     assertEquals("1.0.0", node.served());
-    requireNextWorks();
+    node.requireNextWorks();
   }
 
   @ParameterizedTest(name = "{1} at {0}")
@@ -177,7 +172,7 @@ class SwapEngineFaultTest {
     assertInstanceOf(SwapOutcome.Applied.class, outcome(end), () -> words(end));
     assertTrue(words(end).contains("thrown by the test"), () -> words(end));
     assertEquals(List.of("above 1.0.0", "base 2.0.0"), node.organs());
-    requireNextWorks();
+    node.requireNextWorks();
   }
 
   @Test
@@ -190,7 +185,7 @@ class SwapEngineFaultTest {
     assertInstanceOf(SwapOutcome.Reverted.class, outcome(end), () -> words(end));
     assertTrue(words(end).contains("thrown by the test"), () -> words(end));
     assertEquals(BEFORE, node.organs());
-    requireNextWorks();
+    node.requireNextWorks();
   }
 
   @Test
@@ -212,7 +207,7 @@ class SwapEngineFaultTest {
     assertEquals(Optional.of(last), SwapNotes.of(node.store).underWay(), "for the next start");
     assertEquals("1.0.0", node.served());
     node.onStage = stage -> {};
-    requireNextWorks();
+    node.requireNextWorks();
     assertEquals(Optional.of(last), SwapNotes.of(node.store).underWay(), "until then");
   }
 
@@ -276,7 +271,7 @@ class SwapEngineFaultTest {
     assertEquals(null, node.configuration("dev.polis.base").get("depth"), "no key of 1.0.0");
     assertEquals(configurations, node.configurations(), "nothing is left for the successor");
     assertEquals(former, node.store.current().orElseThrow(), "what a restart begins with");
-    requireNextWorks();
+    node.requireNextWorks();
     assertEquals(List.of("98"), node.ports());
   }
 
@@ -310,119 +305,6 @@ class SwapEngineFaultTest {
     assertEquals(List.of(true), ended);
   }
 
-  @ParameterizedTest(name = "at {0}")
-  @ValueSource(strings = {"begins", "switches", "ends"})
-  @Tag("full") // Each swap waits for the listener as long as for a bundle that does not stop.
-  @DisplayName("A listener that does not return holds a swap up for a limited time")
-  void aListenerHangs(String where) throws Exception {
-    CountDownLatch never = new CountDownLatch(1);
-    node.listeners.add(
-        (SwapListener)
-            Proxy.newProxyInstance(
-                SwapListener.class.getClassLoader(),
-                new Class<?>[] {SwapListener.class},
-                (proxy, method, arguments) -> {
-                  if (method.getName().equals(where)) {
-                    never.await();
-                  }
-                  return null;
-                }));
-
-    SwapStatus end = node.run(swap(node.base("2.0.0", "well")));
-
-    assertInstanceOf(SwapOutcome.Applied.class, outcome(end), () -> words(end));
-    assertTrue(
-        node.audit.stream().anyMatch(each -> each.contains("it took longer than")),
-        node.audit::toString);
-    requireNextWorks();
-  }
-
-  @Test
-  @DisplayName(
-      "A part that could not be reverted does not hinder later swaps, and is removed when it ends")
-  void leftoversAreRemoved() throws Exception {
-    node.engine =
-        node.engine(
-            SwapFixture.settings(SwapFixture.GATE, Duration.ofMillis(500), SwapFixture.LONG));
-    SwapStatus left = node.run(swap(node.base("2.0.0", "unhealthy-hangs")));
-    assertInstanceOf(SwapOutcome.CouldNotRevert.class, outcome(left), () -> words(left));
-    assertEquals("1.0.0", node.served());
-
-    SwapStatus next = node.run(swap(node.base("3.0.0", "well")));
-    assertInstanceOf(SwapOutcome.Applied.class, outcome(next), () -> words(next));
-    assertEquals("3.0.0", node.served());
-
-    endAndAwaitRemoval("2.0.0", List.of("above 1.0.0", "base 3.0.0"));
-  }
-
-  @ParameterizedTest(name = "one that {0}")
-  @ValueSource(strings = {"hangs", "throws"})
-  @DisplayName(
-      "A predecessor that does not end does no harm: the swap succeeds, and health reports it")
-  void thePredecessorDoesNotEnd(String how) throws Exception {
-    node.run(swap(node.base("1.5.0", "end-" + how)));
-
-    SwapStatus end = node.run(swap(node.base("2.0.0", "well")));
-
-    assertInstanceOf(SwapOutcome.Applied.class, outcome(end), () -> words(end));
-    assertEquals("2.0.0", node.served());
-    assertEquals(List.of("above 1.0.0", "base 2.0.0"), node.generation());
-    if (how.equals("throws")) {
-      assertEquals(List.of("above 1.0.0", "base 2.0.0"), node.organs());
-      assertEquals(List.of(), stuck());
-      return;
-    }
-    assertEquals(1, stuck().size(), "reported in the health");
-    assertTrue(
-        stuck().getFirst().contains("dev.polis.base did not stop"), () -> stuck().toString());
-
-    SwapStatus next = node.run(swap(node.base("3.0.0", "well")));
-    assertInstanceOf(SwapOutcome.Applied.class, outcome(next), () -> words(next));
-    SwapStatus configured = node.run(configure("dev.polis.base.port", "99"));
-    assertInstanceOf(SwapOutcome.Applied.class, outcome(configured), () -> words(configured));
-    endAndAwaitRemoval("1.5.0", List.of("above 1.0.0", "base 3.0.0"));
-  }
-
-  @ParameterizedTest(name = "{0}")
-  @ValueSource(strings = {"cancelled", "a generation that cannot be written"})
-  @DisplayName(
-      "A swap whose predecessor cannot be restarted keeps the successor, which serves until a restart")
-  void theSuccessorIsKept(String how) throws Exception {
-    // The swap waits for the start of a hanging organ until its limit.
-    node.engine =
-        node.engine(
-            SwapFixture.settings(
-                SwapFixture.GATE,
-                SwapFixture.LONG,
-                MachineSpeed.measure().stretched(Duration.ofSeconds(2))));
-    node.run(swap(node.base("1.5.0", "end-hangs")));
-    List<String> ended = listenToEnds();
-    if (how.equals("cancelled")) {
-      cancelAt("switched");
-    } else {
-      block("generations/3");
-    }
-
-    SwapStatus end = node.run(swap(node.base("2.0.0", "well")));
-
-    assertInstanceOf(SwapOutcome.CouldNotRevert.class, outcome(end), () -> words(end));
-    assertTrue(words(end).contains("dev.polis.base 2.0.0 runs on in its place"), () -> words(end));
-    assertEquals("2.0.0", node.served());
-    assertEquals(List.of("above 1.0.0", "base 1.5.0"), node.generation(), "for the next start");
-    assertEquals(List.of("dev.polis.base true"), ended, "listeners");
-    assertEquals(1, stuck().size(), () -> stuck().toString());
-
-    // The kept version can be replaced like any other, and the hanging one disappears when it has
-    // ended.
-    Files.deleteIfExists(folder.resolve("plugins/generations/3/in-the-way"));
-    Files.deleteIfExists(folder.resolve("plugins/generations/3"));
-    node.onStage = stage -> {};
-    SwapStatus next = node.run(swap(node.base("3.0.0", "well")));
-    assertInstanceOf(SwapOutcome.Applied.class, outcome(next), () -> words(next));
-    assertEquals("3.0.0", node.served());
-    endAndAwaitRemoval("1.5.0", List.of("above 1.0.0", "base 3.0.0"));
-  }
-
   @Test
   @DisplayName("A swap whose thread cannot be started is refused, and the next one works")
   void noThread() throws Exception {
@@ -443,61 +325,9 @@ class SwapEngineFaultTest {
     assertEquals(Optional.of(end), node.engine.newest().peek());
     assertEquals(BEFORE, node.organs());
     node.threads = usual;
-    assertEquals(Optional.empty(), node.engine.stop(bundle("dev.polis.above"), "the test"));
-    assertEquals(Optional.empty(), node.engine.start(bundle("dev.polis.above"), "the test"));
-    requireNextWorks();
-  }
-
-  /** Records the replaced organs of each swap at its end, and whether the successors stay. */
-  private List<String> listenToEnds() {
-    List<String> ended = new ArrayList<>();
-    node.listeners.add(
-        new SwapListener() {
-          @Override
-          public void ends(List<Replacement> replacements, boolean applied) {
-            replacements.forEach(each -> ended.add(each.symbolicName() + " " + applied));
-          }
-        });
-    return ended;
-  }
-
-  /** Lets the hanging organ end, which removes it. */
-  private void endAndAwaitRemoval(String version, List<String> left) throws Exception {
-    assertTrue(
-        node.organs().contains("base " + version + " state " + Bundle.STOPPING),
-        () -> node.organs().toString());
-    System.setProperty(TestOrgan.END_LOOPS, "true");
-    Await.until(
-        SwapFixture.PATIENCE,
-        "the removal of the organ that hung",
-        () -> node.organs().equals(left) && stuck().isEmpty());
-  }
-
-  @Test
-  @DisplayName("A version that leaks is named with the objects that hold it; others are not named")
-  void heldVersions() throws Exception {
-    node.run(swap(node.base("2.0.0", "thread")));
-    node.run(swap(node.base("3.0.0", "well")));
-    node.run(swap(node.base("4.0.0", "well")));
-
-    Await.until(SwapFixture.PATIENCE, "the leak to be noticed", () -> !held().isEmpty());
-    // The other versions had the same time, and a collection.
-    Await.until(
-        SwapFixture.PATIENCE,
-        "the leak to be the only one",
-        () -> held().stream().noneMatch(each -> each.contains("3.0.0")));
-    String words = held().getFirst();
-    assertTrue(words.contains("dev.polis.base 2.0.0 by its threads, which run on: "), words);
-    assertTrue(words.contains("leak-0"), words);
-
-    System.setProperty(TestOrgan.END_LOOPS, "true");
-    Await.until(
-        SwapFixture.PATIENCE,
-        "the leak to end with its thread",
-        () -> {
-          System.gc();
-          return held().isEmpty();
-        });
+    assertEquals(Optional.empty(), node.engine.stop(node.bundle("dev.polis.above"), "the test"));
+    assertEquals(Optional.empty(), node.engine.start(node.bundle("dev.polis.above"), "the test"));
+    node.requireNextWorks();
   }
 
   @Test
@@ -524,9 +354,9 @@ class SwapEngineFaultTest {
         "the class loaders to be collected",
         () -> {
           System.gc();
-          return loaders() <= loaders + 1 && held().isEmpty();
+          return loaders() <= loaders + 1 && node.held().isEmpty();
         },
-        () -> loaders() + " classes of organs, before " + loaders + "; " + held());
+        () -> loaders() + " classes of organs, before " + loaders + "; " + node.held());
   }
 
   /** Returns the files of the store and the folders of the framework's cache. */
@@ -556,31 +386,6 @@ class SwapEngineFaultTest {
         .sum();
   }
 
-  private List<String> stuck() {
-    return conditions("old-version-stuck");
-  }
-
-  private List<String> held() {
-    return conditions("old-version-held");
-  }
-
-  private List<String> conditions(String code) {
-    return node.health().all().peek().orElse(List.of()).stream()
-        .filter(status -> status.name().equals("plugins"))
-        .flatMap(status -> status.conditions().stream())
-        .filter(condition -> condition.code().equals(code))
-        .map(HealthCondition::reason)
-        .toList();
-  }
-
-  private void requireNextWorks() throws Exception {
-    node.onStage = stage -> {};
-    SwapStatus next = node.run(swap(node.base("3.0.0", "well")));
-    assertInstanceOf(SwapOutcome.Applied.class, outcome(next), () -> words(next));
-    assertEquals(List.of("above 1.0.0", "base 3.0.0"), node.organs());
-    assertEquals("3.0.0", node.served());
-  }
-
   /** Lets the swapping thread throw after a stage. */
   private void throwAt(String stage, String what) {
     node.onStage =
@@ -599,7 +404,7 @@ class SwapEngineFaultTest {
   @ValueSource(strings = {"installed", "started", "switched", "retired"})
   @DisplayName("A stop of a bundle during a swap takes effect when the swap has ended")
   void stoppedInTheMiddle(String stage) throws Exception {
-    Bundle above = bundle("dev.polis.above");
+    Bundle above = node.bundle("dev.polis.above");
     CompletableFuture<Optional<String>> stop = new CompletableFuture<>();
     node.onStage =
         passed -> {
@@ -621,7 +426,7 @@ class SwapEngineFaultTest {
   @Test
   @DisplayName("A stop of a bundle that a swap replaces first is refused with the bundle's name")
   void replacedBeforeItsTurn() throws Exception {
-    Bundle base = bundle("dev.polis.base");
+    Bundle base = node.bundle("dev.polis.base");
     CompletableFuture<Optional<String>> stop = new CompletableFuture<>();
     node.onStage =
         passed -> {
@@ -638,22 +443,10 @@ class SwapEngineFaultTest {
   }
 
   @Test
-  @DisplayName("A bundle that hangs in its stop has a deadline, and the next swap runs")
-  void aStopHasADeadline() throws Exception {
-    node.run(swap(node.organ("aside", "1.0.0", "end-hangs", "", "", "")));
-
-    Optional<String> trouble = node.engine.stop(bundle("dev.polis.aside"), "the test");
-
-    assertTrue(trouble.orElse("").contains("it took longer than 4.0 s"), trouble::toString);
-    SwapStatus end = node.run(swap(node.base("2.0.0", "well")));
-    assertInstanceOf(SwapOutcome.Applied.class, outcome(end), () -> words(end));
-  }
-
-  @Test
   @Tag("attack")
   @DisplayName("A stopped bundle whose key was removed meanwhile is not started")
   void startOfAnUntrustedBundle() throws Exception {
-    Bundle above = bundle("dev.polis.above");
+    Bundle above = node.bundle("dev.polis.above");
     node.engine.stop(above, "the test");
     node.untrusted = node.digest("above");
 
@@ -673,33 +466,10 @@ class SwapEngineFaultTest {
     }
   }
 
-  private Bundle bundle(String symbolicName) {
-    return Arrays.stream(node.context().getBundles())
-        .filter(each -> symbolicName.equals(each.getSymbolicName()))
-        .findFirst()
-        .orElseThrow();
-  }
-
-  /** Cancels the next swap after a stage; returns the refusal, if any. */
-  private List<String> cancelAt(String stage) {
-    List<String> refusals = new ArrayList<>();
-    node.onStage =
-        passed -> {
-          if (passed.equals(stage)) {
-            try {
-              node.engine.cancel("bob");
-            } catch (SwapRefusedException e) {
-              refusals.add(e.getMessage());
-            }
-          }
-        };
-    return refusals;
-  }
-
   @Test
   @DisplayName("A journal that cannot be written refuses the swap, and nothing has changed")
   void journalCannotBeWritten() throws Exception {
-    block("swap");
+    node.block("swap");
 
     SwapStatus end = node.run(swap(node.base("2.0.0", "well")));
 
@@ -712,7 +482,7 @@ class SwapEngineFaultTest {
   @Test
   @DisplayName("A generation that cannot be written reverts the swap, and the old one counts")
   void generationCannotBeWritten() throws Exception {
-    block("generations/2");
+    node.block("generations/2");
 
     SwapStatus end = node.run(swap(node.base("2.0.0", "well")));
 
@@ -726,17 +496,12 @@ class SwapEngineFaultTest {
   @Test
   @DisplayName("A history that cannot be written is reported, and the swap counts")
   void historyCannotBeWritten() throws Exception {
-    block("history");
+    node.block("history");
 
     SwapStatus end = node.run(swap(node.base("2.0.0", "well")));
 
     assertInstanceOf(SwapOutcome.Applied.class, outcome(end), () -> words(end));
     assertTrue(words(end).contains("history cannot be written"), () -> words(end));
     assertEquals("2.0.0", node.served());
-  }
-
-  /** Makes a file of the store impossible to replace, as on a full disk. */
-  private void block(String name) throws Exception {
-    Files.createDirectories(folder.resolve("plugins").resolve(name).resolve("in-the-way"));
   }
 }

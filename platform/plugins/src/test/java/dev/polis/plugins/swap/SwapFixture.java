@@ -1,7 +1,11 @@
 package dev.polis.plugins.swap;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+
 import dev.polis.base.values.Value;
 import dev.polis.fixtures.Await;
+import dev.polis.health.HealthCondition;
 import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthTable;
 import dev.polis.logtree.LogTree;
@@ -442,6 +446,63 @@ public final class SwapFixture {
         .orElseThrow()
         .digest()
         .hex();
+  }
+
+  /** Returns the conditions about versions that do not end. */
+  List<String> stuck() {
+    return conditions("old-version-stuck");
+  }
+
+  /** Returns the conditions about versions whose objects stay in memory. */
+  List<String> held() {
+    return conditions("old-version-held");
+  }
+
+  private List<String> conditions(String code) {
+    return health.all().peek().orElse(List.of()).stream()
+        .filter(status -> status.name().equals("plugins"))
+        .flatMap(status -> status.conditions().stream())
+        .filter(condition -> condition.code().equals(code))
+        .map(HealthCondition::reason)
+        .toList();
+  }
+
+  /** Requires that a swap to a well version succeeds after the test's. */
+  void requireNextWorks() throws Exception {
+    onStage = stage -> {};
+    SwapStatus next = run(swap(base("3.0.0", "well")));
+    assertInstanceOf(SwapOutcome.Applied.class, outcome(next), () -> words(next));
+    assertEquals(List.of("above 1.0.0", "base 3.0.0"), organs());
+    assertEquals("3.0.0", served());
+  }
+
+  /** Returns the first bundle with this name. */
+  Bundle bundle(String symbolicName) {
+    return Arrays.stream(context().getBundles())
+        .filter(each -> symbolicName.equals(each.getSymbolicName()))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  /** Cancels the next swap after a stage; returns the refusal, if any. */
+  List<String> cancelAt(String stage) {
+    List<String> refusals = new ArrayList<>();
+    onStage =
+        passed -> {
+          if (passed.equals(stage)) {
+            try {
+              engine.cancel("bob");
+            } catch (SwapRefusedException e) {
+              refusals.add(e.getMessage());
+            }
+          }
+        };
+    return refusals;
+  }
+
+  /** Makes a file of the store impossible to replace, as on a full disk. */
+  void block(String name) throws Exception {
+    Files.createDirectories(folder.resolve("plugins").resolve(name).resolve("in-the-way"));
   }
 
   /** Stops the framework. */
