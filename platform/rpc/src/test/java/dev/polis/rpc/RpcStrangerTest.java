@@ -6,10 +6,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.protobuf.ByteString;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.RecordCopy;
+import dev.polis.fixtures.TcpProxy;
 import dev.polis.pki.Ed25519;
 import dev.polis.wire.api.AAAGrpc;
+import dev.polis.wire.api.ApproveNodeRequest;
 import dev.polis.wire.api.EscrowRequest;
 import dev.polis.wire.api.EscrowResponse;
+import dev.polis.wire.api.ManagementGrpc;
 import dev.polis.wire.curator.CuratorGrpc;
 import dev.polis.wire.curator.CuratorLocalGrpc;
 import dev.polis.wire.curator.GetCACertificateRequest;
@@ -22,6 +25,8 @@ import io.grpc.ManagedChannel;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.StreamObserver;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -103,6 +108,36 @@ class RpcStrangerTest {
         .filter(port -> port.name().equals(RpcHost.CURATOR))
         .findFirst()
         .orElseThrow();
+  }
+
+  @Test
+  @DisplayName("a node takes at most 512 KiB of a call of 3 MiB that it refuses at the head")
+  void refusedCallsAreNotRead() throws Exception {
+    try (RpcFixture fixture = new RpcFixture()) {
+      fixture.host.serve(RpcHost.CURATOR, new ManagementGrpc.ManagementImplBase() {});
+      InetSocketAddress curator = fixture.host.address(RpcHost.CURATOR);
+      try (TcpProxy proxy = TcpProxy.to(curator.getHostString(), curator.getPort())) {
+        ManagedChannel channel =
+            fixture.keep(
+                RpcClients.ephemeral(Ed25519.generate(), fixture.trust())
+                    .dial(new InetSocketAddress(InetAddress.getLoopbackAddress(), proxy.port())));
+        ApproveNodeRequest large =
+            ApproveNodeRequest.newBuilder()
+                .setPubkey(ByteString.copyFrom(new byte[3 << 20]))
+                .build();
+        // A client learns the node's window during its first call.
+        for (int call = 0; call < 3; call++) {
+          long before = proxy.sent();
+
+          Status end =
+              RpcFixture.statusOf(() -> ManagementGrpc.newBlockingStub(channel).approveNode(large));
+
+          assertEquals(Status.Code.UNAUTHENTICATED, end.getCode(), end::toString);
+          long sent = proxy.sent() - before;
+          assertTrue(sent < 512 << 10, () -> sent + " bytes");
+        }
+      }
+    }
   }
 
   @Test
