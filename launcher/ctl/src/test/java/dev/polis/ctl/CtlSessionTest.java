@@ -93,6 +93,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
@@ -141,6 +142,12 @@ class CtlSessionTest {
   /** The address of the leader that the node names. */
   private static final AtomicReference<String> LEADER = new AtomicReference<>(ADDRESS);
 
+  /** The addresses whose curators name no leader. */
+  private static final AtomicReference<Set<String>> UNSURE = new AtomicReference<>(Set.of());
+
+  /** Runs when a curator refuses to list the nodes. */
+  private static final AtomicReference<Runnable> ON_REFUSAL = new AtomicReference<>(() -> {});
+
   private static final AtomicBoolean SILENT = new AtomicBoolean();
   private static final CountDownLatch NOT_AWAITED = new CountDownLatch(0);
 
@@ -173,7 +180,7 @@ class CtlSessionTest {
             LogTree.create());
     created.serve(RpcHost.CURATOR, new Records(address));
     created.serve(RpcHost.CURATOR, new Ownership(CLUSTER, any -> true));
-    created.serve(RpcHost.CURATOR, new Discovery());
+    created.serve(RpcHost.CURATOR, new Discovery(address));
     created.serve(RpcHost.CURATOR, new Certificates());
     created.serve(RpcHost.MANAGEMENT, new Voters());
     created.serve(RpcHost.MANAGEMENT, new Organs());
@@ -204,6 +211,8 @@ class CtlSessionTest {
     SILENT.set(false);
     OTHERS.set(List.of());
     LEADER.set(ADDRESS);
+    UNSURE.set(Set.of());
+    ON_REFUSAL.set(() -> {});
     HEALTH_ASKED.set(NOT_AWAITED);
     NODE.set(
         Node.newBuilder()
@@ -268,6 +277,7 @@ class CtlSessionTest {
         return;
       }
       if (!REFUSAL.get().isOk() && !leadsTheOther()) {
+        ON_REFUSAL.get().run();
         caller.onError(REFUSAL.get().asRuntimeException());
         return;
       }
@@ -395,9 +405,19 @@ class CtlSessionTest {
   }
 
   private static final class Discovery extends CuratorLocalGrpc.CuratorLocalImplBase {
+    private final String address;
+
+    Discovery(String address) {
+      this.address = address;
+    }
+
     @Override
     public void getCurrentLeader(
         GetCurrentLeaderRequest request, StreamObserver<GetCurrentLeaderResponse> caller) {
+      if (UNSURE.get().contains(address)) {
+        caller.onError(Status.UNAVAILABLE.asRuntimeException());
+        return;
+      }
       caller.onNext(GetCurrentLeaderResponse.newBuilder().setLeaderHost(LEADER.get()).build());
       caller.onCompleted();
     }
@@ -475,6 +495,50 @@ class CtlSessionTest {
     CtlRun none = run(ADDRESS, "health", "metropolis-9");
     assertEquals(ExitCode.NOT_FOUND.code(), none.code(), none.err());
     assertTrue(none.err().contains("[" + ID + ", " + OTHER + "]"), none.err());
+  }
+
+  /** Writes the state directory of a node that this process runs, of a cluster on this machine. */
+  private Path local(int number, String address) throws Exception {
+    Path folder = Files.createDirectories(state.resolve(Integer.toString(number)));
+    Files.writeString(folder.resolve("node.lock"), ProcessHandle.current().pid() + "\n");
+    Files.createDirectories(folder.resolve("ephemeral"));
+    Files.writeString(
+        folder.resolve("ephemeral/listeners"),
+        """
+        curator %1$s:7835 open
+        debug %1$s:7837 open
+        management %1$s:7839 open
+        """
+            .formatted(address));
+    return folder;
+  }
+
+  @Test
+  @DisplayName(
+      "health of a cluster on this machine asks its new leader when the chosen node leads no more; without one the report names the node")
+  void healthWhileTheLeadershipMoves() throws Exception {
+    Files.createFile(state.resolve("cluster"));
+    Files.move(state.resolve("owner"), local(1, ADDRESS).resolve("owner"));
+    local(2, RESTARTED);
+    try (LocalRpcHost second = host(RESTARTED)) {
+      second.identify(SELF);
+      LEADER.set(RESTARTED);
+      UNSURE.set(Set.of(ADDRESS, RESTARTED));
+      REFUSAL.set(Status.FAILED_PRECONDITION.withDescription("ask the leader"));
+
+      CtlRun without = CtlRun.of("--state=" + state, "health");
+      assertTrue(without.err().contains("the node's own report, from " + ADDRESS), without.err());
+
+      ON_REFUSAL.set(() -> UNSURE.set(Set.of(ADDRESS)));
+      CtlRun run = CtlRun.of("--state=" + state, "health");
+      assertEquals(ExitCode.OK.code(), run.code(), run.err());
+      assertTrue(
+          run.err()
+              .contains(
+                  "%s does not lead the cluster; the leader, %s".formatted(ADDRESS, RESTARTED)),
+          run.err());
+      assertTrue(run.out().contains(ID), run.out());
+    }
   }
 
   @Test
@@ -1136,11 +1200,12 @@ class CtlSessionTest {
         """
         Organ: runs etcd as a child process. 'root.consensus' in the log.
 
-        consensus (organ, says the node): DOWN: it does not do its work
+        consensus (organ, says the node at %s): DOWN: it does not do its work
           because consensus: etcd does not start
           because storage: the disk is full
           to do: make room
-        """,
+        """
+            .formatted(ADDRESS),
         run.out());
   }
 
@@ -1148,7 +1213,9 @@ class CtlSessionTest {
   void explain_asksTheDebugServiceWhereThereAreNoCredentials() throws Exception {
     Files.delete(state.resolve("owner/owner.pem"));
     CtlRun run = run(ADDRESS, "explain", "consensus");
-    assertTrue(run.out().contains("(organ, says the node's debug service): DOWN"), run.out());
+    assertTrue(
+        run.out().contains("(organ, says the debug service of the node at " + ADDRESS + "): DOWN"),
+        run.out());
   }
 
   @Test

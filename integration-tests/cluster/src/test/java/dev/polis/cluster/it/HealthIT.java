@@ -145,7 +145,9 @@ class HealthIT {
       assertContains("waiting for etcd to become ready", health.out());
 
       Finished wait = node.ctl("explain", "etcd to become ready");
-      assertContains("(wait, says the node's debug service): WAITING", wait.out());
+      assertContains(
+          "(wait, says the debug service of the node at %s): WAITING".formatted(node.address()),
+          wait.out());
       assertContains("because consensus: ", node.ctl("explain", "cluster").out());
 
       Finished refused = node.ctl("takeownership");

@@ -126,7 +126,8 @@ public final class ExplainCommand extends CtlCommand {
       }
       try {
         return new Live.Known(
-            session.call(() -> session.health(session.here()).explain(request)), "the node");
+            session.call(() -> session.health(session.here()).explain(request)),
+            "the node at " + session.host());
       } catch (CtlException e) {
         if (isUnknown(e)) {
           return new Live.Unknown(e.getMessage());
@@ -149,7 +150,8 @@ public final class ExplainCommand extends CtlCommand {
 
   private static Live debug(Session session, ExplainRequest request) throws InterruptedException {
     return new Live.Known(
-        session.call(() -> session.debug().explain(request)), "the node's debug service");
+        session.call(() -> session.debug().explain(request)),
+        "the debug service of the node at " + session.host());
   }
 
   private boolean crashed() {

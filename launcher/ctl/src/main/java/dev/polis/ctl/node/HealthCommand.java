@@ -96,23 +96,25 @@ public final class HealthCommand extends CtlCommand {
 
   private HealthReport fetchAll() throws InterruptedException {
     try (Session session = Session.open(options())) {
-      return ofCluster(session);
-    } catch (CtlException e) {
-      if (!ASK_DEBUG.contains(e.exitCode())
-          && !refusedWith(e, Status.Code.UNAUTHENTICATED)
-          && !refusedWith(e, Status.Code.FAILED_PRECONDITION)) {
-        throw e;
+      try {
+        return ofCluster(session);
+      } catch (CtlException e) {
+        if (!ASK_DEBUG.contains(e.exitCode())
+            && !refusedWith(e, Status.Code.UNAUTHENTICATED)
+            && !refusedWith(e, Status.Code.FAILED_PRECONDITION)) {
+          throw e;
+        }
+        return fetchFromNode(session, e);
       }
-      return fetchFromNode(e);
     }
   }
 
   /** Asks the cluster through the leader if the node that was asked does not lead. */
-  private static HealthReport ofCluster(Session session) throws InterruptedException {
+  private HealthReport ofCluster(Session session) throws InterruptedException {
     try {
       return HealthReport.ofCluster(session);
     } catch (CtlException e) {
-      Optional<Session> leader = session.withLeader();
+      Optional<Session> leader = session.withLeader().or(() -> chosenNow(session));
       if (leader.isEmpty()) {
         throw e;
       }
@@ -128,6 +130,16 @@ public final class HealthCommand extends CtlCommand {
     }
   }
 
+  /** Opens a session with the new leader of a cluster on this machine, if it has one meanwhile. */
+  private Optional<Session> chosenNow(Session before) {
+    Session now = Session.open(options());
+    if (now.host().equals(before.host())) {
+      now.close();
+      return Optional.empty();
+    }
+    return Optional.of(now);
+  }
+
   /**
    * Returns whether the node refused the call with this code: UNAUTHENTICATED, as one whose clock
    * is wrong, or FAILED_PRECONDITION, as one that keeps no records.
@@ -137,12 +149,13 @@ public final class HealthCommand extends CtlCommand {
         && refused.getStatus().getCode() == code;
   }
 
-  private HealthReport fetchFromNode(CtlException why) throws InterruptedException {
-    try (Session session = Session.open(options());
-        Session beside = session.beside(PATIENCE)) {
+  /** Asks the node of a session, and no other, so that the report is that of the named node. */
+  private static HealthReport fetchFromNode(Session session, CtlException why)
+      throws InterruptedException {
+    try (Session beside = session.beside(PATIENCE)) {
       return HealthReport.ofNode(beside, why);
     } catch (CtlException e) {
-      if (options().target().listenersNow().nodeIsDown()) {
+      if (session.target().listenersNow().nodeIsDown()) {
         throw e; // which says why it is down
       }
       why.addSuppressed(e);

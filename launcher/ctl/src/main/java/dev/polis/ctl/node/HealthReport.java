@@ -202,7 +202,9 @@ public record HealthReport(List<NodeHealth> nodes, String note, VoterHealth clus
               "",
               false));
       return new HealthReport(
-          more, why + ". The answering node reports this about itself.", VoterHealth.NONE);
+          more,
+          "%s. The answering node, %s, reports this about itself.".formatted(why, session.host()),
+          VoterHealth.NONE);
     } catch (CtlException unanswered) {
       return new HealthReport(nodes, why + ": " + unanswered.getMessage(), VoterHealth.NONE);
     }
@@ -284,7 +286,8 @@ public record HealthReport(List<NodeHealth> nodes, String note, VoterHealth clus
             false);
     return new HealthReport(
         List.of(node),
-        "the cluster was not asked: %s. This is the node's own report.".formatted(why.getMessage()),
+        "the cluster was not asked: %s. This is the node's own report, from %s."
+            .formatted(why.getMessage(), session.host()),
         VoterHealth.NONE);
   }
 
