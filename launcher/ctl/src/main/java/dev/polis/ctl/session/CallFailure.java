@@ -74,12 +74,12 @@ record CallFailure(
   /** Refuses a node on this machine whose process a signal has stopped. */
   private Optional<CtlException> stopped() {
     return target
-        .stopped()
+        .stoppedAt(address)
         .map(
-            process ->
+            node ->
                 unreachable(
                     "%1$s does not answer: the process %2$d of the node on %3$s is held by a signal; 'kill -CONT %2$d' lets it run",
-                    process, CtlName.quoted(target.name())));
+                    node.process(), CtlName.quoted(node.state())));
   }
 
   /**

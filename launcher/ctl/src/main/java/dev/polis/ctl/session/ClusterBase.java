@@ -4,6 +4,7 @@ import dev.polis.files.layout.Root;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.IntStream;
 
 /**
@@ -22,6 +23,13 @@ public record ClusterBase(Path folder) {
   /** Returns whether a folder is marked as one. */
   public static boolean is(Path folder) {
     return Files.isRegularFile(new ClusterBase(folder).mark());
+  }
+
+  /** Returns the cluster on this machine to which a state directory belongs. */
+  static Optional<ClusterBase> holding(Path state) {
+    return Optional.ofNullable(state.toAbsolutePath().normalize().getParent())
+        .filter(ClusterBase::is)
+        .map(ClusterBase::new);
   }
 
   /** Returns the file that marks it, and holds the address of the first node. */

@@ -89,6 +89,14 @@ public record CtlListeners(String state, List<Listener> all) {
     return nodeIsDown() || atPort(address.getPort()).filter(each -> !each.open()).isPresent();
   }
 
+  /** Returns whether one of them is at this address; one that is bound to all addresses is. */
+  boolean has(InetSocketAddress address) {
+    return atPort(address.getPort())
+        .map(listener -> listener.address().getAddress())
+        .filter(here -> here.isAnyLocalAddress() || here.equals(address.getAddress()))
+        .isPresent();
+  }
+
   Optional<Listener> atPort(int port) {
     return all.stream().filter(listener -> listener.address().getPort() == port).findFirst();
   }

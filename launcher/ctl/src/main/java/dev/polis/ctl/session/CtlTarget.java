@@ -53,7 +53,11 @@ public record CtlTarget(
       throw new CtlException(
           ExitCode.NOT_FOUND, new LostState(state.toAbsolutePath().normalize()).text());
     }
-    return ClusterBase.is(state) ? ofCluster(new ClusterBase(state)) : ofNode(state);
+    if (ClusterBase.is(state)) {
+      return ofCluster(new ClusterBase(state));
+    }
+    CtlTarget node = ofNode(state);
+    return ClusterBase.holding(state).map(node::ownedIn).orElse(node);
   }
 
   /** Chooses the leader of a cluster on this machine, or a node that runs while there is none. */
@@ -73,21 +77,18 @@ public record CtlTarget(
               .formatted(
                   CtlName.quoted(base.folder()), nodes.size(), CtlName.quoted(base.node(1))));
     }
-    CtlTarget chosen = leader(running).orElseGet(running::getFirst);
+    return leader(running).orElseGet(running::getFirst).ownedIn(base);
+  }
+
+  /** Returns the same node, with the owner's files from whichever node of its cluster has them. */
+  private CtlTarget ownedIn(ClusterBase base) {
+    List<Path> folders = base.nodes().stream().map(node -> Root.at(node).owner().path()).toList();
     Path owner =
-        nodes.stream()
-            .filter(node -> Files.exists(node.ownerKey()))
+        Stream.concat(Stream.of(folder), folders.stream())
+            .filter(each -> Files.exists(ownerKey(each)))
             .findFirst()
-            .orElse(nodes.getFirst())
-            .folder();
-    return new CtlTarget(
-        chosen.name(),
-        owner,
-        chosen.endpoint(),
-        chosen.nodeOrNull(),
-        chosen.nodeCa(),
-        chosen.stateOrNull(),
-        chosen.listeners());
+            .orElse(folders.getFirst());
+    return new CtlTarget(name, owner, endpoint, nodeOrNull, nodeCa, stateOrNull, listeners);
   }
 
   private static Optional<CtlTarget> leader(List<CtlTarget> running) {
@@ -201,6 +202,10 @@ public record CtlTarget(
   }
 
   public Path ownerKey() {
+    return ownerKey(folder);
+  }
+
+  private static Path ownerKey(Path folder) {
     return folder.resolve("owner-key.pem");
   }
 
@@ -247,12 +252,34 @@ public record CtlTarget(
         .orElse(false);
   }
 
-  /** Returns the number of this node's process on this machine if a signal has stopped it. */
-  Optional<Long> stopped() {
-    return listeners.state().isEmpty()
-        ? Optional.empty()
-        : NamedProcess.stopped(Root.at(stateOrNull).lock().path());
+  /**
+   * Returns the node on this machine that listens at an address and whose process a signal has
+   * stopped: this node, or another one of its cluster.
+   */
+  Optional<StoppedNode> stoppedAt(InetSocketAddress address) {
+    if (stateOrNull == null) {
+      return Optional.empty();
+    }
+    Stream<Path> others =
+        ClusterBase.holding(stateOrNull).stream().flatMap(base -> base.nodes().stream());
+    return Stream.concat(Stream.of(stateOrNull), others)
+        .filter(node -> listens(node, address))
+        .flatMap(
+            node ->
+                NamedProcess.stopped(Root.at(node).lock().path()).stream()
+                    .map(process -> new StoppedNode(process, node)))
+        .findFirst();
   }
+
+  private boolean listens(Path node, InetSocketAddress address) {
+    CtlListeners now = CtlListeners.of(Root.at(node));
+    boolean own = node.equals(stateOrNull) && !listeners.state().isEmpty();
+    // A node that is starting has named no listener yet.
+    return now.has(address) || own && now.all().isEmpty();
+  }
+
+  /** Holds the number of a node's process and the node's state directory. */
+  record StoppedNode(long process, Path state) {}
 
   /** Returns whether the folder is gone that a node makes before anything else. */
   boolean lacksFilesOfRun() {

@@ -161,15 +161,7 @@ class CallFailureTest {
   @Test
   @DisplayName("a node that a signal holds is named with the command that lets it run")
   void heldBySignal() throws Exception {
-    Process node = new ProcessBuilder("sleep", "600").start();
-    peers.add(node::destroyForcibly);
-    Files.writeString(state.resolve("node.lock"), node.pid() + "\n");
-    assertEquals(
-        0, new ProcessBuilder("kill", "-STOP", Long.toString(node.pid())).start().waitFor());
-    Await.until(
-        Duration.ofSeconds(30),
-        "the process to stop",
-        () -> NamedProcess.stopped(state.resolve("node.lock")).isPresent());
+    Process node = stoppedProcessOf(state);
     CtlException told =
         new CallFailure(
                 new StatusException(
@@ -187,6 +179,51 @@ class CallFailureTest {
                 "the process %1$d of the node on %2$s is held by a signal; 'kill -CONT %1$d' lets it run"
                     .formatted(node.pid(), state)),
         told.getMessage());
+  }
+
+  /** Starts a process, notes it as that of a node, and stops it. */
+  private Process stoppedProcessOf(Path folder) throws Exception {
+    Process node = new ProcessBuilder("sleep", "600").start();
+    peers.add(node::destroyForcibly);
+    Path lock = folder.resolve("node.lock");
+    Files.writeString(lock, node.pid() + "\n");
+    assertEquals(
+        0, new ProcessBuilder("kill", "-STOP", Long.toString(node.pid())).start().waitFor());
+    Await.until(
+        Duration.ofSeconds(30),
+        "the process to stop",
+        () -> NamedProcess.stopped(lock).isPresent());
+    return node;
+  }
+
+  @Test
+  @DisplayName(
+      "another node of a cluster on this machine that a signal holds is named, and no node at another address")
+  void anotherNodeHeldBySignal() throws Exception {
+    Files.createFile(state.resolve("cluster"));
+    Path first = Files.createDirectories(state.resolve("1/ephemeral")).getParent();
+    Files.writeString(first.resolve("node.lock"), ProcessHandle.current().pid() + "\n");
+    Files.writeString(first.resolve("ephemeral/listeners"), "curator 127.0.9.1:7835 open\n");
+    Path second = Files.createDirectories(state.resolve("2/ephemeral")).getParent();
+    Files.writeString(second.resolve("ephemeral/listeners"), "management 127.0.9.2:7839 open\n");
+    Process node = stoppedProcessOf(second);
+
+    String told = failureAt("127.0.9.2", first);
+    assertTrue(told.contains("the process " + node.pid() + " of the node on " + second), told);
+    told = failureAt("127.0.9.3", first);
+    assertFalse(told.contains("held by a signal"), told);
+  }
+
+  private static String failureAt(String address, Path state) {
+    return new CallFailure(
+            new StatusException(Status.DEADLINE_EXCEEDED),
+            new InetSocketAddress(address, 7839),
+            true,
+            CtlTarget.ofState(state),
+            1,
+            "")
+        .explain()
+        .getMessage();
   }
 
   @Test

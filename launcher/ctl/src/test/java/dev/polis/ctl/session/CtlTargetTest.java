@@ -76,6 +76,7 @@ class CtlTargetTest {
     CtlTarget target = CtlTarget.ofState(state);
     assertEquals(second, target.state().orElseThrow());
     assertEquals(owner, target.folder());
+    assertEquals(owner, CtlTarget.ofState(second).folder(), "a single node of the cluster");
   }
 
   @Test
