@@ -60,7 +60,10 @@ public record CtlTarget(
     return ClusterBase.holding(state).map(node::ownedIn).orElse(node);
   }
 
-  /** Chooses the leader of a cluster on this machine, or a node that runs while there is none. */
+  /**
+   * Chooses the leader of a cluster on this machine, or a node that runs while there is none. A
+   * node that a signal has stopped answers nothing.
+   */
   private static CtlTarget ofCluster(ClusterBase base) {
     List<CtlTarget> nodes = base.nodes().stream().map(CtlTarget::ofNode).toList();
     if (nodes.isEmpty()) {
@@ -77,7 +80,9 @@ public record CtlTarget(
               .formatted(
                   CtlName.quoted(base.folder()), nodes.size(), CtlName.quoted(base.node(1))));
     }
-    return leader(running).orElseGet(running::getFirst).ownedIn(base);
+    List<CtlTarget> answering = running.stream().filter(node -> !node.isStopped()).toList();
+    List<CtlTarget> candidates = answering.isEmpty() ? running : answering;
+    return leader(candidates).orElseGet(candidates::getFirst).ownedIn(base);
   }
 
   /** Returns the same node, with the owner's files from whichever node of its cluster has them. */
@@ -250,6 +255,10 @@ public record CtlTarget(
     return state()
         .map(directory -> NamedProcess.of(Root.at(directory).lock().path()) == NamedProcess.LIVES)
         .orElse(false);
+  }
+
+  private boolean isStopped() {
+    return state().flatMap(node -> NamedProcess.stopped(Root.at(node).lock().path())).isPresent();
   }
 
   /**

@@ -198,7 +198,7 @@ class CallFailureTest {
 
   @Test
   @DisplayName(
-      "another node of a cluster on this machine that a signal holds is named, and no node at another address")
+      "another node of a cluster on this machine that a signal holds is named, and not chosen for the cluster")
   void anotherNodeHeldBySignal() throws Exception {
     Files.createFile(state.resolve("cluster"));
     Path first = Files.createDirectories(state.resolve("1/ephemeral")).getParent();
@@ -212,6 +212,11 @@ class CallFailureTest {
     assertTrue(told.contains("the process " + node.pid() + " of the node on " + second), told);
     told = failureAt("127.0.9.3", first);
     assertFalse(told.contains("held by a signal"), told);
+
+    Files.move(first.resolve("node.lock"), second.resolve("node.lock.running"));
+    Files.move(second.resolve("node.lock"), first.resolve("node.lock"));
+    Files.move(second.resolve("node.lock.running"), second.resolve("node.lock"));
+    assertEquals(second, CtlTarget.ofState(state).state().orElseThrow(), "the node that answers");
   }
 
   private static String failureAt(String address, Path state) {
