@@ -192,7 +192,6 @@ class SwapCrashIT {
       Finished swap = victim.greedy(greedy);
       assertNotEquals(0, swap.code(), swap::all);
       assertNotEquals(0, victim.node.awaitEnd(), swap::all);
-      victim.keepCrashReport();
       victim.up();
       Finished health = victim.node.ctl("health");
       assertTrue(health.all().contains("last-run-crashed"), health::all);
@@ -342,13 +341,6 @@ class SwapCrashIT {
     private void awaitHealth(String when) {
       Finished health = node.ctl("health", "--wait", "" + TestNode.PATIENCE.toSeconds());
       assertEquals(0, health.code(), () -> when + ": " + health.all());
-    }
-
-    /** Puts the report of the JVM where a JVM that {@code polis up} starts writes it. */
-    void keepCrashReport() throws IOException {
-      Files.move(
-          Path.of("hs_err_pid" + node.jvmPid() + ".log"),
-          node.state().resolve("ephemeral/launcher/jvm-error.txt"));
     }
 
     /** Expects the next swap of each plugin to be applied. */

@@ -119,6 +119,8 @@ final class TestNode implements AutoCloseable {
   private List<String> run(String... more) throws Exception {
     List<String> command =
         distribution.launcher("run", "--state", state.toString(), "--address", address);
+    // As in a start by polis up, the JVM's report of its own end is where the next start reads it.
+    command.add(1, "-XX:ErrorFile=" + state.resolve("ephemeral/launcher/jvm-error.txt"));
     if (!List.of(more).contains("--etcd")) {
       command.add("--etcd");
       command.add(EtcdBinary.folder().toString());
