@@ -88,6 +88,7 @@ final class BootstrapFlow {
         keys.unlock().cluster(),
         journal.getStorageSecurity(),
         Ed25519.publicKey(parameters.getOwnerPublicKey().toByteArray()),
+        parameters.getRecoveryPublicKey(),
         journal.getClusterConfiguration(),
         journal.getTpmUsage(),
         NodeLabels.of(NodeParametersLoader.sanitized(parameters.getLabels(), steps.log())));

@@ -40,7 +40,11 @@ final class CuratorBootstrap {
     ConfigurationRules.check(request.configuration());
     X509Certificate ca = pki.authority().certificate();
     Node node = record(request);
-    InitialOwner owner = InitialOwner.newBuilder().setPublicKey(raw(request.ownerKey())).build();
+    InitialOwner owner =
+        InitialOwner.newBuilder()
+            .setPublicKey(raw(request.ownerKey()))
+            .setRecoveryPublicKey(request.recoveryKey())
+            .build();
     if (!write(request.configuration(), owner, node)) {
       try (RecordStore records = new RecordStore(kv)) {
         requireSame(records, node, owner);
@@ -114,8 +118,8 @@ final class CuratorBootstrap {
     }
     if (!records.owner().equals(owner)) {
       throw new CuratorException(
-          "etcd already holds a cluster, whose owner has another key than the node parameters"
-              + " name; put the former parameters back");
+          "etcd already holds a cluster, whose owner has another key, or another recovery key, than"
+              + " the node parameters name; put the former parameters back");
     }
   }
 }

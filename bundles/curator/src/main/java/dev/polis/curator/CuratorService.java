@@ -368,7 +368,7 @@ final class CuratorService implements Curator, OrganInstance {
             members),
         new RegisterTicketsApi(gate, new SecureRandom(), InstantSource.system()),
         new AaaApi(gate),
-        new OwnerKeysApi(gate),
+        new OwnerKeysApi(gate, new SecureRandom(), parts.nanoTime()),
         new CuratorApi(
             gate,
             streams,

@@ -36,6 +36,7 @@ import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.NodeEndpoint;
 import dev.polis.pki.NodeId;
 import dev.polis.pki.Pem;
+import dev.polis.pki.RecoveryKey;
 import dev.polis.pki.TlsIdentity;
 import dev.polis.plugins.manifest.KeyId;
 import dev.polis.plugins.manifest.TrustRoots;
@@ -123,6 +124,7 @@ public final class CuratorFixture implements AutoCloseable {
   final KeyPair nodeKey = Ed25519.generate();
   final KeyPair joinKey = Ed25519.generate();
   final KeyPair ownerKey = Ed25519.generate();
+  final String recoveryKey = RecoveryKey.generate();
   public final NodeId id = NodeId.of(nodeKey.getPublic());
   public final LogTree logs = LogTree.create();
   private final MutableValue<NetworkStatus> reachable = new MutableValue<>();
@@ -378,6 +380,7 @@ public final class CuratorFixture implements AutoCloseable {
         Secret.of(UNLOCK_KEY),
         NodeStorageSecurity.NODE_STORAGE_SECURITY_ENCRYPTED,
         owner.getPublic(),
+        ByteString.copyFrom(RecoveryKey.publicKey(recoveryKey)),
         ClusterConfiguration.newBuilder()
             .setClusterDomain("cluster.internal")
             .setTpmMode(TPMMode.TPM_MODE_DISABLED)

@@ -291,7 +291,7 @@ class OwnerKeysTest {
       String behind =
           refusedRotation(
               Status.Code.FAILED_PRECONDITION, owner, request(leader, leader.ownerKey, wanted));
-      assertTrue(behind.contains("another rotation has replaced it"), behind);
+      assertTrue(behind.contains("another rotation, or a recovery, has replaced it"), behind);
       String back =
           refusedRotation(
               Status.Code.FAILED_PRECONDITION, owner, request(leader, next, leader.ownerKey));

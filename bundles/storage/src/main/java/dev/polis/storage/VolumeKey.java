@@ -3,13 +3,11 @@ package dev.polis.storage;
 import dev.polis.api.storage.UnlockKeys;
 import dev.polis.files.FileException;
 import dev.polis.logtree.Secret;
+import dev.polis.pki.Hmac;
 import java.nio.charset.StandardCharsets;
-import java.security.GeneralSecurityException;
 import java.security.MessageDigest;
 import java.util.Arrays;
 import java.util.HexFormat;
-import javax.crypto.Mac;
-import javax.crypto.spec.SecretKeySpec;
 
 /** Holds the key of one volume, and derives its public fingerprint. Its close wipes the key. */
 final class VolumeKey implements AutoCloseable {
@@ -57,12 +55,8 @@ final class VolumeKey implements AutoCloseable {
   static String fingerprint(Secret nodeUnlockKey) {
     byte[] raw = nodeUnlockKey.reveal();
     try {
-      Mac mac = Mac.getInstance("HmacSHA256");
-      mac.init(new SecretKeySpec(raw, "HmacSHA256"));
       return HexFormat.of()
-          .formatHex(mac.doFinal("polis data volume 1".getBytes(StandardCharsets.US_ASCII)));
-    } catch (GeneralSecurityException e) {
-      throw new IllegalStateException("every Java platform has HmacSHA256", e);
+          .formatHex(Hmac.sha256(raw, "polis data volume 1".getBytes(StandardCharsets.US_ASCII)));
     } finally {
       Arrays.fill(raw, (byte) 0);
     }

@@ -17,16 +17,36 @@ import org.bouncycastle.math.ec.rfc7748.X25519;
 
 /**
  * Makes and reads the owner's recovery key, and seals messages to it. The key is an X25519 private
- * key in PEM (PKCS #8); the cluster's half of a volume key is sealed to its public half with HPKE
- * (RFC 9180, base mode, HKDF-SHA256, AES-256-GCM), which the JDK does not have. Stateless; safe for
- * any thread.
+ * key in PEM (PKCS #8); the cluster's half of a volume key, and the answer of a {@link
+ * RecoveryProof}'s challenge, are sealed to its public half with HPKE (RFC 9180, base mode,
+ * HKDF-SHA256, AES-256-GCM), which the JDK does not have. Stateless; safe for any thread.
  */
 public final class RecoveryKey {
+  /** The length of a public half. */
+  public static final int PUBLIC_BYTES = X25519.POINT_SIZE;
+
   private static final String PRIVATE_KEY = "PRIVATE KEY";
 
-  // RFC 9180 "info": it separates a recovery share from other messages sealed to the same key.
-  private static final byte[] INFO = "polis recovery share 1".getBytes(StandardCharsets.US_ASCII);
   private static final byte[] NO_AAD = new byte[0];
+
+  /** Separates the messages that are sealed to one key: one of them does not open as another. */
+  public enum Use {
+    /** Seals the cluster's half of a volume key. */
+    SHARE("polis recovery share 1"),
+    /** Seals the answer of a challenge. */
+    CHALLENGE("polis owner recovery 1");
+
+    // RFC 9180 "info".
+    private final String info;
+
+    Use(String info) {
+      this.info = info;
+    }
+
+    private byte[] info() {
+      return info.getBytes(StandardCharsets.US_ASCII);
+    }
+  }
 
   /**
    * Holds a sealed message.
@@ -107,18 +127,28 @@ public final class RecoveryKey {
   }
 
   /**
-   * Seals a message for the holder of the private key.
+   * Seals the cluster's half of a volume key for the holder of the private key.
    *
    * @param publicKey 32 bytes
    * @throws PkiException if this is no usable public key
    */
   public static Sealed seal(byte[] publicKey, byte[] message) {
+    return seal(Use.SHARE, publicKey, message);
+  }
+
+  /**
+   * Seals a message for the holder of the private key.
+   *
+   * @param publicKey 32 bytes
+   * @throws PkiException if this is no usable public key
+   */
+  public static Sealed seal(Use use, byte[] publicKey, byte[] message) {
     try {
       byte[][] sealed =
           hpke()
               .seal(
                   new X25519PublicKeyParameters(publicKey),
-                  INFO,
+                  use.info(),
                   NO_AAD,
                   message,
                   null,
@@ -131,20 +161,31 @@ public final class RecoveryKey {
   }
 
   /**
-   * Opens a sealed message.
+   * Opens the sealed half of a volume key.
    *
    * @param privateKey 32 bytes
    * @return the message, which the caller erases
    * @throws PkiException if it was sealed to another key or was changed
    */
   public static byte[] open(byte[] privateKey, Sealed sealed) {
+    return open(Use.SHARE, privateKey, sealed);
+  }
+
+  /**
+   * Opens a sealed message.
+   *
+   * @param privateKey 32 bytes
+   * @return the message, which the caller erases
+   * @throws PkiException if it was sealed to another key or for another use, or was changed
+   */
+  public static byte[] open(Use use, byte[] privateKey, Sealed sealed) {
     try {
       X25519PrivateKeyParameters key = new X25519PrivateKeyParameters(privateKey);
       return hpke()
           .open(
               sealed.encapsulatedKey(),
               new AsymmetricCipherKeyPair(key.generatePublicKey(), key),
-              INFO,
+              use.info(),
               NO_AAD,
               sealed.ciphertext(),
               null,

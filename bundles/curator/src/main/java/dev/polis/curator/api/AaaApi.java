@@ -116,7 +116,8 @@ public final class AaaApi extends AAAGrpc.AAAImplBase {
     return Ed25519.publicKey(parameters.getPublicKey().toByteArray());
   }
 
-  private static X509Certificate issue(LeaderTerm term, PublicKey key) throws InterruptedException {
+  /** Issues the certificate of the owner's present key, or returns the stored one. */
+  static X509Certificate issue(LeaderTerm term, PublicKey key) throws InterruptedException {
     ByteString raw = ByteString.copyFrom(Ed25519.raw(key));
     requireOwner(term.records().owner(), raw);
     try {
@@ -133,8 +134,8 @@ public final class AaaApi extends AAAGrpc.AAAImplBase {
   private static void requireOwner(InitialOwner owner, ByteString key) {
     if (owner.getFormerPublicKeyList().contains(key)) {
       throw Refusal.denied(
-          "this key is no longer the owner's: the owner has replaced it (polisctl owner rotate); use"
-              + " the new owner key");
+          "this key is no longer the owner's: the owner has replaced it (polisctl owner rotate), or"
+              + " the holder of the recovery key (polisctl owner recover); use the new owner key");
     }
     if (!owner.getPublicKey().equals(key)) {
       throw Refusal.denied(

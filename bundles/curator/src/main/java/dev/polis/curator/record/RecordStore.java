@@ -205,6 +205,21 @@ public final class RecordStore implements AutoCloseable {
         RecordKeys.INITIAL_OWNER, InitialOwner.class, change, conditions, others);
   }
 
+  /** Updates the owner's record. */
+  public InitialOwner updateOwner(UnaryOperator<InitialOwner> change) throws InterruptedException {
+    String key = RecordKeys.INITIAL_OWNER;
+    return updater
+        .update(
+            new RecordUpdate<>(
+                key,
+                key,
+                InitialOwner.class,
+                (owner, same) ->
+                    Optional.of(
+                        change.apply(owner.orElseThrow(() -> RecordSnapshot.missing(key))))))
+        .orElseThrow();
+  }
+
   /** Returns the ticket with which nodes register, whether or not it has ended. */
   public Optional<RegisterTicket> registerTicket() throws InterruptedException {
     return read().find(RecordKeys.REGISTER_TICKET, RegisterTicket.class);

@@ -1,5 +1,6 @@
 package dev.polis.api.curator;
 
+import com.google.protobuf.ByteString;
 import dev.polis.logtree.Secret;
 import dev.polis.pki.NodeId;
 import dev.polis.wire.common.ClusterConfiguration;
@@ -18,6 +19,7 @@ import java.util.Objects;
  *     not encrypted
  * @param storageSecurity the protection of the node's data volume
  * @param ownerKey the Ed25519 public key of the initial owner
+ * @param recoveryKey the raw X25519 public key that may replace the owner's; empty if there is none
  * @param configuration the cluster configuration, complete and validated
  * @param tpmUsage the node's use of its TPM
  * @param labels the node's labels
@@ -29,6 +31,7 @@ public record BootstrapRequest(
     Secret clusterUnlockKey,
     NodeStorageSecurity storageSecurity,
     PublicKey ownerKey,
+    ByteString recoveryKey,
     ClusterConfiguration configuration,
     NodeTPMUsage tpmUsage,
     NodeLabels labels) {
@@ -40,6 +43,7 @@ public record BootstrapRequest(
     Objects.requireNonNull(clusterUnlockKey, "clusterUnlockKey");
     Objects.requireNonNull(storageSecurity, "storageSecurity");
     Objects.requireNonNull(ownerKey, "ownerKey");
+    Objects.requireNonNull(recoveryKey, "recoveryKey");
     Objects.requireNonNull(configuration, "configuration");
     Objects.requireNonNull(tpmUsage, "tpmUsage");
     Objects.requireNonNull(labels, "labels");
