@@ -60,7 +60,7 @@ final class OwnerKeyRotation {
     }
     if (isBegun()) {
       remark.accept(
-          "a rotation was interrupted before the cluster accepted the new key; it continues with that key, in %s"
+          "a rotation or a recovery was interrupted before the cluster accepted the new key; it continues with that key, in %s"
               .formatted(target.nextOwnerKey()));
     } else {
       begin();
@@ -83,12 +83,13 @@ final class OwnerKeyRotation {
     certificate.ifPresent(
         _ ->
             remark.accept(
-                "the cluster accepts the new key of an interrupted rotation, in %s, and no longer the former one; the rotation continues"
+                "the cluster accepts the new key of an interrupted rotation or recovery, in %s, and no longer the former one; the command continues"
                     .formatted(target.nextOwnerKey())));
     return certificate;
   }
 
-  private Optional<X509Certificate> accepted(X509Certificate ca) throws InterruptedException {
+  /** Returns the certificate of the new key; empty if the cluster does not accept that key. */
+  Optional<X509Certificate> accepted(X509Certificate ca) throws InterruptedException {
     try {
       return Optional.of(OwnerCertificate.fetch(session, next(), ca));
     } catch (CtlException refused) {
@@ -111,7 +112,8 @@ final class OwnerKeyRotation {
     OwnerKeyFile.write(target.nextOwnerKey(), Ed25519.generate().getPrivate(), form);
   }
 
-  private KeyPair next() {
+  /** Reads the new key. */
+  KeyPair next() {
     PrivateKey key = OwnerKeyFile.read(target.nextOwnerKey(), "repeat the command");
     return new KeyPair(Ed25519.publicKey(key), key);
   }
@@ -157,13 +159,17 @@ final class OwnerKeyRotation {
     return former;
   }
 
+  /** Returns whether an interrupted call has overwritten a key, to erase it. */
+  static boolean isErased(String pem) {
+    return pem.chars().allMatch(each -> each == 0);
+  }
+
   private Optional<Path> setAside() {
     if (!Files.exists(target.ownerKey())) {
       return Optional.empty();
     }
     String pem = CtlFiles.read(target.ownerKey(), "repeat the command");
-    if (pem.chars().allMatch(each -> each == 0)) {
-      // An interrupted call has overwritten it, to erase it.
+    if (isErased(pem)) {
       return Optional.empty();
     }
     PrivateKey key = OwnerKeyFile.read(target.ownerKey(), "repeat the command");

@@ -117,7 +117,8 @@ public final class ParamsCommand {
       description = {
         "Makes parameters that create a cluster, and the owner's two keys if they are not there:",
         "owner-key.pem proves who owns the cluster, recovery-key.pem opens an encrypted volume",
-        "when no other node can help. Keep copies of both.",
+        "when no other node can help, and replaces a lost or stolen owner-key.pem. Keep copies of",
+        "both, apart from each other.",
         "With --register it makes parameters that join the cluster of the present context."
       })
   static final class Make extends CtlCommand {
@@ -193,7 +194,7 @@ public final class ParamsCommand {
         names = "--no-recovery-key",
         description = {
           "leaves the recovery key out; an encrypted volume of a single node can then not be",
-          "opened after it was stopped"
+          "opened after it was stopped, and a lost owner's key not be replaced"
         })
     boolean noRecoveryKey;
 

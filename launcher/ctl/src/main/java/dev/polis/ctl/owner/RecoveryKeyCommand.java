@@ -15,6 +15,11 @@ import dev.polis.ctl.session.Subcommands;
 import dev.polis.ctl.session.WireName;
 import dev.polis.files.layout.Root;
 import dev.polis.pki.RecoveryKey;
+import dev.polis.pki.RecoveryProof;
+import dev.polis.pki.UserCredentials;
+import dev.polis.wire.cluster.GetRecoveryChallengeRequest;
+import dev.polis.wire.cluster.GetRecoveryChallengeResponse;
+import dev.polis.wire.cluster.SetRecoveryKeyRequest;
 import dev.polis.wire.recovery.EnrollRequest;
 import dev.polis.wire.recovery.GetShareRequest;
 import dev.polis.wire.recovery.GetShareResponse;
@@ -24,21 +29,46 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.HexFormat;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** Looks after the key that opens an encrypted volume when no other node can help. */
+/** Looks after the key that opens an encrypted volume, and that replaces the owner's key. */
 @Command(
     name = "recovery-key",
-    description = "Moves, checks and replaces the key that opens an encrypted data volume.")
+    description = {
+      "Moves, checks and replaces the key that opens an encrypted data volume, and names the one",
+      "that replaces a lost or stolen owner's key (owner recover)."
+    })
 @Subcommands({
   RecoveryKeyCommand.Move.class,
   RecoveryKeyCommand.Check.class,
-  RecoveryKeyCommand.Enroll.class
+  RecoveryKeyCommand.Enroll.class,
+  RecoveryKeyCommand.Name.class
 })
 public final class RecoveryKeyCommand {
+
+  /** Makes a call about a key, which is erased if it was made for the call and is refused. */
+  private static <T> T withKey(Path file, boolean made, Session session, Session.Call<T> call)
+      throws InterruptedException {
+    try {
+      return session.call(call);
+    } catch (CtlException e) {
+      if (e.exitCode() == ExitCode.UNREACHABLE) {
+        // The node may have done it all the same.
+        throw new CtlException(
+            ExitCode.UNREACHABLE,
+            "%s; polisctl keeps the key in %s; repeat the command".formatted(e.getMessage(), file),
+            e);
+      }
+      if (made) {
+        CtlFiles.erase(file, "remove it, it opens nothing");
+      }
+      throw e;
+    }
+  }
 
   /** Takes the key away from the volume that it opens. */
   @Command(
@@ -211,22 +241,7 @@ public final class RecoveryKeyCommand {
         Session session, byte[] publicKey, Path file, boolean made) throws InterruptedException {
       EnrollRequest request =
           EnrollRequest.newBuilder().setRecoveryPublicKey(ByteString.copyFrom(publicKey)).build();
-      try {
-        return session.call(() -> session.recovery().enroll(request)).getShare();
-      } catch (CtlException e) {
-        if (e.exitCode() == ExitCode.UNREACHABLE) {
-          // The share may have been replaced all the same.
-          throw new CtlException(
-              ExitCode.UNREACHABLE,
-              "%s; polisctl keeps the key in %s; repeat the command"
-                  .formatted(e.getMessage(), file),
-              e);
-        }
-        if (made) {
-          CtlFiles.erase(file, "remove it, it opens nothing");
-        }
-        throw e;
-      }
+      return withKey(file, made, session, () -> session.recovery().enroll(request)).getShare();
     }
 
     private ExitCode report(CtlTarget target, Path file, String publicKey) {
@@ -238,10 +253,82 @@ public final class RecoveryKeyCommand {
           beside
               ? "It is beside the volume that it opens; move it: %s"
                   .formatted(options().command("recovery-key move FILE"))
-              : "Keep a copy. A former key opens nothing any more.";
+              : "Keep a copy. A former key opens this volume no more. The key that replaces the owner's stays as it is (recovery-key name).";
       return print(
           "The recovery key in %s opens the data volume from now on. %s".formatted(file, next),
           result);
+    }
+  }
+
+  /** Names the key with which the cluster lets its owner's key be replaced. */
+  @Command(
+      name = "name",
+      description = {
+        "Names the recovery key with which 'owner recover' replaces the owner's key. The first node",
+        "names the one of its parameters, so this is for a cluster without one, and to replace one",
+        "that others may know: the former one must prove that. A key is made if the file does not",
+        "exist. The keys of data volumes stay as they are."
+      })
+  static final class Name extends SessionCommand {
+    @Parameters(
+        paramLabel = "FILE",
+        description = "where the key is, or is put; best on another disk than the owner's key")
+    Path file;
+
+    @Option(
+        names = "--former",
+        paramLabel = "FILE",
+        description = "the cluster's present recovery key, if it has one")
+    Path former;
+
+    @Override
+    protected ExitCode run(Session session) throws InterruptedException {
+      UserCredentials owner = session.credentials();
+      boolean made = Files.notExists(file);
+      String pem =
+          made ? RecoveryKey.generate() : CtlFiles.read(file, "remove it to have one made");
+      byte[] publicKey = RecoveryKeyFile.publicKey(file, pem);
+      SetRecoveryKeyRequest.Builder request =
+          SetRecoveryKeyRequest.newBuilder().setRecoveryPublicKey(ByteString.copyFrom(publicKey));
+      if (former != null) {
+        prove(session, owner, publicKey, request);
+      }
+      if (made) {
+        // Before the call: a key that was lost with this process would be the cluster's for good.
+        CtlFiles.write(file, pem.getBytes(StandardCharsets.US_ASCII));
+      }
+      SetRecoveryKeyRequest named = request.build();
+      withKey(file, made, session, () -> session.ownerKeys().setRecoveryKey(named));
+      JsonObject result = new JsonObject();
+      result.addProperty("recoveryKey", file.toString());
+      result.addProperty("publicKey", HexFormat.of().formatHex(publicKey));
+      return print(
+          "The recovery key in %s replaces a lost or stolen owner's key from now on ('owner recover'). Keep a copy, apart from the owner's key."
+              .formatted(file),
+          result);
+    }
+
+    private void prove(
+        Session session,
+        UserCredentials owner,
+        byte[] publicKey,
+        SetRecoveryKeyRequest.Builder request)
+        throws InterruptedException {
+      String pem = RecoveryKeyFile.read(former);
+      RecoveryKeyFile.publicKey(former, pem);
+      GetRecoveryChallengeRequest question =
+          GetRecoveryChallengeRequest.newBuilder()
+              .setNewKey(ByteString.copyFrom(publicKey))
+              .build();
+      GetRecoveryChallengeResponse given =
+          session.call(() -> session.ownerKeys().getRecoveryChallenge(question));
+      byte[] answer = RecoveryKeyFile.answer(former, pem, given);
+      byte[] proof =
+          RecoveryProof.ofRecoveryKey(
+                  owner.ca().getPublicKey(), publicKey, given.getChallenge().toByteArray())
+              .by(answer);
+      Arrays.fill(answer, (byte) 0);
+      request.setChallenge(given.getChallenge()).setProof(ByteString.copyFrom(proof));
     }
   }
 }

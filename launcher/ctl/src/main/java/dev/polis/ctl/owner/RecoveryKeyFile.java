@@ -6,6 +6,7 @@ import dev.polis.ctl.session.CtlName;
 import dev.polis.ctl.session.ExitCode;
 import dev.polis.pki.PkiException;
 import dev.polis.pki.RecoveryKey;
+import dev.polis.wire.cluster.GetRecoveryChallengeResponse;
 import dev.polis.wire.storage.RecoveryShare;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -71,6 +72,31 @@ final class RecoveryKeyFile {
           ExitCode.NOT_MET,
           "%s is the key that the recovery share names, but the share is damaged; make another one with '%s recovery-key enroll'"
               .formatted(file, CtlName.called()),
+          e);
+    } finally {
+      Arrays.fill(secret, (byte) 0);
+    }
+  }
+
+  /**
+   * Opens the answer of the cluster's challenge.
+   *
+   * @return the answer, which the caller erases
+   * @throws CtlException NOT_MET if the key does not open it, naming the key
+   */
+  static byte[] answer(Path file, String pem, GetRecoveryChallengeResponse given) {
+    byte[] secret = RecoveryKey.privateKey(pem);
+    try {
+      return RecoveryKey.open(
+          RecoveryKey.Use.CHALLENGE,
+          secret,
+          new RecoveryKey.Sealed(
+              given.getEncapsulatedKey().toByteArray(), given.getCiphertext().toByteArray()));
+    } catch (PkiException e) {
+      throw new CtlException(
+          ExitCode.NOT_MET,
+          "%s is not the recovery key of this cluster: it is the key %s; name the recovery key that the first node was given, or the one that has replaced it; nothing was changed"
+              .formatted(file, HexFormat.of().formatHex(publicKey(file, pem))),
           e);
     } finally {
       Arrays.fill(secret, (byte) 0);

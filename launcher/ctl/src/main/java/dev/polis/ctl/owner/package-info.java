@@ -5,6 +5,7 @@
  *   params generate ──▶ owner key, recovery key, node parameters ──▶ a machine boots with them
  *   take-ownership  ──▶ owner key ──▶ the cluster ──▶ OwnerCertificate ──▶ a context
  *   owner rotate    ──▶ OwnerKeyRotation ──▶ another owner key ──▶ the cluster ──▶ OwnerCertificate
+ *   owner recover   ──▶ OwnerKeyRecovery ──▶ RecoveryKeyFile ──▶ proof ──▶ the cluster ──▶ as above
  *   recovery-key    ──▶ RecoveryKeyFile ──▶ opens a volume that no other node can help with
  *   context         ──▶ which cluster the other commands mean
  * </pre>
@@ -12,8 +13,8 @@
  * <p>Keys are written with mode 0600 and never over an existing file, except that a rotation puts
  * the new owner key in the place of the one that the cluster no longer accepts.
  *
- * <p>Not promised: another copy. A lost owner key cannot be made again, and the commands say so
- * where they write it.
+ * <p>Not promised: another copy. A lost owner key cannot be made again, only replaced by another
+ * one with the recovery key, and a lost recovery key replaces nothing.
  *
  * <p>Why not keep keys in a keyring: the machines that operate clusters have none that all of them
  * share.

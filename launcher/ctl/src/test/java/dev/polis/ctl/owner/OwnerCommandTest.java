@@ -1,5 +1,6 @@
 package dev.polis.ctl.owner;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
@@ -13,18 +14,31 @@ import dev.polis.ctl.session.Session;
 import dev.polis.logtree.LogTree;
 import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.Ed25519;
+import dev.polis.pki.Fingerprint;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.OwnerKey;
 import dev.polis.pki.OwnerRotation;
 import dev.polis.pki.Pem;
+import dev.polis.pki.RecoveryKey;
+import dev.polis.pki.RecoveryProof;
 import dev.polis.pki.UserCredentials;
 import dev.polis.rpc.LocalRpcHost;
 import dev.polis.rpc.RpcException;
 import dev.polis.rpc.RpcHost;
+import dev.polis.rpc.RpcPeer;
 import dev.polis.rpc.RpcSettings;
+import dev.polis.wire.cluster.GetRecoveryChallengeRequest;
+import dev.polis.wire.cluster.GetRecoveryChallengeResponse;
 import dev.polis.wire.cluster.OwnerKeysGrpc;
+import dev.polis.wire.cluster.RecoverOwnerKeyRequest;
+import dev.polis.wire.cluster.RecoverOwnerKeyResponse;
 import dev.polis.wire.cluster.RotateOwnerKeyRequest;
 import dev.polis.wire.cluster.RotateOwnerKeyResponse;
+import dev.polis.wire.cluster.SetRecoveryKeyRequest;
+import dev.polis.wire.cluster.SetRecoveryKeyResponse;
+import dev.polis.wire.curator.CuratorLocalGrpc;
+import dev.polis.wire.curator.GetCACertificateRequest;
+import dev.polis.wire.curator.GetCACertificateResponse;
 import io.grpc.Status;
 import io.grpc.stub.StreamObserver;
 import java.net.InetSocketAddress;
@@ -48,7 +62,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Rotates the owner's key of a cluster that this test plays, and interrupts it at each step. */
+/**
+ * Rotates and recovers the owner's key of a cluster that this test plays, and interrupts it at each
+ * step.
+ */
 class OwnerCommandTest {
 
   private static final String ADDRESS =
@@ -58,6 +75,12 @@ class OwnerCommandTest {
 
   private static final CertificateAuthority CLUSTER = CertificateAuthority.create("this cluster");
 
+  private static final String RECOVERY_KEY = RecoveryKey.generate();
+  private static final ByteString CHALLENGE = ByteString.copyFromUtf8("a challenge");
+  private static final ByteString ANSWER =
+      ByteString.copyFromUtf8("the answer of 32 bytes, any 32 b");
+
+  @TempDir Path elsewhere;
   @TempDir Path state;
   private Path owner;
   private final KeyPair first = Ed25519.generate();
@@ -76,6 +99,68 @@ class OwnerCommandTest {
     private final List<Boolean> keyWasOnDisk = new ArrayList<>();
     private volatile PublicKey accepted = first.getPublic();
     private volatile Fault fault = Fault.NONE;
+    private volatile byte[] recoveryKey = RecoveryKey.publicKey(RECOVERY_KEY);
+
+    @Override
+    public void getRecoveryChallenge(
+        GetRecoveryChallengeRequest request, StreamObserver<GetRecoveryChallengeResponse> caller) {
+      if (recoveryKey.length == 0) {
+        throw new RpcException(Status.Code.FAILED_PRECONDITION, "knows no recovery key");
+      }
+      RecoveryKey.Sealed sealed =
+          RecoveryKey.seal(RecoveryKey.Use.CHALLENGE, recoveryKey, ANSWER.toByteArray());
+      caller.onNext(
+          GetRecoveryChallengeResponse.newBuilder()
+              .setChallenge(CHALLENGE.concat(request.getNewKey()))
+              .setEncapsulatedKey(ByteString.copyFrom(sealed.encapsulatedKey()))
+              .setCiphertext(ByteString.copyFrom(sealed.ciphertext()))
+              .build());
+      caller.onCompleted();
+    }
+
+    @Override
+    public void recoverOwnerKey(
+        RecoverOwnerKeyRequest request, StreamObserver<RecoverOwnerKeyResponse> caller) {
+      PublicKey next = RpcPeer.current().requireKey();
+      byte[] challenge = CHALLENGE.concat(ByteString.copyFrom(Ed25519.raw(next))).toByteArray();
+      keyWasOnDisk.add(Files.exists(next()) && Ed25519.match(OwnerKeyFile.read(next(), ""), next));
+      if (fault == Fault.REFUSED) {
+        throw new RpcException(Status.Code.RESOURCE_EXHAUSTED, "no room for a record");
+      }
+      RecoveryProof wanted =
+          RecoveryProof.ofOwner(CLUSTER.certificate().getPublicKey(), next, challenge);
+      if (!request.getChallenge().equals(ByteString.copyFrom(challenge))
+          || !wanted.isBy(ANSWER.toByteArray(), request.getProof().toByteArray())) {
+        throw new RpcException(Status.Code.PERMISSION_DENIED, "not by the recovery key");
+      }
+      accepted = next;
+      if (fault == Fault.ANSWER_LOST) {
+        throw RpcException.unauthenticated("the connection ended");
+      }
+      caller.onNext(
+          RecoverOwnerKeyResponse.newBuilder()
+              .setOwnerCertificate(ByteString.copyFrom(Pem.der(CLUSTER.issueUser("owner", next))))
+              .build());
+      caller.onCompleted();
+    }
+
+    @Override
+    public void setRecoveryKey(
+        SetRecoveryKeyRequest request, StreamObserver<SetRecoveryKeyResponse> caller) {
+      byte[] wanted = request.getRecoveryPublicKey().toByteArray();
+      if (recoveryKey.length > 0) {
+        RecoveryProof proof =
+            RecoveryProof.ofRecoveryKey(
+                CLUSTER.certificate().getPublicKey(), wanted, request.getChallenge().toByteArray());
+        if (!proof.isBy(ANSWER.toByteArray(), request.getProof().toByteArray())) {
+          throw new RpcException(
+              Status.Code.FAILED_PRECONDITION, "the cluster has another recovery key");
+        }
+      }
+      recoveryKey = wanted;
+      caller.onNext(SetRecoveryKeyResponse.getDefaultInstance());
+      caller.onCompleted();
+    }
 
     @Override
     public void rotateOwnerKey(
@@ -105,6 +190,19 @@ class OwnerCommandTest {
     }
   }
 
+  /** Shows the cluster's certificate to strangers. */
+  private static final class Local extends CuratorLocalGrpc.CuratorLocalImplBase {
+    @Override
+    public void getCACertificate(
+        GetCACertificateRequest request, StreamObserver<GetCACertificateResponse> caller) {
+      caller.onNext(
+          GetCACertificateResponse.newBuilder()
+              .setIdentityCaCertificate(ByteString.copyFrom(Pem.der(CLUSTER.certificate())))
+              .build());
+      caller.onCompleted();
+    }
+  }
+
   @BeforeEach
   void anOwnedCluster() throws Exception {
     host =
@@ -118,6 +216,7 @@ class OwnerCommandTest {
                 RpcSettings.Limits.DEFAULT),
             LogTree.create());
     host.serve(RpcHost.CURATOR, cluster);
+    host.serve(RpcHost.CURATOR, new Local());
     host.serve(RpcHost.CURATOR, new Ownership(CLUSTER, key -> key.equals(cluster.accepted)));
     KeyPair node = Ed25519.generate();
     host.identify(
@@ -327,5 +426,194 @@ class OwnerCommandTest {
     assertTrue(
         Ed25519.match(OwnerKeyFile.read(key(), ""), first.getPublic()), "the key is another");
     assertEquals(List.of(), formers());
+  }
+
+  private Path recoveryKey(String pem) throws Exception {
+    return Files.writeString(elsewhere.resolve("recovery-key.pem"), pem);
+  }
+
+  private CtlRun recover(String... words) throws Exception {
+    List<String> line =
+        new ArrayList<>(
+            List.of("owner", "recover", "--recovery-key", recoveryKey(RECOVERY_KEY).toString()));
+    line.addAll(List.of(words));
+    return run(line.toArray(String[]::new));
+  }
+
+  @Test
+  @DisplayName(
+      "a recovery replaces the key of a thief, has the new key on the disk before its proof, and sets the former one aside")
+  void recovers() throws Exception {
+    cluster.accepted = Ed25519.generate().getPublic();
+
+    CtlRun run = recover();
+
+    assertEquals(0, run.code(), run.err());
+    assertEquals(List.of(true), cluster.keyWasOnDisk);
+    assertOwned();
+    assertFormerIsAside();
+    assertEquals(OwnerKey.Form.METROPOLIS, OwnerKey.form(Files.readString(key())));
+    assertEquals("rw-------", PosixFilePermissions.toString(Files.getPosixFilePermissions(key())));
+    assertTrue(run.out().contains("former key opens nothing any more; it is in"), run.out());
+    assertEquals(RECOVERY_KEY, Files.readString(elsewhere.resolve("recovery-key.pem")));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"owner-key.pem", "owner.pem", "all"})
+  @DisplayName("a recovery needs none of the lost files, only the cluster's certificate")
+  void recoversWithoutFiles(String lost) throws Exception {
+    for (String file : List.of("owner-key.pem", "owner.pem", "ca.pem")) {
+      if (lost.equals("all") || lost.equals(file)) {
+        Files.delete(owner.resolve(file));
+      }
+    }
+    if (lost.equals("all")) {
+      CtlRun asked = recover();
+      assertNotEquals(0, asked.code(), asked.out());
+      assertTrue(asked.err().contains("--accept-ca"), asked.err());
+      assertFalse(Files.exists(next()), "a key was made before the cluster was known");
+    }
+
+    CtlRun run = recover("--accept-ca", Fingerprint.of(CLUSTER.certificate()).hex());
+
+    assertEquals(0, run.code(), run.err());
+    assertOwned();
+  }
+
+  @ParameterizedTest
+  @EnumSource(Fault.class)
+  @DisplayName(
+      "a recovery whose answer is lost or that is refused ends with one key that opens the cluster")
+  void faultsOfRecovery(Fault fault) throws Exception {
+    cluster.fault = fault;
+    CtlRun run = recover();
+    if (fault == Fault.REFUSED) {
+      assertEquals(1, run.code(), run.out());
+      assertTrue(run.err().contains("no room for a record"), run.err());
+      assertEquals(first.getPublic(), cluster.accepted);
+      PrivateKey made = OwnerKeyFile.read(next(), "");
+      CtlRun refusedAgain = recover();
+      assertTrue(refusedAgain.err().contains("remove that file"), refusedAgain.err());
+      cluster.fault = Fault.NONE;
+
+      CtlRun again = recover();
+
+      assertEquals(0, again.code(), again.err());
+      assertTrue(
+          again.err().contains("interrupted before the cluster accepted the new key"), again.err());
+      assertTrue(Ed25519.match(made, cluster.accepted), "another key was made");
+    } else {
+      assertEquals(0, run.code(), run.err());
+    }
+    assertOwned();
+    assertFormerIsAside();
+  }
+
+  @ParameterizedTest
+  @EnumSource(Step.class)
+  @DisplayName(
+      "a recovery that was interrupted at any step after the cluster accepted the new key is continued")
+  void continuedRecovery(Step step) throws Exception {
+    interruptAfter(step);
+
+    CtlRun run = recover();
+
+    assertEquals(0, run.code(), run.err());
+    assertTrue(run.err().contains("the cluster accepts the new key"), run.err());
+    assertEquals(List.of(), cluster.keyWasOnDisk, "the cluster was asked for another recovery");
+    assertOwned();
+  }
+
+  @Test
+  @DisplayName("a repeated recovery makes another key, and the former one is set aside")
+  void recoversAgain() throws Exception {
+    assertEquals(0, recover().code());
+    PublicKey second = cluster.accepted;
+
+    CtlRun run = recover();
+
+    assertEquals(0, run.code(), run.err());
+    assertNotEquals(second, cluster.accepted);
+    assertOwned();
+    assertEquals(2, formers().size(), () -> "former keys in " + owner);
+  }
+
+  @Test
+  @DisplayName("another cluster's recovery key is refused by name, and nothing is made")
+  void anotherRecoveryKey() throws Exception {
+    Path other = recoveryKey(RecoveryKey.generate());
+
+    CtlRun run = run("owner", "recover", "--recovery-key", other.toString());
+
+    assertEquals(5, run.code(), run.out());
+    assertTrue(run.err().contains(other + " is not the recovery key of this cluster"), run.err());
+    assertFalse(Files.exists(next()), "a key was made");
+    assertEquals(List.of(), cluster.keyWasOnDisk);
+    assertEquals(first.getPublic(), cluster.accepted);
+  }
+
+  @Test
+  @DisplayName("a file that is no recovery key, or none, is refused before the cluster is asked")
+  void noRecoveryKey() throws Exception {
+    Path wrong = recoveryKey(Pem.encode(first.getPrivate()));
+
+    CtlRun run = run("owner", "recover", "--recovery-key", wrong.toString());
+    CtlRun missing = run("owner", "recover", "--recovery-key", elsewhere + "/none.pem");
+    CtlRun without = run("owner", "recover");
+
+    assertEquals(1, run.code(), run.out());
+    assertTrue(run.err().contains(wrong + " is no X25519 key"), run.err());
+    assertTrue(missing.err().contains("none.pem does not exist"), missing.err());
+    assertEquals(2, without.code(), without.out());
+    assertFalse(Files.exists(next()), "a key was made");
+  }
+
+  @Test
+  @DisplayName("a damaged owner's key is not overwritten: the refusal says to move it away")
+  void damagedKey() throws Exception {
+    Files.writeString(key(), "half a key");
+
+    CtlRun run = recover();
+
+    assertEquals(1, run.code(), run.out());
+    assertTrue(run.err().contains(key() + " is no Ed25519 key"), run.err());
+    assertTrue(run.err().contains("move it away"), run.err());
+    assertEquals(List.of(), cluster.keyWasOnDisk);
+    assertEquals("half a key", Files.readString(key()));
+  }
+
+  @Test
+  @DisplayName(
+      "the owner names a recovery key, which is made; another one only with the proof of the former one")
+  void namesRecoveryKey() throws Exception {
+    cluster.recoveryKey = new byte[0];
+    CtlRun none = recover();
+    assertEquals(1, none.code(), none.out());
+    assertTrue(none.err().contains("knows no recovery key"), none.err());
+    Path made = elsewhere.resolve("made.pem");
+    Path second = elsewhere.resolve("second.pem");
+
+    CtlRun named = run("recovery-key", "name", made.toString());
+
+    assertEquals(0, named.code(), named.err());
+    assertArrayEquals(
+        RecoveryKey.publicKey(Files.readString(made)), cluster.recoveryKey, "the cluster's key");
+    assertEquals("rw-------", PosixFilePermissions.toString(Files.getPosixFilePermissions(made)));
+    CtlRun refused = run("recovery-key", "name", second.toString());
+    assertEquals(1, refused.code(), refused.out());
+    assertTrue(refused.err().contains("has another recovery key"), refused.err());
+    assertFalse(Files.exists(second), "a key that the cluster refused was kept");
+    CtlRun wrong =
+        run(
+            "recovery-key",
+            "name",
+            second.toString(),
+            "--former",
+            recoveryKey(RECOVERY_KEY).toString());
+    assertEquals(5, wrong.code(), wrong.out());
+    assertTrue(wrong.err().contains("is not the recovery key of this cluster"), wrong.err());
+    CtlRun replaced = run("recovery-key", "name", second.toString(), "--former", made.toString());
+    assertEquals(0, replaced.code(), replaced.err());
+    assertArrayEquals(RecoveryKey.publicKey(Files.readString(second)), cluster.recoveryKey);
   }
 }

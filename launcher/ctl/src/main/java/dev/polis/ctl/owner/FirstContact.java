@@ -1,0 +1,98 @@
+package dev.polis.ctl.owner;
+
+import com.google.protobuf.ByteString;
+import dev.polis.ctl.session.CtlException;
+import dev.polis.ctl.session.CtlTarget;
+import dev.polis.ctl.session.Session;
+import dev.polis.pki.Fingerprint;
+import dev.polis.pki.PkiException;
+import dev.polis.rpc.RpcClients;
+import dev.polis.rpc.RpcTrust;
+import dev.polis.wire.curator.CuratorLocalGrpc;
+import dev.polis.wire.curator.GetCACertificateRequest;
+import java.io.Console;
+import java.nio.file.Files;
+import java.security.cert.X509Certificate;
+import java.util.Optional;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** Decides which cluster a command trusts that may be the first of this operator to ask it. */
+final class FirstContact {
+
+  @Option(
+      names = "--accept-ca",
+      paramLabel = "FINGERPRINT",
+      description =
+          "SHA-256 of the cluster's certificate in hexadecimal, instead of a question at the terminal")
+  private String accepted = "";
+
+  @Spec(Spec.Target.MIXEE)
+  private CommandSpec command; // set by picocli
+
+  /**
+   * Returns the fingerprint that the operator accepts.
+   *
+   * @throws ParameterException if the argument is no fingerprint
+   */
+  Optional<Fingerprint> wanted() {
+    try {
+      return accepted.isEmpty() ? Optional.empty() : Optional.of(Fingerprint.parse(accepted));
+    } catch (PkiException e) {
+      throw new ParameterException(command.commandLine(), "--accept-ca " + e.getMessage());
+    }
+  }
+
+  /**
+   * Returns the cluster's certificate: known from before, read on the node itself, or asked for.
+   */
+  X509Certificate clusterCa(Session session) throws InterruptedException {
+    CtlTarget target = session.target();
+    if (Files.isReadable(target.clusterCa())) {
+      return Session.certificate(target.clusterCa(), "remove it to be asked again");
+    }
+    if (Files.isReadable(target.nodeCa())) {
+      return Session.certificate(target.nodeCa(), "the node keeps its cluster's certificate there");
+    }
+    var stub =
+        session.limited(
+            CuratorLocalGrpc.newBlockingV2Stub(
+                session.dial(
+                    RpcClients.anonymous(RpcTrust.anybody()),
+                    session.address(Session.CURATOR_PORT))));
+    ByteString der =
+        session.call(
+            () ->
+                stub.getCACertificate(GetCACertificateRequest.getDefaultInstance())
+                    .getIdentityCaCertificate());
+    return confirmed(session, OwnerCertificate.answered(der), wanted());
+  }
+
+  private static X509Certificate confirmed(
+      Session session, X509Certificate ca, Optional<Fingerprint> wanted) {
+    Fingerprint fingerprint = Fingerprint.of(ca);
+    if (wanted.filter(fingerprint::equals).isPresent()) {
+      return ca;
+    }
+    String question =
+        "The authenticity of the cluster at %s can't be established.%n".formatted(session.host())
+            + "The SHA-256 fingerprint of its certificate is %s.%n".formatted(fingerprint);
+    Console console = System.console();
+    if (wanted.isPresent() || console == null || !console.isTerminal()) {
+      throw new CtlException(
+          question
+              + (wanted.isEmpty()
+                  ? "There is no terminal to ask at; compare it on the node and give --accept-ca %s"
+                      .formatted(fingerprint)
+                  : "You accept %s only".formatted(wanted.get())));
+    }
+    String answer =
+        console.readLine("%sAre you sure you want to continue connecting (yes/no)? ", question);
+    if (!"yes".equals(answer)) {
+      throw new CtlException("not connected, as you wish; nothing was written");
+    }
+    return ca;
+  }
+}
