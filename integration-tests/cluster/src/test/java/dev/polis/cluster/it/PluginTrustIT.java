@@ -9,6 +9,7 @@ import com.google.gson.JsonObject;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Distribution;
 import dev.polis.fixtures.Finished;
+import dev.polis.pki.RecoveryKey;
 import dev.polis.plugins.manifest.DistributionManifest;
 import dev.polis.plugins.manifest.ManifestEnvelope;
 import dev.polis.plugins.manifest.PackOptions;
@@ -17,6 +18,7 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -100,7 +102,7 @@ class PluginTrustIT {
   }
 
   @Test
-  @Order(LAST - 1)
+  @Order(LAST - 2)
   @Tag("attack")
   @DisplayName(
       "the owner rotates the key of a running cluster; a copy of the former key opens nothing, and the audit log has the rotation")
@@ -134,6 +136,50 @@ class PluginTrustIT {
             .toList());
     Finished audit = node.ctl("audit");
     assertTrue(audit.out().contains("polis.cluster.OwnerKeys/RotateOwnerKey"), audit.all());
+  }
+
+  @Test
+  @Order(LAST - 1)
+  @Tag("attack")
+  @DisplayName(
+      "the recovery key takes a running cluster back from a thief that has rotated the owner's key; the thief's opens nothing, and the audit log has the recovery")
+  void ownersKeyIsRecovered() throws Exception {
+    Path owner = node.state().resolve("owner");
+    Path stolen = Files.createDirectories(directory.resolve("copy"));
+    Path thiefs = Files.createDirectories(stolen.resolve("owner"));
+    for (String file : List.of("owner-key.pem", "owner.pem", "ca.pem")) {
+      Files.copy(owner.resolve(file), thiefs.resolve(file), StandardCopyOption.REPLACE_EXISTING);
+    }
+    Path safe = directory.resolve("recovery-key.pem");
+    Files.copy(owner.resolve("recovery-key.pem"), safe);
+    Path other =
+        Files.writeString(directory.resolve("other-recovery-key.pem"), RecoveryKey.generate());
+    assertEquals(0, byCopy("owner", "rotate").code());
+    Finished late = node.ctl("owner", "rotate");
+    assertNotEquals(0, late.code(), late.all());
+
+    Finished wrong = byCopy("owner", "recover", "--recovery-key", other.toString());
+    Finished recovered = node.ctl("owner", "recover", "--recovery-key", safe.toString());
+
+    assertEquals(5, wrong.code(), wrong.all());
+    assertTrue(wrong.all().contains("is not the recovery key of this cluster"), wrong.all());
+    assertEquals(0, recovered.code(), recovered.all());
+    Await.until(
+        "the thief's certificate to be refused",
+        () -> byCopy("cert", "list").all().contains("was revoked"));
+    Finished again = byCopy("takeownership");
+    assertEquals(1, again.code(), again.all());
+    assertTrue(again.all().contains("this key is no longer the owner's"), again.all());
+    assertNotEquals(0, byCopy("owner", "rotate").code());
+    assertEquals(
+        1,
+        node.json("cert", "list").getAsJsonArray().asList().stream()
+            .map(JsonElement::getAsJsonObject)
+            .filter(each -> each.get("kind").getAsString().equals("user"))
+            .filter(each -> each.get("state").getAsString().equals("PRESENT"))
+            .count());
+    Finished audit = node.ctl("audit");
+    assertTrue(audit.out().contains("polis.cluster.OwnerKeys/RecoverOwnerKey"), audit.all());
   }
 
   /** Runs a command with the copy of the owner's files. */
