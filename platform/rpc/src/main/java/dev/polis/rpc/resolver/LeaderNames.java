@@ -4,8 +4,10 @@ import dev.polis.base.values.Value;
 import dev.polis.base.values.Watcher;
 import dev.polis.base.values.WatcherClosedException;
 import dev.polis.pki.NodeEndpoint;
+import dev.polis.rpc.RpcClients;
 import io.grpc.Attributes;
 import io.grpc.EquivalentAddressGroup;
+import io.grpc.ManagedChannel;
 import io.grpc.NameResolver;
 import io.grpc.NameResolverProvider;
 import io.grpc.StatusOr;
@@ -25,16 +27,26 @@ final class LeaderNames extends NameResolverProvider {
 
   private final Value<NodeEndpoint> leader;
   private final Runnable refresh;
+  private volatile ManagedChannel channel; // null until set
+
+  private LeaderNames(Value<NodeEndpoint> leader, Runnable refresh) {
+    this.leader = leader;
+    this.refresh = refresh;
+  }
 
   /**
-   * Creates a provider.
+   * Opens a channel to the leader, which connects to each new one at once. By itself, gRPC would
+   * wait for the end of the pause after its last attempt at the former leader, which grows to two
+   * minutes.
    *
    * @param leader the leader
    * @param refresh called by a channel that could not connect
    */
-  LeaderNames(Value<NodeEndpoint> leader, Runnable refresh) {
-    this.leader = leader;
-    this.refresh = refresh;
+  static ManagedChannel dial(RpcClients clients, Value<NodeEndpoint> leader, Runnable refresh) {
+    LeaderNames names = new LeaderNames(leader, refresh);
+    ManagedChannel channel = clients.dial(TARGET, names);
+    names.channel = channel;
+    return channel;
   }
 
   @Override
@@ -85,6 +97,9 @@ final class LeaderNames extends NameResolverProvider {
               ResolutionResult.newBuilder()
                   .setAddressesOrError(StatusOr.fromValue(List.of(group(endpoint))))
                   .build());
+          if (channel != null) {
+            channel.resetConnectBackoff();
+          }
         }
       } catch (WatcherClosedException channelGone) {
         return;

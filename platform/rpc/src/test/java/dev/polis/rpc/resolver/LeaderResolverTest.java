@@ -40,8 +40,11 @@ import io.grpc.ManagedChannel;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.StreamObserver;
+import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
 import java.security.KeyPair;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -223,8 +226,12 @@ class LeaderResolverTest {
   }
 
   private static String ask(Channel channel) {
+    return ask(channel, Duration.ofSeconds(20));
+  }
+
+  private static String ask(Channel channel, Duration within) {
     return CuratorGrpc.newBlockingStub(channel)
-        .withDeadlineAfter(20, TimeUnit.SECONDS)
+        .withDeadlineAfter(within.toMillis(), TimeUnit.MILLISECONDS)
         .getConsensusStatus(GetConsensusStatusRequest.getDefaultInstance())
         .getEtcdMember(0)
         .getId();
@@ -250,6 +257,43 @@ class LeaderResolverTest {
         assertEquals(curators.get(1).id, withinThreeAttempts(channel));
       } finally {
         channel.shutdownNow();
+      }
+    }
+  }
+
+  @Test
+  @DisplayName("a channel that failed at a lost leader connects to the next one without a pause")
+  void connectsAtOnce() throws Exception {
+    try (ServerSocket lost = new ServerSocket(0, 0, InetAddress.getLoopbackAddress())) {
+      AtomicInteger failures = new AtomicInteger();
+      Thread.ofVirtual().start(() -> refuse(lost, failures));
+      Curator next = curators.get(0);
+      MutableValue<NodeEndpoint> leader =
+          new MutableValue<>(
+              new NodeEndpoint(
+                  NodeId.parse(curators.get(1).id),
+                  new InetSocketAddress(lost.getInetAddress(), lost.getLocalPort())));
+      ManagedChannel channel = LeaderNames.dial(owner(), leader, () -> {});
+      try {
+        channel.getState(true);
+        Await.until("a third connection that fails", () -> failures.get() == 3);
+        leader.set(next.endpoint());
+
+        // gRPC's pause after the third failure takes 2.05 s at least.
+        assertEquals(next.id, ask(channel, Duration.ofSeconds(2)));
+      } finally {
+        channel.shutdownNow();
+      }
+    }
+  }
+
+  /** Closes each connection as soon as it is there. */
+  private static void refuse(ServerSocket socket, AtomicInteger failures) {
+    while (!socket.isClosed()) {
+      try (Socket _ = socket.accept()) {
+        failures.incrementAndGet();
+      } catch (IOException closed) {
+        return;
       }
     }
   }
