@@ -8,7 +8,10 @@ import java.util.Set;
 import java.util.concurrent.Callable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
 
 /** Measures, and prints tables in Markdown. */
 @Command(
@@ -26,7 +29,8 @@ final class Bench implements Callable<Integer> {
     watch,
     micro,
     swaps,
-    kubernetes
+    kubernetes,
+    cluster
   }
 
   @Option(names = "--quick", description = "Few samples: shows that all works, within 90 s.")
@@ -43,8 +47,15 @@ final class Bench implements Callable<Integer> {
       split = ",",
       paramLabel = "PART",
       description =
-          "Measures only these: ${COMPLETION-CANDIDATES}. Without it all but swaps, which fetches Apache Karaf, and kubernetes, which needs root.")
-  Set<Part> only = EnumSet.complementOf(EnumSet.of(Part.swaps, Part.kubernetes));
+          "Measures only these: ${COMPLETION-CANDIDATES}. Without it all but swaps, which fetches Apache Karaf, kubernetes, which needs root, and cluster, which takes minutes.")
+  Set<Part> only = EnumSet.complementOf(EnumSet.of(Part.swaps, Part.kubernetes, Part.cluster));
+
+  @Option(
+      names = "--losses",
+      paramLabel = "N",
+      description =
+          "How many times the part cluster kills the leader; default 5, and 1 with --quick.")
+  Integer losses; // null: the default
 
   @Option(
       names = "--baseline",
@@ -55,7 +66,9 @@ final class Bench implements Callable<Integer> {
 
   /** Parts that start nodes of their own. */
   private static final Set<Part> BY_THEMSELVES =
-      EnumSet.of(Part.micro, Part.swaps, Part.kubernetes);
+      EnumSet.of(Part.micro, Part.swaps, Part.kubernetes, Part.cluster);
+
+  @Spec private CommandSpec spec;
 
   /** Runs the command. */
   public static void main(String[] arguments) {
@@ -64,7 +77,11 @@ final class Bench implements Callable<Integer> {
 
   @Override
   public Integer call() throws Exception {
-    Settings settings = Settings.read(quick);
+    if (losses != null && losses < 1) {
+      throw new ParameterException(
+          spec.commandLine(), "--losses %d: give 1 or more".formatted(losses));
+    }
+    Settings settings = Settings.read(quick, Optional.ofNullable(losses));
     String loadBefore = Machine.load();
     Report report = new Report();
     Path folder = Files.createTempDirectory(settings.work(), "bench");
@@ -81,6 +98,9 @@ final class Bench implements Callable<Integer> {
       }
       if (only.contains(Part.kubernetes)) {
         KubernetesBenchmark.run(report, settings, folder, Optional.ofNullable(baseline));
+      }
+      if (only.contains(Part.cluster)) {
+        ClusterBenchmark.run(report, settings);
       }
     } finally {
       NodeUnderTest.delete(folder);
@@ -128,7 +148,7 @@ final class Bench implements Callable<Integer> {
     }
   }
 
-  private static void progress(String what) {
+  static void progress(String what) {
     System.err.println("measuring: " + what);
   }
 }

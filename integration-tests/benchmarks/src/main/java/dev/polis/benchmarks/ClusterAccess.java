@@ -59,13 +59,20 @@ final class ClusterAccess implements AutoCloseable {
 
   /** Opens a new connection to the curator as the owner of the cluster. */
   ManagedChannel asOwner() throws IOException {
-    Path owner = node.owner();
-    UserCredentials credentials =
-        UserCredentials.fromPem(
-            Files.readString(owner.resolve("owner-key.pem")),
-            Files.readString(owner.resolve("owner.pem")),
-            Files.readString(owner.resolve("ca.pem")));
-    return dial(RpcClients.authenticated(credentials.tls(), RpcTrust.cluster(credentials.ca())));
+    return dial(owner(node.owner()));
+  }
+
+  /** Returns the clients of the owner whose key and certificates are in this folder. */
+  static RpcClients owner(Path folder) throws IOException {
+    UserCredentials credentials = ownerCredentials(folder);
+    return RpcClients.authenticated(credentials.tls(), RpcTrust.cluster(credentials.ca()));
+  }
+
+  static UserCredentials ownerCredentials(Path folder) throws IOException {
+    return UserCredentials.fromPem(
+        Files.readString(folder.resolve("owner-key.pem")),
+        Files.readString(folder.resolve("owner.pem")),
+        Files.readString(folder.resolve("ca.pem")));
   }
 
   NodeCredentials nodeCredentials() throws IOException {
@@ -82,8 +89,13 @@ final class ClusterAccess implements AutoCloseable {
 
   /** Opens a new connection to the curator as the node itself. */
   ManagedChannel asNode() throws IOException {
-    NodeCredentials credentials = nodeCredentials();
-    return dial(RpcClients.authenticated(credentials.tls(), RpcTrust.cluster(credentials.ca())));
+    return dial(node(node.state()));
+  }
+
+  /** Returns the clients of the node with this state directory. */
+  static RpcClients node(Path state) throws IOException {
+    NodeCredentials credentials = nodeCredentials(state);
+    return RpcClients.authenticated(credentials.tls(), RpcTrust.cluster(credentials.ca()));
   }
 
   /** Returns the certificates of etcd's root user. */

@@ -87,7 +87,8 @@ final class Components {
     return found;
   }
 
-  private static String commandLine(long pid) {
+  /** Returns the command line of a process, its parts divided by NUL; empty if it has ended. */
+  static String commandLine(long pid) {
     try {
       return Files.readString(
           Path.of("/proc", Long.toString(pid), "cmdline"), StandardCharsets.ISO_8859_1);

@@ -145,27 +145,13 @@ final class NodeUnderTest implements AutoCloseable {
     return running.pid();
   }
 
-  ProcessHandle etcd() {
-    return ProcessHandle.allProcesses()
-        .filter(handle -> handle.info().command().orElse("").endsWith("/etcd"))
-        .filter(
-            handle -> etcdArguments(handle).stream().anyMatch(a -> a.contains(state.toString())))
-        .findFirst()
-        .orElseThrow(() -> new IllegalStateException("no etcd runs for the node"));
-  }
-
-  private static List<String> etcdArguments(ProcessHandle etcd) {
-    return etcd.info().arguments().map(List::of).orElse(List.of());
+  EtcdProcess etcd() {
+    return EtcdProcess.of(state);
   }
 
   /** Returns the value of one flag of the node's etcd. */
   String etcdFlag(String name) {
-    String start = "--" + name + "=";
-    return etcdArguments(etcd()).stream()
-        .filter(argument -> argument.startsWith(start))
-        .map(argument -> argument.substring(start.length()))
-        .findFirst()
-        .orElseThrow(() -> new IllegalStateException("etcd runs without " + start));
+    return etcd().flag(name);
   }
 
   @Override

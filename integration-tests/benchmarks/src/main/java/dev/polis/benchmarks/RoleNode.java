@@ -10,8 +10,6 @@ import dev.polis.wire.api.UpdateNodeRolesRequest;
 import io.grpc.ManagedChannel;
 import java.io.IOException;
 import java.net.InetSocketAddress;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeoutException;
@@ -105,11 +103,7 @@ final class RoleNode implements AutoCloseable {
   }
 
   private UserCredentials owner() throws IOException {
-    Path owner = node.owner();
-    return UserCredentials.fromPem(
-        Files.readString(owner.resolve("owner-key.pem")),
-        Files.readString(owner.resolve("owner.pem")),
-        Files.readString(owner.resolve("ca.pem")));
+    return ClusterAccess.ownerCredentials(node.owner());
   }
 
   /** Returns the owner's access through the authenticating proxy. */

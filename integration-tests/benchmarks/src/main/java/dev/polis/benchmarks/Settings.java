@@ -4,6 +4,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * Holds the subjects and the durations of the measurements.
@@ -19,6 +20,8 @@ import java.util.List;
  * @param karaf an unpacked Apache Karaf; empty if there is none
  * @param karafJava the home of a Java on which it runs
  * @param kubernetes the folder with Kubernetes' programs; empty if there is none
+ * @param script the operator's script, which starts a cluster of several nodes
+ * @param losses the number of times that a cluster loses its leader
  */
 record Settings(
     boolean quick,
@@ -31,9 +34,18 @@ record Settings(
     Path sources,
     String karaf,
     String karafJava,
-    String kubernetes) {
+    String kubernetes,
+    Path script,
+    int losses) {
 
-  static Settings read(boolean quick) {
+  private static final int LOSSES = 5;
+
+  /**
+   * Reads the settings.
+   *
+   * @param losses empty for the default
+   */
+  static Settings read(boolean quick, Optional<Integer> losses) {
     return new Settings(
         quick,
         path("polis.distribution"),
@@ -45,7 +57,9 @@ record Settings(
         path("polis.sources"),
         property("polis.karaf"),
         property("polis.karaf.java"),
-        property("polis.kubernetes"));
+        property("polis.kubernetes"),
+        path("polis.script"),
+        losses.orElse(quick ? 1 : LOSSES));
   }
 
   private static Path path(String name) {
@@ -119,6 +133,11 @@ record Settings(
    * minute.
    */
   int powerOns() {
+    return quick ? 1 : 3;
+  }
+
+  /** The number of starts of a whole cluster from nothing, each of which takes half a minute. */
+  int clusters() {
     return quick ? 1 : 3;
   }
 

@@ -8,7 +8,8 @@
  *        ├── WatchBenchmark ────▶ 1,000 streams of the curator  beside  1,000 watches of etcd, and of BareServer
  *        ├── MicroBenchmark ────▶ JMH forks with the node's own JVM options
  *        ├── SwapBenchmark ─────▶ one bundle replaced in a node, in a bare Felix, in Apache Karaf
- *        └── KubernetesBenchmark▶ a node with both roles of Kubernetes  beside  shell scripts
+ *        ├── KubernetesBenchmark▶ a node with both roles of Kubernetes  beside  shell scripts
+ *        └── ClusterBenchmark ──▶ three nodes of one cluster  beside  three members of bare etcd
  *                 │
  *                 ▼
  *              Report: one row for each figure, with its baseline, its ratio, its aim
