@@ -40,11 +40,12 @@ states_of() {
   [[ ${#states[@]} -gt 0 ]] || states=(--state "$1")
 }
 
-# cluster_up NODES BASE ADDRESS ETCD SECURITY OPTION...: starts what is down of a cluster, and makes each node a voter. ETCD and ADDRESS may be empty.
+# cluster_up NODES BASE ADDRESS ETCD SECURITY RECOVERY_KEY OPTION...: starts what is down of a cluster, and makes each node a voter. ETCD, ADDRESS and
+# RECOVERY_KEY may be empty.
 cluster_up() {
-  local nodes="$1" base="$2" address="$3" etcd_named="$4" security="$5" java etcd code=0
+  local nodes="$1" base="$2" address="$3" etcd_named="$4" security="$5" recovery_key="$6" java etcd code=0
   local -a programs
-  shift 5
+  shift 6
   [[ ! -e "$base/node.lock" && ! -d "$base/esp" ]] ||
     refuse "$base is the state directory of one node, which becomes no part of a cluster by this command" \
       "name another folder for the cluster: $0 up --nodes $nodes --state DIR"
@@ -60,6 +61,7 @@ cluster_up() {
   [[ ! -f "$(aot_cache "$java").ctl" ]] || command+=("-XX:AOTCache=$(aot_cache "$java").ctl")
   command+=(-cp "$(ctl_class_path)" "$LOCAL_MAIN" --nodes "$nodes" --base "$base" --polis "$0" --etcd "$etcd")
   [[ -z "$address" ]] || command+=(--address "$address")
+  [[ -z "$recovery_key" ]] || command+=(--recovery-key "$(realpath -m "$recovery_key")")
   [[ "$base" != "$(realpath -m "$DEFAULT_STATE")" ]] || command+=(--default-base)
   # The nodes are started without a build and a training of their own; the training of this build follows when they are HOME.
   JAVA_HOME="$java" POLIS_BUILD=no POLIS_COMMAND="$0 ctl" "${command[@]}" -- "$@" || code=$?

@@ -143,6 +143,15 @@ final class ClusterCalls implements AutoCloseable {
    * @throws StatusException if the leader refuses it for good
    */
   <T> T call(Wait wait, Call<T> call) throws StatusException, InterruptedException {
+    return call(wait, "", call);
+  }
+
+  /**
+   * Makes a call in the same way.
+   *
+   * @param remedy ends the text of the wait: what an operator does if no leader comes
+   */
+  <T> T call(Wait wait, String remedy, Call<T> call) throws StatusException, InterruptedException {
     Backoff backoff = new Backoff(FIRST_PAUSE, LONGEST_PAUSE);
     while (true) {
       try {
@@ -154,8 +163,8 @@ final class ClusterCalls implements AutoCloseable {
           throw e;
         }
         wait.detail(
-            "no leader answers at %s yet: %s"
-                .formatted(CuratorAddresses.text(curators), e.getMessage()));
+            "no leader answers at %s yet: %s%s"
+                .formatted(CuratorAddresses.text(curators), e.getMessage(), remedy));
       }
       backoff.pause();
     }

@@ -31,7 +31,9 @@ final class ClusterHealth {
       case SPLIT ->
           Optional.of(
               HealthCondition.degraded(
-                      "no-contact-to-consensus", text(status), "polisctl explain curator")
+                      "no-contact-to-consensus",
+                      "the node is SPLIT: " + text(status),
+                      "polisctl explain curator")
                   .dueTo("curator", "consensus"));
       case DISOWNING ->
           Optional.of(

@@ -11,6 +11,7 @@ import dev.polis.api.network.Network;
 import dev.polis.api.network.NetworkStatus;
 import dev.polis.api.storage.DataStatus;
 import dev.polis.api.storage.Storage;
+import dev.polis.api.storage.StorageSecurity;
 import dev.polis.base.boot.BootReport;
 import dev.polis.base.boot.Wait;
 import dev.polis.base.values.Watcher;
@@ -52,6 +53,11 @@ record EnrolmentOrgans(
 
   /** The text that operators search in a log after a failed start of etcd. */
   private static final String NOT_READY = "consensus service failed to become ready";
+
+  /** Says how voters come back that were off at the same time. */
+  private static final String ALONE =
+      "; most of the voters must be up: one that waits for the key of its volume needs the owner's"
+          + " recovery key, too (polis down, then polis up --recovery-key FILE)";
 
   /** Applies the network configuration of the parameters, or refuses it with its fields. */
   String configure(Net configuration) throws IOException, InterruptedException {
@@ -107,11 +113,19 @@ record EnrolmentOrgans(
           case ConsensusStatus.Stopped _ -> {
             return "the others have removed the member of this node";
           }
-          case ConsensusStatus.Starting starting -> wait.detail(starting.text());
-          case ConsensusStatus.Failed failed -> wait.detail(failed.text());
+          case ConsensusStatus.Starting starting -> wait.detail(starting.text() + remedy());
+          case ConsensusStatus.Failed failed -> wait.detail(failed.text() + remedy());
         }
       }
     }
+  }
+
+  /** Returns what an operator does if the volumes of the other voters are not open. */
+  private String remedy() {
+    return storage.data().peek().orElseThrow() instanceof DataStatus.Mounted mounted
+            && mounted.security() != StorageSecurity.INSECURE
+        ? ALONE
+        : "";
   }
 
   private String awaitConsensus(Wait wait) throws InterruptedException {

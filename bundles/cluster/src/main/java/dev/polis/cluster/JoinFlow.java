@@ -29,6 +29,12 @@ final class JoinFlow {
   /** The interval between two reads of a wrong clock. */
   private static final Duration CLOCK_PAUSE = Duration.ofMillis(500);
 
+  /** Says how a cluster comes back that was off as a whole, whose leader holds the keys. */
+  private static final String ALL_OFF =
+      "; if all voters were off, no leader comes by itself: give a majority of them the owner's"
+          + " recovery key (on each polis down, then polis up --recovery-key FILE); all other nodes"
+          + " then get their keys from the leader";
+
   private final EnrolmentOrgans organs;
   private final EnrolmentSteps steps;
   private final RecoveryKeySource recoveryKey;
@@ -198,11 +204,12 @@ final class JoinFlow {
   private Secret fromCluster(SealedConfiguration sealed, Set<NodeEndpoint> curators, Wait wait)
       throws InterruptedException {
     wait.detail(
-        "asking the cluster for its half of the key, at " + CuratorAddresses.text(curators));
+        "asking the cluster for its half of the key, at %s%s"
+            .formatted(CuratorAddresses.text(curators), ALL_OFF));
     try (ClusterCalls cluster = LateRenewal.calls(sealed, curators, steps.log())) {
       ByteString half =
           cluster
-              .call(wait, leader -> leader.joinNode(JoinNodeRequest.getDefaultInstance()))
+              .call(wait, ALL_OFF, leader -> leader.joinNode(JoinNodeRequest.getDefaultInstance()))
               .getClusterUnlockKey();
       return Secret.take(half.toByteArray());
     } catch (StatusException refused) {

@@ -49,6 +49,16 @@ class ClusterHealthTest {
   }
 
   @Test
+  @DisplayName("a member without contact to consensus is shown as SPLIT")
+  void split() {
+    HealthCondition told =
+        ClusterHealth.of(ClusterSnapshot.outside(ClusterState.SPLIT, "no leader known"))
+            .orElseThrow();
+    assertEquals("no-contact-to-consensus", told.code());
+    assertTrue(told.reason().startsWith("the node is SPLIT: "), told.reason());
+  }
+
+  @Test
   @DisplayName(
       "credentials that were changed under a running node are reported before its next start")
   void changedCredentials() throws Exception {

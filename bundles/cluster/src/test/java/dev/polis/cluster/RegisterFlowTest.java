@@ -324,6 +324,18 @@ class RegisterFlowTest {
     assertFalse(again.hasLocalConsensus());
     assertArrayEquals(
         first.volumeKeys.cluster().reveal(), second.clusterUnlockKeyBytes, "the half of the key");
+    List<String> said =
+        second.waits.stream().filter(wait -> wait.startsWith("data volume: ")).toList();
+    assertTrue(
+        said.stream().anyMatch(wait -> wait.contains("no leader answers at ")), said::toString);
+    assertTrue(
+        said.stream()
+            .filter(wait -> wait.contains(cluster.curator().getAddress().getHostAddress()))
+            .allMatch(
+                wait ->
+                    wait.contains("give a majority of them the owner's recovery key")
+                        && wait.contains("polis up --recovery-key FILE")),
+        said::toString);
   }
 
   @Test

@@ -22,7 +22,9 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Queue;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -69,6 +71,8 @@ final class FailoverClients implements AutoCloseable {
   private final AtomicLong reads = new AtomicLong();
   private final Queue<Write> writes = new ConcurrentLinkedQueue<>();
   private final AtomicLong numbers = new AtomicLong();
+  private final AtomicLong calls = new AtomicLong();
+  private final Map<InetSocketAddress, Long> answered = new ConcurrentHashMap<>();
   private volatile boolean over;
 
   /** Starts writers and readers of the labels of a node. */
@@ -90,7 +94,7 @@ final class FailoverClients implements AutoCloseable {
       channels.add(channel);
       curators.put(curator.address(), channel);
       String name = "reader of " + curator;
-      readers.add(begin(name, () -> read(name, channel, CALL_MILLIS)));
+      readers.add(begin(name, () -> readAt(curator.address(), name, channel)));
     }
   }
 
@@ -115,6 +119,7 @@ final class FailoverClients implements AutoCloseable {
           // The history has no answer of it, which is the most that can be known.
           channels.forEach(ManagedChannel::resetConnectBackoff);
         }
+        calls.incrementAndGet();
         LockSupport.parkNanos(BREATH.toNanos());
       }
     } catch (InterruptedException closed) {
@@ -123,11 +128,15 @@ final class FailoverClients implements AutoCloseable {
   }
 
   private void write(String label) throws StatusException {
+    write(label, leader);
+  }
+
+  private void write(String label, ManagedChannel channel) throws StatusException {
     String value = Long.toString(numbers.incrementAndGet());
     long begun = System.nanoTime();
     HistoryRecorder.PendingWrite write =
         recorder.write(Thread.currentThread().getName(), label, value);
-    management(leader, CALL_MILLIS)
+    management(channel, CALL_MILLIS)
         .updateNodeLabels(
             UpdateNodeLabelsRequest.newBuilder()
                 .setId(node)
@@ -135,6 +144,14 @@ final class FailoverClients implements AutoCloseable {
                 .build());
     write.acknowledged();
     writes.add(new Write(begun, System.nanoTime()));
+  }
+
+  /** Reads at one curator, and keeps the beginning of the last read that it has answered. */
+  private void readAt(InetSocketAddress curator, String name, ManagedChannel channel)
+      throws StatusException, InterruptedException {
+    long begun = System.nanoTime();
+    read(name, channel, CALL_MILLIS);
+    answered.put(curator, begun);
   }
 
   private void read(String name, ManagedChannel channel, long millis)
@@ -194,6 +211,30 @@ final class FailoverClients implements AutoCloseable {
     } catch (InterruptedException closed) {
       Thread.currentThread().interrupt();
     }
+  }
+
+  /** Returns whether a curator acknowledges a write that is sent to it alone. */
+  boolean accepts(InetSocketAddress curator) {
+    try {
+      write(labels.getFirst(), curators.get(curator));
+      return true;
+    } catch (StatusException refused) {
+      return false;
+    }
+  }
+
+  /** Returns whether a curator has answered a read that began after this time. */
+  boolean hasAnsweredSince(InetSocketAddress curator, long nanoTime) {
+    return Optional.ofNullable(answered.get(curator))
+        .filter(last -> last - nanoTime > 0)
+        .isPresent();
+  }
+
+  /** Waits for further calls, whatever their outcome. */
+  void awaitCalls(long more, String when) throws Exception {
+    long made = calls.get() + more;
+    Await.until(
+        TestNode.PATIENCE, more + " calls " + when, () -> calls.get() >= made, this::toString);
   }
 
   /** Waits for further writes and reads. */

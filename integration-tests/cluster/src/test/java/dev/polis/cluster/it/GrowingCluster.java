@@ -30,10 +30,16 @@ final class GrowingCluster implements AutoCloseable {
 
   /** Founds a cluster with one node at this address. */
   GrowingCluster(Path directory, String address) throws Exception {
+    this(directory, TestNode.member(directory.resolve("first"), address, Mode.INSECURE));
+  }
+
+  /** Begins with a stopped node that is the only one of its cluster. */
+  GrowingCluster(Path directory, TestNode founder) throws Exception {
+    String address = founder.address();
     this.directory = directory;
     this.endpoint = address;
     addresses.add(address);
-    first = TestNode.member(directory.resolve("first"), address, Mode.INSECURE);
+    first = founder;
     first.up();
     first.takeOwnership();
     // While it is the only one that is listed.

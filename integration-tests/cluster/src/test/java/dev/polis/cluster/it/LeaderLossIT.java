@@ -1,26 +1,15 @@
 package dev.polis.cluster.it;
 
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
+import dev.polis.cluster.it.StorageModesIT.Mode;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.EtcdBinary;
 import dev.polis.fixtures.MachineSpeed;
 import dev.polis.fixtures.Tier;
-import dev.polis.fixtures.history.LinearizabilityChecker;
-import dev.polis.fixtures.history.Verdict;
-import dev.polis.pki.NodeEndpoint;
-import dev.polis.pki.NodeId;
-import dev.polis.rpc.RpcClients;
-import dev.polis.wire.curator.CuratorLocalGrpc;
-import dev.polis.wire.curator.GetCurrentLeaderRequest;
-import dev.polis.wire.curator.GetCurrentLeaderResponse;
-import io.grpc.ManagedChannel;
-import io.grpc.StatusException;
-import io.grpc.stub.BlockingClientCall;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
@@ -31,11 +20,9 @@ import java.time.OffsetDateTime;
 import java.time.format.DateTimeFormatter;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -54,7 +41,6 @@ import org.junit.jupiter.api.io.TempDir;
 class LeaderLossIT {
 
   private static final List<String> ADDRESSES = List.of("127.0.51.1", "127.0.51.2", "127.0.51.3");
-  private static final int CURATOR_PORT = 7835;
 
   private static final int ROUNDS = Integer.getInteger("polis.times", Tier.pick(1, 1, 50));
 
@@ -72,13 +58,8 @@ class LeaderLossIT {
 
   @TempDir static Path directory;
 
-  /** Keeps the nodes by their ids. */
-  private final Map<String, TestNode> nodes = new LinkedHashMap<>();
-
-  private final List<AutoCloseable> opened = new ArrayList<>();
+  private final ThreeVoters voters = new ThreeVoters(directory, ADDRESSES, Mode.INSECURE);
   private final List<Loss> losses = new ArrayList<>();
-  private GrowingCluster cluster;
-  private RpcClients owner;
 
   /**
    * Measures one loss.
@@ -104,38 +85,26 @@ class LeaderLossIT {
 
   @BeforeEach
   void grow() throws Exception {
-    cluster = new GrowingCluster(directory, ADDRESSES.getFirst());
-    opened.add(cluster);
-    nodes.put(cluster.firstId(), cluster.first());
-    owner = OwnerApi.clients(cluster.first());
-    for (String address : ADDRESSES.subList(1, ADDRESSES.size())) {
-      TestNode joining = cluster.joining("node-" + address, address);
-      opened.add(joining);
-      String id = cluster.admit(joining);
-      nodes.put(id, joining);
-    }
+    voters.found();
+    voters.join();
   }
 
   @AfterEach
-  void sweep() throws Exception {
-    for (AutoCloseable each : opened.reversed()) {
-      each.close();
-    }
+  void sweep() {
+    voters.close();
   }
 
   @Test
   @DisplayName(
       "CUR-02 a killed leader is replaced within 2 s; no acknowledged write is lost, no read is stale")
   void leadersAreKilled() throws Exception {
-    for (String id : List.copyOf(nodes.keySet()).subList(1, nodes.size())) {
-      cluster.becomeVoter(nodes.get(id), id);
-    }
+    voters.vote();
     for (int round = 1; round <= ROUNDS; round++) {
-      awaitCandidates(ADDRESSES.size());
+      voters.awaitCandidates(ADDRESSES.size());
       stopForAWhile();
-      awaitCandidates(ADDRESSES.size());
+      voters.awaitCandidates(ADDRESSES.size());
       TestNode first = lose("the process of the leader", false);
-      awaitCandidates(ADDRESSES.size() - 1);
+      voters.awaitCandidates(ADDRESSES.size() - 1);
       TestNode second = lose("the machine of the leader", true);
       if (round < ROUNDS) {
         comeBack(first, second);
@@ -144,37 +113,10 @@ class LeaderLossIT {
     report();
   }
 
-  /** Waits until as many curators name the leader. */
-  private void awaitCandidates(int number) throws Exception {
-    Await.until(
-        TestNode.PATIENCE,
-        number + " curators to name the leader",
-        () -> ADDRESSES.stream().filter(this::namesLeader).count() == number);
-  }
-
-  private boolean namesLeader(String address) {
-    ManagedChannel channel = owner.dial(new InetSocketAddress(address, CURATOR_PORT));
-    BlockingClientCall<?, GetCurrentLeaderResponse> answers =
-        CuratorLocalGrpc.newBlockingV2Stub(channel)
-            .withDeadlineAfter(PROMISED.toMillis(), TimeUnit.MILLISECONDS)
-            .getCurrentLeader(GetCurrentLeaderRequest.getDefaultInstance());
-    try {
-      return answers.read() != null;
-    } catch (StatusException none) {
-      return false;
-    } catch (InterruptedException hurried) {
-      Thread.currentThread().interrupt();
-      return false;
-    } finally {
-      answers.cancel("answered", null);
-      channel.shutdownNow();
-    }
-  }
-
   private TestNode lose(String kind, boolean machine) throws Exception {
-    try (FailoverClients clients = clients()) {
+    try (FailoverClients clients = voters.clients()) {
       clients.awaitProgress(ENOUGH, "before the loss of " + kind);
-      TestNode leader = machine ? leadEverything(clients) : at(clients.leader());
+      TestNode leader = machine ? leadEverything(clients) : voters.at(clients.leader());
       MachineSpeed speed = MachineSpeed.measure();
       Instant killed = Instant.now();
       long since = System.nanoTime();
@@ -184,30 +126,9 @@ class LeaderLossIT {
       losses.add(new Loss(kind, replaced, elected(killed), allowed));
       clients.awaitProgress(ENOUGH, "after the loss of " + kind);
       System.out.println(losses.getLast());
-      check(clients, "the loss of " + kind);
+      ThreeVoters.check(clients, "the loss of " + kind);
       return leader;
     }
-  }
-
-  private FailoverClients clients() {
-    return new FailoverClients(
-        owner,
-        nodes.entrySet().stream()
-            .map(
-                node ->
-                    new NodeEndpoint(
-                        NodeId.parse(node.getKey()),
-                        new InetSocketAddress(node.getValue().address(), CURATOR_PORT)))
-            .toList(),
-        nodes.keySet().iterator().next());
-  }
-
-  private static void check(FailoverClients clients, String after) throws Exception {
-    String summary = clients.toString();
-    Verdict verdict = LinearizabilityChecker.check(clients.settle());
-    assertInstanceOf(
-        Verdict.Linearizable.class, verdict, () -> after + ": " + verdict + "; " + summary);
-    System.out.println("linearizable after " + after + ": " + summary);
   }
 
   /**
@@ -215,10 +136,10 @@ class LeaderLossIT {
    * gets first. Its port accepts connections meanwhile, so its lease decides.
    */
   private void stopForAWhile() throws Exception {
-    try (FailoverClients clients = clients()) {
+    try (FailoverClients clients = voters.clients()) {
       clients.awaitProgress(ENOUGH, "before the leader is stopped");
       InetSocketAddress curator = clients.leader();
-      TestNode leader = at(curator);
+      TestNode leader = voters.at(curator);
       leader.signalJvm("STOP");
       long since = System.nanoTime();
       try {
@@ -232,15 +153,8 @@ class LeaderLossIT {
         leader.signalJvm("CONT");
       }
       clients.awaitProgress(ENOUGH, "after the former leader has continued");
-      check(clients, "a stop of the leader");
+      ThreeVoters.check(clients, "a stop of the leader");
     }
-  }
-
-  private TestNode at(InetSocketAddress curator) {
-    return nodes.values().stream()
-        .filter(node -> node.address().equals(curator.getAddress().getHostAddress()))
-        .findFirst()
-        .orElseThrow(() -> new AssertionError("no node is at " + curator));
   }
 
   /**
@@ -253,10 +167,10 @@ class LeaderLossIT {
         TestNode.PATIENCE,
         "one node to lead etcd and the curators",
         () -> {
-          leader.set(at(clients.leader()));
+          leader.set(voters.at(clients.leader()));
           leadEtcdAt(leader.get());
           clients.awaitProgress(ENOUGH, "with etcd's leader on the same node");
-          return at(clients.leader()) == leader.get() && leadsEtcd(leader.get());
+          return voters.at(clients.leader()) == leader.get() && leadsEtcd(leader.get());
         });
     return leader.get();
   }
@@ -268,7 +182,7 @@ class LeaderLossIT {
 
   /** Makes the etcd of a node the leader of etcd, so that both leaders are lost together. */
   private void leadEtcdAt(TestNode node) throws Exception {
-    cluster.through(node.address());
+    voters.cluster().through(node.address());
     String wanted = memberId(node);
     for (EtcdStatus member : etcdStatus()) {
       if (member.leads() && !member.id().equals(wanted)) {
@@ -300,8 +214,8 @@ class LeaderLossIT {
   }
 
   private String memberId(TestNode node) {
-    return cluster.members().stream()
-        .filter(member -> nodes.get(GrowingCluster.text(member, "name")) == node)
+    return voters.cluster().members().stream()
+        .filter(member -> voters.byId().get(GrowingCluster.text(member, "name")) == node)
         .map(member -> GrowingCluster.text(member, "id"))
         .findFirst()
         .orElseThrow(() -> new AssertionError("etcd has no member at " + node.address()));
@@ -312,7 +226,7 @@ class LeaderLossIT {
     List<String> line =
         new ArrayList<>(
             Arrays.asList(
-                GrowingCluster.text(cluster.rows("etcd", "status").getFirst(), "etcdctl")
+                GrowingCluster.text(voters.cluster().rows("etcd", "status").getFirst(), "etcdctl")
                     .split(" ")));
     line.set(0, EtcdBinary.folder().resolve("etcdctl").toString());
     List<String> credentials = line.stream().takeWhile(part -> !part.equals("get")).toList();
@@ -338,7 +252,7 @@ class LeaderLossIT {
   /** Returns the time from a loss to etcd's next leader, by the log of the others. */
   private Optional<Duration> elected(Instant killed) throws IOException {
     List<Instant> elections = new ArrayList<>();
-    for (TestNode node : nodes.values()) {
+    for (TestNode node : voters.nodes()) {
       for (String line : etcdLog(node)) {
         if (line.contains("elected leader")) {
           Instant at =
@@ -374,12 +288,11 @@ class LeaderLossIT {
 
   /** Prints the distribution, and compares it with the promise. */
   private void report() {
-    List<Duration> replaced = losses.stream().map(Loss::replaced).sorted().toList();
-    List<Duration> elected =
-        losses.stream().flatMap(loss -> loss.elected().stream()).sorted().toList();
+    List<Duration> replaced = losses.stream().map(Loss::replaced).toList();
+    List<Duration> elected = losses.stream().flatMap(loss -> loss.elected().stream()).toList();
     System.out.printf(
         "%d losses of a leader: the next write after %s; etcd's own elections %s%n",
-        losses.size(), distribution(replaced), distribution(elected));
+        losses.size(), ThreeVoters.distribution(replaced), ThreeVoters.distribution(elected));
     List<Loss> late =
         losses.stream().filter(loss -> loss.replaced().compareTo(loss.allowed()) > 0).toList();
     assertTrue(
@@ -387,18 +300,5 @@ class LeaderLossIT {
         () ->
             "of %d losses %d took longer than %d ms, also for this machine's speed: %s"
                 .formatted(losses.size(), late.size(), PROMISED.toMillis(), late));
-  }
-
-  private static String distribution(List<Duration> sorted) {
-    if (sorted.isEmpty()) {
-      return "none";
-    }
-    return "%d times, ms: least %d, half below %d, 99 of 100 below %d, most %d"
-        .formatted(
-            sorted.size(),
-            sorted.getFirst().toMillis(),
-            sorted.get(sorted.size() / 2).toMillis(),
-            sorted.get((sorted.size() * 99 - 1) / 100).toMillis(),
-            sorted.getLast().toMillis());
   }
 }

@@ -1,5 +1,7 @@
 package dev.polis.cluster.it;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
 import com.google.gson.JsonElement;
 import com.google.gson.JsonParser;
 import dev.polis.cluster.it.StorageModesIT.Mode;
@@ -26,6 +28,7 @@ import java.nio.file.attribute.PosixFilePermission;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
@@ -54,6 +57,7 @@ final class TestNode implements AutoCloseable {
   private final String address;
   private Optional<Process> process = Optional.empty();
   private List<String> opening = List.of();
+  private List<String> place = List.of();
   private int starts;
 
   private TestNode(Distribution distribution, Path state, String address) {
@@ -107,6 +111,12 @@ final class TestNode implements AutoCloseable {
     return new TestNode(new Distribution(otherDistribution), state, address);
   }
 
+  /** Lets each later start of the node run behind this command, such as one of another network. */
+  TestNode behind(List<String> command) {
+    place = List.copyOf(command);
+    return this;
+  }
+
   Path state() {
     return state;
   }
@@ -155,7 +165,8 @@ final class TestNode implements AutoCloseable {
     letOthersReach();
     Path output = log();
     // A shell's background job, or nohup, would pass on that SIGINT or SIGHUP is ignored.
-    List<String> command = new ArrayList<>(List.of("env", "--default-signal=INT,HUP"));
+    List<String> command = new ArrayList<>(place);
+    command.addAll(List.of("env", "--default-signal=INT,HUP"));
     command.addAll(run(more));
     command.addAll(opening);
     opening = List.of();
@@ -342,6 +353,29 @@ final class TestNode implements AutoCloseable {
     for (ProcessHandle etcd : children("etcd")) {
       etcd.destroyForcibly();
       etcd.onExit().get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+    }
+  }
+
+  /** Sends the node's process and its etcd a signal, as a pause of their machine does. */
+  void signalMachine(String name) throws Exception {
+    signalJvm(name);
+    finish(List.of("kill", "-" + name, Long.toString(etcd().pid())), Map.of())
+        .requireSuccess("kill");
+  }
+
+  /** Ends all processes of these nodes at once and unmounts their volumes, as a loss of power. */
+  static void losePower(Collection<TestNode> nodes) throws Exception {
+    List<ProcessHandle> all =
+        nodes.stream().flatMap(node -> node.processes.all().stream()).toList();
+    all.forEach(ProcessHandle::destroyForcibly);
+    for (ProcessHandle each : all) {
+      each.onExit().get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+    }
+    for (TestNode node : nodes) {
+      for (String mount : node.mounts()) {
+        finish(List.of("umount", "--lazy", mount.split(" ")[1]), Map.of()).requireSuccess(mount);
+      }
+      assertEquals(List.of(), node.leftovers());
     }
   }
 

@@ -236,6 +236,7 @@ class NodeCommandsTest {
     "4,an even number of voters,need 3, 2",
     "7,'give 1, 3 or 5',only make a cluster slower, 2",
     "many,'give 1, 3 or 5',only make a cluster slower, 2",
+    "3 --recovery-key -,--recovery-key - reads the key once,give the key in a file, 2",
     "3 --parameters mine.json,--parameters is for one node,leave one of them out, 2",
     "3 --kubernetes,--kubernetes is for one node,leave one of them out, 2"
   })

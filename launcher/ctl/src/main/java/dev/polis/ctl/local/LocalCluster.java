@@ -28,6 +28,7 @@ final class LocalCluster {
   private final List<LocalNode> nodes;
   private final Path polis;
   private final List<String> options;
+  private final Path recoveryKey;
   private final Steps steps;
   private final String again;
   private final Operator operator;
@@ -39,6 +40,7 @@ final class LocalCluster {
    * @param nodes all of them, the first one first
    * @param polis the script that starts a node
    * @param options of each start
+   * @param recoveryKey the owner's recovery key, if the file exists
    * @param again the command that continues
    */
   LocalCluster(
@@ -46,11 +48,13 @@ final class LocalCluster {
       List<LocalNode> nodes,
       Path polis,
       List<String> options,
+      Path recoveryKey,
       Steps steps,
       String again) {
     this.nodes = List.copyOf(nodes);
     this.polis = polis;
     this.options = List.copyOf(options);
+    this.recoveryKey = recoveryKey;
     this.steps = steps;
     this.again = again;
     this.operator = new Operator(base.folder());
@@ -95,9 +99,11 @@ final class LocalCluster {
     if (!node.isMember() && node.number() > 1) {
       own.addAll(List.of("--parameters", node.parameters().toString()));
     }
-    // The other nodes are off as well after a stop of all, and cannot help to open a volume.
-    if (node.number() > 1 && Files.exists(first().recoveryKey())) {
-      own.addAll(List.of("--recovery-key", first().recoveryKey().toString()));
+    // The other nodes are off as well after a stop of all, and cannot help to open a volume. The
+    // first node finds its own key by itself.
+    boolean found = recoveryKey.equals(node.recoveryKey());
+    if (!found && Files.exists(recoveryKey)) {
+      own.addAll(List.of("--recovery-key", recoveryKey.toString()));
     }
     NodeStart start = NodeStart.of(node, polis, options, own);
     starts.add(start);

@@ -59,6 +59,9 @@ public final class LocalMain implements Callable<Integer> {
   @Option(names = "--address", description = "The first node's; the others have the next ones.")
   private String address = "";
 
+  @Option(names = "--recovery-key", description = "Opens the volumes of all nodes.")
+  private Optional<Path> recoveryKey = Optional.empty();
+
   @Option(names = "--polis", required = true, description = "The script that starts a node.")
   private Path polis;
 
@@ -99,6 +102,12 @@ public final class LocalMain implements Callable<Integer> {
           "%s has %d nodes, which a cluster does not lose by a smaller number"
               .formatted(folder, base.nodes().size()),
           "give --nodes %d, or another --state".formatted(base.nodes().size()));
+    }
+    if (recoveryKey.filter(key -> !Files.isReadable(key)).isPresent()) {
+      return end(
+          REFUSED,
+          "the recovery key %s does not exist, or is not readable".formatted(recoveryKey.get()),
+          "name the file of the owner's recovery key with --recovery-key FILE");
     }
     try (FileChannel mark = mark(base)) {
       return lock(mark)
@@ -176,7 +185,14 @@ public final class LocalMain implements Callable<Integer> {
     Optional<StepFailure> failure;
     try (Steps steps = new Steps(screen, columns(), PATIENCE)) {
       LocalCluster cluster =
-          new LocalCluster(base, all, polis.toAbsolutePath().normalize(), start, steps, again());
+          new LocalCluster(
+              base,
+              all,
+              polis.toAbsolutePath().normalize(),
+              start,
+              recoveryKey.orElse(all.getFirst().recoveryKey()),
+              steps,
+              again());
       Thread hook = new Thread(() -> interrupted(steps, cluster), "interrupted");
       Runtime.getRuntime().addShutdownHook(hook);
       failure = attempt(cluster);

@@ -31,6 +31,8 @@ import dev.polis.wire.common.ClusterConfiguration;
 import dev.polis.wire.common.ClusterConfiguration.StorageSecurityPolicy;
 import dev.polis.wire.common.ClusterConfiguration.TPMMode;
 import dev.polis.wire.common.NodeLabels;
+import dev.polis.wire.recovery.GetShareRequest;
+import dev.polis.wire.recovery.GetShareResponse;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -38,6 +40,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.security.PrivateKey;
 import java.time.Instant;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -292,7 +295,7 @@ public final class ParamsCommand {
             .setClusterDirectory(info.getClusterDirectory())
             .setCaCertificate(info.getCaCertificate())
             .setRegisterTicket(ticket)
-            .setRecoveryPublicKey(recoveryPublicKey())
+            .setRecoveryPublicKey(recoveryPublicKey(session))
             .setLabels(labels())
             .build();
       }
@@ -319,6 +322,26 @@ public final class ParamsCommand {
             "%s cannot be given with --register: the cluster has decided it; leave it out"
                 .formatted(String.join(", ", refused)));
       }
+    }
+
+    /**
+     * Returns the key of the folder, or the one of the node that answers: an owner who has moved it
+     * away has one key for all nodes, and no second one beside the first volume.
+     */
+    private ByteString recoveryPublicKey(Session session) throws InterruptedException {
+      if (noRecoveryKey || Files.exists(owner.resolve("recovery-key.pem"))) {
+        return recoveryPublicKey();
+      }
+      GetShareResponse own =
+          session.call(() -> session.recovery().getShare(GetShareRequest.getDefaultInstance()));
+      if (!own.hasShare()) {
+        return recoveryPublicKey();
+      }
+      ByteString key = own.getShare().getRecoveryPublicKey();
+      remark(
+          "the recovery key %s, which opens the volume of %s, will open the new node's too"
+              .formatted(HexFormat.of().formatHex(key.toByteArray()), own.getNodeId()));
+      return key;
     }
 
     private ByteString recoveryPublicKey() {

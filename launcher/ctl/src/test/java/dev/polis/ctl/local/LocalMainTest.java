@@ -108,6 +108,37 @@ class LocalMainTest {
     assertTrue(calls.stream().noneMatch(call -> call.contains("--parameters")), calls::toString);
   }
 
+  @Test
+  @DisplayName("a recovery key that is given goes to the start of each member")
+  void recoveryKey() throws Exception {
+    for (int number = 1; number <= 3; number++) {
+      Path esp = Files.createDirectories(base.resolve(number + "/esp"));
+      Files.createFile(esp.resolve("sealed_configuration.pb"));
+    }
+    Path key = Files.createFile(directory.resolve("key.pem"));
+    Files.writeString(directory.resolve("wanted"), "3");
+
+    up("--nodes", "3", "--recovery-key", key.toString());
+
+    List<String> calls = Files.readAllLines(directory.resolve("calls"));
+    assertEquals(3, calls.size(), calls::toString);
+    assertTrue(
+        calls.stream().allMatch(call -> call.contains(" --recovery-key %s ".formatted(key))),
+        calls::toString);
+  }
+
+  @Test
+  @DisplayName("a recovery key that is not there is refused before a node starts")
+  void missingRecoveryKey() {
+    Path key = directory.resolve("key.pem");
+
+    Finished run = up("--nodes", "3", "--recovery-key", key.toString());
+
+    assertEquals(3, run.code(), run::all);
+    assertTrue(run.err().contains("the recovery key %s does not exist".formatted(key)), run::all);
+    assertFalse(Files.exists(directory.resolve("calls")), "a node was started");
+  }
+
   @ParameterizedTest
   @ValueSource(strings = {"127.0.9.253", "::1", "localhost"})
   @DisplayName("addresses that are not there for all nodes are refused")

@@ -16,8 +16,10 @@ import java.net.InetSocketAddress;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.Iterator;
+import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.SequencedMap;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ExecutorService;
@@ -26,6 +28,10 @@ import java.util.concurrent.Future;
 /**
  * Opens a stream to each known curator, which reports the leader at each change, and publishes the
  * leader. Safe for any thread.
+ *
+ * <p>Curators may contradict each other: one that is cut off from the others names the former
+ * leader, perhaps itself, until its lease ends. So the search publishes the leader that most
+ * curators name on their open streams, and of several such leaders the one that was named last.
  */
 final class LeaderSearch {
   /** The default port of a curator. */
@@ -41,6 +47,8 @@ final class LeaderSearch {
 
   // Guarded by this.
   private final Map<NodeEndpoint, Future<?>> asked = new HashMap<>();
+  private final SequencedMap<NodeEndpoint, NodeEndpoint> named =
+      new LinkedHashMap<>(); // by curator
   private boolean closed;
 
   /**
@@ -125,10 +133,14 @@ final class LeaderSearch {
         CuratorLocalGrpc.newBlockingStub(channel)
             .getCurrentLeader(GetCurrentLeaderRequest.getDefaultInstance());
     boolean useful = false;
-    while (answers.hasNext()) {
-      Optional<NodeEndpoint> named = leader(curator, answers.next());
-      named.ifPresent(this::found);
-      useful |= named.isPresent();
+    try {
+      while (answers.hasNext()) {
+        Optional<NodeEndpoint> answer = leader(curator, answers.next());
+        answer.ifPresentOrElse(found -> found(curator, found), () -> forget(curator));
+        useful |= answer.isPresent();
+      }
+    } finally {
+      forget(curator);
     }
     return useful;
   }
@@ -159,11 +171,38 @@ final class LeaderSearch {
     }
   }
 
-  private void found(NodeEndpoint named) {
-    if (!leader.peek().filter(named::equals).isPresent()) {
-      log.info("the curator's leader is %s at %s", named.node(), HostPort.of(named.address()));
-      leader.set(named);
+  private synchronized void found(NodeEndpoint from, NodeEndpoint answer) {
+    named.remove(from);
+    named.put(from, answer);
+    choose();
+    NodeEndpoint chosen = leader.peek().orElseThrow();
+    if (!chosen.equals(answer)) {
+      log.info(
+          "the curator at %s names %s as the leader, but more curators name %s",
+          HostPort.of(from.address()), answer.node(), chosen.node());
     }
-    add(named);
+    add(answer);
+  }
+
+  /** Drops the answer of a curator whose stream has ended, or that knows no leader any more. */
+  private synchronized void forget(NodeEndpoint curator) {
+    if (named.remove(curator) != null && !named.isEmpty()) {
+      choose();
+    }
+  }
+
+  private void choose() {
+    Map<NodeEndpoint, Integer> votes = new HashMap<>();
+    named.values().forEach(each -> votes.merge(each, 1, Integer::sum));
+    int most = votes.values().stream().max(Integer::compare).orElseThrow();
+    NodeEndpoint chosen =
+        named.sequencedValues().reversed().stream()
+            .filter(each -> votes.get(each) == most)
+            .findFirst()
+            .orElseThrow();
+    if (!leader.peek().filter(chosen::equals).isPresent()) {
+      log.info("the curator's leader is %s at %s", chosen.node(), HostPort.of(chosen.address()));
+      leader.set(chosen);
+    }
   }
 }

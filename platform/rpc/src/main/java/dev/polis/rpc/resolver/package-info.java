@@ -16,6 +16,9 @@
  *              CuratorList ──── Curator.Watch(nodes) ─▶ the leader
  * </pre>
  *
+ * <p>Where curators name different leaders, the one that most of them name is the leader: a curator
+ * that is cut off from the others may name the former one for as long as a lease lasts.
+ *
  * <p>Each arrow is a call that is repeated after a pause ({@code RetryLoop}) until the resolver is
  * closed. A channel that fails to connect ends all pauses, so that a caller does not wait for them.
  *

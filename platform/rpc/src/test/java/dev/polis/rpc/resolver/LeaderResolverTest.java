@@ -50,6 +50,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
@@ -72,6 +73,9 @@ class LeaderResolverTest {
 
   private static final int IMPOSTOR = -1;
 
+  /** Keeps the answer of a curator that is cut off until the others have answered. */
+  private final CountDownLatch allowed = new CountDownLatch(1);
+
   /** The port of a curator that is listed after the impostors, and never answers. */
   private static final int LATER = 1;
 
@@ -86,6 +90,7 @@ class LeaderResolverTest {
     private final LocalRpcHost host;
     private volatile String hostNamed = ""; // in place of the leader's address
     private volatile int portNamed; // in place of the leader's port, unless 0
+    private volatile boolean cutOff; // names itself, after the test has allowed it
     private final AtomicInteger asked = new AtomicInteger();
 
     Curator(int number) {
@@ -134,8 +139,12 @@ class LeaderResolverTest {
         return;
       }
       try (Watcher<Integer> watcher = leading.watch()) {
+        if (cutOff) {
+          allowed.await();
+        }
         while (true) {
-          Curator leader = curators.get(watcher.get());
+          int next = watcher.get();
+          Curator leader = cutOff ? this : curators.get(next);
           observer.onNext(
               GetCurrentLeaderResponse.newBuilder()
                   .setLeaderNodeId(leader.id)
@@ -412,6 +421,29 @@ class LeaderResolverTest {
       }
       Await.until(
           "the answer without an address to be logged", () -> logged("which is not an IP address"));
+    }
+  }
+
+  @Test
+  @DisplayName(
+      "a former leader that is cut off from the others and still names itself last misleads no client")
+  void formerLeader() throws Exception {
+    Curator former = curators.get(0);
+    former.cutOff = true;
+    leading.set(1);
+    try (LeaderResolver resolver =
+        LeaderResolver.fixed(
+            curators.stream().map(Curator::endpoint).toList(), owner(), logs.log("resolver"))) {
+      NodeEndpoint leader = curators.get(1).endpoint();
+      Await.until(
+          "a curator to name the leader",
+          () -> resolver.leader().peek().filter(leader::equals).isPresent());
+      Await.until("the third one to be asked", () -> curators.get(2).asked.get() > 0);
+      allowed.countDown();
+      Await.until(
+          "the answer of the former leader",
+          () -> logged("names %s as the leader, but more".formatted(former.id)));
+      assertEquals(leader, resolver.leader().peek().orElseThrow());
     }
   }
 

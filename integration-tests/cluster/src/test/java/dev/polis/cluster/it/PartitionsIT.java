@@ -1,0 +1,343 @@
+package dev.polis.cluster.it;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.cluster.it.StorageModesIT.Mode;
+import dev.polis.fixtures.Await;
+import dev.polis.fixtures.Finished;
+import dev.polis.fixtures.MachineSpeed;
+import dev.polis.fixtures.Needs;
+import dev.polis.fixtures.Tier;
+import java.net.InetSocketAddress;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * Cuts one of three voters off from the others, again and again, under writers and readers over all
+ * nodes. The clients reach each node all the time, so they can ask a leader that is cut off.
+ */
+@Tag("full")
+@Tag("longer")
+class PartitionsIT {
+
+  private static final int NODES = 3;
+
+  private static final int ROUNDS = Integer.getInteger("polis.times", Tier.pick(1, 1, 30));
+
+  /** The promise for 99 of 100 cuts. */
+  private static final Duration PROMISED = Duration.ofSeconds(2);
+
+  private static final int PROMISED_OF = 100;
+
+  /** The time after which a leader answers no read without etcd, and another one may lead. */
+  private static final Duration RELIANCE = Duration.ofSeconds(1);
+
+  /** The lease of a candidate, and two seconds. */
+  private static final Duration SPLIT_WITHIN = Duration.ofSeconds(12);
+
+  /** The writes and reads before and after a cut; the clients make more of them meanwhile. */
+  private static final int ENOUGH = 30;
+
+  /** The calls between two changes of a cable that comes and goes: short and long times. */
+  private static final List<Integer> PACE = List.of(20, 60, 120, 10, 40);
+
+  private static final String SPLIT = "\"reason\":\"the node is SPLIT: ";
+
+  @TempDir static Path directory;
+
+  private static SwitchedNetwork network;
+  private static ThreeVoters voters;
+
+  /**
+   * Measures one cut.
+   *
+   * @param replaced the time to the next acknowledged write
+   * @param allowed the promised time, as long as this machine may take for it
+   */
+  private record Cut(Duration replaced, Duration allowed) {}
+
+  /** Changes the network, or a node of it. */
+  private interface Change {
+    void make(TestNode node) throws Exception;
+  }
+
+  @BeforeAll
+  static void grow() throws Exception {
+    Needs.root("a network of namespaces");
+    network = SwitchedNetwork.of(NODES);
+    voters =
+        new ThreeVoters(directory, SwitchedNetwork.addresses(NODES), Mode.INSECURE)
+            .placed(network::placed);
+    voters.found();
+    voters.join();
+    voters.vote();
+  }
+
+  /** Gives all nodes their ways back, also after a failure. */
+  @AfterEach
+  void joinAll() throws Exception {
+    for (TestNode node : voters.nodes()) {
+      join(node);
+    }
+  }
+
+  @AfterAll
+  static void sweep() {
+    if (voters != null) {
+      voters.close();
+    }
+    if (network != null) {
+      network.close();
+    }
+  }
+
+  @Test
+  @DisplayName(
+      "CUR-02 a leader that is cut off answers no call, shows SPLIT until it is back, and another one leads within 2 s; no acknowledged write is lost, no read is stale")
+  void leaderAlone() throws Exception {
+    List<Cut> cuts = new ArrayList<>();
+    List<Duration> splits = new ArrayList<>();
+    List<Duration> healed = new ArrayList<>();
+    for (int round = 1; round <= ROUNDS; round++) {
+      voters.awaitCandidates(NODES);
+      try (FailoverClients clients = voters.clients()) {
+        clients.awaitProgress(ENOUGH, "before the leader is cut off");
+        TestNode leader = voters.at(clients.leader());
+        long since = lose(leader, PartitionsIT::isolate, clients, cuts, "a leader is cut off");
+        clientsBegin();
+        splits.add(awaitSplit(leader, since));
+        answersNothing(leader, clients, since);
+        healed.add(heal(leader));
+        clients.awaitProgress(ENOUGH, "after the leader is back");
+        ThreeVoters.check(clients, "a leader was cut off");
+      }
+    }
+    report("a leader that is cut off", cuts);
+    System.out.printf(
+        "SPLIT after %s; no more after its way is back: %s%n",
+        ThreeVoters.distribution(splits), ThreeVoters.distribution(healed));
+  }
+
+  @Test
+  @DisplayName(
+      "a follower that is cut off shows SPLIT and answers no call, and the others continue; no acknowledged write is lost, no read is stale")
+  void followerAlone() throws Exception {
+    List<Cut> cuts = new ArrayList<>();
+    List<Duration> splits = new ArrayList<>();
+    List<Duration> healed = new ArrayList<>();
+    for (int round = 1; round <= ROUNDS; round++) {
+      voters.awaitCandidates(NODES);
+      try (FailoverClients clients = voters.clients()) {
+        clients.awaitProgress(ENOUGH, "before a follower is cut off");
+        TestNode leader = voters.at(clients.leader());
+        TestNode follower = voters.without(leader).get(round % 2);
+        long since = lose(follower, PartitionsIT::isolate, clients, cuts, "a follower is cut off");
+        splits.add(awaitSplit(follower, since));
+        answersNothing(follower, clients, since);
+        assertEquals(
+            leader, voters.at(clients.leader()), "the loss of a follower costs no leadership");
+        healed.add(heal(follower));
+        clients.awaitProgress(ENOUGH, "after the follower is back");
+        ThreeVoters.check(clients, "a follower was cut off");
+      }
+    }
+    report("a follower that is cut off", cuts);
+    System.out.printf(
+        "SPLIT after %s; no more after its way is back: %s%n",
+        ThreeVoters.distribution(splits), ThreeVoters.distribution(healed));
+  }
+
+  @Test
+  @DisplayName(
+      "a leader that hears the others and is not heard, or is heard and hears none, is replaced within 2 s; no acknowledged write is lost, no read is stale")
+  void oneWay() throws Exception {
+    List<Cut> mute = new ArrayList<>();
+    List<Cut> deaf = new ArrayList<>();
+    for (int round = 1; round <= ROUNDS; round++) {
+      cutForAWhile(PartitionsIT::muteTo, mute, "a leader is not heard");
+      cutForAWhile(PartitionsIT::deafTo, deaf, "a leader hears none");
+    }
+    report("a leader that is not heard", mute);
+    report("a leader that hears none", deaf);
+  }
+
+  @Test
+  @DisplayName(
+      "a leader whose way to the others comes and goes loses no acknowledged write and answers no stale read")
+  void flapping() throws Exception {
+    for (int round = 1; round <= ROUNDS; round++) {
+      voters.awaitCandidates(NODES);
+      try (FailoverClients clients = voters.clients()) {
+        clients.awaitProgress(ENOUGH, "before the way of the leader comes and goes");
+        for (int calls : PACE) {
+          // Each time the one that leads then.
+          TestNode leader = voters.at(clients.leader());
+          isolate(leader);
+          clients.awaitCalls(calls, "while the leader is cut off");
+          join(leader);
+          clients.awaitCalls(calls, "while the leader is back");
+        }
+        voters.awaitCandidates(NODES);
+        clients.awaitProgress(ENOUGH, "after the way of the leader has come and gone");
+        ThreeVoters.check(clients, "a way came and went");
+      }
+    }
+  }
+
+  @Test
+  @Tag("long")
+  @DisplayName(
+      "a leader whose whole machine is stopped is replaced when its lease ends; when it continues, it answers no stale read")
+  void stopped() throws Exception {
+    List<Duration> replaced = new ArrayList<>();
+    for (int round = 1; round <= ROUNDS; round++) {
+      voters.awaitCandidates(NODES);
+      try (FailoverClients clients = voters.clients()) {
+        clients.awaitProgress(ENOUGH, "before the machine is stopped");
+        InetSocketAddress curator = clients.leader();
+        TestNode leader = voters.at(curator);
+        leader.signalMachine("STOP");
+        long since = System.nanoTime();
+        try {
+          replaced.add(clients.awaitWriteSince(since, "while the machine is stopped"));
+          clients.queueReads(curator);
+          clients.awaitProgress(ENOUGH, "while the former leader is stopped");
+        } finally {
+          leader.signalMachine("CONT");
+        }
+        clients.awaitProgress(ENOUGH, "after the former leader has continued");
+        ThreeVoters.check(clients, "a machine was stopped");
+      }
+    }
+    System.out.println(
+        "a leader whose machine is stopped: the next write after "
+            + ThreeVoters.distribution(replaced));
+  }
+
+  private static void cutForAWhile(Change change, List<Cut> cuts, String what) throws Exception {
+    voters.awaitCandidates(NODES);
+    try (FailoverClients clients = voters.clients()) {
+      clients.awaitProgress(ENOUGH, "before " + what);
+      TestNode leader = voters.at(clients.leader());
+      long since = lose(leader, change, clients, cuts, what);
+      clients.awaitProgress(ENOUGH, "while " + what);
+      answersNothing(leader, clients, since);
+      join(leader);
+      clients.awaitProgress(ENOUGH, "after the leader is back");
+      ThreeVoters.check(clients, what);
+    }
+  }
+
+  /** Makes a change, and waits for the next write; returns the time of the change. */
+  private static long lose(
+      TestNode node, Change change, FailoverClients clients, List<Cut> cuts, String what)
+      throws Exception {
+    MachineSpeed speed = MachineSpeed.measure();
+    change.make(node);
+    long since = System.nanoTime();
+    Duration replaced = clients.awaitWriteSince(since, "while " + what);
+    cuts.add(new Cut(replaced, speed.allowed(PROMISED)));
+    System.out.printf("%s: the next write after %d ms%n", what, replaced.toMillis());
+    return since;
+  }
+
+  private static void isolate(TestNode node) throws Exception {
+    muteTo(node);
+    deafTo(node);
+  }
+
+  private static void muteTo(TestNode node) throws Exception {
+    for (TestNode other : voters.without(node)) {
+      network.lose(node, other);
+    }
+  }
+
+  private static void deafTo(TestNode node) throws Exception {
+    for (TestNode other : voters.without(node)) {
+      network.lose(other, node);
+    }
+  }
+
+  private static void join(TestNode node) throws Exception {
+    for (TestNode other : voters.without(node)) {
+      network.deliver(node, other);
+      network.deliver(other, node);
+    }
+  }
+
+  /** Requires that clients that begin while a former leader still names itself find the next. */
+  private static void clientsBegin() throws Exception {
+    try (FailoverClients late = voters.clients()) {
+      late.awaitProgress(ENOUGH, "of clients that begin while a leader is cut off");
+      ThreeVoters.check(late, "clients have begun");
+    }
+  }
+
+  /** Requires that a node that is cut off takes no write, and no read since its reliance ended. */
+  private static void answersNothing(TestNode node, FailoverClients clients, long since) {
+    InetSocketAddress curator = ThreeVoters.curator(node);
+    assertFalse(clients.accepts(curator), () -> node.address() + " acknowledged a write");
+    assertFalse(
+        clients.hasAnsweredSince(curator, since + RELIANCE.toNanos()),
+        () -> node.address() + " answered a read that began a second after it was cut off");
+  }
+
+  private static Duration awaitSplit(TestNode node, long since) throws Exception {
+    MachineSpeed speed = MachineSpeed.measure();
+    awaitHealth(node, "SPLIT", 5, true);
+    Duration took = Duration.ofNanos(System.nanoTime() - since);
+    speed.assertWithin("a node that is cut off showed SPLIT", SPLIT_WITHIN, took);
+    return took;
+  }
+
+  private static Duration heal(TestNode node) throws Exception {
+    join(node);
+    long since = System.nanoTime();
+    awaitHealth(node, "no SPLIT", 0, false);
+    return Duration.ofNanos(System.nanoTime() - since);
+  }
+
+  private static void awaitHealth(TestNode node, String what, int code, boolean split)
+      throws Exception {
+    AtomicReference<Finished> health = new AtomicReference<>();
+    voters.cluster().through(node.address());
+    Await.until(
+        TestNode.PATIENCE,
+        "polisctl health of " + node.address() + " to show " + what,
+        () -> {
+          health.set(voters.cluster().ctl("health", "-o", "json"));
+          return health.get().code() == code && isSplit(health.get()) == split;
+        },
+        () -> health.get().all());
+  }
+
+  private static boolean isSplit(Finished health) {
+    return health.out().replace("\": \"", "\":\"").contains(SPLIT);
+  }
+
+  /** Prints the distribution, and compares it with the promise. */
+  private static void report(String what, List<Cut> cuts) {
+    System.out.printf(
+        "%s: the next write after %s%n",
+        what, ThreeVoters.distribution(cuts.stream().map(Cut::replaced).toList()));
+    List<Cut> late =
+        cuts.stream().filter(cut -> cut.replaced().compareTo(cut.allowed()) > 0).toList();
+    assertTrue(
+        late.size() <= cuts.size() / PROMISED_OF,
+        () ->
+            "of %d cuts %d took longer than %d ms, also for this machine's speed: %s"
+                .formatted(cuts.size(), late.size(), PROMISED.toMillis(), late));
+  }
+}

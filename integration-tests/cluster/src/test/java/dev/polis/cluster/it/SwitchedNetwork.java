@@ -1,0 +1,178 @@
+package dev.polis.cluster.it;
+
+import dev.polis.fixtures.Finished;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
+
+/**
+ * Connects machines, which are network namespaces, by a switch, and loses the packets of one
+ * machine to another without a word to either, as a broken cable does. The test itself is one more
+ * machine, which all others always reach.
+ *
+ * <p>Each machine knows the hardware addresses of the others by heart. One that is to lose its
+ * packets gets an address that no machine has. So nothing is needed but {@code ip}, and each
+ * direction has a state of its own. All of it disappears with this process.
+ */
+final class SwitchedNetwork implements AutoCloseable {
+
+  /** An address of this network only. */
+  private static final String NETWORK = "10.214.0.";
+
+  private static final int TEST = 254;
+
+  private static final String CABLE = "polis-test";
+
+  private static final String READY = "ready";
+
+  private static final String OF_NO_MACHINE = "02:00:00:00:00:ff";
+
+  private final Process hub;
+  private final List<Process> machines = new ArrayList<>();
+
+  private SwitchedNetwork() throws Exception {
+    hub = namespace();
+  }
+
+  /** Makes a network of so many machines, the first of which has the number 1. */
+  static SwitchedNetwork of(int number) throws Exception {
+    SwitchedNetwork made = new SwitchedNetwork();
+    try {
+      made.connect(number);
+      return made;
+    } catch (Exception | AssertionError failure) {
+      made.close();
+      throw failure;
+    }
+  }
+
+  /** Starts a process in a network namespace of its own, which both end with this process. */
+  private static Process namespace() throws IOException {
+    Process process =
+        new ProcessBuilder(
+                "unshare",
+                "--net",
+                "sh",
+                "-c",
+                "ip link set lo up && echo %s && exec cat >/dev/null".formatted(READY))
+            .redirectErrorStream(true)
+            .start();
+    BufferedReader said =
+        new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8));
+    String line = said.readLine();
+    if (!READY.equals(line)) {
+      process.destroyForcibly();
+      throw new AssertionError("no network namespace was made: " + line);
+    }
+    return process;
+  }
+
+  private void connect(int number) throws Exception {
+    run(hub, "ip", "link", "add", "switch", "type", "bridge");
+    run(hub, "ip", "link", "set", "switch", "up");
+    run(
+        List.of(
+            "ip", "link", "add", CABLE, "type", "veth", "peer", "name", "port0", "netns",
+            pid(hub)));
+    run(hub, "ip", "link", "set", "port0", "master", "switch", "up");
+    run(List.of("ip", "address", "add", address(TEST) + "/24", "dev", CABLE));
+    run(List.of("ip", "link", "set", CABLE, "up"));
+    for (int each = 1; each <= number; each++) {
+      Process machine = namespace();
+      machines.add(machine);
+      String port = "port" + each;
+      String[] cable = {
+        "ip", "link", "add", port, "type", "veth", "peer", "name", "eth0", "netns", pid(machine)
+      };
+      run(hub, cable);
+      run(hub, "ip", "link", "set", port, "master", "switch", "up");
+      run(machine, "ip", "link", "set", "eth0", "address", hardware(each));
+      run(machine, "ip", "address", "add", address(each) + "/24", "dev", "eth0");
+      run(machine, "ip", "link", "set", "eth0", "up");
+    }
+    for (int from = 1; from <= number; from++) {
+      for (int to = 1; to <= number; to++) {
+        if (from != to) {
+          send(from, to, hardware(to));
+        }
+      }
+    }
+  }
+
+  private static String pid(Process process) {
+    return Long.toString(process.pid());
+  }
+
+  private static String hardware(int machine) {
+    return "02:00:00:00:00:%02x".formatted(machine);
+  }
+
+  static String address(int machine) {
+    return NETWORK + machine;
+  }
+
+  /** Returns the addresses of the first machines. */
+  static List<String> addresses(int number) {
+    return IntStream.rangeClosed(1, number).mapToObj(SwitchedNetwork::address).toList();
+  }
+
+  private Process machine(String address) {
+    return machines.get(number(address) - 1);
+  }
+
+  private static int number(String address) {
+    return Integer.parseInt(address.substring(NETWORK.length()));
+  }
+
+  /** Lets a node start on the machine that has its address. */
+  TestNode placed(TestNode node) {
+    return node.behind(within(machine(node.address())));
+  }
+
+  private static List<String> within(Process machine) {
+    return List.of("nsenter", "--net=/proc/" + machine.pid() + "/ns/net", "--");
+  }
+
+  /** Loses all later packets of one machine to another. */
+  void lose(TestNode from, TestNode to) throws Exception {
+    send(number(from.address()), number(to.address()), OF_NO_MACHINE);
+  }
+
+  /** Delivers the packets of one machine to another again. */
+  void deliver(TestNode from, TestNode to) throws Exception {
+    int target = number(to.address());
+    send(number(from.address()), target, hardware(target));
+  }
+
+  private void send(int from, int to, String hardware) throws Exception {
+    String[] neighbour = {
+      "ip", "neigh", "replace", address(to), "lladdr", hardware, "dev", "eth0", "nud", "permanent"
+    };
+    run(machines.get(from - 1), neighbour);
+  }
+
+  private static void run(Process machine, String... command) throws Exception {
+    List<String> line = new ArrayList<>(within(machine));
+    line.addAll(List.of(command));
+    run(line);
+  }
+
+  private static void run(List<String> command) throws Exception {
+    Finished.of(command, Map.of(), TestNode.PATIENCE).requireSuccess(String.join(" ", command));
+  }
+
+  @Override
+  public void close() {
+    machines.forEach(SwitchedNetwork::end);
+    end(hub);
+  }
+
+  private static void end(Process namespace) {
+    namespace.destroyForcibly().onExit().join();
+  }
+}
