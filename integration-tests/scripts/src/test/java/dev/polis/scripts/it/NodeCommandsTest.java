@@ -265,6 +265,10 @@ class NodeCommandsTest {
     assertTrue(call.endsWith(" --address 127.0.9.1 -- --security insecure --log =INFO"), call);
     bash("POLIS_STATE=" + state + " ./polis up --nodes 3").requireSuccess("polis up --nodes");
     assertTrue(lastCall().endsWith(" --default-base --"), lastCall());
+    bash("POLIS_STATE=" + state + " ./polis up --nodes 3 --recovery-key key.pem")
+        .requireSuccess("polis up --nodes");
+    String key = " --recovery-key " + scripts.path("key.pem") + " ";
+    assertTrue(lastCall().contains(key), lastCall());
   }
 
   @Test
