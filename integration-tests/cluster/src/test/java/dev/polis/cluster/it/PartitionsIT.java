@@ -36,8 +36,14 @@ class PartitionsIT {
 
   private static final int ROUNDS = Integer.getInteger("polis.times", Tier.pick(1, 1, 30));
 
-  /** The promise for 99 of 100 cuts. */
+  /** The promise for 99 of 100 cuts of both directions. */
   private static final Duration PROMISED = Duration.ofSeconds(2);
+
+  /**
+   * The promise for cuts of one direction: the others get some more packets of a leader that hears
+   * none, and etcd's own leader resigns first.
+   */
+  private static final Duration PROMISED_ONE_WAY = Duration.ofSeconds(5);
 
   private static final int PROMISED_OF = 100;
 
@@ -64,9 +70,10 @@ class PartitionsIT {
    * Measures one cut.
    *
    * @param replaced the time to the next acknowledged write
-   * @param allowed the promised time, as long as this machine may take for it
+   * @param promised the promised time
+   * @param allowed the same, as long as this machine may take for it
    */
-  private record Cut(Duration replaced, Duration allowed) {}
+  private record Cut(Duration replaced, Duration promised, Duration allowed) {}
 
   /** Changes the network, or a node of it. */
   private interface Change {
@@ -115,7 +122,8 @@ class PartitionsIT {
       try (FailoverClients clients = voters.clients()) {
         clients.awaitProgress(ENOUGH, "before the leader is cut off");
         TestNode leader = voters.at(clients.leader());
-        long since = lose(leader, PartitionsIT::isolate, clients, cuts, "a leader is cut off");
+        long since =
+            lose(leader, PartitionsIT::isolate, clients, PROMISED, cuts, "a leader is cut off");
         clientsBegin();
         splits.add(awaitSplit(leader, since));
         answersNothing(leader, clients, since);
@@ -143,7 +151,8 @@ class PartitionsIT {
         clients.awaitProgress(ENOUGH, "before a follower is cut off");
         TestNode leader = voters.at(clients.leader());
         TestNode follower = voters.without(leader).get(round % 2);
-        long since = lose(follower, PartitionsIT::isolate, clients, cuts, "a follower is cut off");
+        long since =
+            lose(follower, PartitionsIT::isolate, clients, PROMISED, cuts, "a follower is cut off");
         splits.add(awaitSplit(follower, since));
         answersNothing(follower, clients, since);
         assertEquals(
@@ -161,7 +170,7 @@ class PartitionsIT {
 
   @Test
   @DisplayName(
-      "a leader that hears the others and is not heard, or is heard and hears none, is replaced within 2 s; no acknowledged write is lost, no read is stale")
+      "a leader that hears the others and is not heard, or is heard and hears none, is replaced within 5 s; no acknowledged write is lost, no read is stale")
   void oneWay() throws Exception {
     List<Cut> mute = new ArrayList<>();
     List<Cut> deaf = new ArrayList<>();
@@ -231,7 +240,7 @@ class PartitionsIT {
     try (FailoverClients clients = voters.clients()) {
       clients.awaitProgress(ENOUGH, "before " + what);
       TestNode leader = voters.at(clients.leader());
-      long since = lose(leader, change, clients, cuts, what);
+      long since = lose(leader, change, clients, PROMISED_ONE_WAY, cuts, what);
       clients.awaitProgress(ENOUGH, "while " + what);
       answersNothing(leader, clients, since);
       join(leader);
@@ -242,13 +251,18 @@ class PartitionsIT {
 
   /** Makes a change, and waits for the next write; returns the time of the change. */
   private static long lose(
-      TestNode node, Change change, FailoverClients clients, List<Cut> cuts, String what)
+      TestNode node,
+      Change change,
+      FailoverClients clients,
+      Duration promised,
+      List<Cut> cuts,
+      String what)
       throws Exception {
     MachineSpeed speed = MachineSpeed.measure();
     change.make(node);
     long since = System.nanoTime();
     Duration replaced = clients.awaitWriteSince(since, "while " + what);
-    cuts.add(new Cut(replaced, speed.allowed(PROMISED)));
+    cuts.add(new Cut(replaced, promised, speed.allowed(promised)));
     System.out.printf("%s: the next write after %d ms%n", what, replaced.toMillis());
     return since;
   }
@@ -337,7 +351,7 @@ class PartitionsIT {
     assertTrue(
         late.size() <= cuts.size() / PROMISED_OF,
         () ->
-            "of %d cuts %d took longer than %d ms, also for this machine's speed: %s"
-                .formatted(cuts.size(), late.size(), PROMISED.toMillis(), late));
+            "of %d cuts %d took longer than promised, also for this machine's speed: %s"
+                .formatted(cuts.size(), late.size(), late));
   }
 }
