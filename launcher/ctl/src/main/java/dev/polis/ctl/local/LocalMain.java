@@ -60,7 +60,7 @@ public final class LocalMain implements Callable<Integer> {
   private String address = "";
 
   @Option(names = "--recovery-key", description = "Opens the volumes of all nodes.")
-  private Optional<Path> recoveryKey = Optional.empty();
+  private Path recoveryKeyOrNull;
 
   @Option(names = "--polis", required = true, description = "The script that starts a node.")
   private Path polis;
@@ -103,10 +103,10 @@ public final class LocalMain implements Callable<Integer> {
               .formatted(folder, base.nodes().size()),
           "give --nodes %d, or another --state".formatted(base.nodes().size()));
     }
-    if (recoveryKey.filter(key -> !Files.isReadable(key)).isPresent()) {
+    if (recoveryKeyOrNull != null && !Files.isReadable(recoveryKeyOrNull)) {
       return end(
           REFUSED,
-          "the recovery key %s does not exist, or is not readable".formatted(recoveryKey.get()),
+          "the recovery key %s does not exist, or is not readable".formatted(recoveryKeyOrNull),
           "name the file of the owner's recovery key with --recovery-key FILE");
     }
     try (FileChannel mark = mark(base)) {
@@ -190,7 +190,7 @@ public final class LocalMain implements Callable<Integer> {
               all,
               polis.toAbsolutePath().normalize(),
               start,
-              recoveryKey.orElse(all.getFirst().recoveryKey()),
+              recoveryKeyOrNull == null ? all.getFirst().recoveryKey() : recoveryKeyOrNull,
               steps,
               again());
       Thread hook = new Thread(() -> interrupted(steps, cluster), "interrupted");
