@@ -26,11 +26,11 @@ class ColdStartIT {
   private static final Mode MODE = Mode.AUTHENTICATED_ENCRYPTED;
   private static final String WITNESS = "cold-start";
 
-  /** Is what a node that waits for its key says of the remedy. */
+  /** Names the remedy, as a node does that waits for its key. */
   private static final String GIVE_A_MAJORITY =
       "give a majority of them the owner's recovery key (on each polis down, then polis up --recovery-key FILE)";
 
-  /** Is what a voter says of the remedy that is open and alone. */
+  /** Names the remedy, as a voter does whose volume is open and that is alone. */
   private static final String GIVE_THE_OTHERS =
       "one that waits for the key of its volume needs the owner's recovery key, too (polis down, then polis up --recovery-key FILE)";
 

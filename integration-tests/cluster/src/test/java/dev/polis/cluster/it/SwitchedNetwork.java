@@ -15,8 +15,8 @@ import java.util.stream.IntStream;
  * machine to another without a word to either, as a broken cable does. The test itself is one more
  * machine, which all others always reach.
  *
- * <p>Each machine knows the hardware addresses of the others by heart. One that is to lose its
- * packets gets an address that no machine has. So nothing is needed but {@code ip}, and each
+ * <p>Each machine has fixed entries for the hardware addresses of the others. To lose its packets,
+ * an entry gets an address that no machine has. So nothing is needed but {@code ip}, and each
  * direction has a state of its own. All of it disappears with this process.
  */
 final class SwitchedNetwork implements AutoCloseable {
