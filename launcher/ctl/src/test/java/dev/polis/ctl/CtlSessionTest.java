@@ -72,12 +72,16 @@ import dev.polis.wire.plugins.GraphBundle;
 import dev.polis.wire.plugins.GraphRequest;
 import dev.polis.wire.plugins.GraphResponse;
 import dev.polis.wire.plugins.PluginsGrpc;
+import dev.polis.wire.recovery.GetShareRequest;
+import dev.polis.wire.recovery.GetShareResponse;
+import dev.polis.wire.recovery.RecoveryGrpc;
 import dev.polis.wire.roles.RoleChange;
 import dev.polis.wire.runtime.GetRuntimeRequest;
 import dev.polis.wire.runtime.GetRuntimeResponse;
 import dev.polis.wire.runtime.RestartRequest;
 import dev.polis.wire.runtime.RestartResponse;
 import dev.polis.wire.runtime.RuntimeGrpc;
+import dev.polis.wire.storage.RecoveryShare;
 import io.grpc.Status;
 import io.grpc.stub.StreamObserver;
 import java.io.IOException;
@@ -183,6 +187,7 @@ class CtlSessionTest {
     created.serve(RpcHost.CURATOR, new Discovery(address));
     created.serve(RpcHost.CURATOR, new Certificates());
     created.serve(RpcHost.MANAGEMENT, new Voters());
+    created.serve(RpcHost.MANAGEMENT, new Shares());
     created.serve(RpcHost.MANAGEMENT, new Organs());
     created.serve(RpcHost.MANAGEMENT, new Bundles());
     created.serve(RpcHost.MANAGEMENT, new Restarts());
@@ -324,7 +329,24 @@ class CtlSessionTest {
     assertEquals(ADDRESS, register.getClusterDirectory().getNodes(0).getAddresses(0).getHost());
     assertEquals(ByteString.copyFrom(Pem.der(CLUSTER.certificate())), register.getCaCertificate());
     assertEquals("zone", register.getLabels().getPairs(0).getKey());
-    assertEquals(32, register.getRecoveryPublicKey().size());
+    assertEquals("the key of the cluster", register.getRecoveryPublicKey().toStringUtf8());
+    assertFalse(Files.exists(state.resolve("owner/recovery-key.pem")), "a second key was made");
+    assertTrue(run.err().contains("which opens the volume of " + ID), run.err());
+  }
+
+  /** Names the recovery key that opens the volume of the node. */
+  private static final class Shares extends RecoveryGrpc.RecoveryImplBase {
+    @Override
+    public void getShare(GetShareRequest request, StreamObserver<GetShareResponse> caller) {
+      caller.onNext(
+          GetShareResponse.newBuilder()
+              .setNodeId(ID)
+              .setShare(
+                  RecoveryShare.newBuilder()
+                      .setRecoveryPublicKey(ByteString.copyFromUtf8("the key of the cluster")))
+              .build());
+      caller.onCompleted();
+    }
   }
 
   /** Lists one certificate, and revokes it if it is forced to. */
