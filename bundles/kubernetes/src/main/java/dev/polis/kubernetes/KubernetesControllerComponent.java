@@ -5,6 +5,7 @@ import dev.polis.api.kubeconfig.KubeconfigIssuer;
 import dev.polis.api.network.Network;
 import dev.polis.api.roles.RolePlugin;
 import dev.polis.api.storage.Storage;
+import dev.polis.handover.HandOvers;
 import dev.polis.health.HealthRegistry;
 import dev.polis.kubernetes.control.ControlParts;
 import dev.polis.kubernetes.control.ControlPlane;
@@ -33,6 +34,7 @@ import org.osgi.service.metatype.annotations.Designate;
 @Designate(ocd = KubernetesConfig.class)
 public final class KubernetesControllerComponent implements RolePlugin, KubeconfigIssuer {
 
+  private final HandOvers.Membership<KubernetesControllerService> membership;
   private final KubernetesControllerService service;
 
   /** Starts the role's service; Declarative Services call this. */
@@ -44,18 +46,24 @@ public final class KubernetesControllerComponent implements RolePlugin, Kubeconf
       @Reference Storage storage,
       @Reference ProcessManager processes,
       @Reference RpcHost rpc,
-      @Reference HealthRegistry health) {
-    this.service =
-        new KubernetesControllerService(
-            KubernetesSettings.of(config),
-            new ControlParts(
-                cluster.status(),
-                network.status(),
-                storage::folder,
-                processes,
-                health,
-                () -> curator(rpc)),
-            rpc::revoked);
+      @Reference HealthRegistry health,
+      @Reference HandOvers handOvers) {
+    KubernetesSettings settings = KubernetesSettings.of(config);
+    ControlParts parts =
+        new ControlParts(
+            cluster.status(),
+            network.status(),
+            storage::folder,
+            processes,
+            health,
+            () -> curator(rpc));
+    this.membership =
+        handOvers.join(
+            "kubernetes",
+            predecessor ->
+                new KubernetesControllerService(
+                    settings, parts, rpc::revoked, predecessor.facts()));
+    this.service = membership.instance();
   }
 
   private static Optional<InetSocketAddress> curator(RpcHost rpc) {
@@ -78,6 +86,6 @@ public final class KubernetesControllerComponent implements RolePlugin, Kubeconf
 
   @Deactivate
   void deactivate() {
-    service.close();
+    membership.leave();
   }
 }

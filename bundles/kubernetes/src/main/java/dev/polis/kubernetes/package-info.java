@@ -28,8 +28,8 @@
  * it, until the cluster takes the role away.
  *
  * <ul>
- *   <li>Needs: ClusterManager, Containers, HealthRegistry, Network, ProcessManager, RpcHost,
- *       Storage
+ *   <li>Needs: ClusterManager, Containers, HandOvers, HealthRegistry, Network, ProcessManager,
+ *       RpcHost, Storage
  *   <li>Uses if there: none
  *   <li>Provides: BindableService, KubeconfigIssuer, RolePlugin
  *   <li>Configuration: dev.polis.kubernetes

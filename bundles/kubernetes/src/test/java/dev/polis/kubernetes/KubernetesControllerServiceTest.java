@@ -17,6 +17,7 @@ import dev.polis.files.OrganFolder;
 import dev.polis.files.layout.Root;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.TestThreads;
+import dev.polis.handover.OrganState;
 import dev.polis.health.HealthKind;
 import dev.polis.health.HealthLevel;
 import dev.polis.health.HealthStatus;
@@ -99,7 +100,8 @@ class KubernetesControllerServiceTest {
     return new KubernetesControllerService(
         settings(port),
         new ControlParts(cluster, network, this::folder, processes, health, Optional::empty),
-        Optional::empty);
+        Optional::empty,
+        OrganState.NONE);
   }
 
   private FolderPlacement folder(OrganFolder declared) throws FileException {

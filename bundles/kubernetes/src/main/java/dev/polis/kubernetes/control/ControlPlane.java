@@ -10,6 +10,7 @@ import dev.polis.base.values.Watcher;
 import dev.polis.etcd.EtcdException;
 import dev.polis.files.FileException;
 import dev.polis.files.FolderPlacement;
+import dev.polis.handover.OrganState;
 import dev.polis.health.HealthCondition;
 import dev.polis.health.HealthScope;
 import dev.polis.kubernetes.address.HostAddress;
@@ -41,6 +42,7 @@ import java.time.InstantSource;
 import java.util.Optional;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
 
 /**
  * Runs the control plane of Kubernetes on this node. Its programs survive it unless the stop reason
@@ -50,6 +52,8 @@ public final class ControlPlane {
 
   /** The name of the role. */
   public static final String ROLE = "KubernetesController";
+
+  private static final String API_SERVER = "kube-apiserver";
 
   /** The condition of a node that cannot have its host address. */
   private static final String NO_ADDRESS = "kubernetes-host-address";
@@ -76,11 +80,21 @@ public final class ControlPlane {
   private final ControlParts parts;
   private final KubeLifetimes lifetimes;
   private final InstantSource clock;
-  private final MutableValue<Optional<ControlAccess>> access = new MutableValue<>(Optional.empty());
+  private final AtomicReference<KubeKeys> newest = new AtomicReference<>();
 
-  /** Creates a control plane that does not run yet. */
-  public ControlPlane(KubernetesSettings settings, ControlParts parts) {
-    this(settings, parts, KubeLifetimes.STANDARD, InstantSource.system());
+  /** One object, so that two accesses to the same address are equal. */
+  private final Supplier<KubeKeys> keys = newest::get;
+
+  private final MutableValue<Optional<ControlAccess>> access = new MutableValue<>(Optional.empty());
+  private final MutableValue<ReadyServer> ready = new MutableValue<>();
+
+  /**
+   * Creates a control plane that does not run yet.
+   *
+   * @param before the facts of the instance that runs now
+   */
+  public ControlPlane(KubernetesSettings settings, ControlParts parts, OrganState before) {
+    this(settings, parts, before, KubeLifetimes.STANDARD, InstantSource.system());
   }
 
   /**
@@ -91,15 +105,57 @@ public final class ControlPlane {
   ControlPlane(
       KubernetesSettings settings,
       ControlParts parts,
+      OrganState before,
       KubeLifetimes lifetimes,
       InstantSource clock) {
     this.settings = settings;
     this.parts = parts;
     this.lifetimes = lifetimes;
     this.clock = clock;
+    ReadyServer.of(before)
+        .ifPresent(
+            server -> {
+              ready.set(server);
+              newest.set(server.keys());
+              access.set(Optional.of(new ControlAccess(server.address(), keys)));
+            });
   }
 
-  /** Returns the access to this node's API server; empty until it has been ready once. */
+  /**
+   * Returns the facts that let the next instance call the API server before it runs; none unless
+   * the process that was ready still runs.
+   */
+  public OrganState facts() {
+    Optional<ReadyServer> server = ready.peek().filter(this::runs);
+    return access.peek().orElseThrow().isPresent() && server.isPresent()
+        ? new ReadyServer(
+                server.get().address(), server.get().digest(), server.get().pid(), newest.get())
+            .facts()
+        : OrganState.NONE;
+  }
+
+  /**
+   * Forgets the API server of an earlier instance if its process has ended since. Call it before
+   * the first request.
+   */
+  public void forgetEnded() {
+    if (ready.peek().filter(this::runs).isEmpty()) {
+      access.set(Optional.empty());
+    }
+  }
+
+  private boolean runs(ReadyServer server) {
+    return parts
+        .processes()
+        .find(API_SERVER)
+        .filter(process -> process.pid() == server.pid())
+        .isPresent();
+  }
+
+  /**
+   * Returns the access to this node's API server; empty until it has been ready once. It stays when
+   * a run ends and leaves the programs running, so that requests meanwhile are answered.
+   */
   public Value<Optional<ControlAccess>> access() {
     return access;
   }
@@ -125,7 +181,9 @@ public final class ControlPlane {
       new Run(context, programs, place, files, audit, owners, material, health)
           .serve(member, network);
     } finally {
-      access.set(Optional.empty());
+      if (context.stopReason().filter(reason -> !reason.endsWork()).isEmpty()) {
+        access.set(Optional.empty());
+      }
     }
   }
 
@@ -226,9 +284,13 @@ public final class ControlPlane {
 
     void serve(ClusterStatus member, Watcher<NetworkStatus> network) throws Exception {
       ControlMaterial.Made made = material.refresh(member);
-      AtomicReference<KubeKeys> keys = new AtomicReference<>(made.keys());
-      ControlAccess way = new ControlAccess(place.api(), keys::get);
+      newest.set(made.keys());
+      ControlAccess way = new ControlAccess(place.api(), keys);
       ControlSpecs specs = specs(made);
+      if (ready.peek().filter(server -> isAdopted(server, specs.apiServer())).isEmpty()) {
+        // Another process will answer, and its answers count only once it is ready.
+        access.set(Optional.empty());
+      }
       try (KubeClient api = way.open();
           KubeClient manager =
               way.open(
@@ -238,6 +300,7 @@ public final class ControlPlane {
               way.open(local(ControlCommands.SCHEDULER_PORT), KubeIdentity.SCHEDULER.userName())) {
         start(specs.apiServer(), new ApiServerProbe(api));
         awaitReady(api);
+        describe(specs.apiServer()).ifPresent(ready::set);
         access.set(Optional.of(way));
         start(specs.controllerManager(), new HealthzProbe(manager, api));
         start(specs.scheduler(), new HealthzProbe(scheduler, api));
@@ -247,8 +310,22 @@ public final class ControlPlane {
         context.run("labels", child -> copyLabels(child, api));
         context.healthy();
         context.log().info("the API server %s is ready at %s", programs.version(), place.api());
-        stay(specs, keys, network);
+        stay(specs, network);
       }
+    }
+
+    /** Returns whether a run with this description adopts the process that was ready. */
+    private boolean isAdopted(ReadyServer server, ProcessSpec spec) {
+      return server.address().equals(place.api())
+          && server.digest().equals(spec.digest())
+          && runs(server);
+    }
+
+    private Optional<ReadyServer> describe(ProcessSpec spec) {
+      return parts
+          .processes()
+          .find(API_SERVER)
+          .map(process -> new ReadyServer(place.api(), spec.digest(), process.pid(), newest.get()));
     }
 
     private ControlSpecs specs(ControlMaterial.Made made) throws FileException {
@@ -314,8 +391,7 @@ public final class ControlPlane {
     }
 
     /** Renews due certificates, until the node has another address or a program has changed. */
-    private void stay(
-        ControlSpecs specs, AtomicReference<KubeKeys> keys, Watcher<NetworkStatus> network)
+    private void stay(ControlSpecs specs, Watcher<NetworkStatus> network)
         throws InterruptedException, FileException, RestartRequest {
       while (true) {
         try {
@@ -324,7 +400,7 @@ public final class ControlPlane {
                   status -> !status.address().equals(Optional.of(place.address())), pause());
           throw new RestartRequest("the node's address has changed: " + moved);
         } catch (TimeoutException stillHere) {
-          refresh(specs, keys);
+          refresh(specs);
         }
       }
     }
@@ -334,11 +410,11 @@ public final class ControlPlane {
       return part.compareTo(LONGEST_REFRESH) < 0 ? part : LONGEST_REFRESH;
     }
 
-    private void refresh(ControlSpecs specs, AtomicReference<KubeKeys> keys)
+    private void refresh(ControlSpecs specs)
         throws InterruptedException, FileException, RestartRequest {
       try {
         ControlMaterial.Made made = material.refresh(parts.cluster().peek().orElseThrow());
-        keys.set(made.keys());
+        newest.set(made.keys());
         health.clear(NOT_RENEWED);
         if (!specs(made).equals(specs)) {
           throw new RestartRequest(
@@ -349,7 +425,7 @@ public final class ControlPlane {
             HealthCondition.degraded(
                 NOT_RENEWED,
                 "the node cannot check the keys and certificates of Kubernetes, and the first of them ends at %s: %s"
-                    .formatted(keys.get().firstEnd(), unavailable.getMessage()),
+                    .formatted(newest.get().firstEnd(), unavailable.getMessage()),
                 "repair that before then; the node tries again every ten minutes"));
       }
     }

@@ -22,6 +22,12 @@
  * the service account key (never); and another program under the same path. The essay of {@code
  * pki} has a row for each.
  *
+ * <p>A new instance of this code reads from its predecessor ({@link
+ * dev.polis.kubernetes.control.ReadyServer}) which process of the API server was ready, and with
+ * which keys. If that process still runs with the same description, requests reach it at once. A
+ * process that was started since counts only after it has reported that it is ready, because an API
+ * server that starts refuses requests that it would allow later.
+ *
  * <p>A client without certificate and token gets answers only at the paths of the API server's
  * health. The API server's audit log has the requests of all other clients; it is outside this
  * folder, because the records outlive the role. A namespace accepts Pods of the standard "baseline"

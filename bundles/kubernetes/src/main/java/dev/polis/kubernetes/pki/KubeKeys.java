@@ -1,6 +1,7 @@
 package dev.polis.kubernetes.pki;
 
 import dev.polis.api.kubernetes.KubernetesNames;
+import dev.polis.handover.OrganState;
 import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.CertificateTemplate;
 import dev.polis.pki.Ed25519;
@@ -14,6 +15,8 @@ import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Base64;
+import java.util.EnumMap;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -26,6 +29,13 @@ import javax.net.ssl.SSLContext;
  * secrets.
  */
 public final class KubeKeys {
+
+  // The names of the values that one instance of this code tells the next.
+  private static final String AUTHORITY = "authority";
+  private static final String AGGREGATION_CA = "aggregation-ca";
+  private static final String IDENTITIES = "identities";
+  private static final String SERVICE_ACCOUNT = "service-account-key";
+  private static final String ENCRYPTION_KEY = "encryption-key";
 
   private final CertificateAuthority authority;
   private final X509Certificate aggregationCa;
@@ -44,6 +54,40 @@ public final class KubeKeys {
     this.identities = Map.copyOf(identities);
     this.serviceAccount = serviceAccount;
     this.encryptionKey = encryptionKey.clone();
+  }
+
+  /** Adds the keys to a state, as values that another version of this code can read. */
+  public OrganState addTo(OrganState state) {
+    Map<String, TlsIdentity> named = new HashMap<>();
+    identities.forEach((which, identity) -> named.put(which.objectName(), identity));
+    return state
+        .with(AUTHORITY, authority)
+        .with(AGGREGATION_CA, aggregationCa)
+        .with(IDENTITIES, Map.copyOf(named))
+        .with(SERVICE_ACCOUNT, serviceAccount.bytes())
+        .with(ENCRYPTION_KEY, encryptionKey.clone());
+  }
+
+  /** Reads keys from a state; empty if it lacks a key that this version needs. */
+  public static Optional<KubeKeys> find(OrganState state) {
+    Optional<CertificateAuthority> authority = state.find(AUTHORITY, CertificateAuthority.class);
+    Map<?, ?> named = state.find(IDENTITIES, Map.class).orElse(Map.of());
+    Map<KubeIdentity, TlsIdentity> identities = new EnumMap<>(KubeIdentity.class);
+    for (KubeIdentity each : KubeIdentity.values()) {
+      if (named.get(each.objectName()) instanceof TlsIdentity identity) {
+        identities.put(each, identity);
+      }
+    }
+    if (authority.isEmpty() || identities.size() < KubeIdentity.values().length) {
+      return Optional.empty();
+    }
+    return Optional.of(
+        new KubeKeys(
+            authority.get(),
+            state.require(AGGREGATION_CA, X509Certificate.class),
+            identities,
+            ServiceAccountKey.of(state.require(SERVICE_ACCOUNT, byte[].class)),
+            state.require(ENCRYPTION_KEY, byte[].class)));
   }
 
   /** Returns the certificate of the authority that signs servers and clients of the cluster. */

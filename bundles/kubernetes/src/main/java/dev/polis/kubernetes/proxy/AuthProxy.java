@@ -12,10 +12,29 @@ import java.io.IOException;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 
-/** Serves Kubernetes to users of the cluster at the node's address, as a supervised task. */
-public final class AuthProxy implements Task {
+/**
+ * Serves Kubernetes to users of the cluster at the node's address, as a supervised task. Its owner
+ * closes it after its runs.
+ */
+public final class AuthProxy implements Task, AutoCloseable {
+
+  /** Holds the connections to the API server. */
+  private record Pools(ProxyPool users, ProxyPool bearers) implements AutoCloseable {
+
+    static Pools open() {
+      return new Pools(
+          new ProxyPool(ProxyBackend.Present::tls), new ProxyPool(ProxyBackend.Present::anonymous));
+    }
+
+    @Override
+    public void close() {
+      users.close();
+      bearers.close();
+    }
+  }
 
   private final String pid;
   private final int port;
@@ -23,6 +42,9 @@ public final class AuthProxy implements Task {
   private final Value<NetworkStatus> network;
   private final ProxyBackend.Source backend;
   private final Duration part;
+
+  /** The connections for the next run; empty unless the proxy has prepared some. */
+  private final AtomicReference<Optional<Pools>> prepared = new AtomicReference<>(Optional.empty());
 
   /**
    * Creates a proxy that serves once it runs.
@@ -60,11 +82,27 @@ public final class AuthProxy implements Task {
     this.part = part;
   }
 
+  /**
+   * Connects to the API server while another instance serves, so that the first requests of the
+   * next run wait neither for handshakes nor for the load of code.
+   */
+  public void prepare(ProxyBackend.Present server) {
+    Pools pools = Pools.open();
+    pools.users().prepare(server);
+    pools.bearers().prepareWithRequest(server);
+    prepared.getAndSet(Optional.of(pools)).ifPresent(Pools::close);
+  }
+
+  /** Closes the connections that no run has taken. */
+  @Override
+  public void close() {
+    prepared.getAndSet(Optional.empty()).ifPresent(Pools::close);
+  }
+
   /** Waits for credentials and an address, then serves until it is cancelled. */
   @Override
   public void run(Context context) throws InterruptedException, IOException, RestartRequest {
-    try (ProxyPool users = new ProxyPool(ProxyBackend.Present::tls);
-        ProxyPool bearers = new ProxyPool(ProxyBackend.Present::anonymous)) {
+    try (Pools pools = prepared.getAndSet(Optional.empty()).orElseGet(Pools::open)) {
       new TlsTask<>(
               new TlsTask.Service(
                   pid,
@@ -72,7 +110,8 @@ public final class AuthProxy implements Task {
                   "the proxy serves Kubernetes clients at https://%s, for users of the cluster",
                   access::context,
                   ProxyTls.ofClients(),
-                  log -> new ProxyHandler(access, backend, users, bearers, part, log)),
+                  log ->
+                      new ProxyHandler(access, backend, pools.users(), pools.bearers(), part, log)),
               access::awaitCredentials,
               network,
               NetworkStatus::address)

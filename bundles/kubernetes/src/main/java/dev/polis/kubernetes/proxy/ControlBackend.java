@@ -44,11 +44,16 @@ public final class ControlBackend implements ProxyBackend.Source {
     this.plane = plane;
   }
 
+  /** Returns the API server without a wait; empty while there is no access to it. */
+  public Optional<ProxyBackend.Present> present() {
+    return plane.peek().orElse(Optional.empty()).map(this::backend);
+  }
+
   @Override
   public ProxyBackend await() throws InterruptedException {
-    Optional<ControlAccess> now = plane.peek().orElse(Optional.empty());
+    Optional<ProxyBackend.Present> now = present();
     if (now.isPresent()) {
-      return backend(now.get());
+      return now.get();
     }
     try (Watcher<Optional<ControlAccess>> watcher = plane.watch()) {
       return backend(watcher.get(Optional::isPresent, WAIT).orElseThrow());
@@ -57,7 +62,7 @@ public final class ControlBackend implements ProxyBackend.Source {
     }
   }
 
-  private synchronized ProxyBackend backend(ControlAccess access) {
+  private synchronized ProxyBackend.Present backend(ControlAccess access) {
     TlsIdentity proxy = access.keys().get().identity(KubeIdentity.AUTH_PROXY_CLIENT);
     if (latest == null || !latest.access().equals(access) || !latest.proxy().equals(proxy)) {
       URI server = access.server();

@@ -2,6 +2,8 @@ package dev.polis.kubernetes.proxy;
 
 import dev.polis.rpc.TlsConnection;
 import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -20,6 +22,12 @@ final class ProxyPool implements AutoCloseable {
 
   /** The time for which a connection is kept, less than the 90 s of the API server. */
   private static final Duration IDLE = Duration.ofSeconds(60);
+
+  /** The time for a preparation, which delays the replacement of this code. */
+  private static final Duration PREPARATION = Duration.ofSeconds(1);
+
+  /** A request that an API server answers to any client. */
+  private static final String HEALTH = "GET /readyz HTTP/1.1\r\nHost: kubernetes\r\n\r\n";
 
   /**
    * The most free connections, as many as a burst of requests leaves; the pool closes more after
@@ -74,6 +82,52 @@ final class ProxyPool implements AutoCloseable {
   Taken fresh(ProxyBackend.Present to) throws IOException {
     return new Taken(
         TlsConnection.dial(to.address(), tls.apply(to), ProxyTls.toServer(), DIAL), false);
+  }
+
+  /** Connects to an API server for the first request; does nothing if it does not answer. */
+  void prepare(ProxyBackend.Present to) {
+    dialEarly(to).ifPresent(connection -> give(to, connection));
+  }
+
+  /** Connects as {@link #prepare} does, and makes one request. */
+  void prepareWithRequest(ProxyBackend.Present to) {
+    dialEarly(to)
+        .ifPresent(
+            connection -> {
+              if (answersEarly(connection)) {
+                give(to, connection);
+              } else {
+                connection.abort();
+              }
+            });
+  }
+
+  private Optional<TlsConnection> dialEarly(ProxyBackend.Present to) {
+    synchronized (this) {
+      backend = to;
+    }
+    try {
+      return Optional.of(
+          TlsConnection.dial(to.address(), tls.apply(to), ProxyTls.toServer(), PREPARATION));
+    } catch (IOException away) {
+      // The first request reports it.
+      return Optional.empty();
+    }
+  }
+
+  private static boolean answersEarly(TlsConnection connection) {
+    try {
+      connection.readWithin(PREPARATION);
+      connection.output().write(HEALTH.getBytes(StandardCharsets.US_ASCII));
+      connection.output().flush();
+      HttpResponse response = HttpResponse.read(connection.input());
+      HttpBody body = HttpBody.ofResponse(response.head(), response.code(), "GET");
+      body.copy(connection.input(), OutputStream.nullOutputStream(), () -> {});
+      return response.keepsAlive() && !(body instanceof HttpBody.UntilEnd);
+    } catch (IOException ended) {
+      // The first request makes a connection of its own.
+      return false;
+    }
   }
 
   /** Takes back a connection, which waits for the next request. */

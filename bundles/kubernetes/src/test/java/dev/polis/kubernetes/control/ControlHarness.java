@@ -23,6 +23,7 @@ import dev.polis.fixtures.EtcdFixture;
 import dev.polis.fixtures.LiveTree;
 import dev.polis.fixtures.TcpProxy;
 import dev.polis.fixtures.TestPki;
+import dev.polis.handover.OrganState;
 import dev.polis.health.HealthTable;
 import dev.polis.kubernetes.pki.KubeLifetimes;
 import dev.polis.kubernetes.proxy.AuthProxy;
@@ -218,12 +219,26 @@ final class ControlHarness implements AutoCloseable {
 
   /** Runs it with certificates of another validity. */
   ControlPlane start(KubeLifetimes lifetimes, InstantSource clock) {
-    plane =
-        new ControlPlane(
-            settings(),
-            new ControlParts(cluster, network, this::folder, processes, health, Optional::empty),
-            lifetimes,
-            clock);
+    return run(plane(OrganState.NONE, lifetimes, clock));
+  }
+
+  /** Returns a control plane that knows the facts of the running one, and does not run yet. */
+  ControlPlane next() {
+    return plane(plane.facts(), KubeLifetimes.STANDARD, InstantSource.system());
+  }
+
+  private ControlPlane plane(OrganState before, KubeLifetimes lifetimes, InstantSource clock) {
+    return new ControlPlane(
+        settings(),
+        new ControlParts(cluster, network, this::folder, processes, health, Optional::empty),
+        before,
+        lifetimes,
+        clock);
+  }
+
+  /** Runs a control plane, in place of the one before. */
+  ControlPlane run(ControlPlane next) {
+    plane = next;
     subtree = tree.organ("roles");
     subtree.run("plane", plane::run);
     return plane;

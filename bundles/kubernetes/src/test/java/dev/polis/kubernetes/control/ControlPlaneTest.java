@@ -2,6 +2,7 @@ package dev.polis.kubernetes.control;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -426,6 +427,55 @@ class ControlPlaneTest {
     awaitAll();
 
     assertEquals(before, pids());
+  }
+
+  @Test
+  @Order(7)
+  @DisplayName(
+      "new code calls the running API server before its own run, and old code after its last one")
+  void accessStays() throws Exception {
+    awaitAll();
+    ControlPlane next = harness.next();
+    harness.stop(StopReason.CODE_REPLACED);
+
+    requireReady(harness.awaitAccess());
+    next.forgetEnded();
+    ControlAccess known = next.access().peek().orElseThrow().orElseThrow();
+    requireReady(known);
+
+    harness.run(next);
+    awaitAll();
+    assertEquals(known, harness.awaitAccess(), "the proxy keeps its connections");
+  }
+
+  private static void requireReady(ControlAccess access) throws Exception {
+    try (KubeClient api = access.open()) {
+      assertTrue(api.answers(KubeClient.READY));
+    }
+  }
+
+  @Test
+  @Order(7)
+  @DisplayName(
+      "new code has no access to an API server that has ended, until the next one is ready")
+  void endedServer() throws Exception {
+    awaitAll();
+    ControlPlane next = harness.next();
+    harness.stop(StopReason.CODE_REPLACED);
+    ProcessHandle server = ProcessHandle.of(harness.pid("kube-apiserver")).orElseThrow();
+    server.destroyForcibly();
+    Await.until(
+        ControlHarness.PATIENCE,
+        "the end of the API server to be noticed",
+        () -> harness.processes.find("kube-apiserver").isEmpty());
+
+    next.forgetEnded();
+    assertEquals(Optional.of(Optional.empty()), next.access().peek());
+
+    harness.run(next);
+    requireReady(harness.awaitAccess());
+    awaitAll();
+    assertNotEquals(server.pid(), harness.pid("kube-apiserver"));
   }
 
   @Test

@@ -14,6 +14,7 @@ import dev.polis.files.FolderPlacement;
 import dev.polis.files.OrganFolder;
 import dev.polis.files.layout.Root;
 import dev.polis.fixtures.Await;
+import dev.polis.handover.OrganState;
 import dev.polis.health.HealthLevel;
 import dev.polis.health.HealthStatus;
 import dev.polis.health.HealthTable;
@@ -240,7 +241,8 @@ final class ControllerProcess {
                   declared -> folder(root, declared),
                   processes,
                   health,
-                  Optional::empty));
+                  Optional::empty),
+              OrganState.NONE);
       running = Optional.of(plane);
       await(at);
       tree.organ("roles").run("plane", plane::run);

@@ -11,6 +11,7 @@ import dev.polis.etcd.EtcdClient;
 import dev.polis.etcd.KeyRange;
 import dev.polis.fixtures.EtcdFixture;
 import dev.polis.fixtures.TestThreads;
+import dev.polis.handover.OrganState;
 import dev.polis.pki.CertificateTemplate;
 import dev.polis.pki.Pem;
 import dev.polis.pki.TlsContexts;
@@ -28,6 +29,8 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Base64;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Future;
@@ -135,6 +138,22 @@ class KubePkiTest {
     }
     assertEquals(32, Base64.getDecoder().decode(keys.encryptionKey()).length);
     assertFalse(keys.toString().contains(keys.encryptionKey()), keys::toString);
+  }
+
+  @Test
+  @DisplayName("another version of the code reads all keys from a state; a missing one is no error")
+  void handedOver() throws Exception {
+    KubeKeys keys = pki().ensure();
+    OrganState told = keys.addTo(OrganState.NONE);
+
+    assertEquals(everything(keys), everything(KubeKeys.find(told).orElseThrow()));
+    assertEquals(Optional.empty(), KubeKeys.find(OrganState.NONE));
+    assertEquals(
+        Optional.empty(),
+        KubeKeys.find(
+            told.with(
+                "identities",
+                Map.of(KubeIdentity.MASTER.objectName(), keys.identity(KubeIdentity.MASTER)))));
   }
 
   private static String subject(TlsIdentity identity) {

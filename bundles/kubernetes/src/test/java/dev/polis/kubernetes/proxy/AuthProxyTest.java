@@ -131,6 +131,43 @@ class AuthProxyTest {
     return subtree;
   }
 
+  @Test
+  @DisplayName("a proxy that has prepared answers its first request on the connection that it made")
+  void prepared() throws Exception {
+    try (AuthProxy next =
+        new AuthProxy(
+            "dev.polis.test", here.getPort(), cluster, network, this::readList, () -> backend)) {
+      next.prepare((ProxyBackend.Present) backend);
+      Await.until(SOON, "both connections to be made", () -> server.connections.get() == 2);
+      assertEquals(
+          List.of("GET /readyz HTTP/1.1"),
+          server.requests.stream().map(FakeApiServer.Request::line).toList());
+      role.close(StopReason.CODE_REPLACED);
+      tree.organ("roles").run("controller", next);
+      try (Raw client = new Raw()) {
+        assertEquals(200, client.send(get("/version")).read().code());
+      }
+      assertEquals(2, server.connections.get(), "the request needs no connection of its own");
+    }
+  }
+
+  @Test
+  @DisplayName("a proxy that no API server answers while it prepares makes no connection, and runs")
+  void preparedWithoutServer() throws Exception {
+    ProxyBackend.Present gone = server.backend();
+    server.close();
+    try (AuthProxy next =
+        new AuthProxy(
+            "dev.polis.test", here.getPort(), cluster, network, this::readList, () -> gone)) {
+      next.prepare(gone);
+      role.close(StopReason.CODE_REPLACED);
+      tree.organ("roles").run("controller", next);
+      try (Raw client = new Raw()) {
+        assertEquals(503, client.send(get("/version")).read().code());
+      }
+    }
+  }
+
   private Optional<Crl> readList() {
     Optional<Crl> read = revoked;
     listRead.incrementAndGet();

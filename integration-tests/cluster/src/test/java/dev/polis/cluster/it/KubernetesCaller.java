@@ -3,6 +3,7 @@ package dev.polis.cluster.it;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.polis.fixtures.Await;
 import dev.polis.fixtures.MachineSpeed;
 import dev.polis.pki.Pem;
 import dev.polis.pki.TlsContexts;
@@ -20,7 +21,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import javax.net.ssl.HttpsURLConnection;
 import javax.net.ssl.SSLContext;
@@ -49,11 +49,11 @@ final class KubernetesCaller implements AutoCloseable {
   private final MachineSpeed speed = MachineSpeed.measure();
   private final AtomicInteger answered = new AtomicInteger();
   private final AtomicInteger putOff = new AtomicInteger();
-  private final AtomicLong longest = new AtomicLong();
+  private final AnswerClock clock = new AnswerClock();
   private final ConcurrentLinkedQueue<String> failures = new ConcurrentLinkedQueue<>();
   private volatile boolean ended;
-  private volatile long newest = System.nanoTime();
   private final Thread thread;
+  private Duration longest = Duration.ZERO; // of the periods that have ended
 
   private KubernetesCaller(String name, URL url, SSLContext tls) {
     this.name = name;
@@ -113,6 +113,7 @@ final class KubernetesCaller implements AutoCloseable {
   }
 
   private void ask() throws IOException {
+    long begun = System.nanoTime();
     HttpsURLConnection call = (HttpsURLConnection) url.openConnection();
     call.setSSLSocketFactory(tls.getSocketFactory());
     // Checks the authority only, since names of servers differ from their addresses.
@@ -131,29 +132,38 @@ final class KubernetesCaller implements AutoCloseable {
     try (InputStream body = call.getInputStream()) {
       body.readAllBytes();
     }
-    long now = System.nanoTime();
-    longest.accumulateAndGet(now - newest, Math::max);
-    newest = now;
+    clock.answered(begun);
     answered.incrementAndGet();
+  }
+
+  /** Waits for the answer to a call that begins now. */
+  void awaitAnswer(String when) throws Exception {
+    int before = answered.get();
+    Await.until(
+        ANSWER,
+        "answers of the API at %s %s".formatted(name, when),
+        () -> answered.get() >= before + 2);
+  }
+
+  /** Ends a period, and returns the longest time without an answer in it. */
+  Duration endPeriod() {
+    // A gap that still lasts counts, too.
+    Duration gap = clock.next().gap();
+    longest = gap.compareTo(longest) > 0 ? gap : longest;
+    return gap;
   }
 
   /** Fails if a call failed, or none was answered for more than 2 s. */
   void requireNoFreeze(String what) {
-    // A gap that still lasts counts, too.
-    longest.accumulateAndGet(System.nanoTime() - newest, Math::max);
+    endPeriod();
     String said =
         "%s, API at %s: %d calls answered, %d put off, %d failed; at most %d ms without an answer"
             .formatted(
-                what,
-                name,
-                answered.get(),
-                putOff.get(),
-                failures.size(),
-                longest.get() / 1_000_000);
+                what, name, answered.get(), putOff.get(), failures.size(), longest.toMillis());
     System.out.println(said);
     assertEquals(List.of(), List.copyOf(failures), said);
     assertTrue(answered.get() > 0, said);
-    speed.assertWithin(said + "; the next one came", FREEZE, Duration.ofNanos(longest.get()));
+    speed.assertWithin(said + "; the next one came", FREEZE, longest);
   }
 
   @Override
