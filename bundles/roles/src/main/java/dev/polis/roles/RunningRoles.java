@@ -18,6 +18,7 @@ import java.util.Set;
 import java.util.SortedMap;
 import java.util.SortedSet;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
 
 /**
  * Publishes the running roles: those with a healthy plugin and UP health, and ConsensusMember while
@@ -81,20 +82,29 @@ final class RunningRoles {
         .orElse(Collections.emptySortedMap())
         .forEach(
             (role, dn) -> {
-              if (runs(all, dn + "." + RolePlugins.RUNNABLE) && isWhole(role)) {
+              if (runs(all, dn + "." + RolePlugins.RUNNABLE)) {
                 now.add(role);
               }
             });
+    if (!now.isEmpty()) {
+      Set<String> incomplete = incomplete();
+      now.removeIf(role -> incomplete.contains(role.text()));
+    }
     if (consensus.peek().filter(ConsensusStatus.Running.class::isInstance).isPresent()) {
       now.add(RoleName.CONSENSUS_MEMBER);
     }
     return now;
   }
 
-  private boolean isWhole(RoleName role) {
+  /**
+   * Returns the names of the roles whose health is not UP; each look at the health computes all of
+   * it.
+   */
+  private Set<String> incomplete() {
     return health.peek().orElse(List.of()).stream()
-        .filter(each -> each.kind() == HealthKind.ROLE && each.name().equals(role.text()))
-        .allMatch(each -> each.level() == HealthLevel.UP);
+        .filter(each -> each.kind() == HealthKind.ROLE && each.level() != HealthLevel.UP)
+        .map(HealthStatus::name)
+        .collect(Collectors.toSet());
   }
 
   private static boolean runs(List<RunnableStatus> all, String dn) {

@@ -116,6 +116,7 @@ public final class HealthTable implements HealthRegistry, AutoCloseable {
             .filter(key -> key.kind() == HealthKind.ORGAN)
             .map(Key::name)
             .collect(Collectors.toSet());
+    Map<String, String> places = places(scopes);
     Stream<HealthStatus> there =
         scopes.entrySet().stream()
             .map(
@@ -123,7 +124,7 @@ public final class HealthTable implements HealthRegistry, AutoCloseable {
                     joined(each.getKey(), each.getValue())
                         .status(
                             runnables,
-                            places(scopes),
+                            places,
                             at -> SupervisedHealth.standing(at, supervisor, now)));
     Stream<HealthStatus> missing = organs.absent(present).stream().map(this::status);
     return Stream.concat(there, missing)

@@ -41,7 +41,7 @@ record ScopedHealth(
       Function<RunnableStatus, Standing> standing) {
     List<Dated> all = new ArrayList<>(published);
     for (RunnableStatus runnable : runnables) {
-      if (dns.stream().anyMatch(dn -> SupervisedHealth.isBelow(dn, runnable))) {
+      if (contains(runnable)) {
         SupervisedHealth.condition(runnable, standing.apply(runnable))
             .ifPresent(found -> add(found, runnable, owner(runnable, places), all));
       }
@@ -56,6 +56,15 @@ record ScopedHealth(
         all.getFirst().since(),
         withoutVagueRemedies(
             all.stream().map(Dated::condition).distinct().map(this::remedied).toList()));
+  }
+
+  private boolean contains(RunnableStatus runnable) {
+    for (String dn : dns) {
+      if (SupervisedHealth.isBelow(dn, runnable)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /** Omits the advice to read the log, or to wait, if the organ's own condition has a remedy. */

@@ -34,7 +34,11 @@ final class SupervisedHealth {
 
   /** Returns whether a runnable belongs to a subtree. */
   static boolean isBelow(String dn, RunnableStatus runnable) {
-    return !dn.isEmpty() && (runnable.dn().equals(dn) || runnable.dn().startsWith(dn + "."));
+    // Makes no text: each change in the tree compares every runnable with every scope.
+    String at = runnable.dn();
+    return !dn.isEmpty()
+        && at.startsWith(dn)
+        && (at.length() == dn.length() || at.charAt(dn.length()) == '.');
   }
 
   /**
