@@ -53,7 +53,7 @@ public final class ControlPlane {
   /** The name of the role. */
   public static final String ROLE = "KubernetesController";
 
-  private static final String API_SERVER = "kube-apiserver";
+  private static final String PROCESS = "kube-apiserver";
 
   /** The condition of a node that cannot have its host address. */
   private static final String NO_ADDRESS = "kubernetes-host-address";
@@ -147,7 +147,7 @@ public final class ControlPlane {
   private boolean runs(ReadyServer server) {
     return parts
         .processes()
-        .find(API_SERVER)
+        .find(PROCESS)
         .filter(process -> process.pid() == server.pid())
         .isPresent();
   }
@@ -324,7 +324,7 @@ public final class ControlPlane {
     private Optional<ReadyServer> describe(ProcessSpec spec) {
       return parts
           .processes()
-          .find(API_SERVER)
+          .find(PROCESS)
           .map(process -> new ReadyServer(place.api(), spec.digest(), process.pid(), newest.get()));
     }
 
