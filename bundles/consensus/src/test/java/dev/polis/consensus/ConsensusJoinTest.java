@@ -90,12 +90,23 @@ class ConsensusJoinTest {
     Instance joining = second.instance();
     String id = becomeVoter(joining);
     assertEquals("bar", get(joining));
-    assertEquals(
+    List<ConsensusVoter> both =
         Stream.of(first, second)
             .map(each -> new ConsensusVoter(each.identity.node().text(), true))
             .sorted(Comparator.comparing(ConsensusVoter::name))
-            .toList(),
-        joining.consensus.voters());
+            .toList();
+    // The first etcd takes another heartbeat once it has company, and is away meanwhile.
+    Await.until(
+        ConsensusHarness.PATIENCE,
+        "both voters to be up",
+        () -> {
+          try {
+            return joining.consensus.voters().equals(both);
+          } catch (ConsensusException notNow) {
+            return false;
+          }
+        },
+        () -> joining.consensus.status().peek());
     assertEquals(Optional.of(new LocalMember(id, false, false)), joining.consensus.localMember());
     long pid = joining.pid();
 
