@@ -141,7 +141,7 @@ class OwnerRecoveryTest {
     return CuratorFixture.refused(code, () -> recover(channel, request));
   }
 
-  /** Rotates the owner's key as one who has it. */
+  /** Rotates the owner's key with the signatures of both keys. */
   private static Status rotate(CuratorFixture leader, KeyPair present, KeyPair next)
       throws Exception {
     OwnerRotation rotation =
@@ -185,7 +185,7 @@ class OwnerRecoveryTest {
   @Test
   @Tag("attack")
   @DisplayName(
-      "the recovery key replaces the key of a thief, who has rotated it: the thief is refused within a second, also on an open stream, and rotates nothing")
+      "the recovery key takes the cluster back from a thief that has rotated the owner's key: the thief is refused within a second, also on an open stream, and rotates nothing")
   void recovered() throws Exception {
     try (CuratorFixture leader = ETCD.leading()) {
       KeyPair thief = Ed25519.generate();

@@ -47,7 +47,7 @@ final class ClusterBenchmark {
   /** The writes before a loss, by which the client knows the leader. */
   private static final int BEFORE = 30;
 
-  /** Longer than any write but those that wait for a leader. */
+  /** The limit of a call, which only a write that waits for a new leader exceeds. */
   private static final long CALL_MILLIS = 1000;
 
   /** Longer than a follower waits for its own election. */
@@ -300,7 +300,7 @@ final class ClusterBenchmark {
       report.section("Three nodes: writes (Curator.UpdateNodeStatus)");
       compare("writes", ways);
       report.note(
-          "All callers of the cluster change the record of one node, which the leader writes once for those that wait. Each caller of bare etcd puts a record of the same size to a key of its own, which is its best case. Its follower sends the write to the leader.");
+          "All callers of the cluster change the record of one node; the leader joins the changes that wait into one write. Each caller of bare etcd puts a record of the same size to a key of its own, which is its best case. Its follower sends the write to the leader.");
     }
   }
 

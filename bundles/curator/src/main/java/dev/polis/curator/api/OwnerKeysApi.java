@@ -26,6 +26,7 @@ import java.security.PublicKey;
 import java.security.SecureRandom;
 import java.security.cert.X509Certificate;
 import java.util.function.LongSupplier;
+import java.util.function.UnaryOperator;
 
 /**
  * Serves the OwnerKeys API: replaces the owner's key, for the owner or for the holder of the
@@ -79,16 +80,21 @@ public final class OwnerKeysApi extends OwnerKeysGrpc.OwnerKeysImplBase {
     X509Certificate issued =
         changed(now, request).equals(now)
             ? term.pki().ensureUser(AaaApi.OWNER, next)
-            : term.pki()
-                .replaceUser(
-                    AaaApi.OWNER,
-                    next,
-                    (conditions, others) ->
-                        term.records()
-                            .updateOwner(owner -> changed(owner, request), conditions, others));
+            : replace(term, next, owner -> changed(owner, request));
     return RotateOwnerKeyResponse.newBuilder()
         .setOwnerCertificate(ByteString.copyFrom(Pem.der(issued)))
         .build();
+  }
+
+  /** Changes the owner's record, revokes the certificates of its former key, and issues one. */
+  private static X509Certificate replace(
+      LeaderTerm term, PublicKey next, UnaryOperator<InitialOwner> change)
+      throws InterruptedException {
+    return term.pki()
+        .replaceUser(
+            AaaApi.OWNER,
+            next,
+            (conditions, others) -> term.records().updateOwner(change, conditions, others));
   }
 
   private static void requireSigned(
@@ -157,16 +163,7 @@ public final class OwnerKeysApi extends OwnerKeysGrpc.OwnerKeysImplBase {
     X509Certificate issued =
         term.records().owner().getPublicKey().equals(key)
             ? AaaApi.issue(term, next)
-            : term.pki()
-                .replaceUser(
-                    AaaApi.OWNER,
-                    next,
-                    (conditions, others) ->
-                        term.records()
-                            .updateOwner(
-                                owner -> recovered(owner, request, key, proof),
-                                conditions,
-                                others));
+            : replace(term, next, owner -> recovered(owner, request, key, proof));
     return RecoverOwnerKeyResponse.newBuilder()
         .setOwnerCertificate(ByteString.copyFrom(Pem.der(issued)))
         .build();

@@ -75,6 +75,15 @@ class PartitionsIT {
    */
   private record Cut(Duration replaced, Duration promised, Duration allowed) {}
 
+  /** Holds the times until nodes that were cut off showed SPLIT, and until they did no more. */
+  private record Splits(List<Duration> shown, List<Duration> gone) {
+    void report() {
+      System.out.printf(
+          "SPLIT after %s; no more after its way is back: %s%n",
+          ThreeVoters.distribution(shown), ThreeVoters.distribution(gone));
+    }
+  }
+
   /** Changes the network, or a node of it. */
   private interface Change {
     void make(TestNode node) throws Exception;
@@ -115,8 +124,7 @@ class PartitionsIT {
       "CUR-02 a leader that is cut off answers no call, shows SPLIT until it is back, and another one leads within 2 s; no acknowledged write is lost, no read is stale")
   void leaderAlone() throws Exception {
     List<Cut> cuts = new ArrayList<>();
-    List<Duration> splits = new ArrayList<>();
-    List<Duration> healed = new ArrayList<>();
+    Splits splits = new Splits(new ArrayList<>(), new ArrayList<>());
     for (int round = 1; round <= ROUNDS; round++) {
       voters.awaitCandidates(NODES);
       try (FailoverClients clients = voters.clients()) {
@@ -125,17 +133,15 @@ class PartitionsIT {
         long since =
             lose(leader, PartitionsIT::isolate, clients, PROMISED, cuts, "a leader is cut off");
         clientsBegin();
-        splits.add(awaitSplit(leader, since));
+        splits.shown().add(awaitSplit(leader, since));
         answersNothing(leader, clients, since);
-        healed.add(heal(leader));
+        splits.gone().add(heal(leader));
         clients.awaitProgress(ENOUGH, "after the leader is back");
         ThreeVoters.check(clients, "a leader was cut off");
       }
     }
     report("a leader that is cut off", cuts);
-    System.out.printf(
-        "SPLIT after %s; no more after its way is back: %s%n",
-        ThreeVoters.distribution(splits), ThreeVoters.distribution(healed));
+    splits.report();
   }
 
   @Test
@@ -143,8 +149,7 @@ class PartitionsIT {
       "a follower that is cut off shows SPLIT and answers no call, and the others continue; no acknowledged write is lost, no read is stale")
   void followerAlone() throws Exception {
     List<Cut> cuts = new ArrayList<>();
-    List<Duration> splits = new ArrayList<>();
-    List<Duration> healed = new ArrayList<>();
+    Splits splits = new Splits(new ArrayList<>(), new ArrayList<>());
     for (int round = 1; round <= ROUNDS; round++) {
       voters.awaitCandidates(NODES);
       try (FailoverClients clients = voters.clients()) {
@@ -153,19 +158,17 @@ class PartitionsIT {
         TestNode follower = voters.without(leader).get(round % 2);
         long since =
             lose(follower, PartitionsIT::isolate, clients, PROMISED, cuts, "a follower is cut off");
-        splits.add(awaitSplit(follower, since));
+        splits.shown().add(awaitSplit(follower, since));
         answersNothing(follower, clients, since);
         assertEquals(
             leader, voters.at(clients.leader()), "the loss of a follower costs no leadership");
-        healed.add(heal(follower));
+        splits.gone().add(heal(follower));
         clients.awaitProgress(ENOUGH, "after the follower is back");
         ThreeVoters.check(clients, "a follower was cut off");
       }
     }
     report("a follower that is cut off", cuts);
-    System.out.printf(
-        "SPLIT after %s; no more after its way is back: %s%n",
-        ThreeVoters.distribution(splits), ThreeVoters.distribution(healed));
+    splits.report();
   }
 
   @Test

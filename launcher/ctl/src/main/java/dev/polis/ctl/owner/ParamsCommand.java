@@ -325,8 +325,8 @@ public final class ParamsCommand {
     }
 
     /**
-     * Returns the key of the folder, or the one of the node that answers: an owner who has moved it
-     * away has one key for all nodes, and no second one beside the first volume.
+     * Returns the key of the folder, or the one of the node that answers. So all nodes of a cluster
+     * have one key, also after its owner has moved the file away.
      */
     private ByteString recoveryPublicKey(Session session) throws InterruptedException {
       if (noRecoveryKey || Files.exists(owner.resolve("recovery-key.pem"))) {
