@@ -12,8 +12,8 @@ import javax.xml.stream.XMLStreamException;
 
 /**
  * Prints the result of a test run from the reports that Surefire wrote: each failed test with its
- * message, each reason of skipped ones, the dearest classes, and in the last line how many tests
- * passed, failed and were skipped. The JDK runs it from this source, because the tests may be what
+ * message, those that passed at their second attempt, each reason of skipped ones, the dearest
+ * classes, and in the last line how many tests passed, failed and were skipped. The JDK runs it from this source, because the tests may be what
  * does not compile.
  *
  * <pre>
@@ -25,7 +25,7 @@ import javax.xml.stream.XMLStreamException;
  *                       └▶ TestProofs  docs/vectors.md, docs/threat-model.md: what is unproven
  * </pre>
  *
- * <p>Exits with 0 if tests ran, none failed, each skip is allowed, each class of the tier ran, and
+ * <p>Exits with 0 if tests ran, none failed, few needed a second attempt, each skip is allowed, each class of the tier ran, and
  * Maven ended with 0; otherwise with 1.
  */
 final class TestReport {
@@ -43,6 +43,12 @@ final class TestReport {
 
   /** The classes that are worth making cheaper. */
   private static final int DEAREST = 10;
+
+  /**
+   * The tests of a run that may pass at their second attempt only. A run of the full tier on a busy
+   * machine had up to four; a product that is broken has more.
+   */
+  private static final int MOST_UNSTEADY = 4;
 
   /** A run of a few modules is too short for a list of its dearest classes. */
   private static final double LONG_RUN_SECONDS = 60;
@@ -83,11 +89,12 @@ final class TestReport {
     Path log = Path.of(options.get("log"));
     int mavenCode = Integer.parseInt(options.get("code"));
     List<String> broken = new ArrayList<>();
-    for (TestRun.Case failed : run.failed()) {
-      System.out.println("FAILED " + failed.test());
-      Stream.of(failed.message(), failed.causes())
-          .flatMap(words -> shortened(words).stream())
-          .forEach(line -> System.out.println("    " + line));
+    run.failed().forEach(failed -> print("FAILED", failed));
+    run.unsteady().forEach(unsteady -> print("FAILED ONCE, and passed at its second attempt:", unsteady));
+    if (run.unsteady().size() > MOST_UNSTEADY) {
+      broken.add(
+          "%d tests passed at their second attempt only; at most %d may"
+              .formatted(run.unsteady().size(), MOST_UNSTEADY));
     }
     if (options.containsKey("whole")) {
       String tier = options.get("tier");
@@ -117,6 +124,13 @@ final class TestReport {
         "%d passed, %d failed, %d skipped%n",
         run.passed(), run.failed().size(), run.skipped().size());
     return good ? 0 : 1;
+  }
+
+  private static void print(String outcome, TestRun.Case test) {
+    System.out.println(outcome + " " + test.test());
+    Stream.of(test.message(), test.causes())
+        .flatMap(words -> shortened(words).stream())
+        .forEach(line -> System.out.println("    " + line));
   }
 
   private void printDearest() {

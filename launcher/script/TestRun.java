@@ -21,6 +21,8 @@ final class TestRun {
   /** The ways in which a test ends. */
   enum Outcome {
     PASSED,
+    /** It failed, and passed at its second attempt. */
+    UNSTEADY,
     FAILED,
     SKIPPED
   }
@@ -30,13 +32,18 @@ final class TestRun {
    *
    * @param owner its class, with the outer class before a $
    * @param name its sentence, or its method's name; empty if the whole class ended so
-   * @param message why it failed or was skipped; otherwise empty
+   * @param message why it failed, also at its first attempt alone, or was skipped; otherwise empty
    * @param causes the lines of its stack trace from the first cause on
    */
   record Case(String owner, String name, Outcome outcome, String message, String causes) {
 
     String test() {
       return owner + (name.isEmpty() ? "" : "." + name);
+    }
+
+    /** Returns whether the test has passed, at its first attempt or its second one. */
+    boolean proves() {
+      return outcome == Outcome.PASSED || outcome == Outcome.UNSTEADY;
     }
 
     /** Returns the outermost class, in whose file the test is written. */
@@ -64,11 +71,19 @@ final class TestRun {
   }
 
   List<Case> failed() {
-    return cases.stream().filter(test -> test.outcome() == Outcome.FAILED).toList();
+    return of(Outcome.FAILED);
   }
 
   List<Case> skipped() {
-    return cases.stream().filter(test -> test.outcome() == Outcome.SKIPPED).toList();
+    return of(Outcome.SKIPPED);
+  }
+
+  List<Case> unsteady() {
+    return of(Outcome.UNSTEADY);
+  }
+
+  private List<Case> of(Outcome outcome) {
+    return cases.stream().filter(test -> test.outcome() == outcome).toList();
   }
 
   int passed() {
@@ -131,16 +146,21 @@ final class TestRun {
         continue;
       }
       switch (reader.getLocalName()) {
-        case "failure", "error", "skipped" -> {
-          boolean skipped = reader.getLocalName().equals("skipped");
+        case "failure", "error", "skipped", "flakyFailure", "flakyError" -> {
+          Outcome said =
+              switch (reader.getLocalName()) {
+                case "skipped" -> Outcome.SKIPPED;
+                case "failure", "error" -> Outcome.FAILED;
+                default -> Outcome.UNSTEADY;
+              };
           // A test that failed and whose clean-up failed, too, is one failed test.
           if (outcome == Outcome.PASSED) {
-            outcome = skipped ? Outcome.SKIPPED : Outcome.FAILED;
-            String said = attribute(reader, "message").strip();
+            outcome = said;
+            String words = attribute(reader, "message").strip();
             String type = attribute(reader, "type");
-            String trace = reader.getElementText().strip();
-            message = message(said, type, trace);
-            message = skipped ? reason(message) : message;
+            String trace = trace(reader);
+            message = message(words, type, trace);
+            message = said == Outcome.SKIPPED ? reason(message) : message;
             causes =
                 trace
                     .lines()
@@ -155,6 +175,17 @@ final class TestRun {
       }
     }
     cases.add(new Case(owner, name, outcome, message, causes));
+  }
+
+  /** Reads the stack trace of a failure; that of a first attempt is in an element of its own. */
+  private static String trace(XMLStreamReader reader) throws XMLStreamException {
+    if (!reader.getLocalName().startsWith("flaky")) {
+      return reader.getElementText().strip();
+    }
+    return reader.nextTag() == XMLStreamReader.START_ELEMENT
+            && reader.getLocalName().equals("stackTrace")
+        ? reader.getElementText().strip()
+        : "";
   }
 
   private void readFigures(String owner, Stream<String> lines) {

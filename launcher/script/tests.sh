@@ -106,6 +106,8 @@ test_everything() {
   rm -f "$log".[0-9]*
   # After a failed test Maven would not test the modules that need the failed one. The report lists the failures, and the classes that did not run.
   local -a ignoring=("-Dmaven.repo.local=$repository" -Dmaven.test.failure.ignore=true)
+  # A whole run of some thousand tests on a busy machine is not worthless for one that fails once: it runs again, and the report names it.
+  ignoring+=(-Dsurefire.rerunFailingTestsCount=1)
   local -a once=("${ignoring[@]}" surefire:test "-DexcludedGroups=$without | alone" "$@")
   maven "$java" testing "$log.00" -pl "$FIRST_TESTED" "${once[@]}" || code=$?
   local -a streams=("${TIER_BESIDE[$tier]}" "$others,!${TIER_BESIDE[$tier]//,/,!}")

@@ -46,6 +46,18 @@ class TestRunTest {
       ]]></failure>
       </testcase>
       """;
+  private static final String UNSTEADY =
+      """
+      <testcase name='waits' classname='a.FiveTest'>
+        <flakyFailure message='not yet' type='java.lang.AssertionError'>
+          <stackTrace><![CDATA[java.lang.AssertionError: not yet
+      \tat a.FiveTest.waits(FiveTest.java:7)
+      Caused by: java.io.IOException: closed
+      ]]></stackTrace>
+          <system-out><![CDATA[<failure/>]]></system-out>
+        </flakyFailure>
+      </testcase>
+      """;
   private static final String SKIPPED =
       """
       <testcase name='mounts' classname='a.ThreeTest'>
@@ -131,6 +143,30 @@ class TestRunTest {
 
   @Test
   @DisplayName(
+      "Tests that pass at their second attempt are named; the run passes, unless there are many")
+  void unsteady() throws Exception {
+    maven(0, PASSED, UNSTEADY);
+    Finished few = scripts.run("polis", "test");
+    assertEquals(0, few.code(), few.all());
+    assertEquals(
+        """
+        FAILED ONCE, and passed at its second attempt: a.FiveTest.waits
+            not yet
+            Caused by: java.io.IOException: closed
+        2 passed, 0 failed, 0 skipped
+        """,
+        few.out());
+
+    maven(0, PASSED, UNSTEADY, UNSTEADY, UNSTEADY, UNSTEADY, UNSTEADY);
+    Finished many = scripts.run("polis", "test");
+    assertEquals(1, many.code(), many.all());
+    assertTrue(
+        many.out().contains("5 tests passed at their second attempt only; at most 4 may\n"),
+        many::all);
+  }
+
+  @Test
+  @DisplayName(
       "All modules are built first; then their tests run at the same time, each module's once")
   void streams() throws Exception {
     maven(0, PASSED);
@@ -160,7 +196,9 @@ class TestRunTest {
     for (String call : calls.subList(2, calls.size())) {
       assertTrue(
           call.endsWith(
-              " surefire:test -DexcludedGroups=full | long | alone " + QUICK + " --fail-at-end"),
+              " -Dsurefire.rerunFailingTestsCount=1 surefire:test -DexcludedGroups=full | long | alone "
+                  + QUICK
+                  + " --fail-at-end"),
           call);
       String chosen = call.replaceFirst("^.* -pl (\\S+) .*$", "$1");
       if (chosen.startsWith("!")) {
