@@ -39,6 +39,10 @@ class PauseImageTest {
   private static final byte[] BUSYBOX = "a static busybox".getBytes(StandardCharsets.UTF_8);
 
   private static final int MEBI = 1 << 20;
+
+  /** The most that a virtual thread waits while archives are unpacked. */
+  private static final Duration PROMISED = Duration.ofSeconds(1);
+
   private static final DiskSpace ROOM = new DiskSpace(MEBI, 1 << 10);
   private static final int BLOCK = 512;
 
@@ -162,6 +166,17 @@ class PauseImageTest {
         tar.file("layer" + each, 0644, layer);
       }
     }
+    MachineSpeed speed = MachineSpeed.measure();
+    // A stall of the machine lengthens one round; a carrier that is held lengthens each.
+    Duration quietest = slowestAnswer(archive);
+    for (int again = 0; again < 2 && quietest.compareTo(PROMISED) > 0; again++) {
+      quietest = Collections.min(List.of(quietest, slowestAnswer(archive)));
+    }
+    speed.assertWithin("a virtual thread answered", PROMISED, quietest);
+  }
+
+  /** Unpacks the archive on many threads, and returns the longest wait for a virtual thread. */
+  private Duration slowestAnswer(Path archive) throws Exception {
     int archives = 2 * Runtime.getRuntime().availableProcessors();
     CountDownLatch begun = new CountDownLatch(archives);
     List<Thread> unpacking = new ArrayList<>();
@@ -175,7 +190,6 @@ class PauseImageTest {
                     () -> names(archive, new DiskSpace(32L << 30, 1 << 20)));
               }));
     }
-    MachineSpeed speed = MachineSpeed.measure();
     Duration slowest = Duration.ZERO;
     while (unpacking.stream().allMatch(Thread::isAlive)) {
       long began = System.nanoTime();
@@ -183,11 +197,11 @@ class PauseImageTest {
       Duration took = Duration.ofNanos(System.nanoTime() - began);
       slowest = took.compareTo(slowest) > 0 ? took : slowest;
     }
-    speed.assertWithin("a virtual thread answered", Duration.ofSeconds(1), slowest);
     assertEquals(0, begun.getCount());
     for (Thread each : unpacking) {
       each.join();
     }
+    return slowest;
   }
 
   private static void assertRefused(String words, Path archive) {

@@ -12,6 +12,7 @@ import dev.polis.pki.NodeId;
 import dev.polis.pki.Pem;
 import dev.polis.pki.PkiConflictException;
 import dev.polis.pki.PkiException;
+import dev.polis.rpc.RpcException;
 import dev.polis.wire.common.ClusterConfiguration;
 import dev.polis.wire.common.NodeState;
 import dev.polis.wire.common.NodeStorageSecurity;
@@ -173,20 +174,22 @@ final class NodeEnrolment {
     NodeId id = NodeId.of(key);
     RecordSnapshot records = term.records().read();
     checkCommit(request, records.configuration());
-    if (term.records().node(id.text()).isEmpty()) {
-      throw Refusal.notFound(
-          "node %s is not registered; if it was, an operator has deleted its registration: make new"
-              + " node parameters (polisctl params make --register) and start the machine with those"
-              + " and an empty state directory",
-          id);
-    }
-    term.records().updateNode(id.text(), node -> committed(node, key, request));
+    term.records()
+        .updateNode(id.text(), () -> notRegistered(id), node -> committed(node, key, request));
     // After the record: a node whose commit is refused gets no certificate.
     X509Certificate certificate = certify(term, id, key);
     return CommitNodeResponse.newBuilder()
         .setCaCertificate(clusterCa)
         .setNodeCertificate(ByteString.copyFrom(Pem.der(certificate)))
         .build();
+  }
+
+  private static RpcException notRegistered(NodeId id) {
+    return Refusal.notFound(
+        "node %s is not registered; if it was, an operator has deleted its registration: make new"
+            + " node parameters (polisctl params make --register) and start the machine with those"
+            + " and an empty state directory",
+        id);
   }
 
   /** Issues the certificate of a member, unless an operator removes the node meanwhile. */

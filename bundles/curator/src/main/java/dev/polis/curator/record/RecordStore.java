@@ -102,7 +102,13 @@ public final class RecordStore implements AutoCloseable {
    * @return the record as written
    */
   public Node updateNode(String id, UnaryOperator<Node> change) throws InterruptedException {
-    return update(RecordKeys.node(id), Node.class, () -> noNode(id), change);
+    return updateNode(id, () -> noNode(id), change);
+  }
+
+  /** Does the same, with another refusal if the node has no record. */
+  public Node updateNode(String id, Supplier<RpcException> missing, UnaryOperator<Node> change)
+      throws InterruptedException {
+    return update(RecordKeys.node(id), Node.class, missing, change);
   }
 
   /** Updates the cluster's configuration, as {@link #updateNode} does a node's record. */

@@ -366,12 +366,15 @@ class RotationTest {
   }
 
   private static void write(KubeClient api, int number) throws IOException, InterruptedException {
+    // Running calls write different maps: each change of one makes the API server begin the others
+    // anew, up to the end of their time.
+    int slot = number % SteadyCalls.MOST;
     JsonObject map =
         JsonParser.parseString(
                 "{\"apiVersion\": \"v1\", \"kind\": \"ConfigMap\", \"metadata\": {\"name\":"
-                    + " \"calls\"}, \"data\": {\"number\": \"%d\"}}".formatted(number))
+                    + " \"calls-%d\"}, \"data\": {\"number\": \"%d\"}}".formatted(slot, number))
             .getAsJsonObject();
-    api.apply("/api/v1/namespaces/default/configmaps/calls", "test", map);
+    api.apply("/api/v1/namespaces/default/configmaps/calls-" + slot, "test", map);
   }
 
   /** Requires that the controller manager works: it gives a new namespace a service account. */

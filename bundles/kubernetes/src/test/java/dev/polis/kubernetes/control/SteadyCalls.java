@@ -27,7 +27,7 @@ final class SteadyCalls implements AutoCloseable {
    * The most running calls: an API server takes a hundred over one connection, which two of these
    * may share.
    */
-  private static final int MOST = 40;
+  static final int MOST = 40;
 
   private final String what;
   private final Call call;
