@@ -149,6 +149,11 @@ record ScriptFolder(Path folder) {
 
   /** Runs shell code with the functions of the scripts. */
   Finished functions(String code) throws Exception {
+    return functions(List.of(), code);
+  }
+
+  /** Runs shell code with the functions of the scripts, by way of another command. */
+  Finished functions(List<String> within, String code) throws Exception {
     String known =
         """
         set -euo pipefail
@@ -159,7 +164,9 @@ record ScriptFolder(Path folder) {
         done
         """
             .formatted(folder);
-    return finish(List.of("bash", "-c", known + code));
+    List<String> command = new ArrayList<>(within);
+    command.addAll(List.of("bash", "-c", known + code));
+    return finish(command);
   }
 
   Finished finish(List<String> command) throws Exception {

@@ -6,7 +6,10 @@ import dev.polis.ctl.session.CtlFiles;
 import dev.polis.files.layout.Root;
 import dev.polis.pki.NodeId;
 import dev.polis.pki.Pem;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.security.cert.X509Certificate;
 import java.util.List;
@@ -14,6 +17,7 @@ import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 
 /**
@@ -90,11 +94,27 @@ record LocalNode(ClusterBase base, int number, String address) {
 
   /** Returns the id and the fingerprint that the node shows while it waits for its approval. */
   Optional<Approval> approval() {
-    return waits().stream()
+    // A node in a network namespace of its own answers no call from outside before it is a
+    // member: its screen shows the same, some seconds later.
+    return approval(waits().stream()).or(() -> approval(screen().reversed().stream()));
+  }
+
+  private static Optional<Approval> approval(Stream<String> shown) {
+    return shown
         .map(APPROVAL::matcher)
         .filter(Matcher::find)
         .map(found -> new Approval(found.group("id"), found.group("key")))
         .findFirst();
+  }
+
+  private List<String> screen() {
+    try {
+      return Files.readAllLines(log());
+    } catch (NoSuchFileException e) {
+      return List.of();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   /** Returns what the node itself waits for, for the message of a step that takes too long. */
