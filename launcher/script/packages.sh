@@ -13,6 +13,7 @@ declare -A PACKAGE_OF=(
   [losetup]=mount
   [mkfs.xfs]=xfsprogs
   [mount]=mount
+  [nft]=nftables
   [postgres]=postgresql
   [prometheus-node-exporter]=prometheus-node-exporter
   [qemu-storage-daemon]=qemu-system-common
@@ -21,8 +22,8 @@ declare -A PACKAGE_OF=(
 )
 # The programs that an ordinary user can use without an installation. The others need the rights of root, or a set-user-id bit, which only root can set.
 UNPACKED_RUN=" cryptsetup curl gocryptfs initdb ip kill mkfs.xfs postgres prometheus-node-exporter qemu-storage-daemon "
-# The programs that even root only unpacks: their packages would start a service of the machine.
-UNPACKED_ONLY=" initdb postgres prometheus-node-exporter "
+# The programs that even root only unpacks: their packages bring a service of the machine.
+UNPACKED_ONLY=" initdb nft postgres prometheus-node-exporter "
 # The place of PostgreSQL's programs on Debian: a folder for each major version, outside of every PATH.
 POSTGRESQL_PLACES=usr/lib/postgresql
 

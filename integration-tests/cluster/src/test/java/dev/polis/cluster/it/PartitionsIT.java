@@ -25,8 +25,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Cuts one of three voters off from the others, again and again, under writers and readers over all
- * nodes. The clients reach each node all the time, so they can ask a leader that is cut off.
+ * Cuts one of three voters off from the others, again and again, or loses a share of the packets
+ * between all of them, under writers and readers over all nodes. The clients reach each node all
+ * the time, so they can ask a leader that is cut off.
  */
 @Tag("full")
 @Tag("longer")
@@ -56,8 +57,14 @@ class PartitionsIT {
   /** The writes and reads before and after a cut; the clients make more of them meanwhile. */
   private static final int ENOUGH = 30;
 
+  /** The writes and reads while packets are lost, some thousand packets. */
+  private static final int MANY = Tier.pick(100, 100, 200);
+
   /** The calls between two changes of a cable that comes and goes: short and long times. */
   private static final List<Integer> PACE = List.of(20, 60, 120, 10, 40);
+
+  /** The packets of 100 that are lost between all nodes; a link that is called bad loses one. */
+  private static final List<Integer> LOST = Tier.isLong() ? List.of(1, 5, 10, 20) : List.of(5);
 
   private static final String SPLIT = "\"reason\":\"the node is SPLIT: ";
 
@@ -104,6 +111,7 @@ class PartitionsIT {
   /** Gives all nodes their ways back, also after a failure. */
   @AfterEach
   void joinAll() throws Exception {
+    network.calm();
     for (TestNode node : voters.nodes()) {
       join(node);
     }
@@ -204,6 +212,30 @@ class PartitionsIT {
         voters.awaitCandidates(NODES);
         clients.awaitProgress(ENOUGH, "after the way of the leader has come and gone");
         ThreeVoters.check(clients, "a way came and went");
+      }
+    }
+  }
+
+  @Test
+  @DisplayName(
+      "a cluster whose nodes lose a share of all packets, over narrow ways, loses no acknowledged write and answers no stale read")
+  void lossy() throws Exception {
+    for (int percent : LOST) {
+      voters.awaitCandidates(NODES);
+      try (FailoverClients clients = voters.clients()) {
+        clients.awaitProgress(ENOUGH, "before packets are lost");
+        network.disturb(percent);
+        long since = System.nanoTime();
+        clients.awaitProgress(MANY, "while %d of 100 packets are lost".formatted(percent));
+        Duration took = Duration.ofNanos(System.nanoTime() - since);
+        long lost = network.lost();
+        assertTrue(lost > 0, "no packet was lost");
+        System.out.printf(
+            "%d of 100 packets lost, %d in all: %d writes and reads within %d ms%n",
+            percent, lost, MANY, took.toMillis());
+        network.calm();
+        clients.awaitProgress(ENOUGH, "after the last lost packet");
+        ThreeVoters.check(clients, "packets were lost");
       }
     }
   }

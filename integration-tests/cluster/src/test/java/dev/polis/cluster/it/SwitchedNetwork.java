@@ -1,5 +1,7 @@
 package dev.polis.cluster.it;
 
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
 import dev.polis.fixtures.Finished;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -8,6 +10,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 
 /**
@@ -15,9 +19,10 @@ import java.util.stream.IntStream;
  * machine to another without a word to either, as a broken cable does. The test itself is one more
  * machine, which all others always reach.
  *
- * <p>Each machine has fixed entries for the hardware addresses of the others. To lose its packets,
- * an entry gets an address that no machine has. So nothing is needed but {@code ip}, and each
- * direction has a state of its own. All of it disappears with this process.
+ * <p>Each machine has fixed entries for the hardware addresses of the others. To lose all its
+ * packets, an entry gets an address that no machine has, so each direction has a state of its own.
+ * A rule of the receiver loses a share of the packets; a queue of the sender delays them, since
+ * this kernel has no netem. All of it disappears with this process.
  */
 final class SwitchedNetwork implements AutoCloseable {
 
@@ -29,6 +34,13 @@ final class SwitchedNetwork implements AutoCloseable {
   private static final String CABLE = "polis-test";
 
   private static final String READY = "ready";
+
+  private static final String DISTURBED = "disturbed";
+
+  private static final Pattern COUNTER = Pattern.compile("counter packets (\\d+)");
+
+  /** Some times what three idle voters send, so that their answers to many calls queue up. */
+  private static final String NARROW = "4mbit";
 
   private static final String OF_NO_MACHINE = "02:00:00:00:00:ff";
 
@@ -156,14 +168,54 @@ final class SwitchedNetwork implements AutoCloseable {
     run(machines.get(from - 1), neighbour);
   }
 
-  private static void run(Process machine, String... command) throws Exception {
-    List<String> line = new ArrayList<>(within(machine));
-    line.addAll(List.of(command));
-    run(line);
+  /**
+   * Loses a share of the packets between the machines, and lets what a machine sends wait in a
+   * queue before a narrow way.
+   *
+   * @param percent the packets of 100 that are lost
+   */
+  void disturb(int percent) throws Exception {
+    String rule =
+        "table inet %s { chain %s { type filter hook input priority 0; ip saddr %s1-%s%d numgen random mod 100 < %d counter drop; }; }"
+            .formatted(DISTURBED, DISTURBED, NETWORK, NETWORK, machines.size(), percent);
+    for (Process machine : machines) {
+      run(machine, "nft", rule);
+      run(
+          machine, "tc", "qdisc", "add", "dev", "eth0", "root", "tbf", "rate", NARROW, "burst",
+          "16kb", "latency", "200ms");
+    }
   }
 
-  private static void run(List<String> command) throws Exception {
-    Finished.of(command, Map.of(), TestNode.PATIENCE).requireSuccess(String.join(" ", command));
+  /** Returns the number of packets lost since the network is disturbed. */
+  long lost() throws Exception {
+    long lost = 0;
+    for (Process machine : machines) {
+      Matcher counter =
+          COUNTER.matcher(run(machine, "nft", "list", "table", "inet", DISTURBED).out());
+      assertTrue(counter.find(), "nft counts no packets");
+      lost += Long.parseLong(counter.group(1));
+    }
+    return lost;
+  }
+
+  /** Loses and delays no more packets than a sound network does. */
+  void calm() throws Exception {
+    for (Process machine : machines) {
+      run(machine, "nft", "table inet %s {}; delete table inet %s".formatted(DISTURBED, DISTURBED));
+      run(machine, "tc", "qdisc", "replace", "dev", "eth0", "root", "pfifo");
+      run(machine, "tc", "qdisc", "delete", "dev", "eth0", "root");
+    }
+  }
+
+  private static Finished run(Process machine, String... command) throws Exception {
+    List<String> line = new ArrayList<>(within(machine));
+    line.addAll(List.of(command));
+    return run(line);
+  }
+
+  private static Finished run(List<String> command) throws Exception {
+    return Finished.of(command, Map.of(), TestNode.PATIENCE)
+        .requireSuccess(String.join(" ", command));
   }
 
   @Override
