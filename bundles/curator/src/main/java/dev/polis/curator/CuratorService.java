@@ -49,7 +49,6 @@ import dev.polis.health.StatusHealth;
 import dev.polis.logtree.Secret;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.NodeEndpoint;
-import dev.polis.pki.NodeId;
 import dev.polis.pki.Pem;
 import dev.polis.pki.PkiException;
 import dev.polis.plugins.manifest.TrustRoots;
@@ -195,6 +194,7 @@ final class CuratorService implements Curator, OrganInstance {
     this.subtree = parts.supervisor().organ("curator");
     this.health = parts.health().organ("curator", subtree.dn());
     subtree.run("health", StatusHealth.task(status, health, CuratorHealth::of));
+    subtree.run("gate", gate::run);
     subtree.run("record-health", SelfCheck.task(health, this::recordHealth));
   }
 
@@ -272,7 +272,7 @@ final class CuratorService implements Curator, OrganInstance {
     status.set(first);
     startFollowing(credentials, curators);
     if (served) {
-      gate.refuse(this::describeLeader);
+      gate.refuse();
     } else {
       serveAsFollower(credentials);
     }
@@ -291,16 +291,8 @@ final class CuratorService implements Curator, OrganInstance {
 
   /** Serves the question which node leads, and refuses the calls that need the records. */
   private void serveAsFollower(NodeCredentials credentials) {
-    gate.refuse(this::describeLeader);
+    gate.refuse();
     parts.endpoints().register(endpoints(credentials));
-  }
-
-  private String describeLeader() {
-    return switch (status.peek().orElseThrow()) {
-      case CuratorStatus.Following(NodeId leader, String host, int port) ->
-          "%s at %s:%d".formatted(leader, host, port);
-      case CuratorStatus other -> other.describe();
-    };
   }
 
   private synchronized Optional<RemoteCurator> remote() {

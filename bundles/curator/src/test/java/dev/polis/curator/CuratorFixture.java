@@ -52,6 +52,7 @@ import dev.polis.wire.api.AAAGrpc;
 import dev.polis.wire.api.ApproveNodeRequest;
 import dev.polis.wire.api.EscrowRequest;
 import dev.polis.wire.api.EscrowResponse;
+import dev.polis.wire.api.GetClusterInfoRequest;
 import dev.polis.wire.api.GetNodesRequest;
 import dev.polis.wire.api.GetRegisterTicketRequest;
 import dev.polis.wire.api.ManagementGrpc;
@@ -271,6 +272,21 @@ public final class CuratorFixture implements AutoCloseable {
   /** Enrols this node in the cluster of a leader as a member that keeps no records. */
   void followWithoutRecords(CuratorFixture leader) throws Exception {
     followWithoutRecords(leader, new RpcRevocations.None());
+  }
+
+  /**
+   * Returns the refusal of a call that the owner of a cluster makes at this member, which does not
+   * lead. The deadline is shorter than the wait for an election.
+   */
+  StatusException refusalAsOwnerOf(CuratorFixture leader) throws Exception {
+    ManagedChannel owner = leader.owner(leader.address()).dial(address());
+    channels.add(owner);
+    return assertThrows(
+        StatusException.class,
+        () ->
+            ManagementGrpc.newBlockingV2Stub(owner)
+                .withDeadlineAfter(6, TimeUnit.SECONDS)
+                .getClusterInfo(GetClusterInfoRequest.getDefaultInstance()));
   }
 
   /** Does the same with a revocation list of this node. */

@@ -10,6 +10,7 @@ import dev.polis.etcd.Lease;
 import dev.polis.fixtures.Await;
 import dev.polis.health.HealthCondition;
 import dev.polis.pki.NodeCredentials;
+import dev.polis.rpc.LeaderHint;
 import dev.polis.rpc.RpcClients;
 import dev.polis.rpc.RpcTrust;
 import dev.polis.rpc.resolver.LeaderResolver;
@@ -23,6 +24,7 @@ import io.grpc.StatusException;
 import io.grpc.stub.BlockingClientCall;
 import java.net.InetAddress;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -48,6 +50,18 @@ class CuratorFollowerTest {
       assertEquals(follower.id.text(), answer.getThisNodeId());
       assertEquals(leader.address().getAddress().getHostAddress(), answer.getLeaderHost());
       assertEquals(leader.address().getPort(), answer.getLeaderPort());
+    }
+  }
+
+  @Test
+  @DisplayName("a follower refuses an operator's call at once, and names the leader to the client")
+  void followerRefusesAtOnce() throws Exception {
+    try (CuratorFixture leader = CuratorFixture.leading();
+        CuratorFixture follower = CuratorFixture.idle()) {
+      follower.follow(leader);
+
+      assertEquals(
+          Optional.of(leader.endpoint()), LeaderHint.of(follower.refusalAsOwnerOf(leader)));
     }
   }
 

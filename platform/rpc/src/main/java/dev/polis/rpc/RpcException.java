@@ -1,5 +1,6 @@
 package dev.polis.rpc;
 
+import dev.polis.pki.NodeEndpoint;
 import io.grpc.Metadata;
 import io.grpc.Status;
 import java.time.Duration;
@@ -22,24 +23,27 @@ public final class RpcException extends RuntimeException {
 
   private final transient Status.Code code;
   private final transient Duration retryAfter;
+  private final transient NodeEndpoint leader; // null for a refusal that names none
 
   /** Creates a failure with a code. */
   public RpcException(Status.Code code, String message) {
-    this(code, message, Duration.ZERO, null);
+    this(code, message, Duration.ZERO, null, null);
   }
 
   /** Creates a failure with a cause, which is logged and never sent. */
   public RpcException(Status.Code code, String message, Throwable cause) {
-    this(code, message, Duration.ZERO, cause);
+    this(code, message, Duration.ZERO, null, cause);
   }
 
-  private RpcException(Status.Code code, String message, Duration retryAfter, Throwable cause) {
+  private RpcException(
+      Status.Code code, String message, Duration retryAfter, NodeEndpoint leader, Throwable cause) {
     super(message, cause);
     if (code == Status.Code.OK) {
       throw new IllegalArgumentException("OK is no failure; return instead of throwing");
     }
     this.code = code;
     this.retryAfter = retryAfter;
+    this.leader = leader;
   }
 
   /** Returns a refusal because the caller did not prove its identity. */
@@ -69,7 +73,15 @@ public final class RpcException extends RuntimeException {
 
   /** Returns a refusal of a request that may succeed later. */
   public static RpcException unavailable(String message, Duration retryAfter) {
-    return new RpcException(Status.Code.UNAVAILABLE, message, retryAfter, null);
+    return new RpcException(Status.Code.UNAVAILABLE, message, retryAfter, null, null);
+  }
+
+  /**
+   * Returns a refusal of a request that only the leader serves, which is another node. A client
+   * that reads {@link LeaderHint} asks that node at once; any other one asks again later.
+   */
+  public static RpcException elsewhere(String message, NodeEndpoint leader, Duration retryAfter) {
+    return new RpcException(Status.Code.UNAVAILABLE, message, retryAfter, leader, null);
   }
 
   public Status.Code code() {
@@ -81,6 +93,11 @@ public final class RpcException extends RuntimeException {
     return retryAfter.isZero() ? Optional.empty() : Optional.of(retryAfter);
   }
 
+  /** Returns the leader that serves the request; empty for any other refusal. */
+  public Optional<NodeEndpoint> leader() {
+    return Optional.ofNullable(leader);
+  }
+
   /** Returns the status that the caller gets. */
   Status status() {
     return code.toStatus().withDescription(getMessage());
@@ -90,6 +107,7 @@ public final class RpcException extends RuntimeException {
   Metadata trailers() {
     Metadata trailers = new Metadata();
     retryAfter().ifPresent(delay -> trailers.put(RETRY_DELAY, Long.toString(delay.toMillis())));
+    leader().ifPresent(elsewhere -> trailers.put(LeaderHint.TRAILER, LeaderHint.text(elsewhere)));
     return trailers;
   }
 }

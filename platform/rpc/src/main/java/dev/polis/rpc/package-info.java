@@ -39,6 +39,9 @@
  * messages, on the thread that has a new message. Many streams together run on the threads that
  * write to their connections.
  *
+ * <p>A refusal of an {@link dev.polis.rpc.RpcException} may name a delay for the retry, and the
+ * leader that serves the request, which {@link dev.polis.rpc.LeaderHint} reads.
+ *
  * <p>{@link dev.polis.rpc.RpcClients} is the other end: channels that know whom they may trust.
  * {@link dev.polis.rpc.BlockingStreams} ends a stream that was opened on one.
  *
@@ -93,7 +96,7 @@
  * close a call, and see a call only after it found a handler.
  */
 @Export
-@Version("2.1.0")
+@Version("2.2.0")
 package dev.polis.rpc;
 
 import org.osgi.annotation.bundle.Export;

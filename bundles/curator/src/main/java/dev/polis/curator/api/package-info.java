@@ -18,10 +18,10 @@
  * <p><b>A node's address</b> is the source address of its report, or within one machine any address
  * of the machine ({@code ReportedAddress}): the curator certifies the kubelet for it. Nodes behind
  * one address share it. A node with several addresses reports the one from which it reaches the
- * leader, and a node behind address translation that of the translator. A follower that forwards
- * reports to the leader in a later version must make the comparison itself, since it has the
- * connection. Why not give an address to the node that reports it first: any node could then take
- * an address that no node has, such as that of the API server's service.
+ * leader, and a node behind address translation that of the translator. A follower forwards no
+ * report, so the leader has the connection of each. Why not give an address to the node that
+ * reports it first: any node could then take an address that no node has, such as that of the API
+ * server's service.
  *
  * <p>Not promised: an answer of a node that does not lead. Only {@code CuratorLocalApi} gives one.
  */

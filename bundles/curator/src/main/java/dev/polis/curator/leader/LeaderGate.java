@@ -4,19 +4,27 @@ import dev.polis.api.consensus.ConsensusStatus;
 import dev.polis.api.curator.CuratorStatus;
 import dev.polis.base.values.MutableValue;
 import dev.polis.base.values.Value;
+import dev.polis.base.values.Values;
 import dev.polis.base.values.Watcher;
+import dev.polis.pki.NodeEndpoint;
 import dev.polis.pki.NodeId;
+import dev.polis.rpc.HostPort;
 import dev.polis.rpc.RpcException;
-import io.grpc.Status;
+import dev.polis.supervision.Context;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
-import java.util.function.Supplier;
 
 /**
- * Gives calls the present leadership of this node, and lets them wait for the next one.
+ * Gives calls the present leadership of this node. While another node leads, it refuses them at
+ * once and names the leader; while no leader is known, it lets them wait for the next one.
  * Thread-safe.
+ *
+ * <p>Why a follower does not wait in case it wins the next election: a leader that ends takes its
+ * callers along, so they come back after they have found no leader at the named address.
  */
 public final class LeaderGate {
 
@@ -42,8 +50,21 @@ public final class LeaderGate {
      */
     record Dismissed() implements Leadership {}
 
-    /** This node keeps no records and never leads; the text names the node that does. */
-    record Elsewhere(Supplier<String> leader) implements Leadership {}
+    /** Means that this node keeps no records and never leads. */
+    record Elsewhere() implements Leadership {}
+  }
+
+  /** Decides about a call. */
+  private sealed interface Verdict {
+
+    /** Serves the call under this leadership. */
+    record Serve(LeaderTerm term) implements Verdict {}
+
+    /** Refuses the call. */
+    record Refuse(RpcException refusal) implements Verdict {}
+
+    /** Lets the call wait: no leader is known. */
+    record Await() implements Verdict {}
   }
 
   private final MutableValue<Leadership> leadership = new MutableValue<>(new Leadership.None());
@@ -69,6 +90,17 @@ public final class LeaderGate {
     this.patience = patience;
   }
 
+  /** Ends the wait of calls when a leader becomes known, until it is cancelled. */
+  public void run(Context context) throws InterruptedException {
+    context.healthy();
+    try (Watcher<CuratorStatus> statuses = curator.watch()) {
+      while (true) {
+        statuses.get();
+        leadership.update(Optional::orElseThrow);
+      }
+    }
+  }
+
   void open(LeaderTerm term) {
     leadership.set(new Leadership.Held(term));
   }
@@ -77,13 +109,9 @@ public final class LeaderGate {
     leadership.set(new Leadership.None());
   }
 
-  /**
-   * Refuses all calls from now on: this node keeps no records.
-   *
-   * @param leader describes the leader, for people
-   */
-  public void refuse(Supplier<String> leader) {
-    leadership.set(new Leadership.Elsewhere(leader));
+  /** Refuses all calls from now on: this node keeps no records. */
+  public void refuse() {
+    leadership.set(new Leadership.Elsewhere());
   }
 
   /** Sends calls that wait away unless this node leads: another instance serves from now on. */
@@ -123,42 +151,76 @@ public final class LeaderGate {
   /**
    * Returns the present leadership.
    *
-   * @throws RpcException UNAVAILABLE if this node does not lead soon
+   * @throws RpcException UNAVAILABLE if another node leads, which it names, or if this node does
+   *     not lead soon
    */
   public LeaderTerm require() throws InterruptedException {
     if (leadership.peek().orElseThrow() instanceof Leadership.Held(LeaderTerm term)) {
       return term;
     }
-    try (Watcher<Leadership> watcher = leadership.watch()) {
-      return switch (watcher.get(now -> !(now instanceof Leadership.None), patience)) {
-        case Leadership.Held(LeaderTerm term) -> term;
-        case Leadership.Elsewhere(Supplier<String> leader) ->
-            throw new RpcException(
-                Status.Code.FAILED_PRECONDITION,
-                "this node keeps no records of the cluster; ask the leader: " + leader.get());
-        case Leadership.None _, Leadership.Dismissed _ ->
-            throw RpcException.unavailable(
-                "another version replaces this curator; call again", RETRY);
+    try (Watcher<Verdict> verdicts = Values.map(leadership, this::verdict).watch()) {
+      return switch (verdicts.get(now -> !(now instanceof Verdict.Await), patience)) {
+        case Verdict.Serve(LeaderTerm term) -> term;
+        case Verdict.Refuse(RpcException refusal) -> throw refusal;
+        case Verdict.Await await -> throw new AssertionError(await);
       };
     } catch (TimeoutException e) {
       throw RpcException.unavailable(
-          "this curator does not lead and did not win an election within %d s%s; ask %s"
-              .formatted(patience.toSeconds(), troubleOfConsensus(), leader()),
+          "this curator does not lead, and no leader was known within %d s%s; ask for the leader again"
+              .formatted(patience.toSeconds(), trouble()),
           RETRY);
     }
   }
 
-  private String leader() {
-    return curator.peek().orElseGet(CuratorStatus.Idle::new)
-            instanceof CuratorStatus.Following(NodeId leader, String host, int port)
-        ? "the leader: %s at %s:%d".formatted(leader, host, port)
-        : "for the leader again";
+  private Verdict verdict(Leadership now) {
+    return switch (now) {
+      case Leadership.Held(LeaderTerm term) -> new Verdict.Serve(term);
+      case Leadership.Dismissed _ ->
+          new Verdict.Refuse(
+              RpcException.unavailable("another version replaces this curator; call again", RETRY));
+      case Leadership.None _ -> elsewhere("this curator does not lead");
+      case Leadership.Elsewhere _ ->
+          elsewhere("this node keeps no records of the cluster and does not lead");
+    };
   }
 
-  private String troubleOfConsensus() {
+  private Verdict elsewhere(String why) {
+    return leader()
+        .<Verdict>map(
+            leader ->
+                new Verdict.Refuse(
+                    RpcException.elsewhere(
+                        "%s; ask the leader: %s at %s"
+                            .formatted(why, leader.node(), HostPort.of(leader.address())),
+                        leader,
+                        RETRY)))
+        .orElseGet(Verdict.Await::new);
+  }
+
+  /** Returns the leader, if it is another node that has published its address. */
+  private Optional<NodeEndpoint> leader() {
+    return curator.peek().orElseGet(CuratorStatus.Idle::new)
+                instanceof CuratorStatus.Following(NodeId leader, String host, int port)
+            && port > 0
+            && !AdvertisedAddress.checked(host).isEmpty()
+        ? Optional.of(
+            new NodeEndpoint(leader, new InetSocketAddress(InetAddress.ofLiteral(host), port)))
+        : Optional.empty();
+  }
+
+  /** Returns why no leader is known, as far as this node can tell. */
+  private String trouble() {
+    CuratorStatus status = curator.peek().orElseGet(CuratorStatus.Idle::new);
+    if (status instanceof CuratorStatus.Following(NodeId leader, String host, int port)) {
+      return ": %s leads, and has published no address (\"%s\", port %d)"
+          .formatted(leader, host, port);
+    }
+    if (leadership.peek().orElseThrow() instanceof Leadership.Elsewhere) {
+      return ": " + status.describe();
+    }
     return switch (consensus.peek().orElseGet(ConsensusStatus.Stopped::new)) {
       case ConsensusStatus.Running running when running.alarms().isEmpty() -> "";
-      case ConsensusStatus status -> ": " + status.text();
+      case ConsensusStatus trouble -> ": " + trouble.text();
     };
   }
 }

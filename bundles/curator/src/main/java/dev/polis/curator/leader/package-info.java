@@ -8,12 +8,13 @@
  *          │ status                ├─▶ NodeWatchBroadcaster ──▶ streams of Curator.Watch
  *          ▼                       └─▶ PluginSetWatch       ──▶ streams of WatchPluginSet
  *     CuratorStatus
- *   a call ──▶ LeaderGate ──▶ the term, or a wait of at most 12 s, or a reason
+ *   a call ──▶ LeaderGate ──▶ the term, or the leader's address, or a wait of at most 12 s
  * </pre>
  *
  * <p>The API is registered with the RPC host once, when serving begins, and stays registered; only
  * what {@code LeaderGate} returns changes with leadership. A call that arrives between two
- * leaderships waits up to 12 s for the next one instead of failing.
+ * leaderships waits up to 12 s for the next one instead of failing. Once another node leads, the
+ * call is refused at once, with that node's id and address.
  *
  * <p>Not promised: heartbeats across leaders. Only the present leader knows them: if each went to
  * etcd, the load of the store would grow with the number of nodes.

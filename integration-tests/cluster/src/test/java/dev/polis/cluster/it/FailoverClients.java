@@ -45,7 +45,7 @@ final class FailoverClients implements AutoCloseable {
   /** The labels begin with this; their names are new in each history. */
   private static final String LABEL = "failover-";
 
-  /** Short, since calls to a curator that does not lead wait there. */
+  /** Short, since calls to a curator that knows no leader wait there. */
   private static final long CALL_MILLIS = 700;
 
   /** Long, since these calls wait at a stopped process until it continues. */

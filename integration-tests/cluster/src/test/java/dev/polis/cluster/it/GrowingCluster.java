@@ -4,14 +4,25 @@ import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import dev.polis.cluster.it.StorageModesIT.Mode;
+import dev.polis.ctl.session.Session;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Finished;
+import dev.polis.rpc.RpcClients;
+import dev.polis.rpc.RpcTrust;
+import dev.polis.wire.curator.CuratorLocalGrpc;
+import dev.polis.wire.curator.GetCurrentLeaderRequest;
+import dev.polis.wire.curator.GetCurrentLeaderResponse;
+import io.grpc.ManagedChannel;
+import io.grpc.StatusException;
+import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Collectors;
 import java.util.stream.StreamSupport;
@@ -21,6 +32,9 @@ final class GrowingCluster implements AutoCloseable {
 
   /** The role that makes a node a voter of etcd. */
   static final String CONSENSUS = "ConsensusMember";
+
+  /** A node knows its leader, or that it knows none, at once. */
+  private static final Duration ANSWER = Duration.ofSeconds(5);
 
   private final Path directory;
   private final TestNode first;
@@ -70,7 +84,6 @@ final class GrowingCluster implements AutoCloseable {
 
   /** Waits until one of the nodes leads, and sends the operator's later commands there. */
   void awaitLeader() throws Exception {
-    // One that does not lead takes twelve seconds for its answer.
     List<String> likely = new ArrayList<>(List.of(endpoint));
     likely.addAll(addresses.reversed());
     Await.until(
@@ -80,10 +93,34 @@ final class GrowingCluster implements AutoCloseable {
         () -> ctl("node", "list").all());
   }
 
-  /** Returns whether the node at this address leads; later commands go there. */
+  /**
+   * Returns whether the node at this address leads and has the records; later commands go there.
+   * The command line alone does not tell: it asks the leader that the node names.
+   */
   boolean leads(String address) {
     through(address);
-    return ctl("node", "list").code() == 0;
+    return namesItself(address) && ctl("node", "list").code() == 0;
+  }
+
+  private static boolean namesItself(String address) {
+    ManagedChannel channel =
+        RpcClients.anonymous(RpcTrust.anybody())
+            .dial(new InetSocketAddress(address, Session.CURATOR_PORT));
+    try {
+      GetCurrentLeaderResponse answer =
+          CuratorLocalGrpc.newBlockingV2Stub(channel)
+              .withDeadlineAfter(ANSWER.toMillis(), TimeUnit.MILLISECONDS)
+              .getCurrentLeader(GetCurrentLeaderRequest.getDefaultInstance())
+              .read();
+      return answer != null && answer.getLeaderNodeId().equals(answer.getThisNodeId());
+    } catch (StatusException knowsNone) {
+      return false;
+    } catch (InterruptedException hurried) {
+      Thread.currentThread().interrupt();
+      return false;
+    } finally {
+      channel.shutdownNow();
+    }
   }
 
   /**

@@ -12,10 +12,14 @@ import dev.polis.cluster.it.StorageModesIT.Mode;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Finished;
 import dev.polis.pki.Ed25519;
+import dev.polis.pki.NodeEndpoint;
 import dev.polis.pki.NodeId;
 import dev.polis.pki.Pem;
+import dev.polis.rpc.LeaderHint;
 import dev.polis.rpc.RpcClients;
 import dev.polis.rpc.RpcTrust;
+import dev.polis.wire.api.GetClusterInfoRequest;
+import dev.polis.wire.api.ManagementGrpc;
 import dev.polis.wire.api.NodeParameters;
 import dev.polis.wire.common.ClusterDirectory;
 import dev.polis.wire.curator.CuratorGrpc;
@@ -23,12 +27,14 @@ import dev.polis.wire.curator.RegisterNodeRequest;
 import io.grpc.ManagedChannel;
 import io.grpc.Status;
 import io.grpc.StatusException;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyPair;
 import java.security.PrivateKey;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.StreamSupport;
 import org.junit.jupiter.api.AfterAll;
@@ -125,7 +131,7 @@ class NodeEnrolmentIT {
     assertFalse(Files.exists(Enrolment.journalFile(second)), "the journal is still there");
     assertEquals(id, Enrolment.certified(second).text());
     directoryNamesTheFirstAlone();
-    refusesRecords(second);
+    refersToTheLeader(second, id);
   }
 
   private static long upNodes() throws Exception {
@@ -145,12 +151,34 @@ class NodeEnrolmentIT {
     }
   }
 
-  /** Requires that the second node names the leader to a client that asks it for records. */
-  private static void refusesRecords(TestNode second) {
+  /**
+   * Requires that the second node serves no records, and that an operator who names it reaches the
+   * leader nevertheless.
+   */
+  private static void refersToTheLeader(TestNode second, String id) throws Exception {
+    ManagedChannel channel =
+        OwnerApi.clients(first).dial(new InetSocketAddress(second.address(), CURATOR_PORT));
+    try {
+      StatusException refusal =
+          Assertions.assertThrows(
+              StatusException.class,
+              () ->
+                  ManagementGrpc.newBlockingV2Stub(channel)
+                      .withDeadlineAfter(TestNode.PATIENCE.toSeconds(), TimeUnit.SECONDS)
+                      .getClusterInfo(GetClusterInfoRequest.getDefaultInstance()));
+      assertTrue(refusal.getMessage().contains("keeps no records"), refusal.getMessage());
+      assertEquals(
+          Optional.of(
+              new NodeEndpoint(
+                  NodeId.parse(firstId),
+                  new InetSocketAddress(InetAddress.ofLiteral(FIRST), CURATOR_PORT))),
+          LeaderHint.of(refusal));
+    } finally {
+      channel.shutdownNow();
+    }
     Finished asked = first.ctl("--endpoint", second.address(), "node", "list");
-    assertNotEquals(0, asked.code());
-    assertTrue(asked.err().contains("ask the leader: "), asked.all());
-    assertTrue(asked.err().contains(FIRST + ":" + CURATOR_PORT), asked.all());
+    asked.requireSuccess("the list of nodes, asked for at a node without records");
+    assertTrue(asked.out().contains(id) && asked.out().contains(firstId), asked.all());
   }
 
   @Test

@@ -9,6 +9,7 @@ import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Finished;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -29,6 +30,9 @@ class ThreeNodesIT {
   private static final String SECOND = "127.0.49.2";
   private static final String THIRD = "127.0.49.3";
   private static final String ROLE = GrowingCluster.CONSENSUS;
+
+  /** A call waits so long where no leader is known. */
+  private static final Duration ELECTION = Duration.ofSeconds(12);
 
   @TempDir static Path directory;
   private final List<AutoCloseable> opened = new ArrayList<>();
@@ -66,6 +70,7 @@ class ThreeNodesIT {
     cluster.becomeVoter(third, thirdId);
     Set<String> ids = memberIds();
     assertEquals(3, ids.size());
+    eachNodeServesOperators();
 
     loseTheFirst();
     cluster.awaitLeader();
@@ -85,6 +90,41 @@ class ThreeNodesIT {
     firstComesBackWithoutItsOldData();
     thirdLeaves();
     aNodeWithoutRecordsFindsTheNextLeader();
+  }
+
+  /** Runs each kind of command of the curator through each node, of which one leads. */
+  private void eachNodeServesOperators() {
+    for (String address : List.of(FIRST, SECOND, THIRD)) {
+      for (String command :
+          List.of(
+              "node list",
+              "node describe " + thirdId,
+              "node approve " + secondId,
+              "node role add " + thirdId + " Backup",
+              "node role remove " + thirdId + " Backup",
+              "cluster info",
+              "cluster ticket show",
+              "cluster ticket replace",
+              "cluster ticket revoke",
+              "cert list",
+              "plugin trust list",
+              "takeownership",
+              "owner rotate")) {
+        servesAtOnce(address, command);
+      }
+    }
+  }
+
+  /** Runs a command through a node, within the time that a call waits where no leader is known. */
+  private void servesAtOnce(String address, String command) {
+    cluster.through(address);
+    long began = System.nanoTime();
+    Finished done = cluster.ctl(command.split(" "));
+    Duration took = Duration.ofNanos(System.nanoTime() - began);
+    assertEquals(0, done.code(), () -> command + " through " + address + ": " + done.all());
+    assertTrue(
+        took.compareTo(ELECTION) < 0,
+        () -> "%s through %s took %s".formatted(command, address, took));
   }
 
   /** Kills the first node as a loss of its machine does. */

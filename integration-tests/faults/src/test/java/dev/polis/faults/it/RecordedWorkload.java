@@ -59,7 +59,7 @@ final class RecordedWorkload implements AutoCloseable {
 
   private static final int PATIENT_READERS = 64;
 
-  /** The time after which a watch is cancelled, also at a curator that does not lead. */
+  /** The time after which a watch is cancelled, also at a curator that knows no leader. */
   private static final long WATCH_MILLIS = 2_500;
 
   /** The pause after an immediate refusal, which leaves processor time to others. */
@@ -499,7 +499,7 @@ final class RecordedWorkload implements AutoCloseable {
           .watch(request);
     }
 
-    /** A curator that does not lead answers late, and another one may lead at that time. */
+    /** A curator that knows no leader answers late, and another one may lead at that time. */
     private WatchEvent first(BlockingClientCall<?, WatchEvent> call)
         throws StatusException, InterruptedException {
       try {

@@ -112,22 +112,28 @@ public final class HealthCommand extends CtlCommand {
   /** Asks the cluster through the leader if the node that was asked does not lead. */
   private HealthReport ofCluster(Session session) throws InterruptedException {
     try {
-      return HealthReport.ofCluster(session);
+      HealthReport report = HealthReport.ofCluster(session);
+      return session
+          .referredTo()
+          .map(leader -> report.noting(answered(session, leader)))
+          .orElse(report);
     } catch (CtlException e) {
       Optional<Session> leader = session.withLeader().or(() -> chosenNow(session));
       if (leader.isEmpty()) {
         throw e;
       }
       try (Session there = leader.get()) {
-        return HealthReport.ofCluster(there)
-            .noting(
-                "%s does not lead the cluster; the leader, %s, has answered for it"
-                    .formatted(session.host(), there.host()));
+        return HealthReport.ofCluster(there).noting(answered(session, there.host()));
       } catch (CtlException another) {
         e.addSuppressed(another);
         throw e;
       }
     }
+  }
+
+  private static String answered(Session session, String leader) {
+    return "%s does not lead the cluster; the leader, %s, has answered for it"
+        .formatted(session.host(), leader);
   }
 
   /** Opens a session with the new leader of a cluster on this machine, if it has one meanwhile. */
@@ -142,7 +148,7 @@ public final class HealthCommand extends CtlCommand {
 
   /**
    * Returns whether the node refused the call with this code: UNAUTHENTICATED, as one whose clock
-   * is wrong, or FAILED_PRECONDITION, as one that keeps no records.
+   * is wrong, or FAILED_PRECONDITION, as one of an earlier version that keeps no records.
    */
   private static boolean refusedWith(CtlException failure, Status.Code code) {
     return failure.getCause() instanceof StatusException refused

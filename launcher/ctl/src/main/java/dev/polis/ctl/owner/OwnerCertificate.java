@@ -33,9 +33,7 @@ public final class OwnerCertificate {
     var stub =
         session.limited(
             AAAGrpc.newBlockingV2Stub(
-                session.dial(
-                    RpcClients.ephemeral(owner, session.trust(ca)),
-                    session.address(Session.CURATOR_PORT))));
+                session.curator(ca, trust -> RpcClients.ephemeral(owner, trust))));
     EscrowResponse answer = session.call(() -> ask(stub.escrow(), owner));
     return answered(answer.getEmittedCertificate());
   }

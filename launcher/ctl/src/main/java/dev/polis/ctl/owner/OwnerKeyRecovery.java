@@ -98,9 +98,7 @@ final class OwnerKeyRecovery {
   private OwnerKeysBlockingV2Stub as(KeyPair next, X509Certificate ca) {
     return session.limited(
         OwnerKeysGrpc.newBlockingV2Stub(
-            session.dial(
-                RpcClients.ephemeral(next, session.trust(ca)),
-                session.address(Session.CURATOR_PORT))));
+            session.curator(ca, trust -> RpcClients.ephemeral(next, trust))));
   }
 
   private RecoverOwnerKeyRequest request(

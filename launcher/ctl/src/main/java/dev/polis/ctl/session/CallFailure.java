@@ -163,7 +163,7 @@ record CallFailure(
   }
 
   /** Returns whether the answer came over the wire, in gRPC's form. */
-  private boolean saidByNode() {
+  boolean saidByNode() {
     if (failure.getStatus().getCause() != null) {
       return false;
     }

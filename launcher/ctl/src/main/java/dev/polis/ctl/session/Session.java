@@ -1,11 +1,14 @@
 package dev.polis.ctl.session;
 
 import dev.polis.pki.IdentityException;
+import dev.polis.pki.NodeEndpoint;
 import dev.polis.pki.NodeId;
 import dev.polis.pki.Pem;
 import dev.polis.pki.PkiException;
 import dev.polis.pki.TlsTrust;
 import dev.polis.pki.UserCredentials;
+import dev.polis.rpc.HostPort;
+import dev.polis.rpc.LeaderHint;
 import dev.polis.rpc.RpcClients;
 import dev.polis.rpc.RpcMethods;
 import dev.polis.rpc.RpcTrust;
@@ -53,6 +56,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 
 /** Opens and closes the channels of one command. */
 public final class Session implements AutoCloseable {
@@ -87,6 +91,8 @@ public final class Session implements AutoCloseable {
   private final int timeout;
   private final List<ManagedChannel> channels = new ArrayList<>();
   private final Map<Peer, Channel> peers = new HashMap<>();
+  private final Map<UserCredentials, Channel> curators = new HashMap<>();
+  private final LeaderRoute route = new LeaderRoute();
 
   /** The address to which the latest call was sent; null before the first. */
   private volatile InetSocketAddress asked;
@@ -137,7 +143,7 @@ public final class Session implements AutoCloseable {
   }
 
   public ManagementGrpc.ManagementBlockingV2Stub management() {
-    return limited(ManagementGrpc.newBlockingV2Stub(asOwner(CURATOR_PORT)));
+    return limited(ManagementGrpc.newBlockingV2Stub(curator()));
   }
 
   public EtcdGrpc.EtcdBlockingV2Stub etcd() {
@@ -150,23 +156,23 @@ public final class Session implements AutoCloseable {
   }
 
   public PluginTrustGrpc.PluginTrustBlockingV2Stub pluginTrust() {
-    return limited(PluginTrustGrpc.newBlockingV2Stub(asOwner(CURATOR_PORT)));
+    return limited(PluginTrustGrpc.newBlockingV2Stub(curator()));
   }
 
   public CertificatesGrpc.CertificatesBlockingV2Stub certificates() {
-    return limited(CertificatesGrpc.newBlockingV2Stub(asOwner(CURATOR_PORT)));
+    return limited(CertificatesGrpc.newBlockingV2Stub(curator()));
   }
 
   public OwnerKeysGrpc.OwnerKeysBlockingV2Stub ownerKeys() {
-    return limited(OwnerKeysGrpc.newBlockingV2Stub(asOwner(CURATOR_PORT)));
+    return limited(OwnerKeysGrpc.newBlockingV2Stub(curator()));
   }
 
   public PluginSetGrpc.PluginSetBlockingV2Stub pluginSet() {
-    return limited(PluginSetGrpc.newBlockingV2Stub(asOwner(CURATOR_PORT)));
+    return limited(PluginSetGrpc.newBlockingV2Stub(curator()));
   }
 
   public RegisterTicketsGrpc.RegisterTicketsBlockingV2Stub registerTickets() {
-    return limited(RegisterTicketsGrpc.newBlockingV2Stub(asOwner(CURATOR_PORT)));
+    return limited(RegisterTicketsGrpc.newBlockingV2Stub(curator()));
   }
 
   public PluginsGrpc.PluginsBlockingV2Stub plugins(Place place) {
@@ -247,6 +253,36 @@ public final class Session implements AutoCloseable {
             return next.newCall(method, options.withDeadlineAfter(timeout, TimeUnit.SECONDS));
           }
         });
+  }
+
+  /** Returns the one channel on which the owner calls the curator. */
+  private Channel curator() {
+    UserCredentials owner = credentials();
+    return curators.computeIfAbsent(
+        owner, _ -> curator(owner.ca(), trust -> RpcClients.authenticated(owner.tls(), trust)));
+  }
+
+  /**
+   * Opens a channel to the curator of the node that this session means. Once that node names
+   * another one as the leader, the calls go there: to this very node of the cluster, whose
+   * certificate it must prove.
+   *
+   * @param as makes the clients that accept certain nodes
+   */
+  public Channel curator(X509Certificate ca, Function<RpcTrust, RpcClients> as) {
+    return new LeaderChannel(
+        dial(as.apply(trust(ca)), address(CURATOR_PORT)),
+        route,
+        leader -> {
+          ManagedChannel connection =
+              as.apply(RpcTrust.node(ca, leader.node())).dial(leader.address());
+          return LeaderChannel.connecting(connection, keep(connection, leader.address()));
+        });
+  }
+
+  /** Returns the address of the leader that has answered in place of the node that was named. */
+  public Optional<String> referredTo() {
+    return route.leader().map(leader -> HostPort.host(leader.address().getAddress()));
   }
 
   private Channel asOwner(int port) {
@@ -334,13 +370,18 @@ public final class Session implements AutoCloseable {
             asked = address;
             readsOnly = RpcMethods.readsOnly(method);
             sent = false;
-            if (target.listenersNow().areClosed(address)) {
+            if (!isOfLeader(address) && target.listenersNow().areClosed(address)) {
               // Whatever else listens there is not this node.
               return closed(next.newCall(method, options));
             }
             return next.newCall(method, options.withStreamTracerFactory(new Sending()));
           }
         });
+  }
+
+  /** Returns whether a curator has named the node at this address as the leader. */
+  private boolean isOfLeader(InetSocketAddress address) {
+    return route.leader().filter(leader -> leader.address().equals(address)).isPresent();
   }
 
   /** Returns a call that ends at once, as where nothing listens. */
@@ -396,7 +437,9 @@ public final class Session implements AutoCloseable {
    * Makes a call and turns its failure into the sentence that the operator reads. A call of which
    * nothing was done, and one that only reads, is repeated: a node whose process starts over ends
    * its connections, refuses new ones for a moment, and asks for another try, or is late, while its
-   * services come up.
+   * services come up. A call that a curator refuses because another node leads goes to the leader
+   * at once; if the leader is lost, it begins again at the node that this session means, whose
+   * curator learns of the next leader.
    */
   public <T> T call(Call<T> call) throws InterruptedException {
     return call(call, true);
@@ -483,27 +526,67 @@ public final class Session implements AutoCloseable {
     while (true) {
       boolean startsOver = target.isRestarting();
       try {
-        return call.run();
+        T answer = call.run();
+        route.arrived();
+        return answer;
       } catch (StatusException e) {
-        startsOver |= target.isRestarting();
-        CallFailure failure = new CallFailure(e, asked, sent, target, timeout, takeOwnership);
-        long now = System.nanoTime();
-        // A call may have taken long before its connection ended; the node is away since then.
-        failedFirst = before.isEmpty() ? now : failedFirst;
-        if (startsOver && now - failedFirst < OWN_RESTART.toNanos()) {
-          // What the node takes to start over is not time in which it failed to answer.
-          began = now;
+        if (LeaderHint.of(e).filter(route::follow).isPresent()) {
+          continue;
         }
-        boolean lost = failure.wasCutOff() || startsOver && failure.isLate();
-        boolean harmless = failure.wasNeverSent() || lost && again && readsOnly;
-        if (!mayRepeat(failure, harmless, now - Math.max(began, failedFirst), now - began)) {
-          throw before.filter(_ -> failure.isLate()).orElse(failure).explain();
+        Optional<NodeEndpoint> leader =
+            route.leader().filter(named -> named.address().equals(asked));
+        if (leader.isPresent()) {
+          leaveLeader(e, leader.get(), again, System.nanoTime() - began);
+        } else {
+          startsOver |= target.isRestarting();
+          CallFailure failure = new CallFailure(e, asked, sent, target, timeout, takeOwnership);
+          long now = System.nanoTime();
+          // A call may have taken long before its connection ended; the node is away since then.
+          failedFirst = before.isEmpty() ? now : failedFirst;
+          if (startsOver && now - failedFirst < OWN_RESTART.toNanos()) {
+            // What the node takes to start over is not time in which it failed to answer.
+            began = now;
+          }
+          boolean lost = failure.wasCutOff() || startsOver && failure.isLate();
+          boolean harmless = failure.wasNeverSent() || lost && again && readsOnly;
+          if (!mayRepeat(failure, harmless, now - Math.max(began, failedFirst), now - began)) {
+            throw before.filter(_ -> failure.isLate()).orElse(failure).explain();
+          }
+          before = Optional.of(failure);
         }
-        before = Optional.of(failure);
       }
       Thread.sleep(AGAIN);
       channels.forEach(ManagedChannel::resetConnectBackoff);
     }
+  }
+
+  /**
+   * Returns to the named node if the leader is lost, whose successor that node will know.
+   *
+   * @param since how long ago the first try began
+   * @throws CtlException if the call must not be repeated, or its time is over
+   */
+  private void leaveLeader(StatusException e, NodeEndpoint leader, boolean again, long since) {
+    String host = HostPort.host(leader.address().getAddress());
+    int patience = sent ? timeout : (int) LeaderChannel.CONNECT.toSeconds();
+    CallFailure failure =
+        new CallFailure(e, leader.address(), sent, target.at(host), patience, takeOwnership);
+    boolean harmless = failure.wasNeverSent() || failure.wasCutOff() && again && readsOnly;
+    if (harmless) {
+      route.back();
+    }
+    if (!harmless && !failure.asksAgain() || since >= TimeUnit.SECONDS.toNanos(timeout)) {
+      throw failure.saidByNode() ? failure.explain() : ofLeader(failure.explain(), leader);
+    }
+  }
+
+  /** Names both nodes: the operator has named one, and the other one has not answered. */
+  private CtlException ofLeader(CtlException failure, NodeEndpoint leader) {
+    return new CtlException(
+        failure.exitCode(),
+        "%s does not lead and names the leader, %s; %s"
+            .formatted(HostPort.of(address(CURATOR_PORT)), leader.node(), failure.getMessage()),
+        failure.getCause());
   }
 
   private boolean mayRepeat(CallFailure failure, boolean harmless, long away, long since) {

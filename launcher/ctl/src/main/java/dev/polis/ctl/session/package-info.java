@@ -24,6 +24,10 @@
  * that the leader lists by its id, and at each other endpoint the node that answered there first,
  * which {@code KnownNodes} remembers.
  *
+ * <p>Any node of a cluster serves a command: a curator that does not lead names the leader, and
+ * {@code LeaderChannel} sends the call there, to that node and no other. {@code LeaderRoute} bounds
+ * how often curators may refer a call.
+ *
  * <p>Not promised: a session that outlives the leader's address. A command that follows for longer
  * opens its calls anew.
  *
