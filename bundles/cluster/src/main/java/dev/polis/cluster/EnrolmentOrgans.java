@@ -97,10 +97,10 @@ record EnrolmentOrgans(
    * @return the member, or the news that the others have removed it
    */
   String startExistingConsensus(PrivateKey nodeKey, Wait wait) throws InterruptedException {
+    // Before the start: etcd may find at once that the others have removed it, and lose its record.
+    boolean alone = consensus.localMember().filter(member -> !member.alone()).isEmpty();
     consensus.startExisting(ConsensusIdentity.of(nodeKey));
-    return consensus.localMember().filter(member -> !member.alone()).isPresent()
-        ? awaitQuorum(wait)
-        : awaitConsensus(wait);
+    return alone ? awaitConsensus(wait) : awaitQuorum(wait);
   }
 
   private String awaitQuorum(Wait wait) throws InterruptedException {
