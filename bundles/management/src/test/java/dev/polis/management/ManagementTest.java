@@ -22,6 +22,7 @@ import dev.polis.rpc.RpcClients;
 import dev.polis.rpc.RpcHost;
 import dev.polis.rpc.RpcPeer;
 import dev.polis.rpc.RpcRegistration;
+import dev.polis.rpc.RpcRole;
 import dev.polis.rpc.RpcSettings;
 import dev.polis.rpc.RpcTrust;
 import dev.polis.supervision.SupervisionTree;
@@ -400,7 +401,7 @@ class ManagementTest {
     HeldCall gone = new HeldCall();
     HeldCall answered = new HeldCall();
     Context.current()
-        .withValue(RpcPeer.KEY, new RpcPeer.User("owner"))
+        .withValue(RpcPeer.KEY, new RpcPeer.User("owner", RpcRole.OWNER, "SHA256:test"))
         .run(
             () -> {
               power.offAfter(gone);

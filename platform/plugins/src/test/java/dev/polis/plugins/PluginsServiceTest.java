@@ -13,6 +13,7 @@ import dev.polis.plugins.manifest.Provided;
 import dev.polis.plugins.manifest.TrustRoots;
 import dev.polis.plugins.swap.SwapFixture;
 import dev.polis.rpc.RpcPeer;
+import dev.polis.rpc.RpcRole;
 import dev.polis.wire.plugins.ListRequest;
 import dev.polis.wire.plugins.ListResponse;
 import dev.polis.wire.plugins.Plugin;
@@ -246,7 +247,7 @@ class PluginsServiceTest {
           public void onCompleted() {}
         };
     Context.current()
-        .withValue(RpcPeer.KEY, new RpcPeer.User("owner"))
+        .withValue(RpcPeer.KEY, new RpcPeer.User("owner", RpcRole.OWNER, "SHA256:test"))
         .run(() -> call.accept(observer));
     if (!errors.isEmpty()) {
       throw errors.getFirst();

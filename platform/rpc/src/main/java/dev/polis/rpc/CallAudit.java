@@ -56,7 +56,7 @@ final class CallAudit {
    */
   long begin(String id, CallRule rule, RpcPeer peer, String said) {
     try {
-      return log.begin(id, peer.describe(), rule.method(), said);
+      return log.begin(id, peer.identity(), rule.method(), said);
     } catch (AuditFullException full) {
       throw RpcException.unavailable(full.getMessage(), full.retryAfter());
     }
@@ -80,7 +80,7 @@ final class CallAudit {
       String said,
       SocketAddress source) {
     if (begun) {
-      log.end(id, peer.describe(), rule.method(), outcome);
+      log.end(id, peer.identity(), rule.method(), outcome);
       return 0;
     }
     if (stranger(peer) && (!status.isOk() || crowd((RpcPeer.Unauthenticated) peer))) {
@@ -88,11 +88,11 @@ final class CallAudit {
       return 0;
     }
     if (rule.selfReport()) {
-      log.reported(peer.describe(), rule.method(), status.getCode().name());
+      log.reported(peer.identity(), rule.method(), status.getCode().name());
       return 0;
     }
     return rule.mutating()
-        ? log.call(id, peer.describe(), rule.method(), outcome + "; " + said)
+        ? log.call(id, peer.identity(), rule.method(), outcome + "; " + said)
         : 0;
   }
 

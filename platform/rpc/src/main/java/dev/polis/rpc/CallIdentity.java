@@ -8,6 +8,7 @@ import dev.polis.pki.IdentityException;
 import io.grpc.Attributes;
 import io.grpc.Grpc;
 import java.security.GeneralSecurityException;
+import java.security.PublicKey;
 import java.security.cert.Certificate;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
@@ -89,18 +90,29 @@ final class CallIdentity {
   }
 
   /**
-   * Holds the CA, its revocation list, and the callers whose certificates this CA has verified.
+   * Holds the CA, its revocation list, the operators, and the callers whose certificates this CA
+   * has verified.
    *
    * @param ca null until it is known
+   * @param callers the callers with the roles that these operators give
    */
-  private record Trust(X509Certificate ca, RpcRevocations revocations, Callers callers) {
+  private record Trust(
+      X509Certificate ca, RpcRevocations revocations, RpcOperators operators, Callers callers) {
     static Trust nobody() {
-      return new Trust(null, new RpcRevocations.None(), new Callers());
+      return new Trust(null, new RpcRevocations.None(), new RpcOperators.Unknown(), new Callers());
     }
 
-    /** Returns the trust in a CA; if the CA is the same, the verified callers stay. */
+    /** Returns the trust in a CA; another one than before knows no operators and callers. */
     Trust with(X509Certificate other, RpcRevocations known) {
-      return new Trust(other, known, other.equals(ca) ? callers : new Callers());
+      if (other.equals(ca)) {
+        return new Trust(other, known, operators, callers);
+      }
+      RpcOperators stay = ca == null ? operators : new RpcOperators.Unknown();
+      return new Trust(other, known, stay, new Callers());
+    }
+
+    Trust with(RpcOperators others) {
+      return others.equals(operators) ? this : new Trust(ca, revocations, others, new Callers());
     }
 
     boolean revokes(X509Certificate certificate) {
@@ -161,6 +173,11 @@ final class CallIdentity {
           "a revocation list came before credentials; call identify first");
     }
     trust = now.with(now.ca(), new RpcRevocations.Known(list.verify(now.ca())));
+  }
+
+  /** Decides about users by this list of operators from now on. */
+  synchronized void admit(RpcOperators operators) {
+    trust = trust.with(operators);
   }
 
   Optional<Crl> revocations() {
@@ -233,7 +250,7 @@ final class CallIdentity {
     Caller caller =
         now.callers()
             .find(certificate)
-            .orElseGet(() -> now.callers().add(certificate, verifyAnything(certificate, now.ca())));
+            .orElseGet(() -> now.callers().add(certificate, verifyAnything(certificate, now)));
     if (!(caller instanceof Member member)) {
       return caller;
     }
@@ -271,12 +288,24 @@ final class CallIdentity {
   }
 
   /**
+   * Returns the caller with its present rights: a list of operators may have changed those of a
+   * user. It is the same object if they are the same.
+   *
+   * @throws RpcException UNAUTHENTICATED if the certificate was revoked
+   */
+  Caller present(Caller caller) {
+    return caller instanceof Member member && member.peer() instanceof RpcPeer.User
+        ? judge(member.certificate())
+        : caller;
+  }
+
+  /**
    * Verifies any certificate, and treats the holder of an unreadable one as a stranger. An
    * exception would leave its connection without an end, and each of its calls an internal error.
    */
-  private Caller verifyAnything(X509Certificate certificate, X509Certificate ca) {
+  private Caller verifyAnything(X509Certificate certificate, Trust now) {
     try {
-      return verify(certificate, ca);
+      return verify(certificate, now);
     } catch (RuntimeException unforeseen) {
       budget.warn(
           log,
@@ -287,27 +316,35 @@ final class CallIdentity {
     }
   }
 
-  private static Caller verify(X509Certificate certificate, X509Certificate ca) {
+  private static Caller verify(X509Certificate certificate, Trust now) {
     if (selfSigned(certificate)) {
       return Caller.stranger(
           RpcPeer.Unauthenticated.of(certificate.getPublicKey()),
           "a self-signed one was shown; " + CONNECT_WITH);
     }
-    if (ca == null) {
+    if (now.ca() == null) {
       return Caller.stranger(
           RpcPeer.Unauthenticated.anonymous(), "this node does not know its cluster yet");
     }
     try {
-      RpcPeer peer =
-          switch (Identity.verify(certificate, ca)) {
-            case Identity.Node node -> new RpcPeer.Node(node.id());
-            case Identity.User user -> new RpcPeer.User(user.name());
-          };
-      return Member.of(peer, certificate);
+      return switch (Identity.verify(certificate, now.ca())) {
+        case Identity.Node node -> Member.of(new RpcPeer.Node(node.id()), certificate);
+        case Identity.User user -> user(user.name(), certificate, now.operators());
+      };
     } catch (IdentityException e) {
       return Caller.stranger(
           RpcPeer.Unauthenticated.anonymous(), e.getMessage() + "; " + CONNECT_WITH);
     }
+  }
+
+  private static Caller user(String name, X509Certificate certificate, RpcOperators operators) {
+    PublicKey key = certificate.getPublicKey();
+    return operators
+        .role(name, key)
+        .<Caller>map(
+            role -> Member.of(new RpcPeer.User(name, role, Ed25519.fingerprint(key)), certificate))
+        .orElseGet(
+            () -> Caller.stranger(RpcPeer.Unauthenticated.anonymous(), operators.refusal(name)));
   }
 
   private static boolean selfSigned(X509Certificate certificate) {

@@ -198,6 +198,10 @@ final class CallRouter extends HandlerRegistry {
     for (CallInFlight call : calls) {
       try {
         identity.requireMember(call.caller());
+        CallIdentity.Caller now = identity.present(call.caller());
+        if (now != call.caller()) {
+          call.method().rule().admit(now);
+        }
       } catch (RpcException lost) {
         call.abandon(lost);
       }
@@ -247,6 +251,7 @@ final class CallRouter extends HandlerRegistry {
             requireOpen(call);
             // Checks again: a change of trust finds the call from now on.
             identity.requireUnrevoked(call.caller());
+            method.rule().admit(identity.present(call.caller()));
             return handler(call.provider(), method);
           });
     }
@@ -363,7 +368,7 @@ final class CallRouter extends HandlerRegistry {
     call.identified(identity.identify(connection.getAttributes()));
     // Checks again: a change of trust finds the caller from now on.
     identity.requireUnrevoked(call.caller());
-    call.method().rule().admit(call.caller());
+    call.method().rule().admit(identity.present(call.caller()));
     CallTimeout.requireReadable(headers);
     return connect(call);
   }

@@ -82,11 +82,11 @@ record CallRule(
       Set<Permission> missing = new HashSet<>(need);
       missing.removeAll(caller.peer().permissions());
       throw RpcException.permissionDenied(
-          "%s needs %s, which %s does not have"
+          "%s needs %s, which %s"
               .formatted(
                   method,
                   String.join(", ", missing.stream().map(Permission::name).sorted().toList()),
-                  caller.peer().describe()));
+                  caller.peer().lacks(missing)));
     }
   }
 }

@@ -262,6 +262,13 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
     log.info("revocation list: %s", list);
   }
 
+  @Override
+  public void admit(RpcOperators operators) {
+    identity.admit(operators);
+    expel();
+    log.info("operators: %s", operators.describe());
+  }
+
   private void expel() {
     each(listener -> true, listener -> listener.expel(identity::lost));
   }

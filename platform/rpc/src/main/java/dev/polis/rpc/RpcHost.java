@@ -64,6 +64,13 @@ public interface RpcHost {
   void revoke(Crl list);
 
   /**
+   * Replaces the list of operators. Running calls for which an operator has no permission any more
+   * end at once, and the host decides by the list about later calls, also on open connections.
+   * Before the first list, and after a change of the CA, the owner is the only user.
+   */
+  void admit(RpcOperators operators);
+
+  /**
    * Returns the revocation list in force, for organs with a listener of their own. It is empty
    * before the first revocation.
    *

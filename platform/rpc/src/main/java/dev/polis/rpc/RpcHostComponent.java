@@ -84,6 +84,11 @@ public final class RpcHostComponent implements RpcHost {
   }
 
   @Override
+  public void admit(RpcOperators operators) {
+    host.admit(operators);
+  }
+
+  @Override
   public Optional<Crl> revoked() {
     return host.revoked();
   }

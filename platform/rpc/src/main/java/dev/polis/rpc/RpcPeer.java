@@ -8,8 +8,6 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.security.PublicKey;
 import java.util.Arrays;
-import java.util.Collections;
-import java.util.EnumSet;
 import java.util.HexFormat;
 import java.util.Optional;
 import java.util.Set;
@@ -52,6 +50,16 @@ public sealed interface RpcPeer {
 
   /** Returns the caller's name for logs, without secrets. */
   String describe();
+
+  /** Returns the caller's name for the audit log, with the key that it has proved. */
+  default String identity() {
+    return describe();
+  }
+
+  /** Ends a sentence about permissions that the caller does not have. */
+  default String lacks(Set<Permission> missing) {
+    return describe() + " does not have";
+  }
 
   /**
    * Returns the id of the calling node, for methods that only nodes may call.
@@ -110,16 +118,16 @@ public sealed interface RpcPeer {
   }
 
   /**
-   * Is a person, or a program that acts for one. It has all permissions.
+   * Is a person, or a program that acts for one. Its role decides what it may do.
    *
    * @param name the name in its certificate
+   * @param role its role when the call began
+   * @param fingerprint the fingerprint of its key
    */
-  record User(String name) implements RpcPeer {
-    private static final Set<Permission> ALL = allPermissions();
-
+  record User(String name, RpcRole role, String fingerprint) implements RpcPeer {
     @Override
     public Set<Permission> permissions() {
-      return ALL;
+      return role.permissions();
     }
 
     @Override
@@ -127,11 +135,21 @@ public sealed interface RpcPeer {
       return "user \"" + name + "\"";
     }
 
-    private static Set<Permission> allPermissions() {
-      EnumSet<Permission> all = EnumSet.allOf(Permission.class);
-      all.remove(Permission.PERMISSION_UNSPECIFIED);
-      all.remove(Permission.UNRECOGNIZED);
-      return Collections.unmodifiableSet(all);
+    @Override
+    public String identity() {
+      return "%s (%s, key %s)".formatted(describe(), role.text(), fingerprint);
+    }
+
+    @Override
+    public String lacks(Set<Permission> missing) {
+      String grant =
+          RpcRole.granting(missing)
+              .map(
+                  wanted ->
+                      "the owner grants it with the role %s (polisctl operator role %s %s)"
+                          .formatted(wanted.text(), name, wanted.text()))
+              .orElse("the owner alone has it, and no role grants it; ask the owner to do this");
+      return "%s with the role %s does not have; %s".formatted(describe(), role.text(), grant);
     }
   }
 

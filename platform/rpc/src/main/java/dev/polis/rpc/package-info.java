@@ -22,6 +22,10 @@
  * refused. A failure of any step, or of the organ's code, ends the call it happened in and no
  * other.
  *
+ * <p>A user's {@link dev.polis.rpc.RpcRole} is a set of permissions. A certificate names its user
+ * and no role: the host has the cluster's list of operators ({@link dev.polis.rpc.RpcOperators}),
+ * and a new list decides about open calls too.
+ *
  * <p>{@link dev.polis.rpc.audit.AuditLog} keeps each change with its caller in files: a changing
  * call of an authenticated peer is on the disk before its caller gets the answer.
  *

@@ -18,11 +18,9 @@ import io.grpc.MethodDescriptor;
 import io.grpc.ServiceDescriptor;
 import io.grpc.Status;
 import java.io.IOException;
-import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.net.URI;
 import java.net.URISyntaxException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.FileSystem;
 import java.nio.file.FileSystems;
 import java.nio.file.Files;
@@ -45,10 +43,12 @@ import org.junit.jupiter.api.Test;
 /**
  * Calls every method of the wire format over TLS as every kind of caller, and compares the answers
  * with a table beside this test. After a new method or a changed rule, it fails until the table has
- * all cells.
+ * all cells. {@code -Dpolis.authorization.write=true} writes the table anew.
  */
 class AuthorizationMatrixTest {
   private static final String TABLE = "authorization-matrix.txt";
+
+  private static final Path FILE = Path.of("src/test/resources/dev/polis/rpc", TABLE);
 
   @Test
   @Tag("attack")
@@ -68,8 +68,23 @@ class AuthorizationMatrixTest {
       }
       found.sort(null);
 
-      assertEquals(String.join("\n", table()), String.join("\n", found));
+      if (Boolean.getBoolean("polis.authorization.write")) {
+        write(found);
+      }
+      assertEquals(
+          String.join("\n", table()),
+          String.join("\n", found),
+          TABLE
+              + " states another decision; decide for each caller, and write it with ./polis test"
+              + " -pl platform/rpc -Dtest=AuthorizationMatrixTest -Dpolis.authorization.write=true");
     }
+  }
+
+  private static void write(List<String> found) throws IOException {
+    List<String> lines = new ArrayList<>();
+    Files.readAllLines(FILE).stream().filter(line -> line.startsWith("#")).forEach(lines::add);
+    lines.addAll(found);
+    Files.write(FILE, lines);
   }
 
   private static Map<String, ManagedChannel> callers(RpcFixture fixture) {
@@ -87,7 +102,10 @@ class AuthorizationMatrixTest {
             TlsIdentity.of(foreignKey.getPrivate(), foreign.issueNode(foreignKey.getPublic()))));
     callers.put("node", fixture.as(fixture.credentials.tls()));
     callers.put("other-node", fixture.as(fixture.node()));
+    callers.put("viewer", fixture.as(fixture.user("reader", RpcRole.VIEWER)));
+    callers.put("operator", fixture.as(fixture.user("worker", RpcRole.OPERATOR)));
     callers.put("owner", fixture.asOwner());
+    callers.put("removed", fixture.as(fixture.certificate("former")));
     callers.put("revoked", fixture.as(revoked));
     callers.put("expired", fixture.as(expired(fixture.ca)));
     return callers;
@@ -142,12 +160,9 @@ class AuthorizationMatrixTest {
   }
 
   private static List<String> table() throws IOException {
-    try (InputStream table = AuthorizationMatrixTest.class.getResourceAsStream(TABLE)) {
-      return new String(table.readAllBytes(), StandardCharsets.UTF_8)
-          .lines()
-          .filter(line -> !line.isBlank() && !line.startsWith("#"))
-          .toList();
-    }
+    return Files.readAllLines(FILE).stream()
+        .filter(line -> !line.isBlank() && !line.startsWith("#"))
+        .toList();
   }
 
   /** Returns all services of the wire format, from its own archive, so that none is missing. */

@@ -97,7 +97,8 @@ class CallAuditTest {
       assertEquals(Status.Code.OK, call(owner).getCode());
       assertEquals(i, records(AuditKind.BEGIN).size());
     }
-    assertEquals("user \"owner\"", records(AuditKind.BEGIN).getFirst().peer());
+    String peer = records(AuditKind.BEGIN).getFirst().peer();
+    assertTrue(peer.matches("user \"owner\" \\(owner, key SHA256:[A-Za-z0-9+/]{43}\\)"), peer);
     assertEquals(
         "metropolis.proto.api.Management/UpdateNodeLabels",
         records(AuditKind.BEGIN).getFirst().method());

@@ -28,7 +28,9 @@ import java.security.KeyPair;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
@@ -48,6 +50,7 @@ final class RpcFixture implements AutoCloseable {
   volatile Duration ahead = Duration.ZERO;
 
   final LocalRpcHost host;
+  final Map<String, RpcOperators.Operator> operators = new HashMap<>();
   private final List<ManagedChannel> channels = new ArrayList<>();
 
   RpcFixture() {
@@ -112,7 +115,21 @@ final class RpcFixture implements AutoCloseable {
     return RpcTrust.cluster(ca.certificate());
   }
 
+  /** Makes a certificate of a user, who is the owner or an operator with this name. */
   TlsIdentity user(String name) {
+    return name.equals(RpcRole.OWNER_NAME) ? certificate(name) : user(name, RpcRole.OPERATOR);
+  }
+
+  /** Makes a certificate of an operator, whom the host then knows. */
+  TlsIdentity user(String name, RpcRole role) {
+    TlsIdentity user = certificate(name);
+    operators.put(name, new RpcOperators.Operator(user.certificate().getPublicKey(), role));
+    host.admit(new RpcOperators.Known(operators));
+    return user;
+  }
+
+  /** Makes a certificate of a user that the host need not know. */
+  TlsIdentity certificate(String name) {
     KeyPair pair = Ed25519.generate();
     return TlsIdentity.of(pair.getPrivate(), ca.issueUser(name, pair.getPublic()));
   }

@@ -21,6 +21,7 @@ import dev.polis.wire.audit.AuditOuterClass;
 import dev.polis.wire.cluster.CertificatesOuterClass;
 import dev.polis.wire.cluster.EtcdOuterClass;
 import dev.polis.wire.cluster.MembershipOuterClass;
+import dev.polis.wire.cluster.OperatorsOuterClass;
 import dev.polis.wire.cluster.Owner;
 import dev.polis.wire.cluster.Plugins;
 import dev.polis.wire.cluster.Pluginset;
@@ -87,6 +88,7 @@ class WireFormatTest {
           Tickets.getDescriptor(),
           CertificatesOuterClass.getDescriptor(),
           Owner.getDescriptor(),
+          OperatorsOuterClass.getDescriptor(),
           Plugins.getDescriptor(),
           Pluginset.getDescriptor(),
           Roles.getDescriptor(),
