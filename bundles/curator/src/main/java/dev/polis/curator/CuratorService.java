@@ -19,6 +19,7 @@ import dev.polis.curator.api.CuratorApi;
 import dev.polis.curator.api.CuratorLocalApi;
 import dev.polis.curator.api.ManagementApi;
 import dev.polis.curator.api.MembershipApi;
+import dev.polis.curator.api.OperatorsApi;
 import dev.polis.curator.api.OwnerKeysApi;
 import dev.polis.curator.api.PluginSetApi;
 import dev.polis.curator.api.PluginTrustApi;
@@ -32,6 +33,7 @@ import dev.polis.curator.leader.LeaderGate;
 import dev.polis.curator.leader.LeaderTerm;
 import dev.polis.curator.leader.TrustFeeds;
 import dev.polis.curator.record.CuratorPki;
+import dev.polis.curator.record.RecordKeys;
 import dev.polis.curator.record.RecordSnapshot;
 import dev.polis.etcd.EtcdAccess;
 import dev.polis.etcd.EtcdClient;
@@ -59,6 +61,8 @@ import dev.polis.rpc.RpcHost;
 import dev.polis.rpc.RpcTrust;
 import dev.polis.supervision.Subtree;
 import dev.polis.supervision.Supervisor;
+import dev.polis.wire.cluster.OperatorList;
+import dev.polis.wire.cluster.TrustedKeys;
 import io.grpc.BindableService;
 import io.grpc.Channel;
 import io.grpc.ManagedChannel;
@@ -318,7 +322,24 @@ final class CuratorService implements Curator, OrganInstance {
     work.run("election", election::run);
     work.run("leader-feeds", leaders::run);
     work.run("revocations", new RevocationWatch(this::connect, trust)::run);
-    work.run("trusted-keys", new TrustedKeysWatch(this::connect, trust)::run);
+    work.run(
+        "trusted-keys",
+        new TrustRecordWatch<>(
+                this::connect,
+                RecordKeys.TRUSTED_KEYS,
+                TrustedKeys.parser(),
+                TrustedKeys.getDefaultInstance(),
+                trust::trust)
+            ::run);
+    work.run(
+        "operators",
+        new TrustRecordWatch<>(
+                this::connect,
+                RecordKeys.OPERATORS,
+                OperatorList.parser(),
+                OperatorList.getDefaultInstance(),
+                trust::admit)
+            ::run);
     work.run("trust-feeds", trusts::run);
     work.run("members", new MemberReconciler(gate, members, credentials.id())::run);
   }
@@ -360,6 +381,7 @@ final class CuratorService implements Curator, OrganInstance {
             members),
         new RegisterTicketsApi(gate, new SecureRandom(), InstantSource.system()),
         new AaaApi(gate),
+        new OperatorsApi(gate, InstantSource.system()),
         new OwnerKeysApi(gate, new SecureRandom(), parts.nanoTime()),
         new CuratorApi(
             gate,

@@ -3,12 +3,14 @@ package dev.polis.curator;
 import com.google.protobuf.ByteString;
 import dev.polis.base.values.MutableValue;
 import dev.polis.base.values.Value;
+import dev.polis.curator.api.OperatorRules;
 import dev.polis.curator.api.TrustedKeyRules;
 import dev.polis.pki.Crl;
 import dev.polis.pki.PkiException;
 import dev.polis.plugins.manifest.TrustRoots;
 import dev.polis.rpc.RpcHost;
 import dev.polis.rpc.RpcRevocations;
+import dev.polis.wire.cluster.OperatorList;
 import dev.polis.wire.cluster.TrustLists;
 import dev.polis.wire.cluster.TrustedKeys;
 import java.util.function.Consumer;
@@ -56,6 +58,12 @@ final class LocalTrust {
   void trust(TrustedKeys keys) {
     plugins.accept(TrustedKeyRules.roots(keys));
     lists.update(now -> now.orElseThrow().toBuilder().setTrustedKeys(keys).build());
+  }
+
+  /** Decides about the calls of users by these operators. */
+  void admit(OperatorList operators) {
+    rpc.admit(OperatorRules.roles(operators));
+    lists.update(now -> now.orElseThrow().toBuilder().setOperators(operators).build());
   }
 
   /** Returns the lists, of which some may not be known yet. */

@@ -31,7 +31,7 @@ import java.util.stream.Collectors;
 
 /**
  * Asks the leader of the cluster for what a curator with records reads in etcd: who leads, the
- * revocation list, the trusted keys, this node's certificate. Thread-safe.
+ * revocation list, the trusted keys, the operators, this node's certificate. Thread-safe.
  */
 final class RemoteCurator {
 
@@ -108,7 +108,7 @@ final class RemoteCurator {
           child ->
               leader.follow(
                   child,
-                  "the watch of the revocation list and the trusted keys",
+                  "the watch of the revocation list, the trusted keys and the operators",
                   channel ->
                       MembershipGrpc.newBlockingV2Stub(channel)
                           .withWaitForReady()
@@ -193,6 +193,9 @@ final class RemoteCurator {
     try {
       trust.revokeNewer(Crl.parse(lists.getRevocations().toByteArray()).verify(credentials.ca()));
       trust.trust(lists.getTrustedKeys());
+      if (lists.hasOperators()) {
+        trust.admit(lists.getOperators());
+      }
     } catch (PkiException | IllegalArgumentException damaged) {
       log.error("This node keeps its former lists of trust: %s.", damaged.getMessage());
     }

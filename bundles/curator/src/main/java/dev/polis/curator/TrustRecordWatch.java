@@ -1,6 +1,7 @@
 package dev.polis.curator;
 
-import dev.polis.curator.record.RecordKeys;
+import com.google.protobuf.MessageLite;
+import com.google.protobuf.Parser;
 import dev.polis.curator.record.RecordState;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.etcd.EtcdWatch;
@@ -10,28 +11,41 @@ import dev.polis.etcd.WatchUpdate;
 import dev.polis.logtree.Log;
 import dev.polis.rpc.RpcException;
 import dev.polis.supervision.Context;
-import dev.polis.wire.cluster.TrustedKeys;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /**
- * Watches the keys whose signatures on plugins the cluster trusts, and gives them to this node at
- * each change. A supervised runnable of each curator that keeps records, leader or not.
+ * Watches one record by which nodes trust others, the keys that sign plugins or the operators, and
+ * gives it to this node at each change. A supervised runnable of each curator that keeps records,
+ * leader or not.
+ *
+ * @param <M> the type of the record
  */
-final class TrustedKeysWatch {
+final class TrustRecordWatch<M extends MessageLite> {
 
   private final Supplier<EtcdClient> connect;
-  private final LocalTrust trust;
+  private final String key;
+  private final Parser<M> parser;
+  private final M none;
+  private final Consumer<M> trust;
 
-  TrustedKeysWatch(Supplier<EtcdClient> connect, LocalTrust trust) {
+  /**
+   * @param none what a missing record means
+   * @param trust receives the record
+   */
+  TrustRecordWatch(
+      Supplier<EtcdClient> connect, String key, Parser<M> parser, M none, Consumer<M> trust) {
     this.connect = connect;
+    this.key = key;
+    this.parser = parser;
+    this.none = none;
     this.trust = trust;
   }
 
   /** Watches until it is cancelled. */
   void run(Context context) throws InterruptedException {
     try (EtcdClient etcd = connect.get();
-        EtcdWatch watch =
-            etcd.watch(KeyRange.single(RecordKeys.TRUSTED_KEYS), WatchOptions.snapshot())) {
+        EtcdWatch watch = etcd.watch(KeyRange.single(key), WatchOptions.snapshot())) {
       context.healthy();
       while (true) {
         if (!(watch.next() instanceof WatchUpdate.Progress)) {
@@ -42,23 +56,20 @@ final class TrustedKeysWatch {
   }
 
   /**
-   * Passes the present keys to this node, which keeps the former ones while the record is damaged.
+   * Passes the present record to this node, which keeps the former one while the record is damaged.
    */
   private void follow(EtcdClient etcd, Log log) throws InterruptedException {
-    TrustedKeys keys;
+    M record;
     try {
-      keys = read(etcd);
+      record = read(etcd);
     } catch (RpcException damaged) {
-      log.error("This node trusts the same keys as before: %s.", damaged.getMessage());
+      log.error("This node trusts by the same record as before: %s.", damaged.getMessage());
       return;
     }
-    trust.trust(keys);
+    trust.accept(record);
   }
 
-  private static TrustedKeys read(EtcdClient etcd) throws InterruptedException {
-    return etcd.kv()
-        .get(RecordKeys.TRUSTED_KEYS)
-        .map(stored -> RecordState.parse(stored, TrustedKeys.parser()))
-        .orElseGet(TrustedKeys::getDefaultInstance);
+  private M read(EtcdClient etcd) throws InterruptedException {
+    return etcd.kv().get(key).map(stored -> RecordState.parse(stored, parser)).orElse(none);
   }
 }

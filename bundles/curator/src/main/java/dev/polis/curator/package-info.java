@@ -5,7 +5,7 @@
  *   CuratorConfig ─▶ CuratorSettings ─▶ CuratorService ◀─ CuratorComponent ◀─ cluster organ
  *                                          │ supervises
  *                 ┌────────────────────────┼──────────────────────┐
- *         CuratorElection   RevocationWatch · TrustedKeysWatch   health
+ *         CuratorElection   RevocationWatch · TrustRecordWatch   health
  *                 │ won
  *             LeaderTerm   HeartbeatMonitor
  *                 │
@@ -30,9 +30,10 @@
  *       LeaderTerm}, which only this package's API classes use.
  *   <li>{@code RevocationWatch}: In: the revocation list in etcd. Out: the same list, to the RPC
  *       host, which refuses revoked certificates on all listeners of this node.
- *   <li>{@code TrustedKeysWatch}: In: the record of the trusted keys in etcd. Out: the same keys,
- *       as the service {@code TrustSource}, by which this node verifies plugins. The service
- *       appears when the organ has read the first keys.
+ *   <li>{@code TrustRecordWatch}, once for the record of the trusted keys and once for that of the
+ *       operators in etcd. Out: the keys as the service {@code TrustSource}, by which this node
+ *       verifies plugins, and which appears when the organ has read the first keys; the operators
+ *       to the RPC host, which decides about their calls on all listeners of this node.
  *   <li>{@code RecordMemory}, while leading. In: the leader's own writes, one etcd watch on all
  *       records, and listings. Out: all records, to all readers and watches.
  *   <li>{@code NodeWatchBroadcaster}, while leading. In: changes in memory. Out: the streams of
@@ -43,8 +44,9 @@
  *   <li>{@code RecordStore}, while leading. In: reads and updates of API calls. Out: answers from
  *       memory, and one etcd transaction at a time for updates. Operators see records through
  *       {@code ManagementApi}, without join keys and unlock keys.
- *   <li>{@code TrustFeeds}, while leading. In: the revocation list and the trusted keys of this
- *       node. Out: the streams of {@code Membership.FollowTrust}, for members that run no etcd.
+ *   <li>{@code TrustFeeds}, while leading. In: the revocation list, the trusted keys and the
+ *       operators of this node. Out: the streams of {@code Membership.FollowTrust}, for members
+ *       that run no etcd.
  *   <li>{@code MemberReconciler}, while leading. In: the records in memory, etcd's list of members.
  *       Out: nothing but the removal of members whose nodes have no role.
  *   <li>{@code RemoteCurator}, in place of all the above on a node that keeps no records. In: the

@@ -206,7 +206,7 @@ class CertificatesTest {
           owner,
           Status.Code.FAILED_PRECONDITION,
           request().setUser(AaaApi.OWNER),
-          "no command that changes it is accepted any more");
+          "no command that gives access is accepted any more");
       assertEquals(before, list(owner));
     }
   }

@@ -11,6 +11,7 @@ import dev.polis.pki.PkiConflictException;
 import dev.polis.pki.PkiException;
 import dev.polis.rpc.RpcException;
 import dev.polis.rpc.RpcPeer;
+import dev.polis.rpc.RpcRole;
 import dev.polis.wire.api.AAAGrpc;
 import dev.polis.wire.api.EscrowRequest;
 import dev.polis.wire.api.EscrowResponse;
@@ -24,8 +25,8 @@ import java.util.Optional;
 /** Serves the AAA API: issues user certificates to callers that prove to hold the user's key. */
 public final class AaaApi extends AAAGrpc.AAAImplBase {
 
-  /** The only user: the owner of the key from the cluster's bootstrap, or of its successor. */
-  public static final String OWNER = "owner";
+  /** The user with the key from the cluster's bootstrap, or with its successor. */
+  public static final String OWNER = RpcRole.OWNER_NAME;
 
   private final LeaderGate gate;
 
@@ -67,9 +68,10 @@ public final class AaaApi extends AAAGrpc.AAAImplBase {
     if (!message.hasParameters()) {
       throw Refusal.invalid("the first message must have parameters");
     }
+    String name = message.getParameters().getRequestedIdentityName();
     PublicKey wanted = wanted(message.getParameters());
     requireProof(peer, wanted, caller);
-    X509Certificate emitted = ApiCalls.run(() -> gate.during(term -> issue(term, wanted)));
+    X509Certificate emitted = ApiCalls.run(() -> gate.during(term -> issue(term, name, wanted)));
     caller.onNext(
         EscrowResponse.newBuilder()
             .addFulfilled(
@@ -103,17 +105,43 @@ public final class AaaApi extends AAAGrpc.AAAImplBase {
   }
 
   private static PublicKey wanted(EscrowRequest.Parameters parameters) {
-    if (!parameters.getRequestedIdentityName().equals(OWNER)) {
-      throw Refusal.denied(
-          "there is no identity \"%s\"; the only one is \"%s\"",
-          parameters.getRequestedIdentityName(), OWNER);
-    }
     if (parameters.getPublicKey().size() != Ed25519.KEY_BYTES) {
       throw Refusal.invalid(
           "parameters.public_key has %d bytes; an Ed25519 key has %d",
           parameters.getPublicKey().size(), Ed25519.KEY_BYTES);
     }
     return Ed25519.publicKey(parameters.getPublicKey().toByteArray());
+  }
+
+  private static X509Certificate issue(LeaderTerm term, String name, PublicKey key)
+      throws InterruptedException {
+    return name.equals(OWNER) ? issue(term, key) : issueToOperator(term, name, key);
+  }
+
+  /** Issues an operator's certificate while the record has the operator, or returns the stored. */
+  private static X509Certificate issueToOperator(LeaderTerm term, String name, PublicKey key)
+      throws InterruptedException {
+    ByteString raw = ByteString.copyFrom(Ed25519.raw(key));
+    OperatorRules.requireKey(term.records().operators(), name, raw);
+    try {
+      return term.pki()
+          .ensureUser(
+              name,
+              key,
+              (conditions, others) ->
+                  term.records()
+                      .withOperators(
+                          present -> OperatorRules.requireKey(present, name, raw),
+                          conditions,
+                          others));
+    } catch (PkiConflictException busy) {
+      throw busy;
+    } catch (PkiException refused) {
+      throw Refusal.precondition(
+          "the operator \"%s\" gets no certificate: %s; the owner removes the operator and adds it"
+              + " again (polisctl operator remove, polisctl operator add)",
+          name, refused.getMessage());
+    }
   }
 
   /** Issues the certificate of the owner's present key, or returns the stored one. */

@@ -158,12 +158,7 @@ public final class CertificatesApi extends CertificatesGrpc.CertificatesImplBase
       removal.requireRevocable(term, node.get());
     }
     List<String> consequences =
-        List.of(
-            node.map(CertificatesApi::consequence)
-                .orElseGet(
-                    () ->
-                        "user \"%s\" gets no certificate again, and this cluster has no other user: no command that changes it is accepted any more"
-                            .formatted(name)));
+        List.of(node.map(CertificatesApi::consequence).orElseGet(() -> consequence(name)));
     if (!force) {
       throw Refusal.precondition(
           "nothing was revoked: %s; repeat the call with force to revoke it all the same",
@@ -175,6 +170,14 @@ public final class CertificatesApi extends CertificatesGrpc.CertificatesImplBase
       term.pki().revokeUser(name);
     }
     return consequences;
+  }
+
+  private static String consequence(String user) {
+    return user.equals(AaaApi.OWNER)
+        ? "user \"%s\" gets no certificate again, and no operator can replace it: no command that gives access is accepted any more"
+            .formatted(user)
+        : "operator \"%s\" gets no certificate until the owner removes and adds it again (polisctl operator remove, polisctl operator add)"
+            .formatted(user);
   }
 
   private static String consequence(NodeId node) {

@@ -90,6 +90,8 @@ public final class OwnerKeysApi extends OwnerKeysGrpc.OwnerKeysImplBase {
   private static X509Certificate replace(
       LeaderTerm term, PublicKey next, UnaryOperator<InitialOwner> change)
       throws InterruptedException {
+    OperatorRules.requireNoOperator(
+        term.records().operators(), ByteString.copyFrom(Ed25519.raw(next)));
     return term.pki()
         .replaceUser(
             AaaApi.OWNER,

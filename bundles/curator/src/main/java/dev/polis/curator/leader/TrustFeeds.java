@@ -72,7 +72,10 @@ public final class TrustFeeds {
       public Optional<TrustLists> next() {
         requireLeadership();
         TrustLists now = lists.peek().orElseThrow();
-        if (now.getRevocations().isEmpty() || !now.hasTrustedKeys() || now.equals(sent)) {
+        if (now.getRevocations().isEmpty()
+            || !now.hasTrustedKeys()
+            || !now.hasOperators()
+            || now.equals(sent)) {
           return Optional.empty();
         }
         sent = now;

@@ -101,8 +101,40 @@ public final class CuratorPki {
     authority().revokeSerials(serials);
   }
 
+  /** Returns whether the store has a certificate of a user. */
+  public boolean hasUser(String name) throws InterruptedException {
+    return authority().find(name).isPresent();
+  }
+
+  /**
+   * Revokes all certificates of a user and forgets the user, whose name another one may get. It
+   * ignores a user that has none.
+   *
+   * @return how many certificates it revoked
+   */
+  public int removeUser(String name) throws InterruptedException {
+    List<IssuedCertificate> theirs =
+        issued().stream().filter(each -> each.name().equals(name) && !each.revoked()).toList();
+    authority().remove(name);
+    return theirs.size();
+  }
+
   public X509Certificate ensureUser(String name, PublicKey key) throws InterruptedException {
     return authority().ensureExternal(name, CertificateTemplate.user(name), key);
+  }
+
+  /**
+   * Returns the user's certificate, and issues it in a transaction with a condition of the records.
+   *
+   * @param transaction adds the condition
+   */
+  public X509Certificate ensureUser(String name, PublicKey key, PkiBackend.Transaction transaction)
+      throws InterruptedException {
+    return authority(with(transaction)).ensureExternal(name, CertificateTemplate.user(name), key);
+  }
+
+  private PkiStore with(PkiBackend.Transaction transaction) {
+    return new PkiStore(PkiBackend.etcd(etcd, kv, RecordKeys.PKI, transaction), clock);
   }
 
   /**
@@ -112,7 +144,6 @@ public final class CuratorPki {
    */
   public X509Certificate replaceUser(String name, PublicKey key, PkiBackend.Transaction transaction)
       throws InterruptedException {
-    PkiStore larger = new PkiStore(PkiBackend.etcd(etcd, kv, RecordKeys.PKI, transaction), clock);
-    return authority(larger).replaceExternal(name, CertificateTemplate.user(name), key);
+    return authority(with(transaction)).replaceExternal(name, CertificateTemplate.user(name), key);
   }
 }

@@ -4,6 +4,7 @@ import com.google.protobuf.MessageLite;
 import com.google.protobuf.Parser;
 import dev.polis.etcd.KeyPrefix;
 import dev.polis.etcd.KeyRange;
+import dev.polis.wire.cluster.OperatorList;
 import dev.polis.wire.cluster.PluginReport;
 import dev.polis.wire.cluster.TrustedKeys;
 import dev.polis.wire.cluster.WantedPlugins;
@@ -29,6 +30,10 @@ public final class RecordKeys {
 
   public static final String CLUSTER_CONFIGURATION = "/cluster/configuration";
   public static final String INITIAL_OWNER = "/global/initial_owner";
+
+  /** The key of the cluster's operators. */
+  public static final String OPERATORS = "/global/operators";
+
   static final String REGISTER_TICKET = "/global/register_ticket";
 
   /** The key of the trusted keys for signatures on plugins. */
@@ -56,6 +61,7 @@ public final class RecordKeys {
       Map.of(
           CLUSTER_CONFIGURATION, ClusterConfiguration.parser(),
           INITIAL_OWNER, InitialOwner.parser(),
+          OPERATORS, OperatorList.parser(),
           REGISTER_TICKET, RegisterTicket.parser(),
           TRUSTED_KEYS, TrustedKeys.parser(),
           WANTED_PLUGINS, WantedPlugins.parser());

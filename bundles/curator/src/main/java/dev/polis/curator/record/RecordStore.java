@@ -6,6 +6,7 @@ import dev.polis.etcd.Compare;
 import dev.polis.etcd.KeyValues;
 import dev.polis.etcd.Op;
 import dev.polis.rpc.RpcException;
+import dev.polis.wire.cluster.OperatorList;
 import dev.polis.wire.cluster.PluginReport;
 import dev.polis.wire.cluster.TrustedKeys;
 import dev.polis.wire.cluster.WantedPlugins;
@@ -143,6 +144,40 @@ public final class RecordStore implements AutoCloseable {
       throws InterruptedException {
     return createOrUpdate(
         RecordKeys.TRUSTED_KEYS, TrustedKeys.class, TrustedKeys.getDefaultInstance(), change);
+  }
+
+  /** Returns the operators; empty before the first one. */
+  public OperatorList operators() throws InterruptedException {
+    return read()
+        .find(RecordKeys.OPERATORS, OperatorList.class)
+        .orElseGet(OperatorList::getDefaultInstance);
+  }
+
+  /** Updates the operators, as {@link #updateNode} does a node's record. */
+  public OperatorList updateOperators(UnaryOperator<OperatorList> change)
+      throws InterruptedException {
+    return createOrUpdate(
+        RecordKeys.OPERATORS, OperatorList.class, OperatorList.getDefaultInstance(), change);
+  }
+
+  /**
+   * Makes changes of other keys in a transaction that requires the present operators.
+   *
+   * @param check refuses by throwing
+   * @return false if none of the changes was made, because a condition did not hold
+   */
+  public boolean withOperators(
+      Consumer<OperatorList> check, List<Compare> conditions, List<Op> others)
+      throws InterruptedException {
+    return updater.updateAlone(
+        RecordKeys.OPERATORS,
+        OperatorList.class,
+        present -> {
+          check.accept(present);
+          return present;
+        },
+        conditions,
+        others);
   }
 
   /** Reads the wanted plugins, the nodes' reports, and all nodes. */
