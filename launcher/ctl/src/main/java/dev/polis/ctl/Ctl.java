@@ -16,6 +16,7 @@ import dev.polis.ctl.node.NodeCommand;
 import dev.polis.ctl.node.ShellCommand;
 import dev.polis.ctl.owner.CertCommand;
 import dev.polis.ctl.owner.ContextCommand;
+import dev.polis.ctl.owner.OperatorCommand;
 import dev.polis.ctl.owner.OwnerCommand;
 import dev.polis.ctl.owner.ParamsCommand;
 import dev.polis.ctl.owner.RecoveryKeyCommand;
@@ -71,6 +72,7 @@ import picocli.CommandLine.ParameterException;
   ParamsCommand.class,
   CertCommand.class,
   OwnerCommand.class,
+  OperatorCommand.class,
   RecoveryKeyCommand.class,
   KubeCommand.class,
   KubeconfigCommand.class,

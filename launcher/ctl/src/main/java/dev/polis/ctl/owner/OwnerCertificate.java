@@ -18,35 +18,41 @@ import java.nio.charset.StandardCharsets;
 import java.security.KeyPair;
 import java.security.cert.X509Certificate;
 
-/** Gets the certificate of the cluster's owner, as often as wanted. */
+/** Gets the certificate of the cluster's owner, or of an operator, as often as wanted. */
 public final class OwnerCertificate {
 
   private OwnerCertificate() {}
 
   /**
-   * Asks the cluster for a certificate of this key.
+   * Asks the cluster for a certificate of the owner's key.
    *
    * @param ca the certificate of the cluster's CA
    */
   public static X509Certificate fetch(Session session, KeyPair owner, X509Certificate ca)
       throws InterruptedException {
+    return fetch(session, "owner", owner, ca);
+  }
+
+  /** Asks the cluster for a certificate of the user with this name and key. */
+  static X509Certificate fetch(Session session, String name, KeyPair key, X509Certificate ca)
+      throws InterruptedException {
     var stub =
         session.limited(
             AAAGrpc.newBlockingV2Stub(
-                session.curator(ca, trust -> RpcClients.ephemeral(owner, trust))));
-    EscrowResponse answer = session.call(() -> ask(stub.escrow(), owner));
+                session.curator(ca, trust -> RpcClients.ephemeral(key, trust))));
+    EscrowResponse answer = session.call(() -> ask(stub.escrow(), name, key));
     return answered(answer.getEmittedCertificate());
   }
 
   private static EscrowResponse ask(
-      BlockingClientCall<EscrowRequest, EscrowResponse> call, KeyPair owner)
+      BlockingClientCall<EscrowRequest, EscrowResponse> call, String name, KeyPair key)
       throws StatusException, InterruptedException {
     call.write(
         EscrowRequest.newBuilder()
             .setParameters(
                 EscrowRequest.Parameters.newBuilder()
-                    .setRequestedIdentityName("owner")
-                    .setPublicKey(ByteString.copyFrom(Ed25519.raw(owner.getPublic()))))
+                    .setRequestedIdentityName(name)
+                    .setPublicKey(ByteString.copyFrom(Ed25519.raw(key.getPublic()))))
             .build());
     EscrowResponse answer = call.read();
     while (answer != null && answer.getEmittedCertificate().isEmpty()) {

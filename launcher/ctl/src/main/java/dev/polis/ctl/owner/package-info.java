@@ -6,6 +6,7 @@
  *   take-ownership  ──▶ owner key ──▶ the cluster ──▶ OwnerCertificate ──▶ a context
  *   owner rotate    ──▶ OwnerKeyRotation ──▶ another owner key ──▶ the cluster ──▶ OwnerCertificate
  *   owner recover   ──▶ OwnerKeyRecovery ──▶ RecoveryKeyFile ──▶ proof ──▶ the cluster ──▶ as above
+ *   operator add    ──▶ another person's public key ──▶ the cluster; operator take as take-ownership
  *   recovery-key    ──▶ RecoveryKeyFile ──▶ opens a volume that no other node can help with
  *   context         ──▶ which cluster the other commands mean
  * </pre>

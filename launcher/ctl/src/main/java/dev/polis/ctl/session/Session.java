@@ -19,6 +19,7 @@ import dev.polis.wire.audit.AuditGrpc;
 import dev.polis.wire.audit.KubernetesAuditGrpc;
 import dev.polis.wire.cluster.CertificatesGrpc;
 import dev.polis.wire.cluster.EtcdGrpc;
+import dev.polis.wire.cluster.OperatorsGrpc;
 import dev.polis.wire.cluster.OwnerKeysGrpc;
 import dev.polis.wire.cluster.PluginSetGrpc;
 import dev.polis.wire.cluster.PluginTrustGrpc;
@@ -161,6 +162,10 @@ public final class Session implements AutoCloseable {
 
   public CertificatesGrpc.CertificatesBlockingV2Stub certificates() {
     return limited(CertificatesGrpc.newBlockingV2Stub(curator()));
+  }
+
+  public OperatorsGrpc.OperatorsBlockingV2Stub operators() {
+    return limited(OperatorsGrpc.newBlockingV2Stub(asOwner(CURATOR_PORT)));
   }
 
   public OwnerKeysGrpc.OwnerKeysBlockingV2Stub ownerKeys() {
