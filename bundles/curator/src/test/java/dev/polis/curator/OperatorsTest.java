@@ -22,6 +22,7 @@ import dev.polis.wire.api.GetRegisterTicketRequest;
 import dev.polis.wire.api.ManagementGrpc;
 import dev.polis.wire.api.NodeManagementGrpc;
 import dev.polis.wire.api.RebootRequest;
+import dev.polis.wire.api.UpdateNodeRolesRequest;
 import dev.polis.wire.cluster.AddOperatorRequest;
 import dev.polis.wire.cluster.AddTrustedKeyRequest;
 import dev.polis.wire.cluster.CertificatesGrpc;
@@ -263,6 +264,18 @@ class OperatorsTest {
           Status.Code.PERMISSION_DENIED,
           () -> CuratorFixture.escrow(leader.asKey(key), "owner", key));
       assertEquals(1, list(leader.asOwner()).size());
+      String node = leader.storeNode();
+      String refusal =
+          CuratorFixture.refused(
+              Status.Code.PERMISSION_DENIED,
+              () ->
+                  ManagementGrpc.newBlockingV2Stub(channel)
+                      .updateNodeRoles(
+                          UpdateNodeRolesRequest.newBuilder()
+                              .setId(node)
+                              .setConsensusMember(true)
+                              .build()));
+      assertTrue(refusal.contains("gets all secrets"), refusal);
     }
   }
 

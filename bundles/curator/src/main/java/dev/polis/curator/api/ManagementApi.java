@@ -13,6 +13,7 @@ import dev.polis.pki.NodeId;
 import dev.polis.rpc.CallStreams;
 import dev.polis.rpc.ComputingThreads;
 import dev.polis.rpc.NonBlockingMethods;
+import dev.polis.rpc.RpcPeer;
 import dev.polis.wire.api.ApproveNodeRequest;
 import dev.polis.wire.api.ApproveNodeResponse;
 import dev.polis.wire.api.ConfigureClusterRequest;
@@ -35,6 +36,7 @@ import dev.polis.wire.common.ClusterConfiguration;
 import dev.polis.wire.common.ClusterDirectory;
 import dev.polis.wire.common.NodeState;
 import dev.polis.wire.curator.stored.Node;
+import dev.polis.wire.ext.Permission;
 import io.grpc.stub.StreamObserver;
 import java.security.SecureRandom;
 import java.time.InstantSource;
@@ -229,6 +231,9 @@ public final class ManagementApi extends ManagementGrpc.ManagementImplBase
         NodeRecords.idOf(
             request.hasPubkey(), request.getPubkey(), request.hasId(), request.getId());
     RoleChanges changes = RoleChanges.of(request);
+    if (changes.beginsConsensus()) {
+      requireOwner(RpcPeer.current());
+    }
     ApiCalls.unary(
         gate,
         caller,
@@ -240,6 +245,19 @@ public final class ManagementApi extends ManagementGrpc.ManagementImplBase
           }
           return UpdateNodeRolesResponse.getDefaultInstance();
         });
+  }
+
+  /**
+   * Refuses a caller that may not give access: a member of etcd has all secrets of the cluster, so
+   * an operator would get them by a node of its own.
+   */
+  private static void requireOwner(RpcPeer caller) {
+    if (!caller.permissions().contains(Permission.PERMISSION_MANAGE_ACCESS)) {
+      throw Refusal.denied(
+          "the role ConsensusMember needs PERMISSION_MANAGE_ACCESS, since its node gets all secrets"
+              + " of the cluster, and %s does not have it; ask the owner to give the role",
+          caller.identity());
+    }
   }
 
   /**

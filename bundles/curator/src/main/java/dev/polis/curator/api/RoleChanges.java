@@ -65,6 +65,10 @@ public record RoleChanges(UpdateNodeRolesRequest request, SortedMap<RoleName, Bo
   }
 
   /** Returns whether the request takes the role ConsensusMember from its node. */
+  boolean beginsConsensus() {
+    return request.getConsensusMember();
+  }
+
   boolean endsConsensus() {
     return request.hasConsensusMember() && !request.getConsensusMember();
   }
