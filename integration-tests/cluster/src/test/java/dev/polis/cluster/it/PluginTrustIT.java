@@ -102,6 +102,48 @@ class PluginTrustIT {
   }
 
   @Test
+  @Order(LAST - 3)
+  @Tag("attack")
+  @DisplayName(
+      "a colleague with the role viewer reads a running cluster and changes nothing, by the audit log under the own name and key; removed, it is refused")
+  void aColleagueGetsAndLosesAccess() throws Exception {
+    Path colleague = Files.createDirectories(directory.resolve("colleague/owner"));
+    Path own = directory.resolve("alice.pem");
+    assertEquals(0, node.ctl("operator", "key", own.toString()).code());
+    Finished added =
+        node.ctl("operator", "add", "alice", "--key", own.toString(), "--role", "viewer");
+    assertEquals(0, added.code(), added.all());
+    Files.copy(node.state().resolve("owner/ca.pem"), colleague.resolve("ca.pem"));
+
+    Finished taken = byColleague("operator", "take", "alice", "--key", own.toString());
+
+    assertEquals(0, taken.code(), taken.all());
+    Await.until("the node to know the operator", () -> byColleague("node", "list").code() == 0);
+    Finished denied = byColleague("cluster", "ticket", "show");
+    assertEquals(1, denied.code(), denied.all());
+    assertTrue(denied.all().contains("PERMISSION_GET_REGISTER_TICKET"), denied.all());
+    Finished promoted = byColleague("operator", "role", "alice", "operator");
+    assertEquals(1, promoted.code(), promoted.all());
+    Finished audit = node.ctl("audit");
+    assertTrue(audit.out().contains("user \"alice\" (viewer, key SHA256:"), audit.all());
+
+    Finished removed = node.ctl("operator", "remove", "alice");
+
+    assertEquals(0, removed.code(), removed.all());
+    assertTrue(removed.out().contains("certificates revoked: 1"), removed.all());
+    Await.until(
+        "the removed operator to be refused",
+        () -> byColleague("node", "list").all().contains("the cluster has no operator \"alice\""));
+    Finished again = byColleague("operator", "take", "alice");
+    assertEquals(1, again.code(), again.all());
+    assertTrue(again.all().contains("no operator of this cluster has the name"), again.all());
+  }
+
+  private static Finished byColleague(String... arguments) throws Exception {
+    return by("colleague", arguments);
+  }
+
+  @Test
   @Order(LAST - 2)
   @Tag("attack")
   @DisplayName(
@@ -184,10 +226,14 @@ class PluginTrustIT {
 
   /** Runs a command with the copy of the owner's files. */
   private static Finished byCopy(String... arguments) throws Exception {
+    return by("copy", arguments);
+  }
+
+  private static Finished by(String folder, String... arguments) throws Exception {
     List<String> words = new ArrayList<>(List.of("--endpoint=" + ADDRESS));
     words.addAll(List.of(arguments));
     return TestNode.finish(
-        Distribution.built().ctl(directory.resolve("copy"), words.toArray(String[]::new)),
+        Distribution.built().ctl(directory.resolve(folder), words.toArray(String[]::new)),
         Map.of());
   }
 
