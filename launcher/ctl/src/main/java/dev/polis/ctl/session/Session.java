@@ -165,7 +165,7 @@ public final class Session implements AutoCloseable {
   }
 
   public OperatorsGrpc.OperatorsBlockingV2Stub operators() {
-    return limited(OperatorsGrpc.newBlockingV2Stub(asOwner(CURATOR_PORT)));
+    return limited(OperatorsGrpc.newBlockingV2Stub(curator()));
   }
 
   public OwnerKeysGrpc.OwnerKeysBlockingV2Stub ownerKeys() {
