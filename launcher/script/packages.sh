@@ -5,6 +5,7 @@
 declare -A PACKAGE_OF=(
   [cryptsetup]=cryptsetup-bin
   [curl]=curl
+  [faketime]=faketime
   [fusermount3]=fuse3
   [gocryptfs]=gocryptfs
   [initdb]=postgresql
@@ -21,7 +22,7 @@ declare -A PACKAGE_OF=(
   [update-ca-certificates]=ca-certificates
 )
 # The programs that an ordinary user can use without an installation. The others need the rights of root, or a set-user-id bit, which only root can set.
-UNPACKED_RUN=" cryptsetup curl gocryptfs initdb ip kill mkfs.xfs postgres prometheus-node-exporter qemu-storage-daemon "
+UNPACKED_RUN=" cryptsetup curl faketime gocryptfs initdb ip kill mkfs.xfs postgres prometheus-node-exporter qemu-storage-daemon "
 # The programs that even root only unpacks: their packages bring a service of the machine.
 UNPACKED_ONLY=" initdb nft postgres prometheus-node-exporter "
 # The place of PostgreSQL's programs on Debian: a folder for each major version, outside of every PATH.

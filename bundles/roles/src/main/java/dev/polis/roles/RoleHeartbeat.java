@@ -1,5 +1,6 @@
 package dev.polis.roles;
 
+import com.google.protobuf.Timestamp;
 import dev.polis.base.backoff.Backoff;
 import dev.polis.health.HealthCondition;
 import dev.polis.health.HealthScope;
@@ -12,6 +13,8 @@ import dev.polis.wire.curator.HeartbeatUpdateResponse;
 import io.grpc.StatusException;
 import io.grpc.stub.BlockingClientCall;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -25,8 +28,13 @@ final class RoleHeartbeat {
   private final LeaderConnection connection;
   private final Duration interval;
   private final LeaderContact contact;
+  private final InstantSource clock;
+  private final LeaderClock leaderClock;
 
-  RoleHeartbeat(LeaderConnection connection, Duration interval, HealthScope health) {
+  RoleHeartbeat(
+      LeaderConnection connection, Duration interval, HealthScope health, InstantSource clock) {
+    this.clock = clock;
+    this.leaderClock = new LeaderClock(health);
     this.connection = connection;
     this.interval = interval;
     this.contact =
@@ -60,16 +68,27 @@ final class RoleHeartbeat {
         CuratorGrpc.newBlockingV2Stub(connection.channel()).withWaitForReady().heartbeat();
     try {
       while (true) {
+        Instant asked = clock.instant();
         send(call);
-        if (answer(call) == null) {
+        HeartbeatUpdateResponse answer = answer(call);
+        if (answer == null) {
           throw new TimeoutException("the leader ended the stream");
         }
+        compare(asked, answer);
         backoff.reset();
         contact.answered();
         Thread.sleep(jittered());
       }
     } finally {
       BlockingStreams.end(call, "this heartbeat stream has ended");
+    }
+  }
+
+  private void compare(Instant asked, HeartbeatUpdateResponse answer) {
+    if (answer.hasLeaderClock()) {
+      Timestamp leader = answer.getLeaderClock();
+      leaderClock.compare(
+          asked, Instant.ofEpochSecond(leader.getSeconds(), leader.getNanos()), clock.instant());
     }
   }
 
@@ -83,6 +102,7 @@ final class RoleHeartbeat {
     }
   }
 
+  /** Returns the answer; null if the leader ended the stream. */
   private static HeartbeatUpdateResponse answer(
       BlockingClientCall<HeartbeatUpdateRequest, HeartbeatUpdateResponse> call)
       throws InterruptedException, StatusException, TimeoutException {

@@ -30,6 +30,7 @@ import dev.polis.supervision.Context;
 import dev.polis.supervision.Subtree;
 import dev.polis.supervision.Supervisor;
 import java.net.InetSocketAddress;
+import java.time.InstantSource;
 import java.util.Collections;
 import java.util.Map;
 import java.util.Optional;
@@ -252,7 +253,9 @@ final class RoleService implements LocalRoleServer, OrganInstance {
               parts.consensus(), parts.curator(), roles, connection, this::credentials);
       context.run("record", record::run);
       context.run("status-push", push::run);
-      context.run("heartbeat", new RoleHeartbeat(connection, settings.heartbeat(), health)::run);
+      context.run(
+          "heartbeat",
+          new RoleHeartbeat(connection, settings.heartbeat(), health, InstantSource.system())::run);
       context.run("consensus", member::run);
       context.healthy();
       awaitDisowned();

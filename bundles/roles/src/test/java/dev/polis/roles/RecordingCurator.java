@@ -1,5 +1,6 @@
 package dev.polis.roles;
 
+import com.google.protobuf.Timestamp;
 import dev.polis.base.values.MutableValue;
 import dev.polis.logtree.LogTree;
 import dev.polis.pki.CertificateAuthority;
@@ -27,6 +28,7 @@ import io.grpc.stub.StreamObserver;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.security.KeyPair;
+import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -94,7 +96,10 @@ final class RecordingCurator implements AutoCloseable {
         @Override
         public void onNext(HeartbeatUpdateRequest beat) {
           beats.incrementAndGet();
-          caller.onNext(HeartbeatUpdateResponse.getDefaultInstance());
+          caller.onNext(
+              HeartbeatUpdateResponse.newBuilder()
+                  .setLeaderClock(Timestamp.newBuilder().setSeconds(Instant.now().getEpochSecond()))
+                  .build());
         }
 
         @Override

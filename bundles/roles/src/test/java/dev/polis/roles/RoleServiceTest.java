@@ -63,6 +63,8 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
@@ -76,6 +78,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import org.example.CountingRole;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
@@ -199,9 +202,44 @@ class RoleServiceTest {
   @DisplayName("D-08 heartbeats arrive well within the time-out of 10 s")
   void d08_heartbeats() throws Exception {
     try (LeaderConnection connection = curator.connect()) {
-      subtree.run("heartbeat", new RoleHeartbeat(connection, Duration.ofMillis(20), scope)::run);
+      subtree.run(
+          "heartbeat",
+          new RoleHeartbeat(connection, Duration.ofMillis(20), scope, InstantSource.system())::run);
       Await.until(SOON, "ten heartbeats", () -> curator.beats.get() >= 10);
     }
+  }
+
+  @Test
+  @DisplayName(
+      "health names a clock that differs from the leader's by more than a minute, until it is right again")
+  void clockDiffers() throws Exception {
+    AtomicReference<Duration> off = new AtomicReference<>(Duration.ofSeconds(55));
+    InstantSource clock = () -> Instant.now().plus(off.get());
+    try (var connection = curator.connect()) {
+      subtree.run(
+          "heartbeat", new RoleHeartbeat(connection, Duration.ofMillis(20), scope, clock)::run);
+      Await.until(SOON, "ten heartbeats", () -> curator.beats.get() >= 10);
+      assertEquals(HealthLevel.UP, own().level());
+      off.set(Duration.ofHours(1));
+      awaitNamed(
+          "this machine's clock is 60 min ahead of the leader's, so one of the two is wrong");
+      off.set(Duration.ofDays(-1));
+      awaitNamed(
+          "this machine's clock is 1440 min behind the leader's, so one of the two is wrong");
+      off.set(Duration.ofSeconds(-55));
+      Await.until(SOON, "health to be well again", () -> named().isEmpty(), this::named);
+    }
+  }
+
+  private void awaitNamed(String reason) throws Exception {
+    Await.until(
+        SOON, "health to say " + reason, () -> named().equals(Optional.of(reason)), this::named);
+  }
+
+  /** Returns the reason of a clock that differs; empty if all is well. */
+  private Optional<String> named() {
+    HealthStatus own = own();
+    return own.code().equals("clock-differs") ? Optional.of(own.reason()) : Optional.empty();
   }
 
   @Test
@@ -211,7 +249,9 @@ class RoleServiceTest {
         new InetSocketAddress(InetAddress.getLoopbackAddress(), TcpProxy.freePort());
     try (LeaderConnection connection =
         new LeaderConnection(() -> curator.credentials, silent, curator.logs.log("test"))) {
-      subtree.run("heartbeat", new RoleHeartbeat(connection, Duration.ofMillis(20), scope)::run);
+      subtree.run(
+          "heartbeat",
+          new RoleHeartbeat(connection, Duration.ofMillis(20), scope, InstantSource.system())::run);
       Await.until(
           SOON.multipliedBy(2),
           "the log to say why no heartbeat was sent",
@@ -228,7 +268,11 @@ class RoleServiceTest {
     long timeOut = Duration.ofSeconds(10).toMillis();
     try (LeaderConnection connection = curator.connect()) {
       RoleHeartbeat longest =
-          new RoleHeartbeat(connection, Duration.ofMillis(RoleSettings.MOST_MILLIS), scope);
+          new RoleHeartbeat(
+              connection,
+              Duration.ofMillis(RoleSettings.MOST_MILLIS),
+              scope,
+              InstantSource.system());
       Set<Long> pauses = new TreeSet<>();
       for (int draw = 0; draw < 10_000; draw++) {
         pauses.add(longest.jittered());
@@ -246,7 +290,10 @@ class RoleServiceTest {
   void d08_cancelled() throws Exception {
     try (LeaderConnection connection = curator.connect()) {
       // Longer than the tree waits for a runnable that is stopped.
-      subtree.run("heartbeat", new RoleHeartbeat(connection, Duration.ofMinutes(10), scope)::run);
+      subtree.run(
+          "heartbeat",
+          new RoleHeartbeat(connection, Duration.ofMinutes(10), scope, InstantSource.system())
+              ::run);
       Await.until(SOON, "the first heartbeat", () -> curator.beats.get() == 1);
       assertEquals(List.of(), subtree.close(StopReason.CODE_REPLACED));
       assertEquals(1, curator.beats.get());

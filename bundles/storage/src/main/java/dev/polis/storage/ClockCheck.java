@@ -11,13 +11,17 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.time.temporal.ChronoUnit;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.LongSupplier;
 
 /**
  * Compares this machine's clock with the newest time that the node has written or seen, in this or
  * an earlier run. A clock that was set back makes today's certificates invalid, and gives later
- * records an earlier time. Thread-safe.
+ * records an earlier time. A clock that steps forward in this run, and back by as much, is well:
+ * the monotonic clock shows that it was ahead for a while. Thread-safe.
  */
 final class ClockCheck {
   private static final String WENT_BACK = "clock-went-back";
@@ -25,19 +29,31 @@ final class ClockCheck {
   /** The tolerated step: a time service may set a clock back by seconds, which does no harm. */
   private static final Duration TOLERATED = Duration.ofMinutes(1);
 
+  /** The steps forward that may be undone: more than a person makes before the clock is right. */
+  private static final int REMEMBERED = 8;
+
   private final List<Path> folders;
   private final InstantSource clock;
+  private final LongSupplier nanoTime;
 
   // Guarded by this.
-  private Instant newest = Instant.MIN;
+  private Instant newestFile = Instant.MIN;
   private String evidence = "";
+  private Instant latest = Instant.MIN; // that this run has ever shown
+  private Instant shown = Instant.MIN; // the same, without a time ahead that is over
+  private Duration offset; // of the clock to the monotonic one, at the last look
+  private final Deque<Duration> beforeSteps =
+      new ArrayDeque<>(); // the offsets before steps forward
 
   /**
    * @param folders the folders of the node's files
+   * @param nanoTime a monotonic clock
    */
-  ClockCheck(List<Path> folders, InstantSource clock) {
+  ClockCheck(List<Path> folders, InstantSource clock, LongSupplier nanoTime) {
     this.folders = folders;
     this.clock = clock;
+    this.nanoTime = nanoTime;
+    this.offset = offset(clock.instant());
   }
 
   /**
@@ -50,7 +66,8 @@ final class ClockCheck {
             root.data().node().path(),
             root.esp().path(),
             root.ephemeral().launcher().path()),
-        InstantSource.system());
+        InstantSource.system(),
+        System::nanoTime);
   }
 
   /** Remembers the times of the existing files, before the node writes them again. */
@@ -69,34 +86,61 @@ final class ClockCheck {
 
   private void remember(Path file) throws IOException {
     try {
-      remember(Files.getLastModifiedTime(file).toInstant(), file + " was written at");
+      remember(file, Files.getLastModifiedTime(file).toInstant());
     } catch (NoSuchFileException gone) {
       // Temporary files come and go.
       return;
     }
   }
 
-  private void remember(Instant time, String what) {
-    if (time.isAfter(newest)) {
-      newest = time;
-      evidence = what;
+  /** Keeps the time of a file, unless this node's own clock explains it. */
+  private void remember(Path file, Instant time) {
+    if (time.isAfter(newestFile) && (latest.equals(Instant.MIN) || isBehind(latest, time))) {
+      newestFile = time;
+      evidence = file + " was written at";
     }
   }
 
   /** Reports a clock that was set back, with both times and the command. */
   synchronized Optional<HealthCondition> look() throws IOException {
-    remember();
     Instant now = clock.instant();
-    remember(now, "in this run it has shown");
-    Duration back = Duration.between(now, newest);
-    return back.compareTo(TOLERATED) > 0 ? Optional.of(condition(now)) : Optional.empty();
+    Duration former = offset;
+    offset = offset(now);
+    if (offset.minus(former).compareTo(TOLERATED) > 0) {
+      beforeSteps.addLast(former);
+      if (beforeSteps.size() > REMEMBERED) {
+        beforeSteps.removeFirst();
+      }
+    }
+    boolean steppedBack =
+        beforeSteps.stream()
+            .anyMatch(before -> offset.minus(before).abs().compareTo(TOLERATED) <= 0);
+    if (now.isAfter(shown) || isBehind(now, shown) && steppedBack) {
+      shown = now;
+    }
+    latest = now.isAfter(latest) ? now : latest;
+    remember();
+    if (isBehind(now, newestFile)) {
+      return Optional.of(condition(now, evidence, newestFile));
+    }
+    return isBehind(now, shown)
+        ? Optional.of(condition(now, "in this run it has shown", shown))
+        : Optional.empty();
   }
 
-  private HealthCondition condition(Instant now) {
+  private static boolean isBehind(Instant time, Instant other) {
+    return other.isAfter(time) && Duration.between(time, other).compareTo(TOLERATED) > 0;
+  }
+
+  private Duration offset(Instant now) {
+    return Duration.between(Instant.EPOCH.plusNanos(nanoTime.getAsLong()), now);
+  }
+
+  private HealthCondition condition(Instant now, String what, Instant newest) {
     return HealthCondition.degraded(
         WENT_BACK,
         "this machine's clock went back: it shows %s, but %s %s"
-            .formatted(second(now), evidence, second(newest)),
+            .formatted(second(now), what, second(newest)),
         "set the clock: timedatectl set-ntp true, or date -u -s TIME; if it is right now and was ahead before, this ends at %s, or with find %s -type f -newermt now -exec touch {} + and a restart of the node"
             .formatted(
                 second(newest), String.join(" ", folders.stream().map(Path::toString).toList())));

@@ -24,11 +24,12 @@ class ClockCheckTest {
 
   @TempDir private Path folder;
   private Instant now = NOON;
+  private long nanos;
   private ClockCheck check;
 
   @BeforeEach
   void make() {
-    check = new ClockCheck(List.of(folder.resolve("missing"), folder), () -> now);
+    check = new ClockCheck(List.of(folder.resolve("missing"), folder), () -> now, () -> nanos);
   }
 
   private Path written(Instant at) throws IOException {
@@ -74,6 +75,66 @@ class ClockCheckTest {
     assertEquals(
         "this machine's clock went back: it shows 2026-05-01T11:58:59Z, but in this run it has shown 2026-05-01T12:00:00Z",
         check.look().orElseThrow().reason());
+  }
+
+  private void pass(Duration time) {
+    now = now.plus(time);
+    nanos += time.toNanos();
+  }
+
+  @Test
+  @DisplayName(
+      "a clock that was ahead in this run is well as soon as it is right again, with the files that were written meanwhile")
+  void aheadForAWhile() throws Exception {
+    assertEquals(Optional.empty(), check.look());
+    now = now.plus(Duration.ofDays(1));
+    assertEquals(Optional.empty(), check.look());
+    pass(Duration.ofSeconds(20));
+    written(now);
+    assertEquals(Optional.empty(), check.look());
+
+    now = now.minus(Duration.ofDays(1));
+    assertEquals(Optional.empty(), check.look());
+
+    now = now.minus(Duration.ofHours(1));
+    assertTrue(check.look().orElseThrow().reason().contains("it has shown 2026-05-01T12:00:20Z"));
+  }
+
+  @Test
+  @DisplayName(
+      "a clock that was set forward to the right time, then ahead for a while, and is right again, is well")
+  void setRightAndAheadForAWhile() throws Exception {
+    for (Duration step : List.of(Duration.ofDays(2), Duration.ofHours(1), Duration.ofHours(-1))) {
+      now = now.plus(step);
+      pass(Duration.ofSeconds(20));
+      assertEquals(Optional.empty(), check.look());
+    }
+  }
+
+  @Test
+  @DisplayName("a clock that was ahead, then set back too far, and is right again, is well")
+  void setBackTooFar() throws Exception {
+    assertEquals(Optional.empty(), check.look());
+    now = now.plus(Duration.ofHours(1));
+    assertEquals(Optional.empty(), check.look());
+    now = now.minus(Duration.ofDays(1));
+    assertTrue(check.look().isPresent());
+
+    now = now.plus(Duration.ofHours(23));
+
+    assertEquals(Optional.empty(), check.look());
+  }
+
+  @Test
+  @DisplayName("a clock that was set forward to the right time, and then back by less, is named")
+  void setRightAndBack() throws Exception {
+    assertEquals(Optional.empty(), check.look());
+    now = now.plus(Duration.ofDays(1));
+    assertEquals(Optional.empty(), check.look());
+
+    now = now.minus(Duration.ofHours(1));
+
+    assertTrue(check.look().orElseThrow().reason().contains("it has shown 2026-05-02T12:00:00Z"));
   }
 
   @Test

@@ -136,7 +136,12 @@ public final class CuratorApi extends CuratorGrpc.CuratorImplBase {
       @Override
       public void onNext(HeartbeatUpdateRequest beat) {
         ApiCalls.run(gate::require).heartbeats().record(self);
-        caller.onNext(HeartbeatUpdateResponse.getDefaultInstance());
+        Instant now = clock.instant();
+        caller.onNext(
+            HeartbeatUpdateResponse.newBuilder()
+                .setLeaderClock(
+                    Timestamp.newBuilder().setSeconds(now.getEpochSecond()).setNanos(now.getNano()))
+                .build());
       }
 
       @Override

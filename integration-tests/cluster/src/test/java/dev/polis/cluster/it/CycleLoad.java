@@ -32,38 +32,77 @@ final class CycleLoad implements AutoCloseable {
   private final List<RecordWatcher> watchers;
   private final List<LogFollower> followers;
 
-  private CycleLoad(OwnerApi owner, String node, Optional<SteadyCaller.Call> probe)
+  /**
+   * Starts a load.
+   *
+   * @param owners the calls of the owner; writers, watchers and readers share them in turn
+   * @param followers the followers of the log of each of them
+   * @param probes the callers of the replaced organ; empty if it has none of its own
+   */
+  private CycleLoad(
+      List<OwnerApi> owners,
+      String node,
+      int writers,
+      int watchers,
+      int followers,
+      List<SteadyCaller.Call> probes)
       throws Exception {
-    this.owner = owner;
+    this.owner = owners.getFirst();
     this.node = node;
     Node record = owner.node(node);
     this.writers =
-        IntStream.range(0, WRITERS)
+        IntStream.range(0, writers)
             .mapToObj(
                 n -> {
-                  NumberedWriter fresh = new NumberedWriter(owner, node, n, 0);
-                  return new NumberedWriter(owner, node, n, fresh.in(record.getLabels()));
+                  OwnerApi way = owners.get(n % owners.size());
+                  NumberedWriter fresh = new NumberedWriter(way, node, n, 0);
+                  return new NumberedWriter(way, node, n, fresh.in(record.getLabels()));
                 })
             .toList();
-    for (NumberedWriter writer : writers) {
+    for (NumberedWriter writer : this.writers) {
       callers.add(CountingCaller.of(writer.label(), curatorClock, writer::write));
     }
-    callers.add(CountingCaller.of("clusterInfo", curatorClock, owner::clusterInfo));
-    this.organClock = probe.isPresent() ? new AnswerClock() : curatorClock;
-    probe.ifPresent(
-        call ->
-            IntStream.range(0, PROBES)
-                .forEach(n -> callers.add(CountingCaller.of("the organ", organClock, call))));
+    for (OwnerApi each : owners) {
+      callers.add(CountingCaller.of("clusterInfo", curatorClock, each::clusterInfo));
+    }
+    this.organClock = probes.isEmpty() ? curatorClock : new AnswerClock();
+    probes.forEach(call -> callers.add(CountingCaller.of("the organ", organClock, call)));
     this.watchers =
-        IntStream.range(0, WATCHERS)
-            .mapToObj(n -> new RecordWatcher(owner, node, writers))
+        IntStream.range(0, watchers)
+            .mapToObj(n -> new RecordWatcher(owners.get(n % owners.size()), node, this.writers))
             .toList();
-    this.followers = IntStream.range(0, FOLLOWERS).mapToObj(n -> new LogFollower(owner)).toList();
+    this.followers =
+        owners.stream()
+            .flatMap(each -> IntStream.range(0, followers).mapToObj(n -> new LogFollower(each)))
+            .toList();
   }
 
   static CycleLoad on(TestNode node, OwnerApi owner, String organ) throws Exception {
-    CycleLoad load = new CycleLoad(owner, node.id(), OrganProbe.of(organ, node, owner));
+    Optional<SteadyCaller.Call> probe = OrganProbe.of(organ, node, owner);
+    CycleLoad load =
+        new CycleLoad(
+            List.of(owner),
+            node.id(),
+            WRITERS,
+            WATCHERS,
+            FOLLOWERS,
+            IntStream.range(0, PROBES).boxed().flatMap(n -> probe.stream()).toList());
     load.awaitAnswers("before the swaps of " + organ);
+    return load;
+  }
+
+  /**
+   * Loads all nodes of a cluster: through each, two writers, a reader and a watcher of the records
+   * of one node, and a follower of its log.
+   *
+   * @param owners the calls of the owner through each node
+   * @param probes further calls, whose failures count, too
+   */
+  static CycleLoad over(List<OwnerApi> owners, String node, List<SteadyCaller.Call> probes)
+      throws Exception {
+    int nodes = owners.size();
+    CycleLoad load = new CycleLoad(owners, node, 2 * nodes, nodes, 1, probes);
+    load.awaitAnswers("at each node");
     return load;
   }
 

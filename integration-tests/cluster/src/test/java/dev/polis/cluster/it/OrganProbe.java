@@ -24,11 +24,21 @@ final class OrganProbe {
    */
   static Optional<SteadyCaller.Call> of(String organ, TestNode node, OwnerApi owner)
       throws Exception {
+    return of(organ, node, node, owner);
+  }
+
+  /**
+   * Returns the same for a node of a cluster.
+   *
+   * @param founder the node whose ownership was taken
+   */
+  static Optional<SteadyCaller.Call> of(
+      String organ, TestNode founder, TestNode node, OwnerApi owner) throws Exception {
     return switch (organ) {
       case "management" -> Optional.of(owner::newestLine);
       case "debug" -> Optional.of(owner::newestLineForDevelopers);
-      case "metrics" -> Optional.of(get(owned(node), uri(node, 7840, "/metrics/core")));
-      case "kubernetes" -> Optional.of(get(owned(node), uri(node, 6444, "/version")));
+      case "metrics" -> Optional.of(get(owned(founder), uri(node, 7840, "/metrics/core")));
+      case "kubernetes" -> Optional.of(get(owned(founder), uri(node, 6444, "/version")));
       case "curator" -> Optional.of(owner::clusterInfo);
       default -> Optional.empty();
     };

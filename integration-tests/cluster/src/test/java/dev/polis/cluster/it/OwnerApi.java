@@ -1,10 +1,14 @@
 package dev.polis.cluster.it;
 
 import com.google.protobuf.ByteString;
+import dev.polis.logtree.Log;
+import dev.polis.logtree.LogTree;
 import dev.polis.pki.NodeCredentials;
+import dev.polis.pki.NodeEndpoint;
 import dev.polis.pki.UserCredentials;
 import dev.polis.rpc.RpcClients;
 import dev.polis.rpc.RpcTrust;
+import dev.polis.rpc.resolver.LeaderResolver;
 import dev.polis.wire.api.GetClusterInfoRequest;
 import dev.polis.wire.api.GetClusterInfoResponse;
 import dev.polis.wire.api.GetNodesRequest;
@@ -39,6 +43,8 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
@@ -58,13 +64,16 @@ final class OwnerApi implements AutoCloseable {
   private final ManagedChannel nodeChannel;
   private final ManagedChannel asNode;
   private final ManagedChannel developers;
+  private final List<LeaderResolver> resolvers;
 
   private OwnerApi(
       ManagedChannel channel,
       ManagedChannel nodeChannel,
       ManagedChannel asNode,
-      ManagedChannel developers) {
+      ManagedChannel developers,
+      List<LeaderResolver> resolvers) {
     this.developers = developers;
+    this.resolvers = resolvers;
     this.channel = channel;
     this.nodeChannel = nodeChannel;
     this.asNode = asNode;
@@ -75,18 +84,45 @@ final class OwnerApi implements AutoCloseable {
     UserCredentials credentials = credentials(node);
     RpcTrust trust = RpcTrust.cluster(credentials.ca());
     RpcClients clients = RpcClients.authenticated(credentials.tls(), trust);
-    Path own = node.state().resolve("data/node/credentials");
-    NodeCredentials nodeCredentials =
-        NodeCredentials.fromPem(
-            Files.readString(own.resolve("cert-key.pem")),
-            Files.readString(own.resolve("cert.pem")),
-            Files.readString(own.resolve("ca.pem")));
     InetSocketAddress curator = new InetSocketAddress(node.address(), CURATOR_PORT);
     return new OwnerApi(
         clients.dial(curator),
         clients.dial(new InetSocketAddress(node.address(), NODE_PORT)),
-        RpcClients.authenticated(nodeCredentials.tls(), trust).dial(curator),
-        RpcClients.plaintext(new InetSocketAddress(node.address(), DEBUG_PORT)));
+        RpcClients.authenticated(nodeCredentials(node).tls(), trust).dial(curator),
+        RpcClients.plaintext(new InetSocketAddress(node.address(), DEBUG_PORT)),
+        List.of());
+  }
+
+  /**
+   * Makes one whose calls to the cluster go to its leader, as the curator of one node names it, and
+   * whose other calls go to that node.
+   *
+   * @param founder the node whose ownership was taken
+   */
+  static OwnerApi through(TestNode founder, TestNode node) throws Exception {
+    NodeCredentials own = nodeCredentials(node);
+    RpcTrust trust = RpcTrust.cluster(credentials(founder).ca());
+    List<NodeEndpoint> seeds =
+        List.of(new NodeEndpoint(own.id(), new InetSocketAddress(node.address(), CURATOR_PORT)));
+    RpcClients owner = clients(founder);
+    Log log = LogTree.create().log("resolver");
+    LeaderResolver ofOwner = LeaderResolver.fixed(seeds, owner, log);
+    LeaderResolver ofNode =
+        LeaderResolver.fixed(seeds, RpcClients.authenticated(own.tls(), trust), log);
+    return new OwnerApi(
+        ofOwner.channel(),
+        owner.dial(new InetSocketAddress(node.address(), NODE_PORT)),
+        ofNode.channel(),
+        RpcClients.plaintext(new InetSocketAddress(node.address(), DEBUG_PORT)),
+        List.of(ofOwner, ofNode));
+  }
+
+  private static NodeCredentials nodeCredentials(TestNode node) throws IOException {
+    Path own = node.state().resolve("data/node/credentials");
+    return NodeCredentials.fromPem(
+        Files.readString(own.resolve("cert-key.pem")),
+        Files.readString(own.resolve("cert.pem")),
+        Files.readString(own.resolve("ca.pem")));
   }
 
   /** Makes channels with the certificate of the owner of a node's cluster, to any of its nodes. */
@@ -230,6 +266,13 @@ final class OwnerApi implements AutoCloseable {
                 .build());
   }
 
+  /** Returns all nodes of the cluster. */
+  List<Node> nodes() throws Exception {
+    List<Node> all = new ArrayList<>();
+    forEachNode(all::add);
+    return all;
+  }
+
   private void forEachNode(Consumer<Node> action) throws Exception {
     BlockingClientCall<?, Node> call = management().getNodes(GetNodesRequest.getDefaultInstance());
     for (Node node = call.read(); node != null; node = call.read()) {
@@ -332,5 +375,6 @@ final class OwnerApi implements AutoCloseable {
     nodeChannel.shutdownNow();
     asNode.shutdownNow();
     developers.shutdownNow();
+    resolvers.forEach(LeaderResolver::close);
   }
 }

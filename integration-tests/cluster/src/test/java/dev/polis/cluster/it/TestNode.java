@@ -79,6 +79,13 @@ final class TestNode implements AutoCloseable {
     return node;
   }
 
+  /** Makes the same with a data volume of this protection, which its first start bootstraps. */
+  static TestNode bootstrapping(Path state, String address, Mode mode) throws Exception {
+    TestNode node = prepared(state, address);
+    node.opening = List.of("--security", mode.option);
+    return node;
+  }
+
   /** Makes a node without parameters. */
   static TestNode bare(Path state, String address) {
     return new TestNode(Distribution.built(), state, address);

@@ -45,6 +45,7 @@ final class ThreeVoters implements AutoCloseable {
   private GrowingCluster cluster;
   private RpcClients owner;
   private UnaryOperator<TestNode> place = UnaryOperator.identity();
+  private boolean bootstraps;
 
   /** Names the nodes to grow, which have data volumes of one protection. */
   ThreeVoters(Path directory, List<String> addresses, Mode mode) {
@@ -59,9 +60,19 @@ final class ThreeVoters implements AutoCloseable {
     return this;
   }
 
+  /** Lets the first node bootstrap in its place, instead of a copy that was bootstrapped before. */
+  ThreeVoters bootstrapped() {
+    bootstraps = true;
+    return this;
+  }
+
   /** Founds the cluster. */
   void found() throws Exception {
-    TestNode founder = TestNode.member(directory.resolve("first"), addresses.getFirst(), mode);
+    Path first = directory.resolve("first");
+    TestNode founder =
+        bootstraps
+            ? TestNode.bootstrapping(first, addresses.getFirst(), mode)
+            : TestNode.member(first, addresses.getFirst(), mode);
     opened.add(founder);
     cluster = new GrowingCluster(directory, place.apply(founder));
     nodes.put(cluster.firstId(), founder);
@@ -82,6 +93,11 @@ final class ThreeVoters implements AutoCloseable {
     for (String id : List.copyOf(nodes.keySet()).subList(1, nodes.size())) {
       cluster.becomeVoter(nodes.get(id), id);
     }
+  }
+
+  /** Returns the calls of the owner, and of one node, that go to the leader through that node. */
+  OwnerApi through(TestNode node) throws Exception {
+    return OwnerApi.through(nodes.values().iterator().next(), node);
   }
 
   GrowingCluster cluster() {
