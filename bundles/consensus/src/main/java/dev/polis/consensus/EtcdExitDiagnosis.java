@@ -40,6 +40,9 @@ final class EtcdExitDiagnosis {
           "crc mismatch|failed to open database.*(invalid database|checksum error|version mismatch|file size too small)"
               + "|[Pp]age expected to be|page \\d+: (invalid type|already freed)");
 
+  /** The error of a member that has confirmed more entries to its leader than its log now has. */
+  private static final Pattern OLDER = Pattern.compile("tocommit\\(\\d+\\) is out of range");
+
   private static final String RESTORE =
       "stop the node and restore %s as a whole from a copy of this disk, or start it with \"--force-new-cluster ID --restore FILE\", where FILE was saved by \"polisctl etcd snapshot\"; without either, make a new cluster in another state directory; dmesg says whether the disk fails";
 
@@ -109,6 +112,10 @@ final class EtcdExitDiagnosis {
     }
     if (line.contains("file too large")) {
       return "; a limit of file sizes stops etcd: start the node without it (ulimit -f unlimited, or LimitFSIZE=infinity of a systemd unit), on a file system that takes files of some GiB";
+    }
+    if (OLDER.matcher(line).find()) {
+      return "; these data are older than what this member has confirmed to the others, as after the restore of a copy or a lost write: move %s away and restart the node, which then joins the other members anew and gets the data from them"
+          .formatted(data.getParent());
     }
     if (DAMAGED.matcher(line).find()) {
       return "; a file of etcd is damaged and etcd cannot repair it; nothing was changed: "

@@ -88,6 +88,17 @@ class EtcdExitDiagnosisTest {
     assertTrue(words.contains("ulimit -f unlimited"), words);
   }
 
+  @Test
+  @DisplayName(
+      "data older than the member's confirmations: what may have happened, and the way back")
+  void olderThanConfirmed() throws IOException {
+    String words =
+        words(
+            "{\"level\":\"panic\",\"msg\":\"tocommit(441) is out of range [lastIndex(337)]. Was the raft log corrupted, truncated, or lost?\",\"logger\":\"raft\"}");
+    assertTrue(words.contains("these data are older than what this member has confirmed"), words);
+    assertTrue(words.contains("move " + DATA.getParent() + " away and restart the node"), words);
+  }
+
   @ParameterizedTest
   @ValueSource(
       strings = {
