@@ -61,25 +61,4 @@ class JvmErrorTest {
     String kept = Files.readString(launcher.resolve("crash-shown.txt"));
     assertTrue(kept.contains("S U M M A R Y"), "the JVM's report is not in the record");
   }
-
-  @Test
-  @DisplayName("For another end of a JVM, the message quotes the beginning of its report")
-  void otherEnds() {
-    assertEquals(
-        "the Java virtual machine gave up: SIGSEGV (0xb) at pc=0x00007f, pid=17, tid=18",
-        JvmError.cause(
-            """
-            #
-            # A fatal error has been detected by the Java Runtime Environment:
-            #
-            #  SIGSEGV (0xb) at pc=0x00007f, pid=17, tid=18
-            #
-            # JRE version: 25
-            """));
-    assertEquals(
-        "the node ran out of memory (Metaspace)",
-        JvmError.cause("#  fatal error: OutOfMemory encountered: Metaspace\n"));
-    assertEquals(
-        "the Java virtual machine gave up: its report does not say why", JvmError.cause(""));
-  }
 }

@@ -284,10 +284,8 @@ record CallFailure(
 
   private CtlException distrust(String why) {
     return new CtlException(
-        "%s is there, but it and the files in %s do not trust each other: %s; if it is the right"
-                .formatted(HostPort.of(address), target.folder(), why)
-            + " cluster, remove ca.pem there and take ownership again: "
-            + takeOwnership,
+        "%s is there, but it and the files in %s do not trust each other: %s; check the address: a node of another cluster may have it now; only if your cluster was made anew there, move ca.pem out of that folder and take ownership again: %s"
+            .formatted(HostPort.of(address), target.folder(), why, takeOwnership),
         failure);
   }
 

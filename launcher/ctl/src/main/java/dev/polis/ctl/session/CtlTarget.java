@@ -8,6 +8,7 @@ import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeId;
 import dev.polis.pki.Pem;
 import dev.polis.pki.PkiException;
+import dev.polis.process.JvmReport;
 import dev.polis.wire.common.ClusterDirectory;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -303,6 +304,21 @@ public record CtlTarget(
   }
 
   private static Optional<String> lastCrash(Root layout) {
+    return jvmReport(layout.ephemeral().launcher().jvmError().path()).or(() -> lastRecord(layout));
+  }
+
+  /** Returns why the JVM gave up; its next start makes a crash record of it. */
+  private static Optional<String> jvmReport(Path file) {
+    try {
+      return JvmReport.read(file).map(JvmReport::cause);
+    } catch (IOException unreadable) {
+      return Optional.of(
+          "a failure of the Java virtual machine; %s has more, and cannot be read: %s"
+              .formatted(file, DiskTrouble.words(unreadable)));
+    }
+  }
+
+  private static Optional<String> lastRecord(Root layout) {
     return Stream.of(
             layout.ephemeral().launcher().refused(),
             layout.esp().crash(),

@@ -195,6 +195,21 @@ class CtlTargetTest {
   }
 
   @Test
+  @DisplayName("the full heap that ended a node is its last end, not an older crash")
+  void fullHeap() throws Exception {
+    Files.createDirectories(state.resolve("ephemeral/launcher"));
+    Files.createDirectories(state.resolve("esp"));
+    Files.writeString(state.resolve("esp/crash.txt"), "storage failed: the disk was gone\n");
+    Files.writeString(
+        state.resolve("ephemeral/launcher/jvm-error.txt"),
+        "#  fatal error: OutOfMemory encountered: Java heap space\n-Xmx96m\n");
+    assertEquals(
+        Optional.of(
+            "the node ran out of memory: its heap of at most 96 MiB was full (Java heap space); give it a larger one (polis up --heap)"),
+        CtlTarget.ofState(state).lastCrash());
+  }
+
+  @Test
   void aMissingStateDirectory_isRefused() {
     CtlException refused =
         assertThrows(CtlException.class, () -> CtlTarget.ofState(state.resolve("nothing")));
