@@ -11,9 +11,9 @@ import java.util.stream.Stream;
 import javax.xml.stream.XMLStreamException;
 
 /**
- * Prints the result of a test run from the reports that Surefire wrote: each failed test with its
- * message, those that passed at their second attempt, each reason of skipped ones, the dearest
- * classes, and in the last line how many tests passed, failed and were skipped. The JDK runs it from this source, because the tests may be what
+ * Prints the result of a test run from the reports that Surefire wrote: the failed tests with their
+ * messages, the tests that passed at a second attempt, the reasons of skipped tests, and the dearest
+ * classes. The last line counts the tests that passed, failed and were skipped. The JDK runs it from this source, because the tests may be what
  * does not compile.
  *
  * <pre>
