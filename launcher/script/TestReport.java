@@ -13,8 +13,8 @@ import javax.xml.stream.XMLStreamException;
 /**
  * Prints the result of a test run from the reports that Surefire wrote: the failed tests with their
  * messages, the tests that passed at a second attempt, the reasons of skipped tests, and the dearest
- * classes. The last line counts the tests that passed, failed and were skipped. The JDK runs it from this source, because the tests may be what
- * does not compile.
+ * classes. The last line counts the tests that passed, failed and were skipped. The JDK runs it
+ * from this source, because the tests may be what does not compile.
  *
  * <pre>
  *   java TestReport.java --log MAVEN_LOG --code MAVEN_EXIT_CODE --repository DIR --tier TIER
