@@ -106,12 +106,17 @@ netns_name() {
   printf '%s\n' "$name"
 }
 
+# place_in_cluster STATE FILE: fills "base" and "number" of the caller; fails if STATE is no state directory of a node whose cluster has this file.
+place_in_cluster() {
+  base="$(dirname "$1")" number="$(basename "$1")"
+  [[ -s "$base/$2" && "$number" =~ ^[1-5]$ ]]
+}
+
 # netns_of STATE: fills the array "within" of the caller with the command that starts a program in the namespaces of this node, if it has such.
 netns_of() {
   local base number name
-  base="$(dirname "$1")" number="$(basename "$1")"
   within=()
-  [[ -f "$base/netns" && "$number" =~ ^[1-5]$ ]] || return 0
+  place_in_cluster "$1" netns || return 0
   name="$(netns_name "$base")-$number"
   [[ -e "/run/netns/$name" ]] ||
     refuse "the network namespace $name of this node is gone" "make it, and start all nodes: $0 up --nodes $(node_folders "$base" | wc -l) --state $(printf '%q' "$base")"
@@ -121,12 +126,12 @@ netns_of() {
 # netns_enter ARGUMENT...: runs "ctl" with these arguments in the namespaces of the node whose state directory they name, if it has such: before a node is a
 # member, it answers only there.
 netns_enter() {
-  local at state="" name
+  local at state="" base number name
   for ((at = 1; at < $#; at++)); do
     [[ "${!at}" != --state ]] || { at=$((at + 1)) && state="${!at}"; }
   done
-  [[ "$state" =~ /[1-5]/*$ && -f "$state/../netns" && "$(id -u)" == 0 && -z "${POLIS_NETNS:-}" ]] || return 0
-  name="$(netns_name "$state/..")-$(basename "$state")"
+  [[ -z "${POLIS_NETNS:-}" && "$(id -u)" == 0 ]] && place_in_cluster "$state" netns || return 0
+  name="$(netns_name "$base")-$number"
   [[ ! -e "/run/netns/$name" ]] || POLIS_NETNS="$name" exec ip netns exec "$name" "$0" ctl "$@"
 }
 
@@ -144,8 +149,7 @@ netns_down() {
 # node_address STATE: prints the address of a node of a cluster on this machine, by the address of the first one; nothing for another node.
 node_address() {
   local first base number
-  base="$(dirname "$1")" number="$(basename "$1")"
-  [[ -s "$base/cluster" && "$number" =~ ^[1-5]$ ]] || return 0
+  place_in_cluster "$1" cluster || return 0
   first="$(<"$base/cluster")"
   printf '%s.%s\n' "${first%.*}" $((${first##*.} + number - 1))
 }

@@ -14,6 +14,7 @@ import dev.polis.wire.curator.GetCurrentLeaderRequest;
 import dev.polis.wire.curator.GetCurrentLeaderResponse;
 import io.grpc.ManagedChannel;
 import io.grpc.StatusException;
+import io.grpc.stub.BlockingClientCall;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -34,7 +35,7 @@ final class GrowingCluster implements AutoCloseable {
   static final String CONSENSUS = "ConsensusMember";
 
   /** A node knows its leader, or that it knows none, at once. */
-  private static final Duration ANSWER = Duration.ofSeconds(5);
+  private static final Duration ANSWER = Duration.ofSeconds(2);
 
   private final Path directory;
   private final TestNode first;
@@ -103,22 +104,27 @@ final class GrowingCluster implements AutoCloseable {
   }
 
   private static boolean namesItself(String address) {
-    ManagedChannel channel =
-        RpcClients.anonymous(RpcTrust.anybody())
-            .dial(new InetSocketAddress(address, Session.CURATOR_PORT));
+    return leaderNamedAt(new InetSocketAddress(address, Session.CURATOR_PORT))
+        .filter(answer -> answer.getLeaderNodeId().equals(answer.getThisNodeId()))
+        .isPresent();
+  }
+
+  /** Returns the leader that a curator names; empty if it knows none or does not answer. */
+  static Optional<GetCurrentLeaderResponse> leaderNamedAt(InetSocketAddress curator) {
+    ManagedChannel channel = RpcClients.anonymous(RpcTrust.anybody()).dial(curator);
+    BlockingClientCall<?, GetCurrentLeaderResponse> answers =
+        CuratorLocalGrpc.newBlockingV2Stub(channel)
+            .withDeadlineAfter(ANSWER.toMillis(), TimeUnit.MILLISECONDS)
+            .getCurrentLeader(GetCurrentLeaderRequest.getDefaultInstance());
     try {
-      GetCurrentLeaderResponse answer =
-          CuratorLocalGrpc.newBlockingV2Stub(channel)
-              .withDeadlineAfter(ANSWER.toMillis(), TimeUnit.MILLISECONDS)
-              .getCurrentLeader(GetCurrentLeaderRequest.getDefaultInstance())
-              .read();
-      return answer != null && answer.getLeaderNodeId().equals(answer.getThisNodeId());
+      return Optional.ofNullable(answers.read());
     } catch (StatusException knowsNone) {
-      return false;
+      return Optional.empty();
     } catch (InterruptedException hurried) {
       Thread.currentThread().interrupt();
-      return false;
+      return Optional.empty();
     } finally {
+      answers.cancel("answered", null);
       channel.shutdownNow();
     }
   }

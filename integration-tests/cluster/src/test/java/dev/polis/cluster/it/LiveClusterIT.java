@@ -185,12 +185,8 @@ class LiveClusterIT {
     String what = "%s on %s".formatted(organ, place);
     OwnerApi owner = byNode.get(node);
     TestNode founder = voters.nodes().getFirst();
-    List<SteadyCaller.Call> probes = new ArrayList<>();
-    probes.add(LiveClusterIT::requireAllHealthy);
+    List<SteadyCaller.Call> probes = probes();
     OrganProbe.of(organ, founder, node, owner).ifPresent(probes::add);
-    for (OwnerApi each : owners) {
-      probes.add(each::newestLine);
-    }
     String digest = owner.plugins().stage(jar);
     ProcessHandle etcd = node.etcd();
     try (FailoverClients clients = voters.clients();
@@ -240,13 +236,8 @@ class LiveClusterIT {
       for (TestNode node : List.of(leader, follower)) {
         String place = node == leader ? "the leader" : "a follower";
         List<String> steps = Tier.isLong() ? STEPS : List.of(node == leader ? "+1h" : "-1d");
-        List<SteadyCaller.Call> probes = new ArrayList<>();
-        probes.add(LiveClusterIT::requireAllHealthy);
-        for (OwnerApi each : owners) {
-          probes.add(each::newestLine);
-        }
         try (FailoverClients clients = voters.clients();
-            CycleLoad load = CycleLoad.over(owners, voters.cluster().firstId(), probes)) {
+            CycleLoad load = CycleLoad.over(owners, voters.cluster().firstId(), probes())) {
           for (String step : steps) {
             step(node, step, place, clients, load);
           }
@@ -317,6 +308,16 @@ class LiveClusterIT {
   private static Finished health(TestNode node) {
     voters.cluster().through(node.address());
     return voters.cluster().ctl("health", "-o", "wide");
+  }
+
+  /** Returns calls that each load makes: of the leader's view, and of the log of each node. */
+  private static List<SteadyCaller.Call> probes() {
+    List<SteadyCaller.Call> probes = new ArrayList<>();
+    probes.add(LiveClusterIT::requireAllHealthy);
+    for (OwnerApi each : owners) {
+      probes.add(each::newestLine);
+    }
+    return probes;
   }
 
   /** Fails if the leader counts a node as dead. */

@@ -11,12 +11,7 @@ import dev.polis.pki.NodeId;
 import dev.polis.rpc.RpcClients;
 import dev.polis.wire.api.ManagementGrpc;
 import dev.polis.wire.api.UpdateNodeLabelsRequest;
-import dev.polis.wire.curator.CuratorLocalGrpc;
-import dev.polis.wire.curator.GetCurrentLeaderRequest;
-import dev.polis.wire.curator.GetCurrentLeaderResponse;
 import io.grpc.ManagedChannel;
-import io.grpc.StatusException;
-import io.grpc.stub.BlockingClientCall;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -31,8 +26,6 @@ import java.util.function.UnaryOperator;
 final class ThreeVoters implements AutoCloseable {
 
   static final int CURATOR_PORT = 7835;
-
-  private static final Duration ANSWER = Duration.ofSeconds(2);
 
   private final Path directory;
   private final List<String> addresses;
@@ -134,26 +127,11 @@ final class ThreeVoters implements AutoCloseable {
     Await.until(
         TestNode.PATIENCE,
         number + " curators to name the leader",
-        () -> nodes.values().stream().filter(this::namesLeader).count() == number);
-  }
-
-  private boolean namesLeader(TestNode node) {
-    ManagedChannel channel = owner.dial(curator(node));
-    BlockingClientCall<?, GetCurrentLeaderResponse> answers =
-        CuratorLocalGrpc.newBlockingV2Stub(channel)
-            .withDeadlineAfter(ANSWER.toMillis(), TimeUnit.MILLISECONDS)
-            .getCurrentLeader(GetCurrentLeaderRequest.getDefaultInstance());
-    try {
-      return answers.read() != null;
-    } catch (StatusException none) {
-      return false;
-    } catch (InterruptedException hurried) {
-      Thread.currentThread().interrupt();
-      return false;
-    } finally {
-      answers.cancel("answered", null);
-      channel.shutdownNow();
-    }
+        () ->
+            nodes.values().stream()
+                    .filter(node -> GrowingCluster.leaderNamedAt(curator(node)).isPresent())
+                    .count()
+                == number);
   }
 
   /** Sets a label of the founder, through the leader. */
