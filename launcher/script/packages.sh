@@ -3,8 +3,10 @@
 
 # Debian's package of each program, without the programs of every base system.
 declare -A PACKAGE_OF=(
+  [cpio]=cpio
   [cryptsetup]=cryptsetup-bin
   [curl]=curl
+  [depmod]=kmod
   [faketime]=faketime
   [fusermount3]=fuse3
   [gocryptfs]=gocryptfs
@@ -12,14 +14,23 @@ declare -A PACKAGE_OF=(
   [ip]=iproute2
   [kill]=procps
   [losetup]=mount
+  [mcopy]=mtools
+  [mkfs.erofs]=erofs-utils
+  [mkfs.vfat]=dosfstools
   [mkfs.xfs]=xfsprogs
   [mount]=mount
   [nft]=nftables
+  [objcopy]=binutils
   [postgres]=postgresql
   [prometheus-node-exporter]=prometheus-node-exporter
   [qemu-storage-daemon]=qemu-system-common
+  [qemu-system-x86_64]=qemu-system-x86
+  [sgdisk]=gdisk
+  [swtpm]=swtpm
   [umount]=mount
   [update-ca-certificates]=ca-certificates
+  [veritysetup]=cryptsetup-bin
+  [zstd]=zstd
 )
 # The programs that an ordinary user can use without an installation. The others need the rights of root, or a set-user-id bit, which only root can set.
 UNPACKED_RUN=" cryptsetup curl faketime gocryptfs initdb ip kill mkfs.xfs postgres prometheus-node-exporter qemu-storage-daemon "

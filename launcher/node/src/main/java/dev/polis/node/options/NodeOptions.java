@@ -12,6 +12,7 @@ import java.util.Dictionary;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.function.Consumer;
 import picocli.CommandLine.Option;
@@ -37,8 +38,9 @@ public final class NodeOptions {
   @Option(
       names = "--address",
       paramLabel = "IP",
-      description = "The node's address; default 127.0.0.1.")
-  private String address = "127.0.0.1";
+      description =
+          "The node's address; default 127.0.0.1, or with --manage-network the machine's first one.")
+  private String address;
 
   @Option(
       names = "--manage-network",
@@ -123,8 +125,11 @@ public final class NodeOptions {
     all.imply("dev.polis.storage", "root", root, "--state", keys);
     String records = layout.ephemeral().processes().path().toString();
     all.imply("dev.polis.process", "records", records, "--state", keys);
-    all.imply("dev.polis.network", "address", address, "--address", keys);
-    all.imply("dev.polis.rpc", "address", address, "--address", keys);
+    String byDefault = manageNetwork ? "" : "127.0.0.1";
+    String own = Objects.requireNonNullElse(address, byDefault);
+    all.imply("dev.polis.network", "address", own, "--address", keys);
+    // A machine of the node's own may get another address while the node runs.
+    all.imply("dev.polis.rpc", "address", own.isEmpty() ? "0.0.0.0" : own, "--address", keys);
     String listeners = layout.ephemeral().listeners().path().toString();
     all.imply("dev.polis.rpc", "listeners.file", listeners, "--state", keys);
     // Another debug organ than ours, or an older one, may have no shell.

@@ -1,0 +1,367 @@
+# Builds an image that boots a machine into a node, and runs it in virtual machines.
+#
+#   disk image:  POLIS-ESP (boot files a and b) · POLIS-SYSTEM-a · POLIS-SYSTEM-b;  the first boot adds POLIS-STATE and METROPOLIS-NODE-DATA
+#   boot file:   systemd's stub + kernel + initramfs + command line with the system's root hash, one file for UEFI
+#   system:      EROFS, its blocks checked against the root hash by dm-verity: Debian's programs, Java, etcd, the distribution
+# shellcheck shell=bash
+
+# What a build needs of the machine. Each goes by its own program's name into PACKAGE_OF.
+IMAGE_BUILDERS=(mkfs.erofs veritysetup mkfs.vfat mcopy sgdisk cpio zstd objcopy depmod)
+IMAGE_RUNNERS=(qemu-system-x86_64 swtpm)
+
+# What the system has of Debian: the programs that init, the launcher and the organs call.
+IMAGE_PACKAGES=(bash busybox-static coreutils cryptsetup-bin e2fsprogs findutils gdisk grep iproute2 kmod libc-bin libtss2-tcti-device0 mawk mount procps sed tpm2-tools
+  util-linux xfsprogs)
+
+# What these require for the scripts of an installed Debian, which the system does not run.
+IMAGE_WITHOUT='^(adduser|debconf|dpkg|init-system-helpers|lib(pam|python|perl)[-a-z0-9.]*|logsave|media-types|mailcap|passwd|perl[-a-z0-9.]*|python3[-a-z0-9.]*|tar)$'
+
+# Packages without what they require: the kernel, by the name of the package that follows its versions, and the stub of boot files.
+IMAGE_KERNEL=linux-image-cloud-amd64 IMAGE_STUB=systemd-boot-efi
+
+# The modules of Java that the class path needs, with what it looks up by name.
+IMAGE_JAVA_MODULES=java.base,java.compiler,java.desktop,java.instrument,java.logging,java.management,java.naming,java.net.http,java.security.jgss,java.security.sasl,java.sql,java.xml,jdk.crypto.ec,jdk.httpserver,jdk.management,jdk.net,jdk.unsupported,jdk.zipfs
+
+# The drivers that the initramfs loads, with those that they need: disks, dm-verity, the system's file system.
+IMAGE_DRIVERS=(virtio_pci virtio_blk virtio_scsi sd_mod ahci nvme dm_mod dm_verity erofs crc32c_intel sha256_generic)
+
+# All files of an image have this time, so that two builds of the same sources give the same bytes; Java's class data also depends on the times of jars.
+IMAGE_TIME=1767225600
+
+# The size of a slot for a system, and of the ESP, in MiB: the largest system so far, twice; two slots of boot files of 32 MiB, and room for a third.
+IMAGE_SLOT=512 IMAGE_ESP=128
+
+# test_programs TIER: prints the programs of the tests; those of images only for the tiers that build one.
+test_programs() {
+  local program
+  for program in "${!PACKAGE_OF[@]}"; do
+    [[ "$1" == quick && " ${IMAGE_BUILDERS[*]} ${IMAGE_RUNNERS[*]} " == *" $program "* ]] || printf '%s\n' "$program"
+  done | LC_ALL=C sort
+}
+
+command_image() {
+  local action="${1:-}" to="$POLIS_CACHE/image/polis.img" parameters="" machine="$POLIS_CACHE/machine" address=127.83.84.2 until="" memory=2048 disk=2400
+  [[ "$action" == build || "$action" == run ]] || usage "image takes build or run, not \"$action\""
+  shift
+  while [[ $# -gt 0 ]]; do
+    case "$1" in
+      --help | -h) help_of image && return ;;
+      --parameters) needs_value "$1" $# && parameters="$2" ;;
+      *)
+        case "$action $1" in
+          "build --to" | "run --image") needs_value "$1" $# && to="$2" ;;
+          "run --machine") needs_value "$1" $# && machine="$2" ;;
+          "run --address") needs_value "$1" $# && address="$2" ;;
+          "run --until") needs_value "$1" $# && until="$2" ;;
+          "run --memory") needs_value "$1" $# && memory="$2" ;;
+          "run --disk") needs_value "$1" $# && disk="$2" ;;
+          *) usage "image $action knows no option \"$1\"" ;;
+        esac
+        ;;
+    esac
+    shift 2
+  done
+  [[ -z "$parameters" || -f "$parameters" ]] || usage "--parameters $parameters: there is no such file"
+  if [[ "$action" == build ]]; then
+    image_build "$to" "$parameters"
+  else
+    [[ "$memory" =~ ^[1-9][0-9]*$ && "$disk" =~ ^[1-9][0-9]*$ ]] || usage "--memory and --disk take a number of MiB, not \"$memory\" and \"$disk\""
+    image_run "$machine" "$to" "$parameters" "$address" "$until" "$memory" "$disk"
+  fi
+}
+
+# image_build OUTPUT [PARAMETERS]
+image_build() {
+  local output="$1" parameters="$2" java etcd work="$POLIS_CACHE/image" began=$SECONDS
+  java="$(java_home)"
+  etcd="$(etcd_folder "$POLIS_CACHE")"
+  provide_programs "$POLIS_CACHE" "${IMAGE_BUILDERS[@]}"
+  local -a missing
+  mapfile -t missing < <(missing_programs "${IMAGE_BUILDERS[@]}")
+  [[ ${#missing[@]} == 0 ]] || refuse "an image cannot be built without ${missing[*]}" "install the packages $(packages_of "${missing[@]}" | paste -sd ' ')"
+  build_if_stale "$java"
+  mkdir -p "$work"
+  {
+    flock 8
+    while_waiting "fetching Debian's packages" "$work/packages.log" image_fetch "$work" ||
+      refuse "the packages of the system could not be fetched; apt's messages are in $work/packages.log" "check the network, and the Debian mirror of this machine"
+    while_waiting "assembling the system" "$work/system.log" image_system "$work" "$java" "$etcd" ||
+      refuse "the system could not be assembled: $(tail -n 1 "$work/system.log")" "its log is $work/system.log"
+    while_waiting "making the disk" "$work/disk.log" image_disk "$work" "$output" "$parameters" ||
+      refuse "the disk image could not be made: $(tail -n 1 "$work/disk.log")" "its log is $work/disk.log"
+  } 8>"$work/lock"
+  say "$output: a system of $(image_size "$work/system.img"), a boot file of $(image_size "$work/a.efi"), $(image_size "$output") on this disk, made in $(duration $((SECONDS - began)))"
+  printf '%s  %s\n' "$(cat "$work/root-hash")" "root hash of the system" "$(sha256sum <"$work/a.efi" | cut -d ' ' -f 1)" "SHA-256 of the boot file"
+}
+
+# image_size FILE: prints how much a file takes on the disk.
+image_size() {
+  du -h --apparent-size "$1" | cut -f 1 | sed 's/\([KMG]\)$/ \1iB/'
+}
+
+# image_apt WORK: fills APT with an apt-get for which no package is installed, so that it fetches all that a system needs.
+image_apt() {
+  private_apt "$1"
+  : >"$1/status"
+  APT+=(-o "Dir::State::status=$1/status")
+}
+
+# image_fetch WORK: fetches the packages into WORK/packages, where they stay until their list changes.
+image_fetch() {
+  local work="$1" list="${IMAGE_PACKAGES[*]} $IMAGE_WITHOUT $IMAGE_KERNEL $IMAGE_STUB"
+  local -a APT packages
+  [[ "$(cat "$work/packages/list" 2>/dev/null)" != "$list" ]] || return 0
+  rm -rf "$work/packages"
+  image_apt "$work/packages"
+  "${APT[@]}" update || return 1
+  mapfile -t packages < <("${APT[@]}" install --simulate --no-install-recommends "${IMAGE_PACKAGES[@]}" | awk '$1 == "Inst" { print $2 }' | grep -Ev "$IMAGE_WITHOUT")
+  [[ ${#packages[@]} -gt 0 ]] || return 1
+  packages+=("$IMAGE_STUB" "$(apt-cache "${APT[@]:2}" depends "$IMAGE_KERNEL" | awk '$1 == "Depends:" && /linux-image-/ { print $2; exit }')")
+  (cd "$work/packages/archives" && "${APT[@]}" download "${packages[@]}") &&
+    printf '%s' "$list" >"$work/packages/list"
+}
+
+# image_system WORK JAVA ETCD: makes WORK/system.img, with its root hash in WORK/root-hash and its hash tree behind it from the byte in WORK/hash-offset.
+image_system() {
+  local work="$1" java="$2" etcd="$3" root="$1/root" package size
+  rm -rf "$root" && mkdir -p "$root/usr/bin" "$root/usr/sbin" "$root/usr/lib" "$root/usr/lib64"
+  ln -s usr/bin usr/sbin usr/lib usr/lib64 "$root/"
+  for package in "$work"/packages/archives/*.deb; do
+    dpkg-deb --fsys-tarfile "$package" | tar -x -C "$root" --keep-directory-symlink --no-same-owner || return 1
+  done
+  rm -rf "$root"/usr/share/{doc,man,info,locale,lintian,bash-completion,bug,zsh,initramfs-tools} "$root"/usr/lib/{gconv,systemd/system} "$root"/var "$root"/home "$root"/etc/init.d "$root"/lib/modules/*/kernel/{sound,drivers/{gpu,media,infiniband,iio,usb/serial}}
+  mkdir -p "$root"/{proc,sys,dev,run,tmp,var,boot,state,polis,root} "$work/boot"
+  mv "$root"/boot/vmlinuz-* "$work/boot/vmlinuz"
+  rm -rf "${root:?}"/boot/*
+  depmod -b "$root" "$(ls "$root/lib/modules")"
+  ln -sf /usr/bin/busybox "$root/sbin/init"
+  local applet
+  for applet in acpid poweroff reboot halt modprobe-all xargs; do
+    [[ -e "$root/usr/bin/$applet" || -e "$root/usr/sbin/$applet" ]] || ln -s /usr/bin/busybox "$root/usr/sbin/$applet"
+  done
+  [[ -e "$root/usr/bin/awk" ]] || ln -s mawk "$root/usr/bin/awk"
+  printf 'root:x:0:0:root:/root:/bin/false\nnobody:x:65534:65534:nobody:/nonexistent:/bin/false\n' >"$root/etc/passwd"
+  printf 'root:x:0:\ntty:x:5:\nnogroup:x:65534:\n' >"$root/etc/group"
+  printf 'passwd: files\ngroup: files\nhosts: files dns\n' >"$root/etc/nsswitch.conf"
+  printf '127.0.0.1 localhost\n::1 localhost\n' >"$root/etc/hosts"
+  ln -sf /run/polis/resolv.conf "$root/etc/resolv.conf"
+  ln -sf /run/polis/machine-id "$root/etc/machine-id"
+  cp -r "$POLIS_REPOSITORY/launcher/image/machine" "$root/polis/machine"
+  mv "$root/polis/machine/inittab" "$root/etc/inittab"
+  "$java/bin/jlink" --add-modules "$IMAGE_JAVA_MODULES" --strip-debug --no-header-files --no-man-pages --output "$root/polis/java" || return 1
+  mkdir -p "$root/polis/etcd" "$root/polis/launcher/script" "$root/polis/launcher/dist/target"
+  cp "$etcd/etcd" "$etcd/etcdctl" "$root/polis/etcd/"
+  cp "$POLIS_REPOSITORY"/launcher/script/{words,build,node}.sh "$POLIS_REPOSITORY/launcher/script/start-node" "$root/polis/launcher/script/"
+  cp -r "$DISTRIBUTION" "$root/polis/launcher/dist/target/polis"
+  find "$root" -exec touch -h -d "@$IMAGE_TIME" {} +
+  image_train "$root" || echo "the training failed; the machine's node starts without class data"
+  mkfs.erofs --quiet -zlz4hc -T "$IMAGE_TIME" -U 6d657472-6f70-6f6c-6973-000000000001 --all-root "$work/system.img" "$root" || return 1
+  size="$(stat -c %s "$work/system.img")"
+  # The hash tree begins at a block of its own.
+  size=$(((size + 4095) / 4096 * 4096))
+  truncate -s "$size" "$work/system.img"
+  veritysetup format --hash-offset="$size" --salt="$(sha256sum <"$work/system.img" | cut -d ' ' -f 1)" --uuid=6d657472-6f70-6f6c-6973-000000000002 \
+    "$work/system.img" "$work/system.img" >"$work/verity.txt" || return 1
+  awk '/^Root hash:/ { print $3 }' "$work/verity.txt" >"$work/root-hash"
+  printf '%s\n' "$size" >"$work/hash-offset"
+  [[ -s "$work/root-hash" ]]
+}
+
+# image_train ROOT: makes the class data of the node inside the system's root, where Java and the jars have the paths and times of the image.
+image_train() {
+  local root="$1"
+  local -a apart=(unshare --mount --net --pid --fork --kill-child)
+  [[ "$(id -u)" == 0 ]] || apart+=(--map-root-user)
+  # Its network, processes and temporary files are those of this namespace, which ends with it.
+  "${apart[@]}" bash -euc '
+    # A node wants to know the file system of its state, which is a mount.
+    mount --bind "$1" "$1"
+    cd "$1"
+    mount --rbind /dev dev
+    mount -t proc proc proc
+    mount -t sysfs sys sys
+    mount -t tmpfs tmp tmp
+    mount -t tmpfs run run
+    exec chroot . /usr/bin/env -i PATH=/usr/sbin:/usr/bin AOT_WAITS=yes /bin/bash -euc "
+      POLIS_REPOSITORY=/polis POLIS_CACHE=/polis/.polis
+      ip link set dev lo up
+      mkdir -p /polis/.polis
+      for part in words build node; do source /polis/launcher/script/\$part.sh; done
+      aot_train /polis/java /polis/etcd
+      [[ -f \$(aot_cache /polis/java) ]] || { cat /polis/.polis/aot.log && exit 1; }
+    "' train "$root" &&
+    rm -f "$root"/polis/.polis/aot.{lock,log} "$root"/polis/.polis/aot/*.ctl && find "$root/polis/.polis" -exec touch -h -d "@$IMAGE_TIME" {} +
+}
+
+# image_initramfs WORK: makes WORK/initramfs.zst.
+image_initramfs() {
+  local work="$1" root="$1/root" folder="$1/initramfs" driver file version library
+  version="$(ls "$root/lib/modules")"
+  rm -rf "$folder" && mkdir -p "$folder"/{bin,lib,lib64,modules,proc,sys,dev,system}
+  cp "$root/bin/busybox" "$folder/bin/"
+  cp "$POLIS_REPOSITORY/launcher/image/initramfs/init" "$folder/init"
+  cp "$root/usr/sbin/veritysetup" "$folder/bin/"
+  while read -r library; do
+    cp -L "$root/$library" "$folder/lib/"
+  done < <(image_libraries "$root" "$folder/bin/veritysetup")
+  cp -L "$root/lib64/ld-linux-x86-64.so.2" "$folder/lib64/"
+  for driver in "${IMAGE_DRIVERS[@]}"; do
+    modprobe -d "$root" -S "$version" --show-depends "$driver" 2>/dev/null | awk '$1 == "insmod" { print $2 }'
+  done | while read -r file; do
+    [[ ! -e "$folder/modules/${file##*/}" ]] || continue
+    cp "$file" "$folder/modules/"
+    printf '%s\n' "${file##*/}" >>"$folder/modules/order"
+  done
+  find "$folder" -exec touch -h -d "@$IMAGE_TIME" {} +
+  (cd "$folder" && find . | LC_ALL=C sort | cpio --quiet -o -H newc --reproducible -R 0:0) | zstd -q -10 -f -o "$work/initramfs.zst"
+}
+
+# image_libraries ROOT PROGRAM: prints the paths below ROOT of all libraries that a program loads.
+image_libraries() {
+  local root="$1" name path
+  local -a open=("$2")
+  local -A seen=()
+  while [[ ${#open[@]} -gt 0 ]]; do
+    path="${open[0]}"
+    open=("${open[@]:1}")
+    while read -r name; do
+      [[ -z "${seen[$name]:-}" ]] || continue
+      seen[$name]=1
+      for path in usr/lib/x86_64-linux-gnu usr/lib usr/lib64; do
+        [[ -e "$root/$path/$name" ]] || continue
+        printf '%s\n' "$path/$name"
+        open+=("$root/$path/$name")
+        break
+      done
+    done < <(objdump -p "$path" | awk '$1 == "NEEDED" { print $2 }')
+  done
+}
+
+# image_boot_file WORK SLOT: makes WORK/SLOT.efi.
+image_boot_file() {
+  local work="$1" slot="$2"
+  printf 'console=tty0 console=ttyS0 panic=10 quiet loglevel=4 random.trust_cpu=on polis.slot=%s polis.verity=%s polis.hash-offset=%s' \
+    "$slot" "$(cat "$work/root-hash")" "$(cat "$work/hash-offset")" >"$work/command-line"
+  printf 'ID=polis\nNAME=Polis\nVERSION_ID=0.1.0\nPRETTY_NAME="Polis (%s)"\n' "$slot" >"$work/os-release"
+  # The addresses are those of systemd's own tools: each part lies behind the largest one that the stub expects before it.
+  objcopy --enable-deterministic-archives \
+    --add-section .osrel="$work/os-release" --change-section-vma .osrel=0x20000 \
+    --add-section .cmdline="$work/command-line" --change-section-vma .cmdline=0x30000 \
+    --add-section .linux="$work/boot/vmlinuz" --change-section-vma .linux=0x2000000 \
+    --add-section .initrd="$work/initramfs.zst" --change-section-vma .initrd=0x4000000 \
+    "$work/root/usr/lib/systemd/boot/efi/linuxx64.efi.stub" "$work/$slot.efi"
+}
+
+# image_disk WORK OUTPUT PARAMETERS: makes the disk image with the system in slot a.
+image_disk() {
+  local work="$1" output="$2" parameters="$3" disk="$1/disk.img" esp="$1/esp.img" slot
+  image_initramfs "$work" || return 1
+  for slot in a b; do
+    image_boot_file "$work" "$slot" || return 1
+  done
+  [[ "$(stat -c %s "$work/system.img")" -le $((IMAGE_SLOT << 20)) ]] || { echo "the system is larger than a slot of $IMAGE_SLOT MiB" && return 1; }
+  rm -f "$disk" "$esp"
+  truncate -s "${IMAGE_ESP}M" "$esp"
+  mkfs.vfat -F 32 -i 504f4c53 -n POLIS-ESP --invariant "$esp" >/dev/null || return 1
+  touch -d "@$IMAGE_TIME" "$work/a.efi"
+  mmd -i "$esp" ::/EFI ::/EFI/BOOT ::/EFI/polis ::/polis &&
+    mcopy -m -i "$esp" "$work/a.efi" ::/EFI/BOOT/BOOTX64.EFI || return 1
+  if [[ -n "$parameters" ]]; then
+    mcopy -m -i "$esp" "$parameters" "::/polis/parameters.${parameters##*.}" || return 1
+  fi
+  truncate -s "$((IMAGE_ESP + 2 * IMAGE_SLOT + 4))M" "$disk"
+  sgdisk -U 6d657472-6f70-6f6c-6973-000000000003 \
+    -n "1:2048:+${IMAGE_ESP}M" -t 1:EF00 -c 1:POLIS-ESP -u 1:6d657472-6f70-6f6c-6973-000000000004 \
+    -n "2:0:+${IMAGE_SLOT}M" -t 2:ee96054b-f6d0-4267-aaaa-724b2afea74c -c 2:POLIS-SYSTEM-a -u 2:6d657472-6f70-6f6c-6973-000000000005 \
+    -n "3:0:+${IMAGE_SLOT}M" -t 3:ee96054b-f6d0-4267-bbbb-724b2afea74c -c 3:POLIS-SYSTEM-b -u 3:6d657472-6f70-6f6c-6973-000000000006 \
+    "$disk" >/dev/null || return 1
+  dd if="$esp" of="$disk" bs=1M seek=1 conv=notrunc,sparse status=none &&
+    dd if="$work/system.img" of="$disk" bs=1M seek=$((1 + IMAGE_ESP)) conv=notrunc,sparse status=none || return 1
+  mkdir -p "$(dirname "$output")"
+  mv "$disk" "$output"
+}
+
+# image_accelerator WORK: prints "kvm" if the kernel of the image boots with it, and "tcg" otherwise: some machines have a /dev/kvm that starts no ordinary
+# kernel. The answer of a boot is kept for this machine's kernel.
+image_accelerator() {
+  local work="$1" known="$1/accelerator" kernel log
+  kernel="$(uname -r)"
+  [[ -w /dev/kvm ]] || { echo tcg && return; }
+  if [[ "$(cut -d ' ' -f 1 "$known" 2>/dev/null)" != "$kernel" ]]; then
+    log="$(mktemp)"
+    # A kernel prints its first line in the first second with KVM.
+    timeout 10 qemu-system-x86_64 -accel kvm -cpu max -m 512 -nodefaults -display none -no-reboot -serial "file:$log" \
+      -kernel "$work/boot/vmlinuz" -append "console=ttyS0 panic=-1" </dev/null >/dev/null 2>&1 || true
+    if grep -q "Linux version" "$log"; then echo "$kernel kvm"; else echo "$kernel tcg"; fi >"$known"
+    rm -f "$log"
+  fi
+  cut -d ' ' -f 2 "$known"
+}
+
+# image_run FOLDER IMAGE PARAMETERS ADDRESS UNTIL MEMORY SIZE ARGUMENT...: runs a virtual machine, whose disk, firmware variables and TPM stay in FOLDER, with its
+# serial line on standard output. Ctrl-C presses its power button.
+image_run() {
+  local folder="$1" image="$2" parameters="$3" address="$4" until="$5" memory="$6" size="$7" accelerator cpu port machine code=0 name firmware=/usr/share/OVMF
+  local work="$POLIS_CACHE/image" line forwards=""
+  shift 7
+  provide_programs "$POLIS_CACHE" "${IMAGE_RUNNERS[@]}"
+  local -a missing
+  mapfile -t missing < <(missing_programs "${IMAGE_RUNNERS[@]}")
+  [[ ${#missing[@]} == 0 ]] || refuse "a virtual machine needs ${missing[*]}" "install the packages $(packages_of "${missing[@]}" | paste -sd ' ')"
+  [[ -f "$firmware/OVMF_CODE_4M.fd" ]] || refuse "a virtual machine needs the firmware $firmware/OVMF_CODE_4M.fd" "install the package ovmf"
+  [[ -f "$image" ]] || refuse "there is no image $image" "build one: $0 image build"
+  mkdir -p "$folder/tpm"
+  folder="$(cd "$folder" && pwd)"
+  exec {POLIS_MACHINE}>"$folder/lock"
+  flock -n "$POLIS_MACHINE" || { say "the machine of $folder is running already" && exit 4; }
+  if [[ ! -f "$folder/disk.img" ]]; then
+    cp --sparse=always "$image" "$folder/disk.img.new"
+    truncate -s "${size}M" "$folder/disk.img.new"
+    mv "$folder/disk.img.new" "$folder/disk.img"
+  fi
+  [[ -f "$folder/vars.fd" ]] || cp "$firmware/OVMF_VARS_4M.fd" "$folder/vars.fd"
+  if [[ -z "$parameters" ]]; then
+    parameters="$folder/owner/parameters.json"
+    [[ -f "$parameters" ]] || ctl "$(java_home)" params make --owner "$folder/owner" --to "$parameters" >&2
+  fi
+  accelerator="$(image_accelerator "$work")"
+  cpu=max
+  for port in 7833 7834 7835 7837 7840 6443 6444; do
+    forwards+=",hostfwd=tcp:$address:$port-:$port"
+  done
+  rm -f "$folder"/monitor.{in,out} && mkfifo "$folder"/monitor.{in,out}
+  swtpm socket --tpm2 --tpmstate "dir=$folder/tpm" --ctrl "type=unixio,path=$folder/tpm/socket" --log "file=$folder/tpm/log" --daemon {POLIS_MACHINE}>&-
+  name="${parameters##*.}"
+  qemu-system-x86_64 -name polis -M q35,smm=off -accel "$accelerator" -cpu "$cpu" -smp 2 -m "$memory" -nodefaults -display none -no-reboot \
+    -drive "if=pflash,unit=0,readonly=on,format=raw,file=$firmware/OVMF_CODE_4M.fd" -drive "if=pflash,unit=1,format=raw,file=$folder/vars.fd" \
+    -drive "if=none,id=disk,file=$folder/disk.img,format=raw,discard=unmap" -device virtio-blk-pci,drive=disk \
+    -chardev "socket,id=tpm,path=$folder/tpm/socket" -tpmdev emulator,id=tpm,chardev=tpm -device tpm-crb,tpmdev=tpm \
+    -netdev "user,id=net$forwards" -device virtio-net-pci,netdev=net -device virtio-rng-pci \
+    -fw_cfg "name=opt/dev.polis/parameters.$name,file=$parameters" \
+    -chardev "pipe,id=monitor,path=$folder/monitor" -mon chardev=monitor -serial "file:$folder/serial.log" "$@" </dev/null >"$folder/qemu.log" 2>&1 {POLIS_MACHINE}>&- &
+  machine=$!
+  trap 'image_press "$folder"' INT TERM
+  image_follow "$folder/serial.log" "$machine" "$until" || true
+  if [[ -n "$until" ]] && kill -0 "$machine" 2>/dev/null; then
+    image_press "$folder"
+  fi
+  while kill -0 "$machine" 2>/dev/null; do
+    wait "$machine" || code=$?
+  done
+  [[ $code == 0 ]] || refuse "the virtual machine ended with $code: $(tail -n 1 "$folder/qemu.log")" "its messages are in $folder/qemu.log"
+}
+
+# image_press FOLDER: presses the power button of the machine.
+image_press() {
+  say "pressing the machine's power button; it ends in order"
+  echo system_powerdown >"$1/monitor.in"
+}
+
+# image_follow LOG PID UNTIL: prints a serial line until a line of it begins with UNTIL, or the process ends.
+image_follow() {
+  local line
+  while IFS= read -r line; do
+    printf '%s\n' "${line%$'\r'}"
+    [[ -z "$3" || "$line" != "$3"* ]] || return 0
+  done < <(tail -n +1 -F --pid="$2" -s 0.2 "$1" 2>/dev/null)
+}
