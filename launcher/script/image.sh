@@ -329,7 +329,7 @@ image_run() {
   for port in 7833 7834 7835 7837 7840 6443 6444; do
     forwards+=",hostfwd=tcp:$address:$port-:$port"
   done
-  rm -f "$folder"/monitor.{in,out} && mkfifo "$folder"/monitor.{in,out}
+  rm -f "$folder"/monitor.{in,out} "$folder/serial.log" && mkfifo "$folder"/monitor.{in,out}
   swtpm socket --tpm2 --tpmstate "dir=$folder/tpm" --ctrl "type=unixio,path=$folder/tpm/socket" --log "file=$folder/tpm/log" --daemon {POLIS_MACHINE}>&-
   name="${parameters##*.}"
   qemu-system-x86_64 -name polis -M q35,smm=off -accel "$accelerator" -cpu "$cpu" -smp 2 -m "$memory" -nodefaults -display none -no-reboot \

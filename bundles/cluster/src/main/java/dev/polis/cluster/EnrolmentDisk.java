@@ -5,6 +5,7 @@ import com.google.protobuf.MessageLite;
 import com.google.protobuf.Timestamp;
 import dev.polis.api.cluster.EnrolmentException;
 import dev.polis.api.storage.SealedConfiguration;
+import dev.polis.api.storage.SealedConfigurationStore;
 import dev.polis.api.storage.StorageSecurity;
 import dev.polis.base.digest.Sha256;
 import dev.polis.files.Stored;
@@ -13,6 +14,7 @@ import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.Pem;
 import dev.polis.wire.common.ClusterDirectory;
+import dev.polis.wire.common.NodeTPMUsage;
 import dev.polis.wire.storage.EnrolmentJournal;
 import dev.polis.wire.storage.EnrolmentJournal.Flow;
 import dev.polis.wire.storage.EnrolmentJournal.Step;
@@ -168,7 +170,16 @@ final class EnrolmentDisk {
     }
     EnrolmentJournal saved = advance(journal, Step.STEP_CREDENTIALS_SAVED);
     StorageSecurity security = SecurityPolicy.ofWire(journal.getStorageSecurity());
-    steps.step("sealed configuration", wait -> seal(keys, credentials.ca(), security));
+    boolean bind = journal.getTpmUsage() == NodeTPMUsage.NODE_TPM_USAGE_PRESENT_AND_USED;
+    steps.step(
+        "sealed configuration",
+        wait -> {
+          if (bind && journal.getFlow() == Flow.FLOW_BOOTSTRAP) {
+            // No other node could give this half when this one comes back.
+            organs.storage().machineShare().write(keys.unlock().cluster());
+          }
+          return seal(keys, credentials.ca(), security, bind);
+        });
     advance(saved, Step.STEP_DONE);
     steps.step("enrolment journal erased", wait -> erase());
   }
@@ -184,11 +195,11 @@ final class EnrolmentDisk {
     return credentials.id().text();
   }
 
-  private String seal(EnrolmentKeys keys, X509Certificate ca, StorageSecurity security)
+  private String seal(
+      EnrolmentKeys keys, X509Certificate ca, StorageSecurity security, boolean bind)
       throws Exception {
-    organs
-        .storage()
-        .sealedConfiguration()
+    SealedConfigurationStore store = organs.storage().sealedConfiguration();
+    (bind ? store : store.unbound())
         .write(
             new SealedConfiguration(
                 keys.unlock().node(),

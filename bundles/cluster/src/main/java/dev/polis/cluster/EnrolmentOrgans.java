@@ -194,9 +194,9 @@ record EnrolmentOrgans(
     }
   }
 
-  /** Returns false, since this version has no sealer for a TPM. */
+  /** Returns whether a TPM can seal what this node keeps outside of its volume. */
   boolean hasTpm() {
-    return false;
+    return storage.machineShare().possible();
   }
 
   /** Returns the address of this node; empty while it has none. */

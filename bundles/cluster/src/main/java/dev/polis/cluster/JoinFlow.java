@@ -195,6 +195,10 @@ final class JoinFlow {
 
   private Secret clusterUnlockKey(SealedConfiguration sealed, Wait wait) throws Exception {
     Set<NodeEndpoint> others = others();
+    if (!recoveryKey.isGiven() && organs.storage().machineShare().exists()) {
+      steps.log().info("opening the data volume with what the TPM of this machine has sealed");
+      return organs.storage().machineShare().read().orThrow();
+    }
     return others.isEmpty() || recoveryKey.isGiven()
         ? fromRecoveryShare(sealed.security())
         : fromCluster(sealed, others, wait);

@@ -1,5 +1,6 @@
 package dev.polis.cluster;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
@@ -60,6 +61,7 @@ import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
@@ -119,7 +121,7 @@ class ClusterServiceTest {
                     .setInitialClusterConfiguration(
                         ClusterConfiguration.newBuilder()
                             .setClusterDomain("cluster.internal")
-                            .setTpmMode(TPMMode.TPM_MODE_DISABLED)
+                            .setTpmMode(TPMMode.TPM_MODE_BEST_EFFORT)
                             .setStorageSecurityPolicy(
                                 StorageSecurityPolicy.STORAGE_SECURITY_POLICY_PERMISSIVE)))
             .build()
@@ -556,6 +558,43 @@ class ClusterServiceTest {
         second.calls,
         "the volume is opened before the curator is asked for anything");
     assertEquals(half, second.clusterUnlockKey, "not opened with the share's half");
+  }
+
+  @Test
+  @DisplayName(
+      "the TPM of the founder seals what opens its volume, and the node comes back by it alone")
+  void machineShareAtAColdStart() throws Exception {
+    RecordingOrgans first = new RecordingOrgans(directory, "");
+    first.tpm = true;
+    awaitHome(start(first));
+    stop();
+    assertTrue(first.bound, "the sealed configuration is not bound to the machine");
+    byte[] half = first.volumeKeys.cluster().reveal();
+    assertArrayEquals(half, first.machineShare.orElseThrow().reveal());
+    RecordingOrgans second = new RecordingOrgans(directory, "");
+    second.takeOver(first);
+    second.machineShare = Optional.of(Secret.of(half));
+    SealedConfiguration plain = first.sealed().orElseThrow();
+    second.sealedReading =
+        new Stored.Present<>(
+            second.root().esp().sealedConfiguration().path(),
+            new SealedConfiguration(
+                plain.nodeUnlockKey(),
+                plain.joinKey(),
+                plain.clusterCa(),
+                StorageSecurity.ENCRYPTED));
+
+    assertEquals(ClusterState.HOME, awaitHome(start(second)).state());
+    assertArrayEquals(half, second.clusterUnlockKeyBytes);
+  }
+
+  @Test
+  @DisplayName("without a TPM nothing is bound to the machine")
+  void noMachineShare() throws Exception {
+    RecordingOrgans organs = new RecordingOrgans(directory, "");
+    awaitHome(start(organs));
+    assertFalse(organs.bound);
+    assertEquals(Optional.empty(), organs.machineShare);
   }
 
   @ParameterizedTest

@@ -13,6 +13,7 @@ import dev.polis.api.network.Network;
 import dev.polis.api.network.NetworkStatus;
 import dev.polis.api.storage.DataStatus;
 import dev.polis.api.storage.EnrolmentJournalStore;
+import dev.polis.api.storage.MachineShareStore;
 import dev.polis.api.storage.RecoveryShareStore;
 import dev.polis.api.storage.RecoveryStatus;
 import dev.polis.api.storage.SealedConfiguration;
@@ -96,6 +97,15 @@ final class RecordingOrgans {
 
   /** The half that the recovery share holds, by the key that opens it; empty without a share. */
   volatile Map<Secret, Secret> share = Map.of();
+
+  /** Says whether this machine has a TPM. */
+  volatile boolean tpm;
+
+  /** Says whether the sealed configuration was bound to the machine. */
+  volatile boolean bound = true;
+
+  /** The half that the TPM has sealed; empty without one. */
+  volatile Optional<Secret> machineShare = Optional.empty();
 
   /** The time limit of each wait for consensus, oldest first. */
   final List<Duration> waitedForConsensus = new CopyOnWriteArrayList<>();
@@ -181,6 +191,7 @@ final class RecordingOrgans {
       case "enrolmentJournal" -> journalStore();
       case "sealedConfiguration" -> sealedStore();
       case "recoveryShare" -> fake(RecoveryShareStore.class, this::share);
+      case "machineShare" -> fake(MachineShareStore.class, this::machineShare);
       case "mountNew", "mountExisting" -> {
         if (method.getName().equals("mountNew")) {
           volumeKeys = (UnlockKeys) arguments[1];
@@ -205,6 +216,21 @@ final class RecordingOrgans {
       case "exists" -> !share.isEmpty();
       case "open" -> share.get((Secret) arguments[0]);
       default -> null;
+    };
+  }
+
+  private Object machineShare(Object self, java.lang.reflect.Method method, Object[] arguments) {
+    return switch (method.getName()) {
+      case "possible" -> tpm;
+      case "exists" -> machineShare.isPresent();
+      case "read" ->
+          new Stored.Present<>(root.esp().machineShare().path(), machineShare.orElseThrow());
+      case "write" -> {
+        record("machine share");
+        machineShare = Optional.of((Secret) arguments[0]);
+        yield null;
+      }
+      default -> throw new AssertionError(method);
     };
   }
 
@@ -249,6 +275,12 @@ final class RecordingOrgans {
       public void write(SealedConfiguration configuration) {
         record("sealed");
         sealed = Optional.of(configuration);
+      }
+
+      @Override
+      public SealedConfigurationStore unbound() {
+        bound = false;
+        return this;
       }
     };
   }

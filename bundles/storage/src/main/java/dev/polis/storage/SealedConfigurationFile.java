@@ -5,8 +5,6 @@ import com.google.protobuf.InvalidProtocolBufferException;
 import dev.polis.api.storage.SealedConfiguration;
 import dev.polis.api.storage.SealedConfigurationStore;
 import dev.polis.api.storage.Sealer;
-import dev.polis.api.storage.StorageException;
-import dev.polis.api.storage.StorageException.Refusal;
 import dev.polis.api.storage.StorageSecurity;
 import dev.polis.files.FileException;
 import dev.polis.files.FileException.Problem;
@@ -19,67 +17,39 @@ import java.security.cert.CertificateEncodingException;
 import java.security.cert.CertificateException;
 import java.security.cert.CertificateFactory;
 import java.security.cert.X509Certificate;
-import java.util.Arrays;
-import java.util.Map;
 
-/**
- * Reads and writes the sealed configuration: the sealed wire message in an {@link Envelope} that
- * names the sealer.
- */
+/** Reads and writes the sealed configuration: the wire message in a {@link SealedFile}. */
 final class SealedConfigurationFile implements SealedConfigurationStore {
 
-  private static final String KIND = "sealed-configuration";
-  private static final String SEALER = "sealer";
-
-  private final FilePlacement file;
+  private final FilePlacement placement;
   private final Sealer sealer;
+  private final boolean bind;
+  private final SealedFile file;
 
   SealedConfigurationFile(FilePlacement file, Sealer sealer) {
-    this.file = file;
+    this(file, sealer, true);
+  }
+
+  private SealedConfigurationFile(FilePlacement placement, Sealer sealer, boolean bind) {
+    this.placement = placement;
     this.sealer = sealer;
+    this.bind = bind;
+    this.file = new SealedFile("sealed-configuration", placement, sealer);
+  }
+
+  @Override
+  public SealedConfigurationStore unbound() {
+    return new SealedConfigurationFile(placement, sealer, false);
   }
 
   @Override
   public void write(SealedConfiguration configuration) throws FileException {
-    byte[] plain = encode(configuration);
-    try {
-      byte[] sealed = sealer.seal(plain);
-      file.write(new Envelope(KIND, Map.of(SEALER, sealer.name()), sealed).encode());
-    } finally {
-      Arrays.fill(plain, (byte) 0);
-    }
+    file.write(encode(configuration), bind);
   }
 
   @Override
   public Stored<SealedConfiguration> read() {
-    return file.read().map(bytes -> Envelope.decode(KIND, bytes, SEALER)).then(this::unseal);
-  }
-
-  private Stored<SealedConfiguration> unseal(Envelope envelope) {
-    try {
-      String by = envelope.field(SEALER);
-      if (!by.equals(sealer.name())) {
-        return unreadable(
-            new StorageException(
-                Refusal.UNSUPPORTED,
-                "%s is sealed by \"%s\", this node has \"%s\"".formatted(file, by, sealer.name()),
-                "start the node on the machine and with the bundles that sealed the file; nothing was changed"));
-      }
-      byte[] plain = sealer.unseal(envelope.payload());
-      try {
-        return new Stored.Present<>(file.path(), decode(plain));
-      } finally {
-        Arrays.fill(plain, (byte) 0);
-      }
-    } catch (FileException e) {
-      return e.problem() == Problem.CORRUPTED
-          ? new Stored.Corrupted<>(file.path(), e.getMessage())
-          : unreadable(e);
-    }
-  }
-
-  private Stored<SealedConfiguration> unreadable(FileException cause) {
-    return new Stored.Unreadable<>(file.path(), cause.getMessage(), cause);
+    return file.read(SealedConfigurationFile::decode);
   }
 
   private static byte[] encode(SealedConfiguration configuration) throws FileException {

@@ -2,6 +2,7 @@ package dev.polis.storage;
 
 import dev.polis.api.storage.DataStatus;
 import dev.polis.api.storage.EnrolmentJournalStore;
+import dev.polis.api.storage.MachineShareStore;
 import dev.polis.api.storage.RecoveryShareStore;
 import dev.polis.api.storage.RecoveryStatus;
 import dev.polis.api.storage.SealedConfiguration;
@@ -59,7 +60,7 @@ public final class StorageComponent implements Storage {
           Sealer sealerOrNull)
       throws Exception {
     StorageSettings settings = StorageSettings.of(config);
-    Sealer sealer = Optional.ofNullable(sealerOrNull).orElseGet(SealerNone::new);
+    Sealer sealer = Optional.ofNullable(sealerOrNull).orElseGet(settings::sealer);
     this.membership =
         handOvers.join(
             "storage",
@@ -129,6 +130,11 @@ public final class StorageComponent implements Storage {
   @Override
   public EnrolmentJournalStore enrolmentJournal() {
     return service.enrolmentJournal();
+  }
+
+  @Override
+  public MachineShareStore machineShare() {
+    return service.machineShare();
   }
 
   @Override

@@ -38,4 +38,12 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
       description =
           "partition for the data volume, if the kernel has device-mapper; if empty, the node uses an image file")
   String device() default "";
+
+  /** The TPM. */
+  @AttributeDefinition(
+      name = "TPM",
+      description =
+          "the TPM that seals what this node keeps outside of the data volume, in the notation of"
+              + " tpm2-tools, such as device:/dev/tpmrm0; if empty, none does")
+  String tpm() default "";
 }

@@ -2,6 +2,7 @@ package dev.polis.storage;
 
 import dev.polis.api.storage.DataStatus;
 import dev.polis.api.storage.EnrolmentJournalStore;
+import dev.polis.api.storage.MachineShareStore;
 import dev.polis.api.storage.RecoveryShareStore;
 import dev.polis.api.storage.RecoveryStatus;
 import dev.polis.api.storage.SealedConfiguration;
@@ -42,6 +43,7 @@ final class StorageService implements Storage {
   private final SealedConfigurationFile sealed;
   private final EnrolmentJournalFile journal;
   private final RecoveryShareFile share;
+  private final MachineShareFile machineShare;
   private final RecoveryCheck recovery;
   private final StorageSecurity preferred;
 
@@ -54,6 +56,7 @@ final class StorageService implements Storage {
     this.sealed = new SealedConfigurationFile(root.esp().sealedConfiguration(), sealer);
     this.journal = new EnrolmentJournalFile(root.esp().enrolmentJournal());
     this.share = new RecoveryShareFile(root.esp().recoveryShare());
+    this.machineShare = new MachineShareFile(root.esp().machineShare(), sealer);
     this.manager = new VolumeManager(root, catalog, sealed);
     this.recovery = new RecoveryCheck(root, share);
     this.preferred = preferred(wish);
@@ -222,6 +225,11 @@ final class StorageService implements Storage {
   @Override
   public EnrolmentJournalStore enrolmentJournal() {
     return journal;
+  }
+
+  @Override
+  public MachineShareStore machineShare() {
+    return machineShare;
   }
 
   @Override

@@ -1,7 +1,9 @@
 package dev.polis.storage;
 
+import dev.polis.api.storage.Sealer;
 import dev.polis.api.storage.StorageSecurity;
 import dev.polis.base.config.SettingCheck;
+import dev.polis.process.Commands;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -13,8 +15,9 @@ import java.util.Optional;
  * @param security the security of a new data volume
  * @param volumeBytes the size of a new data volume
  * @param deviceOrNull the partition for the data volume; null for an image file
+ * @param tpm the way to the TPM; empty for none
  */
-record StorageSettings(Path root, Wish security, long volumeBytes, Path deviceOrNull) {
+record StorageSettings(Path root, Wish security, long volumeBytes, Path deviceOrNull, String tpm) {
 
   private static final SettingCheck CHECK = SettingCheck.of("dev.polis.storage");
 
@@ -54,12 +57,18 @@ record StorageSettings(Path root, Wish security, long volumeBytes, Path deviceOr
                     SMALLEST_MEBIBYTES,
                     Integer.MAX_VALUE)
             << 20,
-        config.device().isEmpty() ? null : path("device", config.device()));
+        config.device().isEmpty() ? null : path("device", config.device()),
+        config.tpm().strip());
   }
 
   /** Returns the partition for the data volume; empty for an image file. */
   Optional<Path> device() {
     return Optional.ofNullable(deviceOrNull);
+  }
+
+  /** Returns the sealer that the configuration names. */
+  Sealer sealer() {
+    return tpm.isEmpty() ? new SealerNone() : new SealerTpm(tpm, new Commands());
   }
 
   private static Path root(String configured) {

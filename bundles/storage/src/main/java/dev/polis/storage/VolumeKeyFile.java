@@ -36,10 +36,15 @@ final class VolumeKeyFile implements AutoCloseable {
 
   /** Returns the path for the key of a volume, without making a file. */
   static Path place(String volume) throws FileException {
+    return memory().resolve("polis-" + volume).resolve("key");
+  }
+
+  /** Returns a writable directory in memory. */
+  static Path memory() throws FileException {
     for (Path place : PLACES) {
       try {
         if (Files.isWritable(place) && Files.getFileStore(place).type().equals("tmpfs")) {
-          return place.resolve("polis-" + volume).resolve("key");
+          return place;
         }
       } catch (IOException e) {
         throw new FileException(

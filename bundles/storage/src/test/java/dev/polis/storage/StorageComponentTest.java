@@ -51,7 +51,8 @@ class StorageComponentTest {
     supervisor.close();
   }
 
-  private record Configuration(String root, String security, int volume_mebibytes, String device)
+  private record Configuration(
+      String root, String security, int volume_mebibytes, String device, String tpm)
       implements StorageConfig {
     @Override
     public Class<? extends Annotation> annotationType() {
@@ -69,7 +70,7 @@ class StorageComponentTest {
       VolumeBench.assumePossible(SECURITY);
     }
     return new StorageComponent(
-        new Configuration(directory.toString(), security, 512, ""),
+        new Configuration(directory.toString(), security, 512, "", ""),
         logs,
         supervisor,
         HealthTable.open(supervisor),

@@ -16,6 +16,9 @@ public interface SealedConfigurationStore {
    */
   Stored<SealedConfiguration> read();
 
-  /** Replaces the configuration atomically. */
+  /** Replaces the configuration atomically, bound to this machine if it has a sealer. */
   void write(SealedConfiguration configuration) throws FileException;
+
+  /** Returns the same store, whose writes bind nothing to this machine. */
+  SealedConfigurationStore unbound();
 }

@@ -108,6 +108,9 @@ public interface Storage {
   /** Returns the store of the recovery share. */
   RecoveryShareStore recoveryShare();
 
+  /** Returns the store of the machine share. */
+  MachineShareStore machineShare();
+
   /** Checks what would open the data volume after a power-off. */
   RecoveryStatus recovery();
 }

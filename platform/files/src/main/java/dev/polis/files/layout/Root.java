@@ -13,7 +13,7 @@ import java.nio.file.Path;
  *
  * <pre>
  *   esp/        parameters.pb .json, sealed_configuration.pb, cluster_directory.pb, network_configuration.pb,
- *               enrolment_journal.pb, recovery_share.pb, removal.pb, volume_format, crash.txt, crash-shown.txt
+ *               enrolment_journal.pb, recovery_share.pb, machine_share, removal.pb, volume_format, crash.txt, crash-shown.txt
  *   data/       volume, node/{roles.pb, credentials/{cert.pem, cert-key.pem, ca.pem, revocations.crl}},
  *               and the folders that organs declare, such as etcd/
  *   ephemeral/  hosts, machine-id, processes/, storage/, consensus/,
@@ -145,6 +145,7 @@ public final class Root extends DirectoryPlacement {
         file("network_configuration.pb", Mode.PUBLIC);
     private final FilePlacement enrolmentJournal = file("enrolment_journal.pb", Mode.SECRET);
     private final FilePlacement recoveryShare = file("recovery_share.pb", Mode.SECRET);
+    private final FilePlacement machineShare = file("machine_share", Mode.SECRET);
     private final FilePlacement removal = file("removal.pb", Mode.PUBLIC);
     private final FilePlacement volumeFormat = file("volume_format", Mode.SECRET);
     private final FilePlacement crash = file("crash.txt", Mode.SECRET);
@@ -190,6 +191,11 @@ public final class Root extends DirectoryPlacement {
      */
     public FilePlacement enrolmentJournal() {
       return enrolmentJournal;
+    }
+
+    /** Returns the place of the machine share; it belongs to the storage organ. */
+    public FilePlacement machineShare() {
+      return machineShare;
     }
 
     /**

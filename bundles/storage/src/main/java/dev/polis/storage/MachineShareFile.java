@@ -1,0 +1,45 @@
+package dev.polis.storage;
+
+import dev.polis.api.storage.MachineShareStore;
+import dev.polis.api.storage.Sealer;
+import dev.polis.files.FileException;
+import dev.polis.files.FilePlacement;
+import dev.polis.files.Stored;
+import dev.polis.logtree.Secret;
+
+/** Keeps the machine share in a {@link SealedFile}. */
+final class MachineShareFile implements MachineShareStore {
+
+  private final Sealer sealer;
+  private final FilePlacement placement;
+  private final SealedFile file;
+
+  MachineShareFile(FilePlacement placement, Sealer sealer) {
+    this.sealer = sealer;
+    this.placement = placement;
+    this.file = new SealedFile("machine-share", placement, sealer);
+  }
+
+  @Override
+  public boolean possible() {
+    return !sealer.name().equals(Sealer.NONE);
+  }
+
+  @Override
+  public boolean exists() throws FileException {
+    return placement.exists();
+  }
+
+  @Override
+  public Stored<Secret> read() {
+    return file.read(Secret::of);
+  }
+
+  @Override
+  public void write(Secret clusterUnlockKey) throws FileException {
+    if (!possible()) {
+      throw new IllegalStateException("no sealer binds the machine share to this machine");
+    }
+    file.write(clusterUnlockKey.reveal(), true);
+  }
+}

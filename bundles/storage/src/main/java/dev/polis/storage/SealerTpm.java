@@ -1,0 +1,355 @@
+package dev.polis.storage;
+
+import dev.polis.api.storage.Sealer;
+import dev.polis.api.storage.StorageException;
+import dev.polis.api.storage.StorageException.Refusal;
+import dev.polis.files.FileException;
+import dev.polis.files.FileException.Problem;
+import dev.polis.process.Commands;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.GeneralSecurityException;
+import java.security.SecureRandom;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HexFormat;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+import javax.crypto.Cipher;
+import javax.crypto.spec.GCMParameterSpec;
+import javax.crypto.spec.SecretKeySpec;
+
+/**
+ * Seals bytes to the TPM of this machine and to the software that it has booted.
+ *
+ * <pre>
+ *   bytes ──AES-256-GCM──▶ payload          key ──TPM2_Create, policy of PCR 7 and 11──▶ public, private
+ * </pre>
+ *
+ * <p>A TPM object holds 128 bytes, so the TPM seals a key. The programs of tpm2-tools speak to the
+ * TPM; each call makes the primary key of the owner hierarchy again, which is the same until the
+ * TPM is cleared. The values of the PCRs are beside the object, so that a refusal names the changed
+ * one.
+ */
+final class SealerTpm implements Sealer {
+
+  static final String NAME = "tpm2";
+
+  /** What the policy binds: the TPM extends a PCR with each measurement of a boot. */
+  private enum Pcr {
+    SECURE_BOOT(7, "Secure Boot and its keys"),
+    BOOT_FILE(11, "the boot file, which is kernel, initramfs and command line");
+
+    private final int number;
+    private final String measures;
+
+    Pcr(int number, String measures) {
+      this.number = number;
+      this.measures = measures;
+    }
+  }
+
+  private static final String SELECTION =
+      "sha256:" + String.join(",", Stream.of(Pcr.values()).map(pcr -> "" + pcr.number).toList());
+  private static final int PCR_BYTES = 32;
+  private static final int KEY_BYTES = 32;
+  private static final int NONCE_BYTES = 12;
+  private static final int TAG_BITS = 128;
+  // A command takes half a second in an emulated machine; a TPM that needs a minute hangs.
+  private static final Duration PATIENCE = Duration.ofMinutes(1);
+  private static final String PCRS = "pcrs";
+  private static final String PUBLIC = "public";
+  private static final String PRIVATE = "private";
+
+  private final String tcti;
+  private final Commands commands;
+  private final SecureRandom random = new SecureRandom();
+
+  /**
+   * @param tcti the way to the TPM, in the notation of tpm2-tools, such as {@code
+   *     device:/dev/tpmrm0}
+   */
+  SealerTpm(String tcti, Commands commands) {
+    this.tcti = tcti;
+    this.commands = commands;
+  }
+
+  @Override
+  public String name() {
+    return NAME;
+  }
+
+  @Override
+  public byte[] seal(byte[] plain) throws FileException {
+    byte[] key = random(KEY_BYTES);
+    try (Scratch scratch = new Scratch()) {
+      makePrimary(scratch);
+      String policy = scratch.file("policy");
+      must("tpm2_createpolicy", "--policy-pcr", "--pcr-list", SELECTION, "--policy", policy);
+      must(
+          tool(
+              "tpm2_create",
+              "--parent-context",
+              scratch.file("primary"),
+              "--policy",
+              policy,
+              // Only the policy opens the object, and a refusal locks nothing.
+              "--attributes",
+              "fixedtpm|fixedparent|noda",
+              "--sealing-input",
+              "-",
+              "--public",
+              scratch.file(PUBLIC),
+              "--private",
+              scratch.file(PRIVATE)),
+          key);
+      Map<String, String> fields = new LinkedHashMap<>();
+      fields.put(PCRS, hex(pcrs(scratch)));
+      fields.put(PUBLIC, hex(scratch.read(PUBLIC)));
+      fields.put(PRIVATE, hex(scratch.read(PRIVATE)));
+      return new Envelope(NAME, fields, encrypt(key, plain)).encode();
+    } finally {
+      Arrays.fill(key, (byte) 0);
+    }
+  }
+
+  @Override
+  public byte[] unseal(byte[] sealed) throws FileException {
+    Envelope envelope;
+    try {
+      envelope = Envelope.decode(NAME, sealed, PCRS, PUBLIC, PRIVATE);
+    } catch (IllegalArgumentException e) {
+      throw new FileException(
+          Problem.CORRUPTED, "the sealed content: " + e.getMessage(), "restore it from a copy", e);
+    }
+    try (Scratch scratch = new Scratch()) {
+      scratch.write(PUBLIC, HexFormat.of().parseHex(envelope.field(PUBLIC)));
+      scratch.write(PRIVATE, HexFormat.of().parseHex(envelope.field(PRIVATE)));
+      makePrimary(scratch);
+      load(scratch);
+      return decrypt(key(scratch, envelope), envelope.payload());
+    }
+  }
+
+  private void makePrimary(Scratch scratch) throws FileException {
+    must(
+        "tpm2_createprimary",
+        "--hierarchy",
+        "o",
+        "--key-algorithm",
+        "ecc",
+        "--key-context",
+        scratch.file("primary"));
+  }
+
+  private void load(Scratch scratch) throws FileException {
+    Commands.Result loaded =
+        run(
+            tool(
+                "tpm2_load",
+                "--parent-context",
+                scratch.file("primary"),
+                "--public",
+                scratch.file(PUBLIC),
+                "--private",
+                scratch.file(PRIVATE),
+                "--key-context",
+                scratch.file("object")),
+            new byte[0]);
+    if (!loaded.ok()) {
+      throw new StorageException(
+          Refusal.FOREIGN,
+          "the TPM of this machine did not seal this: the disk comes from another machine, or the TPM was cleared ("
+              + loaded.words()
+              + ")",
+          "put the disk back into its machine; nothing was changed");
+    }
+  }
+
+  private byte[] key(Scratch scratch, Envelope envelope) throws FileException {
+    Commands.Result opened =
+        run(
+            tool(
+                "tpm2_unseal",
+                "--object-context",
+                scratch.file("object"),
+                "--auth",
+                "pcr:" + SELECTION,
+                "--output",
+                scratch.file("key")),
+            new byte[0]);
+    if (opened.ok()) {
+      return scratch.read("key");
+    }
+    byte[] then = HexFormat.of().parseHex(envelope.field(PCRS));
+    byte[] now = pcrs(scratch);
+    List<String> changed = new ArrayList<>();
+    for (Pcr pcr : Pcr.values()) {
+      int from = pcr.ordinal() * PCR_BYTES;
+      if (!Arrays.equals(then, from, from + PCR_BYTES, now, from, from + PCR_BYTES)) {
+        changed.add("PCR %d (%s)".formatted(pcr.number, pcr.measures));
+      }
+    }
+    throw new StorageException(
+        Refusal.WRONG_KEY,
+        changed.isEmpty()
+            ? "the TPM does not unseal: " + opened.words()
+            : "the TPM does not unseal, because this machine has booted other software than the one that sealed: "
+                + String.join(" and ", changed)
+                + " changed",
+        "boot what this machine had booted before, and its firmware settings of then; nothing was changed");
+  }
+
+  /** Reads the PCRs of the policy, in their order. */
+  private byte[] pcrs(Scratch scratch) throws FileException {
+    must("tpm2_pcrread", SELECTION, "--output", scratch.file(PCRS));
+    byte[] values = scratch.read(PCRS);
+    if (values.length != Pcr.values().length * PCR_BYTES) {
+      throw new StorageException(
+          Refusal.UNSUPPORTED,
+          "the TPM gave %d bytes of PCRs, wanted %d: it has no bank of SHA-256"
+              .formatted(values.length, Pcr.values().length * PCR_BYTES),
+          "activate the SHA-256 bank in the firmware's settings");
+    }
+    return values;
+  }
+
+  private List<String> tool(String program, String... arguments) {
+    List<String> command = new ArrayList<>(List.of(program, "--quiet", "--tcti", tcti));
+    command.addAll(List.of(arguments));
+    return command;
+  }
+
+  private void must(String program, String... arguments) throws FileException {
+    must(tool(program, arguments), new byte[0]);
+  }
+
+  private void must(List<String> command, byte[] input) throws FileException {
+    Commands.Result result = run(command, input);
+    if (!result.ok()) {
+      throw new StorageException(
+          Refusal.UNSUPPORTED,
+          "the TPM at %s does not work: %s".formatted(tcti, result.words()),
+          "check the firmware's settings of the TPM, and the package tpm2-tools; nothing was changed");
+    }
+  }
+
+  private Commands.Result run(List<String> command, byte[] input) throws FileException {
+    try {
+      return commands.run(PATIENCE, command, input);
+    } catch (IOException e) {
+      throw new StorageException(
+          Refusal.UNSUPPORTED,
+          "cannot run %s for the TPM: %s".formatted(command.getFirst(), e.getMessage()),
+          "install the package tpm2-tools",
+          e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new StorageException(
+          Refusal.UNSUPPORTED,
+          "the TPM was not awaited, because the node stops",
+          "start it again",
+          e);
+    }
+  }
+
+  private byte[] encrypt(byte[] key, byte[] plain) {
+    byte[] nonce = random(NONCE_BYTES);
+    try {
+      byte[] secret = cipher(Cipher.ENCRYPT_MODE, key, nonce).doFinal(plain);
+      byte[] all = Arrays.copyOf(nonce, NONCE_BYTES + secret.length);
+      System.arraycopy(secret, 0, all, NONCE_BYTES, secret.length);
+      return all;
+    } catch (GeneralSecurityException e) {
+      throw new IllegalStateException("this JVM lacks AES-GCM", e);
+    }
+  }
+
+  private static byte[] decrypt(byte[] key, byte[] payload) throws FileException {
+    try {
+      return cipher(Cipher.DECRYPT_MODE, key, Arrays.copyOf(payload, NONCE_BYTES))
+          .doFinal(payload, NONCE_BYTES, payload.length - NONCE_BYTES);
+    } catch (GeneralSecurityException | IllegalArgumentException e) {
+      throw new FileException(
+          Problem.CORRUPTED,
+          "the sealed content was changed: its key is right, its authentication tag is not",
+          "restore it from a copy",
+          e);
+    } finally {
+      Arrays.fill(key, (byte) 0);
+    }
+  }
+
+  private static Cipher cipher(int mode, byte[] key, byte[] nonce) throws GeneralSecurityException {
+    Cipher cipher = Cipher.getInstance("AES/GCM/NoPadding");
+    cipher.init(mode, new SecretKeySpec(key, "AES"), new GCMParameterSpec(TAG_BITS, nonce));
+    return cipher;
+  }
+
+  private byte[] random(int bytes) {
+    byte[] made = new byte[bytes];
+    random.nextBytes(made);
+    return made;
+  }
+
+  private static String hex(byte[] bytes) {
+    return HexFormat.of().formatHex(bytes);
+  }
+
+  /** Holds the files that the programs pass to each other, in memory; the close removes them. */
+  private static final class Scratch implements AutoCloseable {
+    private final Path folder;
+
+    Scratch() throws FileException {
+      try {
+        folder = Files.createTempDirectory(VolumeKeyFile.memory(), "polis-tpm");
+      } catch (IOException e) {
+        throw failed(e);
+      }
+    }
+
+    String file(String name) {
+      return folder.resolve(name).toString();
+    }
+
+    byte[] read(String name) throws FileException {
+      try {
+        return Files.readAllBytes(folder.resolve(name));
+      } catch (IOException e) {
+        throw failed(e);
+      }
+    }
+
+    void write(String name, byte[] bytes) throws FileException {
+      try {
+        Files.write(folder.resolve(name), bytes);
+      } catch (IOException e) {
+        throw failed(e);
+      }
+    }
+
+    private static FileException failed(IOException e) {
+      return new FileException(
+          Problem.IO,
+          "the files of the TPM's programs in memory: " + e.getMessage(),
+          "check the tmpfs at /run and /dev/shm",
+          e);
+    }
+
+    @Override
+    public void close() throws FileException {
+      try (Stream<Path> files = Files.list(folder)) {
+        for (Path file : files.toList()) {
+          Files.delete(file);
+        }
+        Files.delete(folder);
+      } catch (IOException e) {
+        throw failed(e);
+      }
+    }
+  }
+}

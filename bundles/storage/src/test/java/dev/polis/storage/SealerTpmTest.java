@@ -1,0 +1,213 @@
+package dev.polis.storage;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import dev.polis.api.storage.Sealer;
+import dev.polis.api.storage.StorageException;
+import dev.polis.api.storage.StorageException.Refusal;
+import dev.polis.files.FileException;
+import dev.polis.files.FileException.Problem;
+import dev.polis.files.Stored;
+import dev.polis.files.layout.Root;
+import dev.polis.logtree.Secret;
+import dev.polis.process.Commands;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Seals with a TPM that swtpm emulates; the programs and their protocol are the real ones. */
+@Tag("full")
+class SealerTpmTest {
+
+  private static final byte[] CONTENT =
+      "the node's half of a key, and more than a TPM holds".repeat(20).getBytes();
+  private static final Duration PATIENCE = Duration.ofSeconds(30);
+
+  @TempDir Path directory;
+  private Tpm tpm;
+  private SealerTpm sealer;
+
+  /**
+   * Runs one TPM. Without a kernel's resource manager each program leaves its objects in it, so
+   * each command is followed by one that removes them.
+   */
+  private static final class Tpm extends Commands implements AutoCloseable {
+    private final Process process;
+    private final String tcti;
+
+    Tpm(Path folder) throws Exception {
+      int port = freePort();
+      tcti = "swtpm:host=127.0.0.1,port=" + port;
+      process =
+          new ProcessBuilder(
+                  "swtpm",
+                  "socket",
+                  "--tpm2",
+                  "--tpmstate",
+                  "dir=" + Files.createDirectories(folder),
+                  "--server",
+                  "type=tcp,port=" + port,
+                  "--ctrl",
+                  "type=tcp,port=" + (port + 1),
+                  "--flags",
+                  "not-need-init,startup-clear")
+              .redirectErrorStream(true)
+              .redirectOutput(folder.resolve("log").toFile())
+              .start();
+      long end = System.nanoTime() + PATIENCE.toNanos();
+      while (!super.run(PATIENCE, List.of("tpm2_getrandom", "--tcti", tcti, "1")).ok()) {
+        assertTrue(
+            System.nanoTime() < end,
+            () -> "awaited an answer of swtpm for " + PATIENCE + "; it is in " + folder);
+      }
+    }
+
+    /** Finds two ports beside each other, which swtpm needs. */
+    private static int freePort() throws IOException {
+      while (true) {
+        try (ServerSocket first = new ServerSocket(0, 1, InetAddress.ofLiteral("127.0.0.1"));
+            ServerSocket second =
+                new ServerSocket(first.getLocalPort() + 1, 1, InetAddress.ofLiteral("127.0.0.1"))) {
+          return second.getLocalPort() - 1;
+        } catch (IOException taken) {
+          // The next port may be free of a neighbour.
+        }
+      }
+    }
+
+    @Override
+    public Result run(Duration within, List<String> command, byte[] input)
+        throws IOException, InterruptedException {
+      Result result = super.run(within, command, input);
+      super.run(
+          within, List.of("tpm2_flushcontext", "--tcti", tcti, "--transient-object"), new byte[0]);
+      return result;
+    }
+
+    void extend(int pcr) throws Exception {
+      Result extended =
+          run(
+              PATIENCE,
+              List.of("tpm2_pcrextend", "--tcti", tcti, pcr + ":sha256=" + "ab".repeat(32)));
+      assertTrue(extended.ok(), extended::words);
+    }
+
+    @Override
+    public void close() {
+      process.destroy();
+      process.onExit().orTimeout(10, TimeUnit.SECONDS).join();
+    }
+  }
+
+  @BeforeEach
+  void start() throws Exception {
+    Commands programs = new Commands();
+    for (String program : List.of("swtpm", "tpm2_unseal")) {
+      assumeTrue(programs.has(program), "this test needs the program " + program);
+    }
+    tpm = new Tpm(directory.resolve("tpm"));
+    sealer = new SealerTpm(tpm.tcti, tpm);
+  }
+
+  @AfterEach
+  void end() throws Exception {
+    if (tpm != null) {
+      tpm.close();
+    }
+  }
+
+  @Test
+  @DisplayName("the machine that sealed unseals, and the content is not in the file")
+  void unseals() throws Exception {
+    byte[] sealed = sealer.seal(CONTENT);
+    assertFalse(
+        new String(sealed, java.nio.charset.StandardCharsets.ISO_8859_1).contains("half of a key"));
+    assertArrayEquals(CONTENT, sealer.unseal(sealed));
+  }
+
+  @Test
+  @DisplayName(
+      "another boot file or other Secure Boot keys: refused, and the refusal names the PCR")
+  void changedMeasurement() throws Exception {
+    byte[] sealed = sealer.seal(CONTENT);
+    tpm.extend(11);
+    StorageException other = assertThrows(StorageException.class, () -> sealer.unseal(sealed));
+    assertEquals(Refusal.WRONG_KEY, other.refusal());
+    assertTrue(other.getMessage().contains("PCR 11 (the boot file"), other.getMessage());
+    assertFalse(other.getMessage().contains("PCR 7 "), other.getMessage());
+    tpm.extend(7);
+    assertTrue(
+        assertThrows(StorageException.class, () -> sealer.unseal(sealed))
+            .getMessage()
+            .contains("PCR 7 (Secure Boot and its keys) and PCR 11"));
+  }
+
+  @Test
+  @DisplayName("a disk in another machine, and a TPM that was cleared: refused in words")
+  void otherMachine() throws Exception {
+    byte[] sealed = sealer.seal(CONTENT);
+    try (Tpm second = new Tpm(directory.resolve("second"))) {
+      StorageException foreign =
+          assertThrows(
+              StorageException.class, () -> new SealerTpm(second.tcti, second).unseal(sealed));
+      assertEquals(Refusal.FOREIGN, foreign.refusal());
+      assertTrue(foreign.getMessage().contains("comes from another machine"), foreign.getMessage());
+    }
+    assertTrue(tpm.run(PATIENCE, List.of("tpm2_clear", "--tcti", tpm.tcti)).ok());
+    assertEquals(
+        Refusal.FOREIGN,
+        assertThrows(StorageException.class, () -> sealer.unseal(sealed)).refusal());
+  }
+
+  @Test
+  @DisplayName("a flipped bit of the content is found")
+  void changedContent() throws Exception {
+    Envelope whole = Envelope.decode(SealerTpm.NAME, sealer.seal(CONTENT));
+    whole.payload()[40] ^= 1;
+    FileException damaged = assertThrows(FileException.class, () -> sealer.unseal(whole.encode()));
+    assertEquals(Problem.CORRUPTED, damaged.problem());
+  }
+
+  @Test
+  @DisplayName("no TPM where one is configured: refused with the way to it")
+  void noTpm() {
+    SealerTpm missing = new SealerTpm("device:/dev/no-tpm", new Commands());
+    StorageException refused = assertThrows(StorageException.class, () -> missing.seal(CONTENT));
+    assertTrue(refused.getMessage().contains("device:/dev/no-tpm"), refused.getMessage());
+  }
+
+  @Test
+  @DisplayName(
+      "the machine share comes back from this machine alone; without a sealer there is none")
+  void machineShare() throws Exception {
+    var place = Root.at(directory.resolve("state")).esp().machineShare();
+    Files.createDirectories(place.path().getParent());
+    MachineShareFile share = new MachineShareFile(place, sealer);
+    assertFalse(share.exists());
+    share.write(Secret.of(CONTENT));
+    assertEquals(Secret.of(CONTENT), share.read().orThrow());
+    MachineShareFile without = new MachineShareFile(place, new SealerNone());
+    assertFalse(without.possible());
+    Stored<Secret> read = without.read();
+    Stored.Unreadable<?> unreadable = assertInstanceOf(Stored.Unreadable.class, read);
+    assertTrue(unreadable.reason().contains("sealed by \"tpm2\""), unreadable.reason());
+    assertEquals(Sealer.NONE, new SealerNone().name());
+  }
+}
