@@ -12,6 +12,7 @@ import java.net.ServerSocket;
 import java.net.SocketException;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.Collectors;
 
 /** Finds the node's address among those of the machine. */
@@ -70,11 +71,16 @@ final class HostAddresses {
     }
   }
 
-  /** Returns the node's address if the machine has it now, or else the missing part. */
-  NetworkStatus poll() {
+  /**
+   * Returns the node's address if the machine has it now, or else the missing part.
+   *
+   * @param awaited why the machine may get an address soon, so that 127.0.0.1 is none; empty if it
+   *     has all its addresses
+   */
+  NetworkStatus poll(Optional<String> awaited) {
     try {
       List<InetAddress> assigned = machine.addresses();
-      return configured.isEmpty() ? byDefault(assigned) : configured(assigned);
+      return configured.isEmpty() ? byDefault(assigned, awaited) : configured(assigned);
     } catch (SocketException e) {
       return new NetworkStatus.Waiting(
           "the interfaces of this machine cannot be listed: " + e.getMessage());
@@ -103,13 +109,14 @@ final class HostAddresses {
         : address.getHostAddress();
   }
 
-  private NetworkStatus byDefault(List<InetAddress> assigned) {
-    InetAddress first =
+  private NetworkStatus byDefault(List<InetAddress> assigned, Optional<String> awaited) {
+    Optional<InetAddress> first =
         assigned.stream()
             .filter(address -> !address.isLoopbackAddress() && !address.isLinkLocalAddress())
-            .min(Comparator.comparing(address -> address instanceof Inet4Address ? 0 : 1))
-            .orElseGet(() -> InetAddress.ofLiteral("127.0.0.1"));
-    return probed(first);
+            .min(Comparator.comparing(address -> address instanceof Inet4Address ? 0 : 1));
+    return first.isEmpty() && awaited.isPresent()
+        ? new NetworkStatus.Waiting(awaited.get())
+        : probed(first.orElseGet(() -> InetAddress.ofLiteral("127.0.0.1")));
   }
 
   private NetworkStatus probed(InetAddress address) {

@@ -18,8 +18,9 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * Applies a static configuration to the interfaces of this machine or network namespace, with
- * iproute2's {@code ip}. Each change is idempotent, so the node can repeat an interrupted run.
+ * Applies a static configuration and the leases of DHCP to the interfaces of this machine or
+ * network namespace, with iproute2's {@code ip}. Each change is idempotent, so the node can repeat
+ * an interrupted run.
  *
  * <p>It does not use netlink, since the JDK has no netlink socket and each Debian has {@code ip}.
  */
@@ -33,6 +34,18 @@ final class InterfaceSetup {
 
   private static final Path LINKS = Path.of("/sys/class/net");
   private static final int MAX_NAME_SERVERS = 3; // the limit of resolv.conf(5)
+
+  /** Puts the routes of leases behind those of the configuration, as systemd does. */
+  private static final int DHCP_METRIC = 1024;
+
+  /** Begins the names of the links between the machine and sandboxes of the organ containers. */
+  private static final String SANDBOXES = "polis-";
+
+  /** The kinds of links of ip-link(8) with an Ethernet address that are no way to the network. */
+  private static final Set<String> VIRTUAL_KINDS =
+      Set.of(
+          "bareudp", "bond", "bridge", "dummy", "geneve", "gretap", "hsr", "ifb", "ipvlan",
+          "macsec", "macvtap", "team", "tun", "vlan", "vrf", "vxlan");
 
   private final Commands commands;
   private final Path resolverFile;
@@ -132,7 +145,7 @@ final class InterfaceSetup {
   }
 
   /**
-   * Applies the configuration to the interfaces and the resolver.
+   * Applies the configuration to the interfaces.
    *
    * @param links the kernel names of the adapters from {@link #find}
    */
@@ -154,7 +167,6 @@ final class InterfaceSetup {
     for (Adapter adapter : network.adapters()) {
       routes(adapter);
     }
-    resolver(network.nameServers());
     log.info("the network is now configured: %s", network);
   }
 
@@ -168,7 +180,8 @@ final class InterfaceSetup {
             .lines()
             .toList()) {
       String present = following(line, line.contains(" inet6 ") ? "inet6" : "inet");
-      if (!wanted.contains(IpPrefix.parse(present))) {
+      boolean leased = adapter.dhcp() && isLeased(line);
+      if (!leased && !wanted.contains(IpPrefix.parse(present))) {
         ip("address", "delete", present, "dev", adapter.name());
       }
     }
@@ -201,6 +214,136 @@ final class InterfaceSetup {
     }
   }
 
+  // ---- DHCP
+
+  /** Starts an interface. */
+  void start(String link) throws IOException, InterruptedException {
+    ip("link", "set", "dev", link, "up");
+  }
+
+  /** Returns whether a line of ip describes an address of IPv4 with a lifetime. */
+  private static boolean isLeased(String line) {
+    return line.contains(" inet ") && line.contains(" dynamic ");
+  }
+
+  /**
+   * Gives an interface the address, the routes and the MTU of a lease, and removes those of former
+   * leases. The kernel removes the address at the end of the lease, also if the node has ended.
+   *
+   * @param index the index of the interface; the routes of the first card get preference
+   * @param left the rest of the lease
+   * @param keepMtu true to leave the MTU as it is
+   */
+  void lease(String link, int index, DhcpLease lease, Duration left, boolean keepMtu)
+      throws IOException, InterruptedException {
+    if (!keepMtu && lease.mtu() > 0) {
+      attempt("link", "set", "dev", link, "mtu", Integer.toString(lease.mtu()));
+    }
+    String address = lease.address().toString();
+    boolean configured = false;
+    for (String line : addresses(link)) {
+      String present = following(line, "inet");
+      if (isLeased(line) && !present.equals(address)) {
+        // First: the kernel removes a later address of the same network with an earlier one.
+        ip("address", "delete", present, "dev", link);
+      }
+      configured |= !isLeased(line) && present.equals(address);
+    }
+    if (!configured) {
+      String lifetime = Long.toString(left.toSeconds() + 1); // a part of a second counts, too
+      ip(
+          "address",
+          "replace",
+          address,
+          "dev",
+          link,
+          "valid_lft",
+          lifetime,
+          "preferred_lft",
+          lifetime);
+    }
+    String metric = Integer.toString(DHCP_METRIC + index);
+    Set<IpPrefix> wanted = new HashSet<>();
+    for (Route route : lease.routes()) {
+      wanted.add(route.destination());
+      List<String> command =
+          new ArrayList<>(List.of("route", "replace", route.destination().toString()));
+      addIf(command, "via", route.gateway());
+      command.addAll(
+          List.of("dev", link, "src", route.source(), "metric", metric, "proto", "dhcp"));
+      attempt(command.toArray(String[]::new));
+    }
+    removeDhcpRoutes(link, wanted);
+  }
+
+  /** Removes the addresses and routes of leases from an interface; others stay. */
+  void release(String link) throws IOException, InterruptedException {
+    removeDhcpRoutes(link, Set.of());
+    for (String line : addresses(link)) {
+      if (isLeased(line)) {
+        ip("address", "delete", following(line, "inet"), "dev", link);
+      }
+    }
+  }
+
+  private List<String> addresses(String link) throws IOException, InterruptedException {
+    return ip("-4", "-oneline", "address", "show", "dev", link, "scope", "global").lines().toList();
+  }
+
+  private void removeDhcpRoutes(String link, Set<IpPrefix> wanted)
+      throws IOException, InterruptedException {
+    for (String line :
+        ip("-4", "-oneline", "route", "show", "dev", link, "proto", "dhcp").lines().toList()) {
+      String destination = line.strip().split(" ", 2)[0];
+      if (!wanted.contains(
+          IpPrefix.parse(destination.equals("default") ? "0.0.0.0/0" : destination))) {
+        ip("-4", "route", "delete", destination, "dev", link, "proto", "dhcp");
+      }
+    }
+  }
+
+  /** Makes a change that the kernel may refuse: what a server asks for may not fit this machine. */
+  private void attempt(String... arguments) throws InterruptedException {
+    try {
+      ip(arguments);
+    } catch (IOException e) {
+      log.warning("a setting of the DHCP server is not in effect: %s", e.getMessage());
+    }
+  }
+
+  /**
+   * Returns the Ethernet cards of this machine, sorted. In a network namespace of its own these are
+   * the links that its maker put there.
+   */
+  List<String> cards() throws IOException, InterruptedException {
+    List<String> cards = new ArrayList<>();
+    List<String> virtual = new ArrayList<>();
+    for (String line : ip("-oneline", "-details", "link", "show").lines().toList()) {
+      String name = line.split(": ", 3)[1].split("@", 2)[0];
+      if (line.contains("link/ether ") && !name.startsWith(SANDBOXES)) {
+        // ip prints the kind of a virtual link at the begin of its third line.
+        String[] lines = line.split("\\\\", 4);
+        String kind = lines.length > 2 ? lines[2].strip().split(" ", 2)[0] : "";
+        if (kind.equals("veth") || kind.equals("macvlan")) {
+          virtual.add(name);
+        } else if (!VIRTUAL_KINDS.contains(kind)) {
+          cards.add(name);
+        }
+      }
+    }
+    return (cards.isEmpty() ? virtual : cards).stream().sorted().toList();
+  }
+
+  /** Returns whether any of these interfaces has an address without a lifetime. */
+  boolean hasPermanentAddress(List<String> links) throws IOException, InterruptedException {
+    for (String link : links) {
+      if (!addresses(link).stream().allMatch(InterfaceSetup::isLeased)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   private static void addIf(List<String> command, String word, String value) {
     if (!value.isEmpty()) {
       command.add(word);
@@ -218,8 +361,15 @@ final class InterfaceSetup {
     throw new IllegalStateException("no " + word + " in what ip printed: " + line);
   }
 
-  private void resolver(List<InetAddress> servers) throws IOException {
-    if (servers.isEmpty()) {
+  /** Writes the name servers to the resolver's file; keeps the file if there are none. */
+  void resolver(List<InetAddress> servers) throws IOException {
+    String content =
+        servers.stream()
+            .map(server -> "nameserver " + server.getHostAddress() + "\n")
+            .collect(
+                Collectors.joining("", "# written by polis, from network_config and DHCP\n", ""));
+    boolean same = Files.exists(resolverFile) && Files.readString(resolverFile).equals(content);
+    if (servers.isEmpty() || same) {
       return;
     }
     if (servers.size() > MAX_NAME_SERVERS) {
@@ -228,11 +378,7 @@ final class InterfaceSetup {
           resolverFile, servers.size(), MAX_NAME_SERVERS);
     }
     // Writes the file in place, since in a network namespace another file is often mounted over it.
-    Files.writeString(
-        resolverFile,
-        servers.stream()
-            .map(server -> "nameserver " + server.getHostAddress() + "\n")
-            .collect(Collectors.joining("", "# written by polis, from network_config\n", "")));
+    Files.writeString(resolverFile, content);
   }
 
   private String ip(String... arguments) throws IOException, InterruptedException {

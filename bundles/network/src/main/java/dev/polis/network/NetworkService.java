@@ -28,9 +28,13 @@ import dev.polis.wire.UnknownFields;
 import dev.polis.wire.net.Net;
 import java.io.IOException;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
 
 /**
  * Finds the node's address, configures the network if the node owns it, and writes the node's
@@ -56,6 +60,8 @@ final class NetworkService implements Network, OrganInstance {
   private final Subtree subtree;
   private final HealthScope health;
   private final InterfaceSetup setup;
+  private final DhcpLinks dhcp;
+  private final Semaphore changed = new Semaphore(0);
   private final Log log;
   private boolean gave; // guarded by this
 
@@ -72,25 +78,53 @@ final class NetworkService implements Network, OrganInstance {
     this.log = parts.logs().log("root.network");
     this.setup = new InterfaceSetup(new Commands(), settings.resolverFile(), log);
     boolean managed = taken.find(MANAGED, Boolean.class).orElse(!taken.isEmpty());
-    if (taken.isEmpty() || settings.manage() && !managed) {
-      restore();
-    }
+    boolean adopts = !taken.isEmpty() && (managed || !settings.manage());
+    DhcpLinks.Plan plan = restore(!adopts);
     Root.Ephemeral ephemeral = parts.root().ephemeral();
     addresses = new HostAddresses(settings.address(), HostAddresses.thisMachine());
     names = new NodeNames(ephemeral.hosts(), ephemeral.machineId());
-    status = new MutableValue<>(addresses.poll());
-    names.status(status.peek().orElseThrow());
     subtree = parts.supervisor().organ("network");
-    subtree.run("address", this::follow);
     health = parts.health().organ("network", subtree.dn());
+    dhcp =
+        new DhcpLinks(
+            new DhcpLinks.Parts(
+                subtree,
+                health,
+                setup,
+                new DhcpLeaseFile(parts.root().esp().dhcpLeases()),
+                names::name,
+                changed::release,
+                unset(Instant.now(), System.nanoTime())));
+    try {
+      if (adopts) {
+        dhcp.adopt(plan);
+      } else {
+        dhcp.follow(plan);
+      }
+      status = new MutableValue<>(addresses.poll(dhcp.awaited()));
+      names.status(status.peek().orElseThrow());
+    } catch (IOException | InterruptedException | RuntimeException e) {
+      close(StopReason.CODE_REPLACED);
+      throw e;
+    }
+    subtree.run("address", this::follow);
     subtree.run("health", StatusHealth.task(status, health, NetworkHealth::of));
+  }
+
+  /** Makes a clock that starts with a time, and that no one sets. */
+  private static InstantSource unset(Instant start, long startNanos) {
+    return () -> start.plusNanos(System.nanoTime() - startNanos);
   }
 
   // ---- hand-over between instances
 
-  /** Waits for a running configuration; interfaces and files stay as they are. */
+  /**
+   * Waits for a running configuration and ends the DHCP clients; interfaces and files stay as they
+   * are.
+   */
   @Override
   public synchronized OrganState give() {
+    dhcp.pause();
     gave = true;
     return OrganState.NONE.with(STATUS, status.peek()).with(MANAGED, settings.manage());
   }
@@ -98,20 +132,32 @@ final class NetworkService implements Network, OrganInstance {
   @Override
   public synchronized void resume(OrganState state) {
     gave = false;
+    dhcp.resume();
   }
 
   // ---- the network
 
-  private void restore() throws IOException, InterruptedException {
-    if (settings.manage()) {
+  /**
+   * Returns the plan of the stored configuration.
+   *
+   * @param apply whether to apply the configuration first
+   */
+  private DhcpLinks.Plan restore(boolean apply) throws IOException, InterruptedException {
+    if (!settings.manage() && !apply) {
+      return DhcpLinks.Plan.NONE;
+    }
+    if (settings.manage() && apply) {
       setup.startLoopback();
     }
-    switch (stored.read()) {
-      case Stored.Present<byte[]>(var path, byte[] bytes) ->
-          apply(parse(bytes, path.toString()), path.toString());
-      case Stored.None<byte[]> _ -> {}
-      case Stored<byte[]> damaged -> damaged.orThrow();
+    Stored<byte[]> found = stored.read();
+    if (found instanceof Stored.None) {
+      return settings.manage() ? DhcpLinks.Plan.DYNAMIC : DhcpLinks.Plan.NONE;
     }
+    Net configuration = parse(found.orThrow(), found.path().toString());
+    return DhcpLinks.Plan.of(
+        apply
+            ? apply(configuration, found.path().toString())
+            : StaticNetwork.check(configuration, new ArrayList<>()));
   }
 
   private static Net parse(byte[] bytes, String file) {
@@ -135,7 +181,7 @@ final class NetworkService implements Network, OrganInstance {
       throw new NetworkConfigException(
           "another instance of this organ configures the network now; ask that instance");
     }
-    apply(configuration, "network_config of the node parameters");
+    StaticNetwork network = apply(configuration, "network_config of the node parameters");
     byte[] bytes = configuration.toByteArray();
     boolean same =
         stored.read() instanceof Stored.Present<byte[]>(var _, byte[] before)
@@ -143,6 +189,7 @@ final class NetworkService implements Network, OrganInstance {
     if (!same) {
       stored.write(bytes);
     }
+    dhcp.follow(DhcpLinks.Plan.of(network));
     poll();
   }
 
@@ -151,7 +198,7 @@ final class NetworkService implements Network, OrganInstance {
     if (gave) {
       return false;
     }
-    NetworkStatus now = addresses.poll();
+    NetworkStatus now = addresses.poll(dhcp.awaited());
     boolean changed = !now.equals(status.peek().orElseThrow());
     if (changed) {
       names.status(now);
@@ -160,7 +207,8 @@ final class NetworkService implements Network, OrganInstance {
     return changed;
   }
 
-  private void apply(Net configuration, String where) throws IOException, InterruptedException {
+  private StaticNetwork apply(Net configuration, String where)
+      throws IOException, InterruptedException {
     List<String> problems = new ArrayList<>();
     UnknownFields.of(configuration)
         .forEach(
@@ -177,13 +225,14 @@ final class NetworkService implements Network, OrganInstance {
             "this node does not own the network of its machine: start it with --manage-network if"
                 + " it should, or configure the machine yourself and leave network_config out");
       }
-      return;
+      return network;
     }
     List<String> links = setup.find(network, problems);
     if (!problems.isEmpty()) {
       throw refused(where, problems, "correct the fields; nothing was changed");
     }
     setup.apply(network, links);
+    return network;
   }
 
   /** Names the set fields, with each element of a list. */
@@ -217,7 +266,8 @@ final class NetworkService implements Network, OrganInstance {
     context.log().info("%s", status.peek().orElseThrow());
     context.healthy();
     while (!context.cancelled()) {
-      Thread.sleep(POLL_INTERVAL);
+      changed.tryAcquire(POLL_INTERVAL.toMillis(), TimeUnit.MILLISECONDS);
+      changed.drainPermits();
       if (poll()) {
         context.log().warning("the network has changed: %s", status.peek().orElseThrow());
       }

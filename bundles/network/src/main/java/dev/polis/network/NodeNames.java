@@ -41,6 +41,11 @@ final class NodeNames {
     return Optional.empty();
   }
 
+  /** Returns the node's name, once it is published. */
+  synchronized Optional<String> name() {
+    return Optional.ofNullable(local).map(NodeId::text);
+  }
+
   synchronized void local(NodeId node) throws FileException {
     if (local != null && !local.equals(node)) {
       throw new IllegalStateException(

@@ -12,8 +12,8 @@ import java.util.Set;
 import java.util.regex.Pattern;
 
 /**
- * Holds an applicable static configuration of the network: adapters with addresses and routes, and
- * name servers. It refuses a bond, a VLAN or an automatic address and names the field.
+ * Holds an applicable configuration of the network: adapters with addresses and routes, or DHCP,
+ * and name servers. It refuses a bond, a VLAN or router advertisements and names the field.
  *
  * @param adapters the adapters, in the order of the configuration
  * @param nameServers the name servers, the preferred one first; empty to keep the resolver
@@ -41,12 +41,14 @@ record StaticNetwork(List<Adapter> adapters, List<InetAddress> nameServers) {
    * @param field its field in the configuration, for messages
    * @param name its name in the kernel
    * @param device selects the adapter
+   * @param dhcp true if it also gets an address by DHCP
    * @param mtu the largest packet in bytes; 0 to keep it unchanged
    */
   record Adapter(
       String field,
       String name,
       DeviceMatch device,
+      boolean dhcp,
       List<IpPrefix> addresses,
       int mtu,
       List<Route> routes) {}
@@ -125,11 +127,6 @@ record StaticNetwork(List<Adapter> adapters, List<InetAddress> nameServers) {
       for (int i = 0; i < wire.getAddressCount(); i++) {
         prefix("address[" + i + "]", wire.getAddress(i)).ifPresent(addresses::add);
       }
-      if (wire.hasIpv4Autoconfig()) {
-        refuse(
-            "ipv4_autoconfig",
-            "asks for DHCP, which this version does not support; write the address in address");
-      }
       if (wire.hasIpv6Autoconfig()) {
         refuse(
             "ipv6_autoconfig",
@@ -140,7 +137,13 @@ record StaticNetwork(List<Adapter> adapters, List<InetAddress> nameServers) {
         refuse("mtu", "is %d; write %d to %d, or 0".formatted(wire.getMtu(), MIN_MTU, MAX_MTU));
       }
       return new Adapter(
-          field, wire.getName(), device(wire), addresses, wire.getMtu(), routes(wire));
+          field,
+          wire.getName(),
+          device(wire),
+          wire.hasIpv4Autoconfig(),
+          addresses,
+          wire.getMtu(),
+          routes(wire));
     }
 
     private DeviceMatch device(Interface wire) {

@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 class HostAddressesTest {
@@ -45,35 +46,36 @@ class HostAddressesTest {
     assigned.add(ip("127.0.0.1"));
     assigned.add(ip("::1"));
     assigned.add(ip("fe80::1"));
-    String reason = reason(addresses.poll());
+    String reason = reason(addresses.poll(Optional.empty()));
     assertTrue(reason.contains("192.0.2.7 is not assigned"), reason);
     assertTrue(
         reason.contains("(those have 127.0.0.1, ::1); give it to one (ip addr add 192.0.2.7 "),
         reason);
     assigned.add(ip("192.0.2.7"));
-    assertEquals(new NetworkStatus.Up(ip("192.0.2.7")), addresses.poll());
+    assertEquals(new NetworkStatus.Up(ip("192.0.2.7")), addresses.poll(Optional.empty()));
     assigned.remove(ip("192.0.2.7"));
-    reason(addresses.poll());
+    reason(addresses.poll(Optional.empty()));
   }
 
   @Test
   void everyAddressOfTheLoopbackBlockIsAssigned() {
     assertEquals(
-        new NetworkStatus.Up(ip("127.0.3.9")), new HostAddresses("127.0.3.9", machine).poll());
+        new NetworkStatus.Up(ip("127.0.3.9")),
+        new HostAddresses("127.0.3.9", machine).poll(Optional.empty()));
   }
 
   @Test
   void withoutConfigurationTheFirstThatOthersCanReachElseLoopback() {
     HostAddresses addresses = new HostAddresses("", machine);
-    assertEquals(new NetworkStatus.Up(ip("127.0.0.1")), addresses.poll());
+    assertEquals(new NetworkStatus.Up(ip("127.0.0.1")), addresses.poll(Optional.empty()));
     assigned.addAll(List.of(ip("127.0.0.1"), ip("fe80::1"), ip("2001:db8::1"), ip("198.51.100.4")));
-    assertEquals(new NetworkStatus.Up(ip("198.51.100.4")), addresses.poll());
+    assertEquals(new NetworkStatus.Up(ip("198.51.100.4")), addresses.poll(Optional.empty()));
   }
 
   @Test
   void anAddressThatCannotBeListenedOnIsNotUp() {
     refuse = true;
-    String reason = reason(new HostAddresses("127.0.0.2", machine).poll());
+    String reason = reason(new HostAddresses("127.0.0.2", machine).poll(Optional.empty()));
     assertTrue(
         reason.contains("the node cannot listen at address 127.0.0.2: Cannot assign"), reason);
   }
@@ -82,6 +84,6 @@ class HostAddressesTest {
   void thisMachineHasLoopback() {
     assertEquals(
         new NetworkStatus.Up(ip("127.0.0.1")),
-        new HostAddresses("127.0.0.1", HostAddresses.thisMachine()).poll());
+        new HostAddresses("127.0.0.1", HostAddresses.thisMachine()).poll(Optional.empty()));
   }
 }

@@ -18,6 +18,8 @@ public enum Errno {
   ENXIO(6),
   /** There is no such child. */
   ECHILD(10),
+  /** There is nothing to read yet. */
+  EAGAIN(11),
   /** There is too little memory. */
   ENOMEM(12),
   /** The modes of the file forbid it. */
@@ -42,6 +44,8 @@ public enum Errno {
   ENAMETOOLONG(36),
   /** The directory is not empty. */
   ENOTEMPTY(39),
+  /** The network interface is down. */
+  ENETDOWN(100),
   /** The user's share of the file system is used up. */
   EDQUOT(122),
   /** Any other; the message names its number. */

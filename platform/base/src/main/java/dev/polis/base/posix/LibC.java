@@ -78,6 +78,19 @@ final class LibC {
     private Device() {}
   }
 
+  static final class Socket {
+    static final MethodHandle SOCKET = function("socket", JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT);
+    static final MethodHandle SETSOCKOPT =
+        function("setsockopt", JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT, ADDRESS, JAVA_INT);
+    static final MethodHandle BIND = function("bind", JAVA_INT, JAVA_INT, ADDRESS, JAVA_INT);
+    static final MethodHandle SENDTO =
+        function("sendto", JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG, JAVA_INT, ADDRESS, JAVA_INT);
+    static final MethodHandle RECV =
+        function("recv", JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG, JAVA_INT);
+
+    private Socket() {}
+  }
+
   static final class Child {
     static final MethodHandle WAITPID = function("waitpid", JAVA_INT, JAVA_INT, ADDRESS, JAVA_INT);
 

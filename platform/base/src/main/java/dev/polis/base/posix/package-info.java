@@ -3,12 +3,13 @@
  *
  * <p>A node mounts its data volume; one that is the first process of its machine also sets the host
  * name, collects orphans and switches the machine off. Computing threads give way to answering
- * ones. Java has no API for that.
+ * ones. A client of DHCP sends packets before its interface has an address. Java has no API for
+ * that.
  *
  * <pre>
  *   launcher ──▶ Children, Machine, Mounts ─┐
  *   storage  ──▶ Mounts, LoopDevices        ├──▶ LibC ══ java.lang.foreign ══▶ libc
- *   network  ──▶ Machine                    │
+ *   network  ──▶ Machine, PacketSocket      │
  *   rpc      ──▶ ThreadPriority ────────────┤
  *   files    ──▶ Errno ─────────────────────┘
  *                  │
@@ -27,7 +28,7 @@
  * beside the one of the JDK.
  */
 @Export
-@Version("2.3.0")
+@Version("2.4.0")
 package dev.polis.base.posix;
 
 import org.osgi.annotation.bundle.Export;

@@ -143,6 +143,7 @@ public final class Root extends DirectoryPlacement {
     private final FilePlacement clusterDirectory = file("cluster_directory.pb", Mode.PUBLIC);
     private final FilePlacement networkConfiguration =
         file("network_configuration.pb", Mode.PUBLIC);
+    private final FilePlacement dhcpLeases = file("dhcp_leases.pb", Mode.PUBLIC);
     private final FilePlacement enrolmentJournal = file("enrolment_journal.pb", Mode.SECRET);
     private final FilePlacement recoveryShare = file("recovery_share.pb", Mode.SECRET);
     private final FilePlacement machineShare = file("machine_share", Mode.SECRET);
@@ -183,6 +184,11 @@ public final class Root extends DirectoryPlacement {
     /** Returns the place of the static network configuration. */
     public FilePlacement networkConfiguration() {
       return networkConfiguration;
+    }
+
+    /** Returns the place of the leases that DHCP servers gave to this node. */
+    public FilePlacement dhcpLeases() {
+      return dhcpLeases;
     }
 
     /**

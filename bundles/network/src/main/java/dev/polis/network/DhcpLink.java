@@ -1,0 +1,173 @@
+package dev.polis.network;
+
+import dev.polis.files.FileException;
+import dev.polis.network.DhcpClient.Output;
+import dev.polis.supervision.Context;
+import java.io.IOException;
+import java.net.NetworkInterface;
+import java.net.SocketException;
+import java.security.SecureRandom;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+
+/** Runs the DHCP client of one interface: it sends, receives, and applies leases by ip. */
+final class DhcpLink {
+
+  /** The longest wait for an answer, after which it looks at the carrier. */
+  private static final Duration LOOK = Duration.ofSeconds(1);
+
+  private final String name;
+  private final DhcpLinks links;
+  private final boolean keepMtu;
+
+  /**
+   * @param name the interface
+   * @param links the organ's clients, with what they share
+   * @param keepMtu true if the configuration, not the server, decides about the largest packet
+   */
+  DhcpLink(String name, DhcpLinks links, boolean keepMtu) {
+    this.name = name;
+    this.links = links;
+    this.keepMtu = keepMtu;
+  }
+
+  /** Holds what changes while the client runs. */
+  private final class Run {
+    private final Context context;
+    private final NetworkInterface link;
+    private final DhcpTransport transport;
+    private final DhcpClient client;
+    private Instant withoutLease = links.now();
+    private boolean carrier;
+    private String trouble = "";
+
+    Run(Context context, NetworkInterface link, DhcpTransport transport, DhcpClient client) {
+      this.context = context;
+      this.link = link;
+      this.transport = transport;
+      this.client = client;
+    }
+
+    void step() throws IOException, InterruptedException {
+      boolean connected = link.isUp();
+      if (connected && !carrier) {
+        client.hurry(links.now());
+      }
+      carrier = connected;
+      transport.use(client.channel());
+      perform(client.tick(links.now()));
+      publish();
+      transport.use(client.channel());
+      Duration wait = Duration.between(links.now(), client.wakeup());
+      if (wait.isPositive()) {
+        receive(wait.compareTo(LOOK) < 0 ? wait : LOOK);
+      }
+    }
+
+    private void receive(Duration atMost) throws IOException, InterruptedException {
+      Optional<byte[]> bytes = transport.receive(atMost);
+      if (bytes.isPresent()) {
+        try {
+          perform(client.receive(DhcpMessage.answer(bytes.get()), links.now()));
+        } catch (IllegalArgumentException malformed) {
+          drop("a message " + malformed.getMessage());
+        }
+      }
+    }
+
+    private void perform(List<Output> outputs) throws IOException, InterruptedException {
+      for (Output output : outputs) {
+        switch (output) {
+          case Output.Send(DhcpMessage message) -> send(message);
+          case Output.Dropped(String reason) -> drop(reason);
+          case Output.Obtained(DhcpLease lease) -> {
+            trouble = "";
+            links.apply(name, link.getIndex(), Optional.of(lease), keepMtu);
+            store(Optional.of(lease));
+            context.log().info("%s has the address %s", name, lease);
+          }
+          case Output.Lost(String reason) -> {
+            withoutLease = links.now();
+            links.apply(name, link.getIndex(), Optional.empty(), keepMtu);
+            store(Optional.empty());
+            context.log().warning("%s has no DHCP lease any more: %s", name, reason);
+          }
+        }
+      }
+    }
+
+    /** Sends a message; a failure counts as a lost message, which the client repeats. */
+    private void send(DhcpMessage message) {
+      try {
+        transport.send(message.encoded());
+      } catch (IOException e) {
+        note("the last request could not be sent: " + e.getMessage());
+      }
+    }
+
+    /** Notes an unusable answer. It does not log each one, since anyone on the link can send it. */
+    private void drop(String reason) {
+      note("dropped " + reason);
+    }
+
+    private void note(String text) {
+      if (trouble.isEmpty()) {
+        context.log().warning("DHCP on %s: %s", name, text);
+      }
+      trouble = text;
+    }
+
+    private void store(Optional<DhcpLease> lease) {
+      try {
+        links.file().store(name, lease, links.now());
+      } catch (FileException e) {
+        // The address works without it; only the next start asks for any address.
+        note("the lease could not be stored: " + e.getMessage());
+      }
+    }
+
+    private void publish() {
+      links.publish(
+          new DhcpStatus(
+              name,
+              client.state(),
+              client.lease().isPresent() ? client.since() : withoutLease,
+              client.lease(),
+              carrier,
+              trouble));
+    }
+  }
+
+  /**
+   * Runs until the end of the task.
+   *
+   * @param adopts true if another instance of the organ gave its leases: the interface has the
+   *     address
+   */
+  void run(Context context, boolean adopts) throws IOException, InterruptedException {
+    NetworkInterface link = NetworkInterface.getByName(name);
+    byte[] hardware = link == null ? null : link.getHardwareAddress();
+    if (hardware == null) {
+      throw new SocketException(
+          "the network interface %s is gone, or is no Ethernet; connect it, or configure another"
+              .formatted(name));
+    }
+    links.setup().start(name);
+    Optional<DhcpLease> stored = links.file().find(name, links.now());
+    DhcpClient client =
+        new DhcpClient(hardware, links::hostName, new SecureRandom(), stored, links.now());
+    if (adopts && stored.isPresent()) {
+      client.adopt();
+    }
+    try (DhcpTransport transport = new DhcpTransport(link.getIndex())) {
+      Run run = new Run(context, link, transport, client);
+      while (!context.cancelled()) {
+        run.step();
+      }
+    } finally {
+      links.withdraw(name);
+    }
+  }
+}
