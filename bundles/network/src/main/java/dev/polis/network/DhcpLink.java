@@ -4,8 +4,6 @@ import dev.polis.files.FileException;
 import dev.polis.network.DhcpClient.Output;
 import dev.polis.supervision.Context;
 import java.io.IOException;
-import java.net.NetworkInterface;
-import java.net.SocketException;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.time.Instant;
@@ -15,8 +13,8 @@ import java.util.Optional;
 /** Runs the DHCP client of one interface: it sends, receives, and applies leases by ip. */
 final class DhcpLink {
 
-  /** The longest wait for an answer, after which it looks at the carrier. */
-  private static final Duration LOOK = Duration.ofSeconds(1);
+  /** The time between two looks at the carrier of a card without a lease; each one runs ip. */
+  private static final Duration LOOK = Duration.ofSeconds(2);
 
   private final String name;
   private final DhcpLinks links;
@@ -36,26 +34,25 @@ final class DhcpLink {
   /** Holds what changes while the client runs. */
   private final class Run {
     private final Context context;
-    private final NetworkInterface link;
     private final DhcpTransport transport;
     private final DhcpClient client;
+    private final InterfaceSetup.Card card;
     private Instant withoutLease = links.now();
+    private Instant nextLook = links.now();
     private boolean carrier;
     private String trouble = "";
 
-    Run(Context context, NetworkInterface link, DhcpTransport transport, DhcpClient client) {
+    Run(Context context, InterfaceSetup.Card card, DhcpTransport transport, DhcpClient client) {
       this.context = context;
-      this.link = link;
+      this.card = card;
       this.transport = transport;
       this.client = client;
     }
 
     void step() throws IOException, InterruptedException {
-      boolean connected = link.isUp();
-      if (connected && !carrier) {
-        client.hurry(links.now());
+      if (client.lease().isEmpty() && !links.now().isBefore(nextLook)) {
+        look();
       }
-      carrier = connected;
       transport.use(client.channel());
       perform(client.tick(links.now()));
       publish();
@@ -64,6 +61,16 @@ final class DhcpLink {
       if (wait.isPositive()) {
         receive(wait.compareTo(LOOK) < 0 ? wait : LOOK);
       }
+    }
+
+    /** Asks at once on a link that has got a carrier. */
+    private void look() throws IOException, InterruptedException {
+      boolean connected = links.setup().card(name).carrier();
+      if (connected && !carrier) {
+        client.hurry(links.now());
+      }
+      carrier = connected;
+      nextLook = links.now().plus(LOOK);
     }
 
     private void receive(Duration atMost) throws IOException, InterruptedException {
@@ -84,13 +91,14 @@ final class DhcpLink {
           case Output.Dropped(String reason) -> drop(reason);
           case Output.Obtained(DhcpLease lease) -> {
             trouble = "";
-            links.apply(name, link.getIndex(), Optional.of(lease), keepMtu);
+            // First: a node that ends now asks for this address again.
             store(Optional.of(lease));
+            links.apply(name, card.index(), Optional.of(lease), keepMtu);
             context.log().info("%s has the address %s", name, lease);
           }
           case Output.Lost(String reason) -> {
             withoutLease = links.now();
-            links.apply(name, link.getIndex(), Optional.empty(), keepMtu);
+            links.apply(name, card.index(), Optional.empty(), keepMtu);
             store(Optional.empty());
             context.log().warning("%s has no DHCP lease any more: %s", name, reason);
           }
@@ -147,22 +155,16 @@ final class DhcpLink {
    *     address
    */
   void run(Context context, boolean adopts) throws IOException, InterruptedException {
-    NetworkInterface link = NetworkInterface.getByName(name);
-    byte[] hardware = link == null ? null : link.getHardwareAddress();
-    if (hardware == null) {
-      throw new SocketException(
-          "the network interface %s is gone, or is no Ethernet; connect it, or configure another"
-              .formatted(name));
-    }
     links.setup().start(name);
+    InterfaceSetup.Card card = links.setup().card(name);
     Optional<DhcpLease> stored = links.file().find(name, links.now());
     DhcpClient client =
-        new DhcpClient(hardware, links::hostName, new SecureRandom(), stored, links.now());
+        new DhcpClient(card.hardware(), links::hostName, new SecureRandom(), stored, links.now());
     if (adopts && stored.isPresent()) {
       client.adopt();
     }
-    try (DhcpTransport transport = new DhcpTransport(link.getIndex())) {
-      Run run = new Run(context, link, transport, client);
+    try (DhcpTransport transport = new DhcpTransport(card.index())) {
+      Run run = new Run(context, card, transport, client);
       while (!context.cancelled()) {
         run.step();
       }

@@ -87,7 +87,7 @@ final class DhcpLinks {
   void follow(Plan wanted) throws IOException, InterruptedException {
     for (String name : List.copyOf(running.keySet())) {
       if (!wanted.links().containsKey(name) && !(wanted.dynamic() && name.equals(DYNAMIC))) {
-        end(name);
+        end(name, wanted);
       }
     }
     start(wanted, false);
@@ -130,13 +130,15 @@ final class DhcpLinks {
         });
   }
 
-  private void end(String name) throws IOException, InterruptedException {
+  private void end(String name, Plan next) throws IOException, InterruptedException {
     // Without a configuration the name of the card is that of the status.
     List<String> links = name.equals(DYNAMIC) ? withStatus() : List.of(name);
     running.remove(name).close(StopReason.ROLE_REMOVED, PATIENCE);
     for (String link : links) {
-      parts.setup().release(link);
-      parts.file().store(link, Optional.empty(), now());
+      if (!next.links().containsKey(link)) {
+        parts.setup().release(link);
+        parts.file().store(link, Optional.empty(), now());
+      }
     }
   }
 

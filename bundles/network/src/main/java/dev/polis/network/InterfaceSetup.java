@@ -12,6 +12,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
@@ -46,6 +47,9 @@ final class InterfaceSetup {
       Set.of(
           "bareudp", "bond", "bridge", "dummy", "geneve", "gretap", "hsr", "ifb", "ipvlan",
           "macsec", "macvtap", "team", "tun", "vlan", "vrf", "vxlan");
+
+  /** Stands before the hardware address in a line of ip. */
+  private static final String ETHERNET = "link/ether ";
 
   private final Commands commands;
   private final Path resolverFile;
@@ -137,8 +141,7 @@ final class InterfaceSetup {
       // 3: eth0@eth1: <BROADCAST,MULTICAST> mtu 1500 … link/ether 52:54:00:12:34:56 brd …
       String name = line.split(": ", 3)[1].split("@", 2)[0];
       if (!line.contains("<LOOPBACK")) {
-        links.add(
-            new Link(name, line.contains("link/ether ") ? following(line, "link/ether") : ""));
+        links.add(new Link(name, line.contains(ETHERNET) ? following(line, ETHERNET.strip()) : ""));
       }
     }
     return links;
@@ -215,6 +218,29 @@ final class InterfaceSetup {
   }
 
   // ---- DHCP
+
+  /**
+   * Describes an Ethernet card. The JDK's list of interfaces lacks those without an address.
+   *
+   * @param index its number in the kernel
+   * @param hardware its Ethernet address
+   * @param carrier whether it is connected
+   */
+  record Card(int index, byte[] hardware, boolean carrier) {}
+
+  /** Reads the present state of an Ethernet card. */
+  Card card(String link) throws IOException, InterruptedException {
+    String line = ip("-oneline", "link", "show", "dev", link);
+    if (!line.contains(ETHERNET)) {
+      throw new IOException(
+          "%s is no Ethernet card, so it gets no address by DHCP; configure another one"
+              .formatted(link));
+    }
+    return new Card(
+        Integer.parseInt(line.split(": ", 2)[0]),
+        HexFormat.ofDelimiter(":").parseHex(following(line, ETHERNET.strip())),
+        line.contains("LOWER_UP"));
+  }
 
   /** Starts an interface. */
   void start(String link) throws IOException, InterruptedException {
@@ -320,7 +346,7 @@ final class InterfaceSetup {
     List<String> virtual = new ArrayList<>();
     for (String line : ip("-oneline", "-details", "link", "show").lines().toList()) {
       String name = line.split(": ", 3)[1].split("@", 2)[0];
-      if (line.contains("link/ether ") && !name.startsWith(SANDBOXES)) {
+      if (line.contains(ETHERNET) && !name.startsWith(SANDBOXES)) {
         // ip prints the kind of a virtual link at the begin of its third line.
         String[] lines = line.split("\\\\", 4);
         String kind = lines.length > 2 ? lines[2].strip().split(" ", 2)[0] : "";

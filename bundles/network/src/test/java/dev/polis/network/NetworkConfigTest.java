@@ -105,7 +105,7 @@ class NetworkConfigTest {
     assertHas(printed, "198.51.100.0/24 via 192.0.2.2 dev eth0 proto static src 192.0.2.7");
     assertHas(printed, "mtu 1400");
     assertEquals(
-        "# written by polis, from network_config\nnameserver 192.0.2.53\nnameserver 2001:db8:0:0:0:0:0:53\n",
+        "# written by polis, from network_config and DHCP\nnameserver 192.0.2.53\nnameserver 2001:db8:0:0:0:0:0:53\n",
         Files.readString(folder.resolve("resolv.conf")));
   }
 
@@ -195,14 +195,14 @@ class NetworkConfigTest {
 
   @Test
   @DisplayName(
-      "bonds, VLANs, automatic addresses and wrong values are refused by field, and nothing changes")
+      "bonds, VLANs, router advertisements and wrong values are refused by field, and nothing changes")
   void refusedFields() throws Exception {
     String printed =
         inNamespace(
             organ(
                 "127.0.0.1",
                 true,
-                "interface { name: 'eth0' address: '192.0.2.300' ipv4_autoconfig {} mtu: 12 }",
+                "interface { name: 'eth0' address: '192.0.2.300' mtu: 12 }",
                 "interface { name: 'eth1' bond { member_interface: 'eth0' } ipv6_autoconfig {} }",
                 "interface { name: 'eth1' vlan { parent: 'eth0' id: 7 } }",
                 "interface { name: 'a b' }",
@@ -214,7 +214,6 @@ class NetworkConfigTest {
     for (String part :
         List.of(
             "interface[0].address[0] is \"192.0.2.300\"",
-            "interface[0].ipv4_autoconfig asks for DHCP",
             "interface[0].mtu is 12",
             "interface[1].bond is not supported",
             "interface[1].ipv6_autoconfig asks for router advertisements",
