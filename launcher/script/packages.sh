@@ -7,6 +7,7 @@ declare -A PACKAGE_OF=(
   [cryptsetup]=cryptsetup-bin
   [curl]=curl
   [depmod]=kmod
+  [dnsmasq]=dnsmasq-base
   [faketime]=faketime
   [fusermount3]=fuse3
   [gocryptfs]=gocryptfs

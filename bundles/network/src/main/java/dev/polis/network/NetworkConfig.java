@@ -13,18 +13,19 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
   @AttributeDefinition(
       description =
           "IP address at which others reach this node; if empty, the first of this machine that"
-              + " is not loopback, else 127.0.0.1")
+              + " is not loopback, else 127.0.0.1 unless DHCP will give one")
   String address() default "";
 
   @AttributeDefinition(
       description =
           "true: this node owns the network interfaces of its machine or network namespace, and"
-              + " applies the network_config of its parameters to them; false: it does not"
-              + " change them and refuses a network_config")
+              + " applies the network_config of its parameters to them, or without one asks DHCP"
+              + " on the only card; false: it does not change them and refuses a network_config")
   boolean manage() default false;
 
   @AttributeDefinition(
       description =
-          "File to which the node writes the name servers of a network_config, if it names any")
+          "File to which the node writes the name servers of a network_config and of DHCP, if"
+              + " there are any")
   String resolver_file() default "/etc/resolv.conf";
 }

@@ -8,6 +8,9 @@
  *                                  │      └─ NodeNames ─▶ ephemeral/hosts, ephemeral/machine-id
  *                                  │
  *     configure(Net) ─▶ StaticNetwork (checks) ─▶ InterfaceSetup (ip, resolver file)
+ *                            │                          ▲
+ *                            │   DhcpLinks ─▶ DhcpLink ─┴─ DhcpClient (decides) ─ DhcpTransport (packets)
+ *                            │                   └─▶ esp/dhcp_leases.pb, asked for again at each start
  *                            └─▶ esp/network_configuration.pb, applied again at each start
  * </pre>
  *
@@ -17,12 +20,37 @@
  * and removes all other addresses and static routes from the configured interfaces. Otherwise it
  * does not change the machine's network, and refuses a configuration with the names of its fields.
  *
+ * <p><b>DHCP.</b> A node that owns its network asks DHCP on each interface whose configuration has
+ * {@code ipv4_autoconfig}; without a configuration on the only Ethernet card, unless a card has a
+ * permanent address. With several cards it names them in its health and waits until one is left or
+ * a configuration comes. {@link dev.polis.network.DhcpClient} is a state machine without a clock, a
+ * thread or a socket. A lease becomes an address with the lifetime of the lease, so that the kernel
+ * removes it in time even if the node has ended, and routes that {@code ip} shows as {@code proto
+ * dhcp}. Static addresses and routes stay.
+ *
+ * <p>A start asks for the stored address first (INIT-REBOOT). If no server answers within 10 s, the
+ * node uses that address until the lease ends: after a loss of power, nodes are often up before
+ * their server. A next instance of the organ continues with the leases and asks nothing. A refusal
+ * and the end of a lease take the address away; the node then has the status Waiting.
+ *
+ * <p>A neighbour can send anything to port 68. While a client has a lease and does not renew it, no
+ * socket is open. Otherwise the kernel drops all but the packets for that port, the client reads 64
+ * of them in 50 ms at most, and takes only answers to its present question. The address, its
+ * network, the routes, the name servers and the MTU of an answer are checked, so a false server can
+ * misdirect the traffic of its link, as one can by ARP, and no more.
+ *
  * <p>The organ polls the address each second. The JDK has no netlink socket to be notified over,
  * and connections survive the loss of an address for less than a second.
  *
- * <p>Not promised: DHCP, router advertisements, bonds and VLANs; the organ refuses a configuration
- * with one. It does not change {@code /etc/hosts}, nor the host name unless the node is the first
+ * <p>Not promised: router advertisements, DHCPv6, bonds and VLANs; the organ refuses a
+ * configuration with one. It does not test by ARP whether another machine has an address that a
+ * server gives, and asks no new server when a cable moves to another network before the time of
+ * renewal. It does not change {@code /etc/hosts}, nor the host name unless the node is the first
  * process of the machine.
+ *
+ * <p>Why an own client and not dhclient, udhcpc or a library: a child process has no state to show
+ * in health or to hand over, and its scripts change the interfaces. The only Java library on Maven
+ * Central, dhcp4java, encodes messages, has had no release since 2018, and has no client.
  *
  * <p>Why {@code ip} and not netlink: an operator can repeat a failed command by hand, and its error
  * message names the object.
@@ -32,7 +60,8 @@
  *   <li>Uses if there: none
  *   <li>Provides: Network
  *   <li>Configuration: dev.polis.network
- *   <li>Files: ephemeral/hosts, ephemeral/machine-id, esp/network_configuration.pb
+ *   <li>Files: ephemeral/hosts, ephemeral/machine-id, esp/dhcp_leases.pb,
+ *       esp/network_configuration.pb
  *   <li>Ports: none
  * </ul>
  */

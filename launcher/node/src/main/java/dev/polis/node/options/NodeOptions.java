@@ -12,7 +12,6 @@ import java.util.Dictionary;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
 import java.util.function.Consumer;
 import picocli.CommandLine.Option;
@@ -39,14 +38,15 @@ public final class NodeOptions {
       names = "--address",
       paramLabel = "IP",
       description =
-          "The node's address; default 127.0.0.1, or with --manage-network the machine's first one.")
-  private String address;
+          "The node's address; default 127.0.0.1, with --manage-network the first one that its"
+              + " network gives it.")
+  private String address = "";
 
   @Option(
       names = "--manage-network",
       description =
           "The node owns the interfaces of its machine or network namespace, and applies the"
-              + " network_config of its parameters.")
+              + " network_config of its parameters; without one it asks DHCP.")
   private boolean manageNetwork;
 
   @Option(
@@ -125,11 +125,11 @@ public final class NodeOptions {
     all.imply("dev.polis.storage", "root", root, "--state", keys);
     String records = layout.ephemeral().processes().path().toString();
     all.imply("dev.polis.process", "records", records, "--state", keys);
-    String byDefault = manageNetwork ? "" : "127.0.0.1";
-    String own = Objects.requireNonNullElse(address, byDefault);
-    all.imply("dev.polis.network", "address", own, "--address", keys);
-    // A machine of the node's own may get another address while the node runs.
-    all.imply("dev.polis.rpc", "address", own.isEmpty() ? "0.0.0.0" : own, "--address", keys);
+    if (!address.isEmpty() || !manageNetwork) {
+      String one = address.isEmpty() ? "127.0.0.1" : address;
+      all.imply("dev.polis.network", "address", one, "--address", keys);
+      all.imply("dev.polis.rpc", "address", one, "--address", keys);
+    }
     String listeners = layout.ephemeral().listeners().path().toString();
     all.imply("dev.polis.rpc", "listeners.file", listeners, "--state", keys);
     // Another debug organ than ours, or an older one, may have no shell.

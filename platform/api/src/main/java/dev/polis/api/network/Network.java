@@ -44,8 +44,8 @@ public interface Network {
   void publishLocalName(NodeId node) throws IOException;
 
   /**
-   * Applies a static configuration to the network interfaces and stores it, so that each later
-   * start applies it before the node looks for its address. Idempotent.
+   * Applies a configuration to the network interfaces and stores it, so that each later start
+   * applies it before the node looks for its address. Addresses by DHCP come later. Idempotent.
    *
    * @throws NetworkConfigException if this node does not own the interfaces, or a field cannot be
    *     applied; nothing was changed then

@@ -13,7 +13,8 @@ import java.nio.file.Path;
  *
  * <pre>
  *   esp/        parameters.pb .json, sealed_configuration.pb, cluster_directory.pb, network_configuration.pb,
- *               enrolment_journal.pb, recovery_share.pb, machine_share, removal.pb, volume_format, crash.txt, crash-shown.txt
+ *               dhcp_leases.pb, enrolment_journal.pb, recovery_share.pb, machine_share, removal.pb, volume_format,
+ *               crash.txt, crash-shown.txt
  *   data/       volume, node/{roles.pb, credentials/{cert.pem, cert-key.pem, ca.pem, revocations.crl}},
  *               and the folders that organs declare, such as etcd/
  *   ephemeral/  hosts, machine-id, processes/, storage/, consensus/,
