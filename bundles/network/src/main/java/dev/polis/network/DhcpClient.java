@@ -110,8 +110,8 @@ final class DhcpClient {
   private Instant started;
   private Backoff pauses;
   private int transaction;
-  private Optional<DhcpLease> lease; // in REBOOTING not yet confirmed
-  private Optional<DhcpLease> offer = Optional.empty();
+  private DhcpLease lease; // null without one; in REBOOTING not yet confirmed
+  private DhcpLease offer; // null before the first one
 
   /**
    * Starts without a lease, or asks for the address of a stored one.
@@ -129,7 +129,7 @@ final class DhcpClient {
     this.hostName = hostName;
     this.random = random;
     this.asking = new Backoff(FIRST_PAUSE, LONGEST_PAUSE, random::nextDouble);
-    this.lease = stored;
+    this.lease = stored.orElse(null);
     this.sent = now;
     if (stored.isPresent()) {
       begin(State.REBOOTING, asking, now, now.plus(LONGEST_REBOOT));
@@ -140,7 +140,7 @@ final class DhcpClient {
 
   /** Continues with the address of a lease, which the interface has already. */
   void adopt() {
-    bind(lease.orElseThrow(), since);
+    bind(lease, since);
   }
 
   State state() {
@@ -154,7 +154,7 @@ final class DhcpClient {
 
   /** Returns the lease whose address the interface has. */
   Optional<DhcpLease> lease() {
-    return lease.filter(_ -> state != State.REBOOTING);
+    return state == State.REBOOTING ? Optional.empty() : Optional.ofNullable(lease);
   }
 
   /** Returns the time of the next {@link #tick}. */
@@ -165,10 +165,7 @@ final class DhcpClient {
   Channel channel() {
     return switch (state) {
       case BOUND -> new Channel.Closed();
-      case RENEWING -> {
-        DhcpLease held = lease.orElseThrow();
-        yield new Channel.Unicast(held.own(), held.server());
-      }
+      case RENEWING -> new Channel.Unicast(lease.own(), lease.server());
       case REBOOTING, DISCOVERING, REQUESTING, REBINDING -> new Channel.Broadcast();
     };
   }
@@ -202,16 +199,15 @@ final class DhcpClient {
   private void end(Instant now, List<Output> outputs) {
     Backoff renewing = new Backoff(FIRST_PAUSE, LONGEST_RENEWAL_PAUSE, random::nextDouble);
     switch (state) {
-      case BOUND -> begin(State.RENEWING, renewing, now, lease.orElseThrow().rebindAt());
-      case RENEWING -> begin(State.REBINDING, renewing, now, lease.orElseThrow().expiry());
+      case BOUND -> begin(State.RENEWING, renewing, now, lease.rebindAt());
+      case RENEWING -> begin(State.REBINDING, renewing, now, lease.expiry());
       case REBINDING ->
           lose("the lease has expired, and no DHCP server has answered", now, outputs);
       case REBOOTING -> {
-        DhcpLease stored = lease.orElseThrow();
-        if (now.isBefore(stored.expiry())) {
+        if (now.isBefore(lease.expiry())) {
           // RFC 2131, 3.2: the client may use the address until the lease ends.
-          outputs.add(new Output.Obtained(stored));
-          begin(State.REBINDING, renewing, now, stored.expiry());
+          outputs.add(new Output.Obtained(lease));
+          begin(State.REBINDING, renewing, now, lease.expiry());
         } else {
           lose("the stored lease has expired, and no DHCP server has confirmed it", now, outputs);
         }
@@ -236,14 +232,14 @@ final class DhcpClient {
   }
 
   private void bind(DhcpLease obtained, Instant now) {
-    lease = Optional.of(obtained);
+    lease = obtained;
     asking.reset();
     enter(State.BOUND, now, obtained.renewAt());
     nextSend = Instant.MAX;
   }
 
   private void lose(String reason, Instant now, List<Output> outputs) {
-    lease = Optional.empty();
+    lease = null;
     outputs.add(new Output.Lost(reason));
     begin(State.DISCOVERING, asking, now, Instant.MAX);
   }
@@ -259,12 +255,10 @@ final class DhcpClient {
     hostName.get().ifPresent(name -> options.put(DhcpMessage.HOST_NAME, DhcpMessage.text(name)));
     switch (state) {
       case DISCOVERING -> options.put(DhcpMessage.RAPID_COMMIT, new byte[0]);
-      case REBOOTING ->
-          options.put(DhcpMessage.REQUESTED_ADDRESS, lease.orElseThrow().own().getAddress());
+      case REBOOTING -> options.put(DhcpMessage.REQUESTED_ADDRESS, lease.own().getAddress());
       case REQUESTING -> {
-        DhcpLease wanted = offer.orElseThrow();
-        options.put(DhcpMessage.REQUESTED_ADDRESS, wanted.own().getAddress());
-        options.put(DhcpMessage.SERVER, wanted.server().getAddress());
+        options.put(DhcpMessage.REQUESTED_ADDRESS, offer.own().getAddress());
+        options.put(DhcpMessage.SERVER, offer.server().getAddress());
       }
       case BOUND, RENEWING, REBINDING -> {}
     }
@@ -309,7 +303,7 @@ final class DhcpClient {
 
   private List<Output> offered(DhcpMessage message, Instant now) {
     try {
-      offer = Optional.of(DhcpLease.of(message, now));
+      offer = DhcpLease.of(message, now);
     } catch (IllegalArgumentException wrong) {
       return List.of(new Output.Dropped("an offer " + wrong.getMessage()));
     }
@@ -353,8 +347,8 @@ final class DhcpClient {
   private boolean isOfAnotherServer(DhcpMessage message) {
     Optional<Inet4Address> asked =
         switch (state) {
-          case REQUESTING -> offer.map(DhcpLease::server);
-          case RENEWING -> lease.map(DhcpLease::server);
+          case REQUESTING -> Optional.of(offer.server());
+          case RENEWING -> Optional.of(lease.server());
           case REBOOTING, DISCOVERING, BOUND, REBINDING -> Optional.empty();
         };
     return asked.isPresent() && !message.address(DhcpMessage.SERVER).equals(asked);

@@ -97,6 +97,7 @@ final class DhcpLink {
             context.log().info("%s has the address %s", name, lease);
           }
           case Output.Lost(String reason) -> {
+            trouble = "";
             withoutLease = links.now();
             links.apply(name, card.index(), Optional.empty(), keepMtu);
             store(Optional.empty());
@@ -115,16 +116,20 @@ final class DhcpLink {
       }
     }
 
-    /** Notes an unusable answer. It does not log each one, since anyone on the link can send it. */
+    /** Notes an unusable answer, which anyone on the link can send. */
     private void drop(String reason) {
       note("dropped " + reason);
     }
 
+    /**
+     * Notes the first trouble since the lease changed, so that a flood fills neither log nor
+     * health.
+     */
     private void note(String text) {
       if (trouble.isEmpty()) {
         context.log().warning("DHCP on %s: %s", name, text);
+        trouble = text;
       }
-      trouble = text;
     }
 
     private void store(Optional<DhcpLease> lease) {
@@ -137,14 +142,14 @@ final class DhcpLink {
     }
 
     private void publish() {
+      DhcpClient.State state = client.state();
       links.publish(
-          new DhcpStatus(
-              name,
-              client.state(),
-              client.lease().isPresent() ? client.since() : withoutLease,
-              client.lease(),
-              carrier,
-              trouble));
+          client
+              .lease()
+              .<DhcpStatus>map(
+                  held -> new DhcpStatus.Leased(name, state, client.since(), held, trouble))
+              .orElseGet(
+                  () -> new DhcpStatus.Without(name, state, withoutLease, carrier, trouble)));
     }
   }
 

@@ -239,7 +239,7 @@ final class DhcpLinks {
     Stream<InetAddress> others =
         statuses.values().stream()
             .filter(status -> !status.link().equals(link))
-            .flatMap(status -> DhcpLease.nameServers(status.lease()).stream());
+            .flatMap(status -> DhcpLease.nameServers(status.held()).stream());
     List<InetAddress> all = new ArrayList<>(plan.nameServers());
     all.addAll(servers);
     others.forEach(all::add);
@@ -272,9 +272,9 @@ final class DhcpLinks {
   synchronized Optional<String> awaited() {
     Optional<String> without =
         statuses.values().stream()
-            .filter(status -> status.lease().isEmpty())
-            .findFirst()
-            .map(DhcpStatus::words);
+            .filter(DhcpStatus.Without.class::isInstance)
+            .map(status -> ((DhcpStatus.Without) status).brief())
+            .findFirst();
     if (without.isPresent() || !statuses.isEmpty()) {
       return without;
     }

@@ -39,8 +39,8 @@ final class DhcpTransport implements AutoCloseable {
 
   private final int link;
   private Channel channel = new Channel.Closed();
-  private Optional<PacketSocket> packets = Optional.empty();
-  private Optional<DatagramSocket> datagrams = Optional.empty();
+  private PacketSocket packets; // null unless the channel is Broadcast
+  private DatagramSocket datagrams; // null unless the channel is Unicast
   private int taken;
 
   /**
@@ -58,35 +58,34 @@ final class DhcpTransport implements AutoCloseable {
     close();
     switch (wanted) {
       case Channel.Closed() -> {}
-      case Channel.Broadcast() -> packets = Optional.of(PacketSocket.open(link, CLIENT_PORT));
+      case Channel.Broadcast() -> packets = PacketSocket.open(link, CLIENT_PORT);
       case Channel.Unicast(Inet4Address own, Inet4Address server) -> {
-        DatagramSocket socket = new DatagramSocket(new InetSocketAddress(own, CLIENT_PORT));
-        datagrams = Optional.of(socket);
+        datagrams = new DatagramSocket(new InetSocketAddress(own, CLIENT_PORT));
         // From now on the kernel drops what another sender sends.
-        socket.connect(new InetSocketAddress(server, SERVER_PORT));
+        datagrams.connect(new InetSocketAddress(server, SERVER_PORT));
       }
     }
     channel = wanted;
   }
 
   void send(byte[] message) throws IOException {
-    if (packets.isPresent()) {
-      packets.get().send(wrapped(message));
+    if (packets != null) {
+      packets.send(wrapped(message));
     }
-    if (datagrams.isPresent()) {
-      datagrams.get().send(new DatagramPacket(message, message.length));
+    if (datagrams != null) {
+      datagrams.send(new DatagramPacket(message, message.length));
     }
   }
 
   /** Waits for an answer; returns empty if none came in time. */
   Optional<byte[]> receive(Duration atMost) throws IOException, InterruptedException {
-    if (datagrams.isPresent()) {
-      return receive(datagrams.get(), atMost);
+    if (datagrams != null) {
+      return receive(datagrams, atMost);
     }
     long end = System.nanoTime() + atMost.toNanos();
     while (true) {
       Optional<byte[]> packet =
-          packets.isPresent() && taken < BURST ? packets.get().receive() : Optional.empty();
+          packets != null && taken < BURST ? packets.receive() : Optional.empty();
       if (packet.isPresent()) {
         taken++;
         return packet.flatMap(DhcpTransport::unwrapped);
@@ -95,7 +94,7 @@ final class DhcpTransport implements AutoCloseable {
       if (left <= 0) {
         return Optional.empty();
       }
-      Thread.sleep(Duration.ofNanos(packets.isPresent() ? Math.min(left, POLL.toNanos()) : left));
+      Thread.sleep(Duration.ofNanos(packets != null ? Math.min(left, POLL.toNanos()) : left));
       taken = 0;
     }
   }
@@ -157,12 +156,14 @@ final class DhcpTransport implements AutoCloseable {
   @Override
   public void close() throws IOException {
     channel = new Channel.Closed();
-    Optional<PacketSocket> open = packets;
-    packets = Optional.empty();
-    datagrams.ifPresent(DatagramSocket::close);
-    datagrams = Optional.empty();
-    if (open.isPresent()) {
-      open.get().close();
+    if (datagrams != null) {
+      datagrams.close();
+      datagrams = null;
+    }
+    if (packets != null) {
+      PacketSocket open = packets;
+      packets = null;
+      open.close();
     }
   }
 }
