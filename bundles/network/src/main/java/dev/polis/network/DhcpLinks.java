@@ -62,8 +62,8 @@ final class DhcpLinks {
 
   private static final String SEVERAL = "several-cards";
 
-  /** The name of the client without a configuration; no interface has it, for its length. */
-  private static final String DYNAMIC = "without-configuration";
+  /** The name of the client without a configuration; no interface has it, for its spaces. */
+  private static final String DYNAMIC = "the only card";
 
   private static final String STARTING = "the node is looking for its Ethernet card";
 
