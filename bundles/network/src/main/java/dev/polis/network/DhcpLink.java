@@ -156,8 +156,8 @@ final class DhcpLink {
   /**
    * Runs until the end of the task.
    *
-   * @param adopts true if another instance of the organ gave its leases: the interface has the
-   *     address
+   * @param adopts true if another instance of the organ gave its leases: if the interface has the
+   *     address, the client asks nothing before the time of renewal
    */
   void run(Context context, boolean adopts) throws IOException, InterruptedException {
     links.setup().start(name);
@@ -165,7 +165,8 @@ final class DhcpLink {
     Optional<DhcpLease> stored = links.file().find(name, links.now());
     DhcpClient client =
         new DhcpClient(card.hardware(), links::hostName, new SecureRandom(), stored, links.now());
-    if (adopts && stored.isPresent()) {
+    // The former instance may have ended before a server confirmed the stored lease.
+    if (adopts && stored.isPresent() && links.setup().hasLeased(name, stored.get().address())) {
       client.adopt();
     }
     try (DhcpTransport transport = new DhcpTransport(card.index())) {

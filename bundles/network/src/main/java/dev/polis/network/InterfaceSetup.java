@@ -312,6 +312,12 @@ final class InterfaceSetup {
     }
   }
 
+  /** Returns whether an interface has an address of a lease. */
+  boolean hasLeased(String link, IpPrefix address) throws IOException, InterruptedException {
+    return addresses(link).stream()
+        .anyMatch(line -> isLeased(line) && following(line, "inet").equals(address.toString()));
+  }
+
   private List<String> addresses(String link) throws IOException, InterruptedException {
     return ip("-4", "-oneline", "address", "show", "dev", link, "scope", "global").lines().toList();
   }

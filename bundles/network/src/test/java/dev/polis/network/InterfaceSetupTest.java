@@ -77,7 +77,10 @@ class InterfaceSetupTest {
     assertEquals(
         List.of("ip address replace 192.0.2.7/24 dev eth0 valid_lft 10 preferred_lft 10"), changes);
     changes.clear();
+    assertTrue(setup.hasLeased("eth0", IpPrefix.parse("192.0.2.7/24")));
+    assertFalse(setup.hasLeased("eth0", IpPrefix.parse("192.0.2.8/24")));
     state.put(ADDRESSES, "2: eth0    inet 192.0.2.7/24 scope global eth0\\  valid_lft forever");
+    assertFalse(setup.hasLeased("eth0", IpPrefix.parse("192.0.2.7/24")));
     lease("192.0.2.7", usable());
     assertEquals(List.of(), changes);
   }
