@@ -12,7 +12,7 @@ import java.util.Optional;
 
 /**
  * Keeps the leases of all interfaces on the disk. It stores times of the wall clock; the clients
- * count on a clock that no one sets. Thread-safe.
+ * count on a clock that is never set. Thread-safe.
  */
 final class DhcpLeaseFile {
 

@@ -111,7 +111,7 @@ final class NetworkService implements Network, OrganInstance {
     subtree.run("health", StatusHealth.task(status, health, NetworkHealth::of));
   }
 
-  /** Makes a clock that starts with a time, and that no one sets. */
+  /** Makes a clock that starts with a time and is never set. */
   private static InstantSource unset(Instant start, long startNanos) {
     return () -> start.plusNanos(System.nanoTime() - startNanos);
   }
