@@ -14,6 +14,7 @@ import dev.polis.base.values.Value;
 import dev.polis.base.values.Watcher;
 import dev.polis.curator.api.AaaApi;
 import dev.polis.curator.api.CertificatesApi;
+import dev.polis.curator.api.ChangesApi;
 import dev.polis.curator.api.ConsensusMembers;
 import dev.polis.curator.api.CuratorApi;
 import dev.polis.curator.api.CuratorLocalApi;
@@ -31,6 +32,7 @@ import dev.polis.curator.leader.CuratorElection;
 import dev.polis.curator.leader.LeaderFeeds;
 import dev.polis.curator.leader.LeaderGate;
 import dev.polis.curator.leader.LeaderTerm;
+import dev.polis.curator.leader.RepeatableCalls;
 import dev.polis.curator.leader.TrustFeeds;
 import dev.polis.curator.record.CuratorPki;
 import dev.polis.curator.record.RecordKeys;
@@ -78,6 +80,7 @@ import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 
 /**
  * Writes the first records of a cluster, and campaigns for leadership once it has the node's
@@ -369,32 +372,35 @@ final class CuratorService implements Curator, OrganInstance {
 
   private List<BindableService> endpoints(NodeCredentials credentials) {
     ByteString clusterCa = ByteString.copyFrom(Pem.der(credentials.ca()));
-    return List.of(
-        new ManagementApi(
-            credentials.id(),
-            gate,
-            streams,
-            parts.rpc().computing(),
-            new SecureRandom(),
-            clusterCa,
-            InstantSource.system(),
-            members),
-        new RegisterTicketsApi(gate, new SecureRandom(), InstantSource.system()),
-        new AaaApi(gate),
-        new OperatorsApi(gate, InstantSource.system()),
-        new OwnerKeysApi(gate, new SecureRandom(), parts.nanoTime()),
-        new CuratorApi(
-            gate,
-            streams,
-            parts.consensus(),
-            new WorkerCertificates(this::connectForKubernetes, InstantSource.system()),
-            InstantSource.system(),
-            clusterCa),
-        new PluginTrustApi(gate, parts.signed()),
-        new PluginSetApi(gate, streams, InstantSource.system()),
-        new CertificatesApi(credentials.id(), gate, InstantSource.system()),
-        new MembershipApi(gate, trusts, members),
-        new CuratorLocalApi(credentials.id(), clusterCa, address, leaders));
+    return Stream.of(
+            new ManagementApi(
+                credentials.id(),
+                gate,
+                streams,
+                parts.rpc().computing(),
+                new SecureRandom(),
+                clusterCa,
+                InstantSource.system(),
+                members),
+            new RegisterTicketsApi(gate, new SecureRandom(), InstantSource.system()),
+            new AaaApi(gate),
+            new OperatorsApi(gate, InstantSource.system()),
+            new OwnerKeysApi(gate, new SecureRandom(), parts.nanoTime()),
+            new CuratorApi(
+                gate,
+                streams,
+                parts.consensus(),
+                new WorkerCertificates(this::connectForKubernetes, InstantSource.system()),
+                InstantSource.system(),
+                clusterCa),
+            new PluginTrustApi(gate, parts.signed()),
+            new PluginSetApi(gate, streams, InstantSource.system()),
+            new CertificatesApi(credentials.id(), gate, InstantSource.system()),
+            new MembershipApi(gate, trusts, members),
+            new CuratorLocalApi(credentials.id(), clusterCa, address, leaders),
+            new ChangesApi())
+        .map(RepeatableCalls::of)
+        .toList();
   }
 
   @Override

@@ -77,6 +77,14 @@ public final class RpcException extends RuntimeException {
   }
 
   /**
+   * Returns the failure of a request whose outcome is unknown. The caller may repeat the request
+   * with the same {@link RequestId}.
+   */
+  public static RpcException unknown(String message, Duration retryAfter, Throwable cause) {
+    return new RpcException(Status.Code.UNKNOWN, message, retryAfter, null, cause);
+  }
+
+  /**
    * Returns a refusal of a request that only the leader serves, which is another node. A client
    * that reads {@link LeaderHint} asks that node at once; any other one asks again later.
    */

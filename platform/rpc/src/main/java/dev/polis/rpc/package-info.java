@@ -46,6 +46,9 @@
  * <p>A refusal of an {@link dev.polis.rpc.RpcException} may name a delay for the retry, and the
  * leader that serves the request, which {@link dev.polis.rpc.LeaderHint} reads.
  *
+ * <p>A client may give a change a {@link dev.polis.rpc.RequestId}, in a header. The host passes it
+ * on; the organ that answers decides whether it remembers the change.
+ *
  * <p>{@link dev.polis.rpc.RpcClients} is the other end: channels that know whom they may trust.
  * {@link dev.polis.rpc.BlockingStreams} ends a stream that was opened on one.
  *
@@ -100,7 +103,7 @@
  * close a call, and see a call only after it found a handler.
  */
 @Export
-@Version("2.2.0")
+@Version("2.3.0")
 package dev.polis.rpc;
 
 import org.osgi.annotation.bundle.Export;

@@ -208,10 +208,10 @@ public final class ManagementApi extends ManagementGrpc.ManagementImplBase
     ApiCalls.unary(
         gate,
         caller,
-        term -> {
-          term.records().updateNode(id, ManagementApi::approved);
-          return ApproveNodeResponse.getDefaultInstance();
-        });
+        term ->
+            term.records()
+                .updateNode(
+                    id, ManagementApi::approved, _ -> ApproveNodeResponse.getDefaultInstance()));
   }
 
   private static Node approved(Node node) {
@@ -237,14 +237,10 @@ public final class ManagementApi extends ManagementGrpc.ManagementImplBase
     ApiCalls.unary(
         gate,
         caller,
-        term -> {
-          if (changes.endsConsensus()) {
-            members.oneAtATime(() -> endConsensus(term, id, changes));
-          } else {
-            term.records().updateNode(id, changes::apply);
-          }
-          return UpdateNodeRolesResponse.getDefaultInstance();
-        });
+        term ->
+            changes.endsConsensus()
+                ? members.oneAtATime(() -> endConsensus(term, id, changes))
+                : change(term, id, changes));
   }
 
   /**
@@ -264,11 +260,17 @@ public final class ManagementApi extends ManagementGrpc.ManagementImplBase
    * Takes the role from a node. Its member leaves etcd afterwards, so that the record always says
    * what is wanted; one change at a time keeps the check valid until the record is written.
    */
-  private Node endConsensus(LeaderTerm term, String id, RoleChanges changes)
+  private UpdateNodeRolesResponse endConsensus(LeaderTerm term, String id, RoleChanges changes)
       throws InterruptedException {
     RecordSnapshot records = term.records().read();
     members.requireRemovable(records, id);
-    return term.records().updateNode(id, changes::apply);
+    return change(term, id, changes);
+  }
+
+  private static UpdateNodeRolesResponse change(LeaderTerm term, String id, RoleChanges changes)
+      throws InterruptedException {
+    return term.records()
+        .updateNode(id, changes::apply, _ -> UpdateNodeRolesResponse.getDefaultInstance());
   }
 
   @Override
@@ -297,10 +299,7 @@ public final class ManagementApi extends ManagementGrpc.ManagementImplBase
     ApiCalls.unary(
         gate,
         caller,
-        term -> {
-          removal.delete(term, id, bypass);
-          return DeleteNodeResponse.getDefaultInstance();
-        });
+        term -> removal.delete(term, id, bypass, DeleteNodeResponse.getDefaultInstance()));
   }
 
   @Override
@@ -313,10 +312,12 @@ public final class ManagementApi extends ManagementGrpc.ManagementImplBase
     ApiCalls.unary(
         gate,
         caller,
-        term -> {
-          term.records().updateNode(id, node -> withLabels(node, request));
-          return UpdateNodeLabelsResponse.getDefaultInstance();
-        });
+        term ->
+            term.records()
+                .updateNode(
+                    id,
+                    node -> withLabels(node, request),
+                    _ -> UpdateNodeLabelsResponse.getDefaultInstance()));
   }
 
   private static void check(UpdateNodeLabelsRequest request) {
@@ -371,10 +372,11 @@ public final class ManagementApi extends ManagementGrpc.ManagementImplBase
         gate,
         caller,
         term ->
-            ConfigureClusterResponse.newBuilder()
-                .setResultingConfig(
-                    term.records().updateConfiguration(existing -> merged(existing, request)))
-                .build());
+            term.records()
+                .updateConfiguration(
+                    existing -> merged(existing, request),
+                    written ->
+                        ConfigureClusterResponse.newBuilder().setResultingConfig(written).build()));
   }
 
   private static ClusterConfiguration merged(

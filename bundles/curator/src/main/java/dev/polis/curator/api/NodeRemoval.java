@@ -1,5 +1,6 @@
 package dev.polis.curator.api;
 
+import com.google.protobuf.MessageLite;
 import dev.polis.api.roles.RoleName;
 import dev.polis.api.roles.RoleRecord;
 import dev.polis.curator.leader.LeaderTerm;
@@ -57,18 +58,18 @@ final class NodeRemoval {
   }
 
   /** Deletes the record of a node; a member loses its certificates first. */
-  void delete(LeaderTerm term, String id, Bypass bypass) throws InterruptedException {
+  <A extends MessageLite> A delete(LeaderTerm term, String id, Bypass bypass, A answer)
+      throws InterruptedException {
     turn.lockInterruptibly();
     try {
       Node node = term.records().requireNode(id);
       if (isCandidate(node)) {
-        term.records().deleteNode(node, NodeRemoval::requireCandidate);
-        return;
+        return term.records().deleteNode(node, NodeRemoval::requireCandidate, answer);
       }
       requireReplaceable(term, id);
       term.records().updateNode(id, present -> leaving(present, bypass));
       term.pki().revokeNode(NodeId.parse(id));
-      term.records().deleteNode(node, present -> {});
+      return term.records().deleteNode(node, present -> {}, answer);
     } finally {
       turn.unlock();
     }

@@ -69,11 +69,13 @@ public final class OperatorsApi extends OperatorsGrpc.OperatorsImplBase {
       // Ends the certificates of a former operator of this name, whose removal was interrupted.
       term.pki().removeUser(added.getName());
     }
-    OperatorList record =
-        term.records().updateOperators(present -> OperatorRules.with(present, owner, added));
-    return AddOperatorResponse.newBuilder()
-        .setOperator(OperatorRules.require(record, added.getName()))
-        .build();
+    return term.records()
+        .updateOperators(
+            present -> OperatorRules.with(present, owner, added),
+            record ->
+                AddOperatorResponse.newBuilder()
+                    .setOperator(OperatorRules.require(record, added.getName()))
+                    .build());
   }
 
   private Timestamp now() {
@@ -90,16 +92,15 @@ public final class OperatorsApi extends OperatorsGrpc.OperatorsImplBase {
         gate,
         caller,
         term ->
-            SetOperatorRoleResponse.newBuilder()
-                .setOperator(
-                    OperatorRules.require(
-                        term.records()
-                            .updateOperators(
-                                present ->
-                                    OperatorRules.withRole(
-                                        present, request.getName(), request.getRole(), since, by)),
-                        request.getName()))
-                .build());
+            term.records()
+                .updateOperators(
+                    present ->
+                        OperatorRules.withRole(
+                            present, request.getName(), request.getRole(), since, by),
+                    record ->
+                        SetOperatorRoleResponse.newBuilder()
+                            .setOperator(OperatorRules.require(record, request.getName()))
+                            .build()));
   }
 
   @Override
@@ -111,12 +112,34 @@ public final class OperatorsApi extends OperatorsGrpc.OperatorsImplBase {
   private static RemoveOperatorResponse remove(LeaderTerm term, String name)
       throws InterruptedException {
     OperatorList before = term.records().operators();
-    if (OperatorRules.find(before, name).isPresent()) {
-      term.records().updateOperators(present -> OperatorRules.without(present, name));
-    } else if (!OperatorRules.isName(name) || !term.pki().hasUser(name)) {
-      // Without a record, only the certificates of an interrupted removal are left to revoke.
+    boolean known = OperatorRules.find(before, name).isPresent();
+    boolean certified = OperatorRules.isName(name) && term.pki().hasUser(name);
+    if (!known && !certified) {
       throw OperatorRules.unknown(before, name);
     }
-    return RemoveOperatorResponse.newBuilder().setRevoked(term.pki().removeUser(name)).build();
+    if (!certified) {
+      RemoveOperatorResponse removed =
+          term.records()
+              .updateOperators(present -> OperatorRules.without(present, name), _ -> revoked(0));
+      // One may have been issued since the check.
+      term.pki().removeUser(name);
+      return removed;
+    }
+    if (known) {
+      // Without a record, only the certificates of an interrupted removal are left to revoke.
+      term.records().updateOperators(present -> OperatorRules.without(present, name));
+    }
+    return revoked(
+        term.pki()
+            .removeUser(
+                name,
+                count ->
+                    (conditions, others) ->
+                        term.records()
+                            .withOperators(present -> {}, conditions, others, revoked(count))));
+  }
+
+  private static RemoveOperatorResponse revoked(int certificates) {
+    return RemoveOperatorResponse.newBuilder().setRevoked(certificates).build();
   }
 }

@@ -205,8 +205,10 @@ public final class OwnerKeysApi extends OwnerKeysGrpc.OwnerKeysImplBase {
             authority(term),
             request.getRecoveryPublicKey().toByteArray(),
             request.getChallenge().toByteArray());
-    term.records().updateOwner(owner -> withRecoveryKey(owner, request, proof));
-    return SetRecoveryKeyResponse.getDefaultInstance();
+    return term.records()
+        .updateOwner(
+            owner -> withRecoveryKey(owner, request, proof),
+            _ -> SetRecoveryKeyResponse.getDefaultInstance());
   }
 
   private InitialOwner withRecoveryKey(

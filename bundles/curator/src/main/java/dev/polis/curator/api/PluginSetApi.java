@@ -21,6 +21,7 @@ import dev.polis.wire.cluster.UnwantPluginResponse;
 import dev.polis.wire.cluster.WantPluginRequest;
 import dev.polis.wire.cluster.WantPluginResponse;
 import dev.polis.wire.cluster.WantedPlugin;
+import dev.polis.wire.cluster.WantedPlugins;
 import dev.polis.wire.cluster.WatchPluginSetRequest;
 import dev.polis.wire.cluster.WatchPluginSetResponse;
 import io.grpc.stub.StreamObserver;
@@ -74,22 +75,37 @@ public final class PluginSetApi extends PluginSetGrpc.PluginSetImplBase {
     WantedPlugin added = candidate.wanted(who, clock.millis());
     // The plugin that the last attempt replaced; earlier attempts do not count.
     AtomicReference<Optional<WantedPlugin>> before = new AtomicReference<>(Optional.empty());
-    var written =
-        term.records()
-            .updateWantedPlugins(
-                record -> {
-                  before.set(
-                      WantedPluginRules.find(
-                          record.getWantedList(), scope, added.getSymbolicName()));
-                  return WantedPluginRules.with(record, added, request.getAgain());
-                });
+    return term.records()
+        .updateWantedPlugins(
+            record -> {
+              before.set(
+                  WantedPluginRules.find(record.getWantedList(), scope, added.getSymbolicName()));
+              return WantedPluginRules.with(record, added, request.getAgain());
+            },
+            written -> answer(written, added, before.get()),
+            PluginSetApi::withoutManifests);
+  }
+
+  private static WantPluginResponse answer(
+      WantedPlugins written, WantedPlugin added, Optional<WantedPlugin> before) {
     WantPluginResponse.Builder response =
         WantPluginResponse.newBuilder()
             .setWanted(
-                WantedPluginRules.find(written.getWantedList(), scope, added.getSymbolicName())
+                WantedPluginRules.find(
+                        written.getWantedList(), added.getScope(), added.getSymbolicName())
                     .orElse(added));
-    before.get().ifPresent(response::setBefore);
+    before.ifPresent(response::setBefore);
     return response.build();
+  }
+
+  /** Returns what is remembered of an answer: a manifest may have half a megabyte. */
+  private static WantPluginResponse withoutManifests(WantPluginResponse answer) {
+    WantPluginResponse.Builder brief = answer.toBuilder();
+    brief.getWantedBuilder().clearManifest();
+    if (answer.hasBefore()) {
+      brief.getBeforeBuilder().clearManifest();
+    }
+    return brief.build();
   }
 
   @Override
@@ -102,13 +118,17 @@ public final class PluginSetApi extends PluginSetGrpc.PluginSetImplBase {
         term -> {
           AtomicReference<WantedPlugin> before =
               new AtomicReference<>(WantedPlugin.getDefaultInstance());
-          term.records()
+          return term.records()
               .updateWantedPlugins(
                   record -> {
                     before.set(WantedPluginRules.require(record, scope, request.getSymbolicName()));
                     return WantedPluginRules.without(record, before.get());
-                  });
-          return UnwantPluginResponse.newBuilder().setBefore(before.get()).build();
+                  },
+                  _ -> UnwantPluginResponse.newBuilder().setBefore(before.get()).build(),
+                  answer ->
+                      UnwantPluginResponse.newBuilder()
+                          .setBefore(answer.getBefore().toBuilder().clearManifest())
+                          .build());
         });
   }
 

@@ -49,12 +49,13 @@ public final class PluginTrustApi extends PluginTrustGrpc.PluginTrustImplBase {
         gate,
         caller,
         term ->
-            AddTrustedKeyResponse.newBuilder()
-                .addAllKeys(
-                    term.records()
-                        .updateTrustedKeys(record -> TrustedKeyRules.with(record, added))
-                        .getKeysList())
-                .build());
+            term.records()
+                .updateTrustedKeys(
+                    record -> TrustedKeyRules.with(record, added),
+                    written ->
+                        AddTrustedKeyResponse.newBuilder()
+                            .addAllKeys(written.getKeysList())
+                            .build()));
   }
 
   private static TrustedKey checked(TrustedKey key) {
@@ -79,14 +80,15 @@ public final class PluginTrustApi extends PluginTrustGrpc.PluginTrustImplBase {
           TrustedKeys before = term.records().trustedKeys();
           TrustedKey removed = TrustedKeyRules.require(before, request.getName());
           List<String> plugins = signed.by(TrustedKeyRules.key(removed).id());
-          TrustedKeys after =
-              term.records()
-                  .updateTrustedKeys(
-                      record -> without(record, removed, plugins, request.getForce()));
-          return RemoveTrustedKeyResponse.newBuilder()
-              .addAllKeys(after.getKeysList())
-              .addAllConsequences(TrustedKeyRules.consequences(before, removed, plugins))
-              .build();
+          return term.records()
+              .updateTrustedKeys(
+                  record -> without(record, removed, plugins, request.getForce()),
+                  after ->
+                      RemoveTrustedKeyResponse.newBuilder()
+                          .addAllKeys(after.getKeysList())
+                          .addAllConsequences(
+                              TrustedKeyRules.consequences(before, removed, plugins))
+                          .build());
         });
   }
 

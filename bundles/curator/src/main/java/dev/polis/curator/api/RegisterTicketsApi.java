@@ -53,9 +53,12 @@ public final class RegisterTicketsApi extends RegisterTicketsGrpc.RegisterTicket
         gate,
         caller,
         term ->
-            ReplaceTicketResponse.newBuilder()
-                .setValidUntil(end(term.records().replaceTicket(random, clock.instant())))
-                .build());
+            term.records()
+                .replaceTicket(
+                    random,
+                    clock.instant(),
+                    created ->
+                        ReplaceTicketResponse.newBuilder().setValidUntil(end(created)).build()));
   }
 
   @Override
@@ -64,11 +67,13 @@ public final class RegisterTicketsApi extends RegisterTicketsGrpc.RegisterTicket
     ApiCalls.unary(
         gate,
         caller,
-        term -> {
-          boolean valid = valid(term.records().registerTicket()).isPresent();
-          term.records().deleteTicket();
-          return RevokeTicketResponse.newBuilder().setWasValid(valid).build();
-        });
+        term ->
+            term.records()
+                .deleteTicket(
+                    deleted ->
+                        RevokeTicketResponse.newBuilder()
+                            .setWasValid(valid(deleted).isPresent())
+                            .build()));
   }
 
   private Optional<RegisterTicket> valid(Optional<RegisterTicket> stored) {

@@ -1,5 +1,6 @@
 package dev.polis.curator.leader;
 
+import dev.polis.curator.record.ChangeId;
 import dev.polis.etcd.EtcdClosedException;
 import dev.polis.etcd.EtcdError;
 import dev.polis.etcd.EtcdException;
@@ -12,6 +13,7 @@ import dev.polis.rpc.RpcException;
 import io.grpc.Status;
 import io.grpc.stub.StreamObserver;
 import java.time.Duration;
+import java.util.Optional;
 
 /** Runs the bodies of API calls and translates failures of etcd into gRPC statuses. */
 public final class ApiCalls {
@@ -28,9 +30,47 @@ public final class ApiCalls {
 
   /** Answers a unary call with the result of its body under the present leadership. */
   public static <T> void unary(LeaderGate gate, StreamObserver<T> caller, Body<T> body) {
-    T response = run(() -> gate.during(body));
+    T response;
+    try {
+      response = run(() -> gate.during(term -> once(term, body)));
+    } catch (RpcException failure) {
+      throw ChangeId.current().isPresent() && failure.code() == Status.Code.UNKNOWN
+          ? RpcException.unknown(
+              "this leadership ended, or consensus did not answer, during the change; repeat the"
+                  + " call with the same id to learn the outcome",
+              RETRY,
+              failure)
+          : failure;
+    }
     caller.onNext(response);
     caller.onCompleted();
+  }
+
+  /**
+   * Runs the body of a call, unless the change that it makes was made before. A refusal, too, may
+   * be the consequence of an earlier attempt that has been made meanwhile.
+   */
+  private static <T> T once(LeaderTerm term, Body<T> body) throws InterruptedException {
+    Optional<ChangeId> change = ChangeId.current();
+    if (change.isEmpty()) {
+      return body.run(term);
+    }
+    Optional<T> before = term.records().remembered(change.get());
+    if (before.isPresent()) {
+      return before.get();
+    }
+    T response;
+    try {
+      response = body.run(term);
+    } catch (RpcException refused) {
+      Optional<T> meanwhile = term.records().rememberedHere(change.get());
+      if (meanwhile.isPresent()) {
+        return meanwhile.get();
+      }
+      throw refused;
+    }
+    Optional<T> remembered = term.records().rememberedHere(change.get());
+    return remembered.orElse(response);
   }
 
   /** Does a part of a call's work, which may fail with an exception of etcd. */

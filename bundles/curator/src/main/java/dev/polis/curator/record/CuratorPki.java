@@ -16,6 +16,7 @@ import java.security.cert.X509Certificate;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.IntFunction;
 
 /** Issues the certificates of nodes and users by the cluster's own certificate authority. */
 public final class CuratorPki {
@@ -113,10 +114,27 @@ public final class CuratorPki {
    * @return how many certificates it revoked
    */
   public int removeUser(String name) throws InterruptedException {
-    List<IssuedCertificate> theirs =
-        issued().stream().filter(each -> each.name().equals(name) && !each.revoked()).toList();
+    int revoked = unrevoked(name);
     authority().remove(name);
-    return theirs.size();
+    return revoked;
+  }
+
+  /**
+   * Does the same in a larger transaction.
+   *
+   * @param transaction returns, from the number of certificates, what adds the other changes
+   */
+  public int removeUser(String name, IntFunction<PkiBackend.Transaction> transaction)
+      throws InterruptedException {
+    // This also renews the authority if it is due, so that the transaction only removes.
+    int revoked = unrevoked(name);
+    authority(with(transaction.apply(revoked))).remove(name);
+    return revoked;
+  }
+
+  private int unrevoked(String name) throws InterruptedException {
+    return (int)
+        issued().stream().filter(each -> each.name().equals(name) && !each.revoked()).count();
   }
 
   public X509Certificate ensureUser(String name, PublicKey key) throws InterruptedException {

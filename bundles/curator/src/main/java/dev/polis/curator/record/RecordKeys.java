@@ -6,6 +6,7 @@ import dev.polis.etcd.KeyPrefix;
 import dev.polis.etcd.KeyRange;
 import dev.polis.wire.cluster.OperatorList;
 import dev.polis.wire.cluster.PluginReport;
+import dev.polis.wire.cluster.RememberedChanges;
 import dev.polis.wire.cluster.TrustedKeys;
 import dev.polis.wire.cluster.WantedPlugins;
 import dev.polis.wire.common.ClusterConfiguration;
@@ -48,6 +49,9 @@ public final class RecordKeys {
   /** The prefix of all these keys of plugins. */
   static final KeyPrefix PLUGINS = KeyPrefix.of("/plugins/");
 
+  /** The prefix of the remembered changes, by the digest of the caller. */
+  static final KeyPrefix CHANGES = KeyPrefix.of("/global/changes/");
+
   /** The prefix of the leader's lock. */
   public static final KeyPrefix LEADER = KeyPrefix.of("/leader/");
 
@@ -77,6 +81,9 @@ public final class RecordKeys {
   static Optional<Parser<? extends MessageLite>> parser(String key) {
     if (NODES.extractId(key).isPresent()) {
       return Optional.of(Node.parser());
+    }
+    if (CHANGES.extractId(key).isPresent()) {
+      return Optional.of(RememberedChanges.parser());
     }
     return PLUGIN_REPORTS.extractId(key).isPresent()
         ? Optional.of(PluginReport.parser())

@@ -3,6 +3,8 @@ package dev.polis.curator.record;
 import com.google.protobuf.MessageLite;
 import dev.polis.rpc.RpcException;
 import dev.polis.wire.cluster.PluginReport;
+import dev.polis.wire.cluster.RememberedChange;
+import dev.polis.wire.cluster.RememberedChanges;
 import dev.polis.wire.cluster.WantedPlugins;
 import dev.polis.wire.common.ClusterConfiguration;
 import dev.polis.wire.curator.stored.Node;
@@ -106,6 +108,21 @@ public final class RecordSnapshot {
               }
             });
     return reports;
+  }
+
+  /** Returns the last remembered change of each readable record of changes, by key. */
+  Map<String, RememberedChange> lastChanges() {
+    Map<String, RememberedChange> lasts = new TreeMap<>();
+    below(RecordKeys.CHANGES.text())
+        .forEach(
+            entry -> {
+              if (entry.getValue() instanceof RecordState.Present(long revision, MessageLite record)
+                  && record instanceof RememberedChanges changes
+                  && changes.getChangesCount() > 0) {
+                lasts.put(entry.getKey(), changes.getChangesList().getLast());
+              }
+            });
+    return lasts;
   }
 
   private Stream<Map.Entry<String, RecordState>> below(String prefix) {

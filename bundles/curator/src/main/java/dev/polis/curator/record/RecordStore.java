@@ -8,6 +8,7 @@ import dev.polis.etcd.Op;
 import dev.polis.rpc.RpcException;
 import dev.polis.wire.cluster.OperatorList;
 import dev.polis.wire.cluster.PluginReport;
+import dev.polis.wire.cluster.RememberedChanges;
 import dev.polis.wire.cluster.TrustedKeys;
 import dev.polis.wire.cluster.WantedPlugins;
 import dev.polis.wire.common.ClusterConfiguration;
@@ -18,11 +19,14 @@ import dev.polis.wire.curator.stored.RegisterTicket;
 import java.nio.charset.StandardCharsets;
 import java.security.SecureRandom;
 import java.time.Instant;
+import java.time.InstantSource;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 
@@ -36,6 +40,8 @@ public final class RecordStore implements AutoCloseable {
   /** Bounds the records that the holder of a ticket can make the cluster keep. */
   static final int MOST_NEW = 64;
 
+  private final InstantSource clock;
+  private final RecordMemory memory;
   private final RecordReader reader;
   private final RecordUpdater updater;
   private final ReentrantLock registering = new ReentrantLock();
@@ -57,8 +63,16 @@ public final class RecordStore implements AutoCloseable {
    * @param leads returns whether this node certainly leads
    */
   public RecordStore(KeyValues kv, RecordMemory memory, BooleanSupplier leads) {
+    this(kv, memory, leads, InstantSource.system());
+  }
+
+  /** Creates the same with another clock, which decides when changes are forgotten. */
+  public RecordStore(
+      KeyValues kv, RecordMemory memory, BooleanSupplier leads, InstantSource clock) {
+    this.clock = clock;
+    this.memory = memory;
     this.reader = new RecordReader(kv, memory, leads);
-    this.updater = new RecordUpdater(kv, memory, reader);
+    this.updater = new RecordUpdater(kv, memory, reader, clock);
   }
 
   /** Returns all records, with each acknowledged change. */
@@ -112,24 +126,70 @@ public final class RecordStore implements AutoCloseable {
     return update(RecordKeys.node(id), Node.class, missing, change);
   }
 
+  /**
+   * Updates a node's record, and remembers the change if the call has an id.
+   *
+   * @param answer makes the answer to the call from the written record; may run repeatedly
+   * @return the answer; the remembered one if the change was made before
+   */
+  public <A extends MessageLite> A updateNode(
+      String id, UnaryOperator<Node> change, Function<Node, A> answer) throws InterruptedException {
+    return remembering(existing(RecordKeys.node(id), Node.class, () -> noNode(id), change), answer);
+  }
+
   /** Updates the cluster's configuration, as {@link #updateNode} does a node's record. */
-  public ClusterConfiguration updateConfiguration(UnaryOperator<ClusterConfiguration> change)
+  public <A extends MessageLite> A updateConfiguration(
+      UnaryOperator<ClusterConfiguration> change, Function<ClusterConfiguration, A> answer)
       throws InterruptedException {
     String key = RecordKeys.CLUSTER_CONFIGURATION;
-    return update(key, ClusterConfiguration.class, () -> RecordSnapshot.missing(key), change);
+    return remembering(
+        existing(key, ClusterConfiguration.class, () -> RecordSnapshot.missing(key), change),
+        answer);
   }
 
   private <M extends MessageLite> M update(
       String key, Class<M> type, Supplier<RpcException> missing, UnaryOperator<M> change)
       throws InterruptedException {
-    return updater
-        .update(
-            new RecordUpdate<>(
-                key,
-                key,
-                type,
-                (record, same) -> Optional.of(change.apply(record.orElseThrow(missing)))))
-        .orElseThrow();
+    return updater.update(existing(key, type, missing, change)).orElseThrow();
+  }
+
+  private static <M extends MessageLite> RecordUpdate<M, Optional<M>> existing(
+      String key, Class<M> type, Supplier<RpcException> missing, UnaryOperator<M> change) {
+    return RecordUpdate.of(
+        key, key, type, (record, same) -> Optional.of(change.apply(record.orElseThrow(missing))));
+  }
+
+  private <M extends MessageLite, A extends MessageLite> A remembering(
+      RecordUpdate<M, ?> update, Function<M, A> answer) throws InterruptedException {
+    return updater.update(
+        update.answering(
+            written -> answer.apply(written.orElseThrow()), remember(UnaryOperator.identity())));
+  }
+
+  private <A extends MessageLite> Optional<RecordUpdate.Remembering<A>> remember(
+      UnaryOperator<A> stored) {
+    return ChangeId.current().map(id -> new RecordUpdate.Remembering<>(id, stored, clock.millis()));
+  }
+
+  /**
+   * Returns the answer to a change that was made before; empty if it was not.
+   *
+   * @throws RpcException INVALID_ARGUMENT if the id belongs to another change
+   */
+  public <A> Optional<A> remembered(ChangeId id) throws InterruptedException {
+    return remembered(id, read());
+  }
+
+  /** Returns the same from memory, which has each change that this leader has made. */
+  public <A> Optional<A> rememberedHere(ChangeId id) {
+    return remembered(id, memory.now());
+  }
+
+  private static <A> Optional<A> remembered(ChangeId id, RecordSnapshot records) {
+    return records
+        .find(id.key(), RememberedChanges.class)
+        .flatMap(changes -> ChangeMemory.answer(changes, id))
+        .map(id::answer);
   }
 
   /** Returns the trusted keys for signatures on plugins; empty before the first one. */
@@ -140,10 +200,12 @@ public final class RecordStore implements AutoCloseable {
   }
 
   /** Updates the trusted keys, as {@link #updateNode} does a node's record. */
-  public TrustedKeys updateTrustedKeys(UnaryOperator<TrustedKeys> change)
+  public <A extends MessageLite> A updateTrustedKeys(
+      UnaryOperator<TrustedKeys> change, Function<TrustedKeys, A> answer)
       throws InterruptedException {
-    return createOrUpdate(
-        RecordKeys.TRUSTED_KEYS, TrustedKeys.class, TrustedKeys.getDefaultInstance(), change);
+    return remembering(
+        first(RecordKeys.TRUSTED_KEYS, TrustedKeys.class, TrustedKeys.getDefaultInstance(), change),
+        answer);
   }
 
   /** Returns the operators; empty before the first one. */
@@ -154,10 +216,18 @@ public final class RecordStore implements AutoCloseable {
   }
 
   /** Updates the operators, as {@link #updateNode} does a node's record. */
-  public OperatorList updateOperators(UnaryOperator<OperatorList> change)
+  public <A extends MessageLite> A updateOperators(
+      UnaryOperator<OperatorList> change, Function<OperatorList, A> answer)
       throws InterruptedException {
-    return createOrUpdate(
-        RecordKeys.OPERATORS, OperatorList.class, OperatorList.getDefaultInstance(), change);
+    return remembering(
+        first(RecordKeys.OPERATORS, OperatorList.class, OperatorList.getDefaultInstance(), change),
+        answer);
+  }
+
+  /** Updates the operators as a step of a change, which a later step remembers. */
+  public void updateOperators(UnaryOperator<OperatorList> change) throws InterruptedException {
+    updater.update(
+        first(RecordKeys.OPERATORS, OperatorList.class, OperatorList.getDefaultInstance(), change));
   }
 
   /**
@@ -169,15 +239,36 @@ public final class RecordStore implements AutoCloseable {
   public boolean withOperators(
       Consumer<OperatorList> check, List<Compare> conditions, List<Op> others)
       throws InterruptedException {
-    return updater.updateAlone(
-        RecordKeys.OPERATORS,
+    return updater.updateAlone(required(check), conditions, others).isPresent();
+  }
+
+  /**
+   * Does the same as the last step of a change, and remembers the change if the call has an id.
+   *
+   * @param answer the answer to the call
+   */
+  public <A extends MessageLite> boolean withOperators(
+      Consumer<OperatorList> check, List<Compare> conditions, List<Op> others, A answer)
+      throws InterruptedException {
+    return updater
+        .updateAlone(
+            required(check).answering(_ -> answer, remember(UnaryOperator.identity())),
+            conditions,
+            others)
+        .isPresent();
+  }
+
+  private static RecordUpdate<OperatorList, Optional<OperatorList>> required(
+      Consumer<OperatorList> check) {
+    String key = RecordKeys.OPERATORS;
+    return existing(
+        key,
         OperatorList.class,
+        () -> RecordSnapshot.missing(key),
         present -> {
           check.accept(present);
           return present;
-        },
-        conditions,
-        others);
+        });
   }
 
   /** Reads the wanted plugins, the nodes' reports, and all nodes. */
@@ -185,28 +276,37 @@ public final class RecordStore implements AutoCloseable {
     return read().plugins();
   }
 
-  /** Updates the wanted plugins, as {@link #updateNode} does a node's record. */
-  public WantedPlugins updateWantedPlugins(UnaryOperator<WantedPlugins> change)
+  /**
+   * Updates the wanted plugins, as {@link #updateNode} does a node's record.
+   *
+   * @param remembered returns the part of the answer that is remembered
+   */
+  public <A extends MessageLite> A updateWantedPlugins(
+      UnaryOperator<WantedPlugins> change,
+      Function<WantedPlugins, A> answer,
+      UnaryOperator<A> remembered)
       throws InterruptedException {
-    return createOrUpdate(
-        RecordKeys.WANTED_PLUGINS, WantedPlugins.class, WantedPlugins.getDefaultInstance(), change);
+    return updater.update(
+        first(
+                RecordKeys.WANTED_PLUGINS,
+                WantedPlugins.class,
+                WantedPlugins.getDefaultInstance(),
+                change)
+            .answering(written -> answer.apply(written.orElseThrow()), remember(remembered)));
   }
 
   /** Updates a record, which the first update creates. */
-  private <M extends MessageLite> M createOrUpdate(
-      String key, Class<M> type, M first, UnaryOperator<M> change) throws InterruptedException {
-    return updater
-        .update(
-            new RecordUpdate<>(
-                key, key, type, (record, same) -> Optional.of(change.apply(record.orElse(first)))))
-        .orElseThrow();
+  private static <M extends MessageLite> RecordUpdate<M, Optional<M>> first(
+      String key, Class<M> type, M first, UnaryOperator<M> change) {
+    return RecordUpdate.of(
+        key, key, type, (record, same) -> Optional.of(change.apply(record.orElse(first))));
   }
 
   /** Stores a node's report about its plugins, in place of the former one. */
   public void putPluginReport(PluginReport report) throws InterruptedException {
     String id = report.getNodeId();
     updater.update(
-        new RecordUpdate<>(
+        RecordUpdate.of(
             RecordKeys.pluginReport(id),
             RecordKeys.node(id),
             PluginReport.class,
@@ -221,7 +321,7 @@ public final class RecordStore implements AutoCloseable {
   /** Deletes the report of a node that is no member. */
   public void deletePluginReport(String id) throws InterruptedException {
     updater.update(
-        new RecordUpdate<>(
+        RecordUpdate.of(
             RecordKeys.pluginReport(id),
             RecordKeys.node(id),
             PluginReport.class,
@@ -242,23 +342,20 @@ public final class RecordStore implements AutoCloseable {
   public boolean updateOwner(
       UnaryOperator<InitialOwner> change, List<Compare> conditions, List<Op> others)
       throws InterruptedException {
-    return updater.updateAlone(
-        RecordKeys.INITIAL_OWNER, InitialOwner.class, change, conditions, others);
+    return updater.updateAlone(ofOwner(change), conditions, others).isPresent();
   }
 
-  /** Updates the owner's record. */
-  public InitialOwner updateOwner(UnaryOperator<InitialOwner> change) throws InterruptedException {
+  /** Updates the owner's record, as {@link #updateNode} does a node's record. */
+  public <A extends MessageLite> A updateOwner(
+      UnaryOperator<InitialOwner> change, Function<InitialOwner, A> answer)
+      throws InterruptedException {
+    return remembering(ofOwner(change), answer);
+  }
+
+  private static RecordUpdate<InitialOwner, Optional<InitialOwner>> ofOwner(
+      UnaryOperator<InitialOwner> change) {
     String key = RecordKeys.INITIAL_OWNER;
-    return updater
-        .update(
-            new RecordUpdate<>(
-                key,
-                key,
-                InitialOwner.class,
-                (owner, same) ->
-                    Optional.of(
-                        change.apply(owner.orElseThrow(() -> RecordSnapshot.missing(key))))))
-        .orElseThrow();
+    return existing(key, InitialOwner.class, () -> RecordSnapshot.missing(key), change);
   }
 
   /** Returns the ticket with which nodes register, whether or not it has ended. */
@@ -276,29 +373,51 @@ public final class RecordStore implements AutoCloseable {
       return stored.get();
     }
     RegisterTicket created = Tickets.create(random, now);
-    return createOrUpdate(
+    return updater
+        .update(ofTicket(present -> Tickets.isValid(present, now) ? present : created))
+        .orElseThrow();
+  }
+
+  private static RecordUpdate<RegisterTicket, Optional<RegisterTicket>> ofTicket(
+      UnaryOperator<RegisterTicket> change) {
+    return first(
         RecordKeys.REGISTER_TICKET,
         RegisterTicket.class,
         RegisterTicket.getDefaultInstance(),
-        present -> Tickets.isValid(present, now) ? present : created);
+        change);
   }
 
-  /** Makes another ticket in place of the present one, with which no node registers any more. */
-  public RegisterTicket replaceTicket(SecureRandom random, Instant now)
+  /**
+   * Makes another ticket in place of the present one, with which no node registers any more.
+   *
+   * @param answer makes the answer to the call, which is remembered, and so has no secret
+   */
+  public <A extends MessageLite> A replaceTicket(
+      SecureRandom random, Instant now, Function<RegisterTicket, A> answer)
       throws InterruptedException {
     RegisterTicket created = Tickets.create(random, now);
-    return createOrUpdate(
-        RecordKeys.REGISTER_TICKET,
-        RegisterTicket.class,
-        RegisterTicket.getDefaultInstance(),
-        present -> created);
+    return remembering(ofTicket(present -> created), answer);
   }
 
-  /** Deletes the ticket with which nodes register. */
-  public void deleteTicket() throws InterruptedException {
+  /**
+   * Deletes the ticket with which nodes register.
+   *
+   * @param answer makes the answer to the call from the deleted ticket
+   */
+  public <A extends MessageLite> A deleteTicket(Function<Optional<RegisterTicket>, A> answer)
+      throws InterruptedException {
     String key = RecordKeys.REGISTER_TICKET;
-    updater.update(
-        new RecordUpdate<>(key, key, RegisterTicket.class, (ticket, same) -> Optional.empty()));
+    AtomicReference<Optional<RegisterTicket>> deleted = new AtomicReference<>(Optional.empty());
+    return updater.update(
+        RecordUpdate.of(
+                key,
+                key,
+                RegisterTicket.class,
+                (ticket, same) -> {
+                  deleted.set(ticket);
+                  return Optional.empty();
+                })
+            .answering(_ -> answer.apply(deleted.get()), remember(UnaryOperator.identity())));
   }
 
   /**
@@ -317,7 +436,7 @@ public final class RecordStore implements AutoCloseable {
       String key = RecordKeys.node(candidate.getId());
       return updater
           .update(
-              new RecordUpdate<>(
+              RecordUpdate.of(
                   key,
                   key,
                   Node.class,
@@ -359,19 +478,22 @@ public final class RecordStore implements AutoCloseable {
    * @param node the record as read before
    * @param check gets the present record, and refuses by throwing; may run repeatedly, on another
    *     thread
+   * @param answer the answer to the call, which is remembered if the call has an id
    */
-  public void deleteNode(Node node, Consumer<Node> check) throws InterruptedException {
+  public <A extends MessageLite> A deleteNode(Node node, Consumer<Node> check, A answer)
+      throws InterruptedException {
     String key = RecordKeys.node(node.getId());
-    updater.update(
-        new RecordUpdate<>(
-            key,
-            key,
-            Node.class,
-            (record, same) -> {
-              check.accept(record.orElseThrow(() -> noNode(node.getId())));
-              return Optional.empty();
-            },
-            List.of(Op.delete(RecordKeys.joinKey(node.getJoinKey().toByteArray())))));
+    return updater.update(
+        RecordUpdate.of(
+                key,
+                key,
+                Node.class,
+                (record, same) -> {
+                  check.accept(record.orElseThrow(() -> noNode(node.getId())));
+                  return Optional.empty();
+                },
+                List.of(Op.delete(RecordKeys.joinKey(node.getJoinKey().toByteArray()))))
+            .answering(_ -> answer, remember(UnaryOperator.identity())));
   }
 
   /**

@@ -9,13 +9,13 @@ import dev.polis.etcd.Op;
 import dev.polis.etcd.TxnResult;
 import dev.polis.rpc.RpcException;
 import io.grpc.Status;
+import java.time.InstantSource;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 
 /**
@@ -35,20 +35,22 @@ final class RecordUpdater implements AutoCloseable {
    */
   private static final int ATTEMPTS = 16;
 
+  private final InstantSource clock;
   private final KeyValues kv;
   private final RecordMemory memory;
   private final RecordReader reader;
-  private final RequestBatcher<RecordUpdate<?>> batcher =
+  private final RequestBatcher<RecordUpdate<?, ?>> batcher =
       new RequestBatcher<>("curator updates", this::commit);
 
-  RecordUpdater(KeyValues kv, RecordMemory memory, RecordReader reader) {
+  RecordUpdater(KeyValues kv, RecordMemory memory, RecordReader reader, InstantSource clock) {
+    this.clock = clock;
     this.kv = kv;
     this.memory = memory;
     this.reader = reader;
   }
 
-  /** Makes an update and returns the written record; empty if there is none. */
-  <M extends MessageLite> Optional<M> update(RecordUpdate<M> update) throws InterruptedException {
+  /** Makes an update and returns its answer. */
+  <A> A update(RecordUpdate<?, A> update) throws InterruptedException {
     return batcher.call(update, update);
   }
 
@@ -57,33 +59,40 @@ final class RecordUpdater implements AutoCloseable {
    * Another writer may have changed those, which is no reason to try again for the updates of
    * others.
    *
-   * @param change makes the new record from the present one; refuses with an exception
+   * @param update changes no other keys and depends on no other record
    * @param conditions what must hold besides
-   * @return false if etcd changed nothing: the record is another one, or a condition does not hold
+   * @return the answer; empty if etcd changed nothing: a record is another one, or a condition does
+   *     not hold
    */
-  <M extends MessageLite> boolean updateAlone(
-      String key, Class<M> type, UnaryOperator<M> change, List<Compare> conditions, List<Op> others)
+  <A> Optional<A> updateAlone(RecordUpdate<?, A> update, List<Compare> conditions, List<Op> others)
       throws InterruptedException {
     RecordSnapshot base = reader.read();
-    M updated = change.apply(base.require(key, type));
+    Set<String> keys = new LinkedHashSet<>(update.keys());
+    Map<String, Optional<MessageLite>> changes = compute(List.of(update), base, keys);
+    if (!update.isMade()) {
+      update.confirm();
+      return Optional.of(update.await());
+    }
     boolean written = false;
     try {
       TxnResult result =
           kv.txn()
               .when(
-                  Stream.concat(
-                          Stream.of(Compare.modRevision(key).is(base.state(key).revision())),
-                          conditions.stream())
-                      .toArray(Compare[]::new))
+                  Stream.concat(compares(base, keys), conditions.stream()).toArray(Compare[]::new))
               .then(
-                  Stream.concat(Stream.of(Op.put(key, updated.toByteArray())), others.stream())
+                  Stream.concat(
+                          changes.entrySet().stream()
+                              .map(change -> op(change.getKey(), change.getValue())),
+                          others.stream())
                       .toArray(Op[]::new))
               .commit();
       written = result.succeeded();
-      if (written) {
-        memory.wrote(result.revision(), Map.of(key, Optional.of(updated)));
+      if (!written) {
+        return Optional.empty();
       }
-      return written;
+      memory.wrote(result.revision(), changes);
+      update.confirm();
+      return Optional.of(update.await());
     } finally {
       if (!written) {
         memory.distrust();
@@ -91,11 +100,15 @@ final class RecordUpdater implements AutoCloseable {
     }
   }
 
+  private static Stream<Compare> compares(RecordSnapshot base, Set<String> keys) {
+    return keys.stream().map(key -> Compare.modRevision(key).is(base.state(key).revision()));
+  }
+
   /**
    * Writes a batch. If etcd refuses it, for example because it is too large, this method tries each
    * half separately, so that only a refused update fails.
    */
-  private void commit(List<RecordUpdate<?>> batch) throws InterruptedException {
+  private void commit(List<RecordUpdate<?, ?>> batch) throws InterruptedException {
     try {
       write(batch);
     } catch (InterruptedException e) {
@@ -122,7 +135,7 @@ final class RecordUpdater implements AutoCloseable {
         "this leadership ended during the change; read the record before you repeat the call");
   }
 
-  private void write(List<RecordUpdate<?>> batch) throws InterruptedException {
+  private void write(List<RecordUpdate<?, ?>> batch) throws InterruptedException {
     Set<String> keys = new LinkedHashSet<>();
     batch.forEach(update -> keys.addAll(update.keys()));
     RecordSnapshot base = memory.now();
@@ -131,7 +144,10 @@ final class RecordUpdater implements AutoCloseable {
     }
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
       long mark = memory.mark();
+      Optional<String> forgotten = forgotten(batch, keys, base);
+      forgotten.ifPresent(keys::add);
       Map<String, Optional<MessageLite>> changes = compute(batch, base, keys);
+      forgotten.ifPresent(key -> changes.put(key, Optional.empty()));
       if (changes.isEmpty() && reader.isCertain()) {
         batch.forEach(RecordUpdate::confirm);
         return;
@@ -149,9 +165,20 @@ final class RecordUpdater implements AutoCloseable {
         "other clients changed %s %d times during this call; try again", keys, ATTEMPTS);
   }
 
+  /**
+   * Returns the key of a record of changes to delete. A batch that adds a change deletes one record
+   * at most, so the records do not grow in number.
+   */
+  private Optional<String> forgotten(
+      List<RecordUpdate<?, ?>> batch, Set<String> keys, RecordSnapshot base) {
+    return batch.stream().anyMatch(RecordUpdate::isRemembered)
+        ? ChangeMemory.forgettable(base, clock.millis()).filter(key -> !keys.contains(key))
+        : Optional.empty();
+  }
+
   /** Computes the updates one after the other, and returns their combined changes. */
   private static Map<String, Optional<MessageLite>> compute(
-      List<RecordUpdate<?>> batch, RecordSnapshot base, Set<String> keys) {
+      List<RecordUpdate<?, ?>> batch, RecordSnapshot base, Set<String> keys) {
     Map<String, RecordState> states = new HashMap<>();
     keys.forEach(key -> states.put(key, base.state(key)));
     batch.forEach(update -> update.apply(states));
@@ -178,10 +205,7 @@ final class RecordUpdater implements AutoCloseable {
       List<Op> alongside)
       throws InterruptedException {
     return kv.txn()
-        .when(
-            keys.stream()
-                .map(key -> Compare.modRevision(key).is(base.state(key).revision()))
-                .toArray(Compare[]::new))
+        .when(compares(base, keys).toArray(Compare[]::new))
         .then(
             Stream.concat(
                     changes.entrySet().stream()
