@@ -19,6 +19,7 @@ import dev.polis.wire.api.Debug;
 import dev.polis.wire.api.ManagementOuterClass;
 import dev.polis.wire.audit.AuditOuterClass;
 import dev.polis.wire.cluster.CertificatesOuterClass;
+import dev.polis.wire.cluster.ChangesOuterClass;
 import dev.polis.wire.cluster.EtcdOuterClass;
 import dev.polis.wire.cluster.MembershipOuterClass;
 import dev.polis.wire.cluster.OperatorsOuterClass;
@@ -89,6 +90,7 @@ class WireFormatTest {
           CertificatesOuterClass.getDescriptor(),
           Owner.getDescriptor(),
           OperatorsOuterClass.getDescriptor(),
+          ChangesOuterClass.getDescriptor(),
           Plugins.getDescriptor(),
           Pluginset.getDescriptor(),
           Roles.getDescriptor(),

@@ -1,5 +1,6 @@
 package dev.polis.curator.api;
 
+import dev.polis.curator.leader.RepeatableCalls;
 import dev.polis.curator.record.ChangeMemory;
 import dev.polis.wire.cluster.ChangesGrpc;
 import dev.polis.wire.cluster.GetChangeMemoryRequest;
@@ -16,6 +17,7 @@ public final class ChangesApi extends ChangesGrpc.ChangesImplBase {
         GetChangeMemoryResponse.newBuilder()
             .setSeconds((int) ChangeMemory.AGE.toSeconds())
             .setClients(ChangeMemory.CLIENTS)
+            .addAllMethods(RepeatableCalls.methods())
             .build());
     caller.onCompleted();
   }

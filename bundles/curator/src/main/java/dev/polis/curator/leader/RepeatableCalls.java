@@ -23,6 +23,7 @@ import io.grpc.ServerCallHandler;
 import io.grpc.ServerInterceptor;
 import io.grpc.ServerInterceptors;
 import io.grpc.ServerServiceDefinition;
+import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -84,6 +85,11 @@ public final class RepeatableCalls implements ServerInterceptor {
   /** Returns the same service, which notes the ids of changes. */
   public static BindableService of(BindableService service) {
     return new Repeatable(service);
+  }
+
+  /** Returns the full names of the methods whose calls may be repeated with the same id. */
+  public static List<String> methods() {
+    return Stream.concat(REMEMBERED.stream(), IDEMPOTENT.stream()).sorted().toList();
   }
 
   private static Set<String> names(MethodDescriptor<?, ?>... methods) {

@@ -1,5 +1,6 @@
 package dev.polis.cluster.it;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.gson.JsonElement;
@@ -12,6 +13,7 @@ import dev.polis.fixtures.MachineSpeed;
 import dev.polis.fixtures.Tier;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -20,6 +22,7 @@ import java.time.OffsetDateTime;
 import java.time.format.DateTimeFormatter;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Base64;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -111,6 +114,55 @@ class LeaderLossIT {
       }
     }
     report();
+  }
+
+  @Test
+  @DisplayName(
+      "while leaders are killed, each change with an id is answered, and made exactly once")
+  void changesAreMadeOnce() throws Exception {
+    voters.vote();
+    for (int round = 1; round <= ROUNDS; round++) {
+      voters.awaitCandidates(ADDRESSES.size());
+      long before = tickets();
+      try (CountedWriters writers = voters.countedWriters()) {
+        writers.awaitProgress(ENOUGH, "before the loss of a leader");
+        TestNode process = loseUnder(writers, false);
+        process.start();
+        process.awaitHome();
+        voters.awaitCandidates(ADDRESSES.size());
+        TestNode machine = loseUnder(writers, true);
+        long made = writers.settle();
+        assertEquals(List.of(), writers.refused(), writers::toString);
+        assertEquals(made, tickets() - before, writers::toString);
+        System.out.println("made once: " + writers);
+        machine.start();
+        machine.awaitHome();
+      }
+    }
+  }
+
+  private TestNode loseUnder(CountedWriters writers, boolean machine) throws Exception {
+    voters.cluster().awaitLeader();
+    TestNode leader = voters.at(new InetSocketAddress(voters.cluster().endpoint(), 0));
+    kill(leader, machine);
+    writers.awaitProgress(ENOUGH, "after the loss of a leader");
+    return leader;
+  }
+
+  /** Returns how often etcd has written the ticket. */
+  private long tickets() throws Exception {
+    voters.cluster().awaitLeader();
+    String all = run(etcdctl("get", "", "--prefix", "-w", "json"));
+    return JsonParser.parseString(all).getAsJsonObject().getAsJsonArray("kvs").asList().stream()
+        .map(JsonElement::getAsJsonObject)
+        .filter(entry -> key(entry).endsWith("/global/register_ticket"))
+        .mapToLong(entry -> entry.get("version").getAsLong())
+        .sum();
+  }
+
+  private static String key(JsonObject entry) {
+    return new String(
+        Base64.getDecoder().decode(entry.get("key").getAsString()), StandardCharsets.UTF_8);
   }
 
   private TestNode lose(String kind, boolean machine) throws Exception {

@@ -153,12 +153,18 @@ final class ThreeVoters implements AutoCloseable {
 
   /** Starts writers and readers over all curators. */
   FailoverClients clients() {
-    return new FailoverClients(
-        owner,
-        nodes.entrySet().stream()
-            .map(node -> new NodeEndpoint(NodeId.parse(node.getKey()), curator(node.getValue())))
-            .toList(),
-        nodes.keySet().iterator().next());
+    return new FailoverClients(owner, curators(), nodes.keySet().iterator().next());
+  }
+
+  /** Starts writers of changes that count, over all curators. */
+  CountedWriters countedWriters() {
+    return new CountedWriters(owner, curators());
+  }
+
+  private List<NodeEndpoint> curators() {
+    return nodes.entrySet().stream()
+        .map(node -> new NodeEndpoint(NodeId.parse(node.getKey()), curator(node.getValue())))
+        .toList();
   }
 
   /** Ends the clients, and requires that their history is linearizable. */

@@ -132,6 +132,18 @@ record CallFailure(
         && failure.getTrailers().containsKey(RpcException.RETRY_DELAY);
   }
 
+  /** Returns whether the leader does not know the outcome, and asks for the same change again. */
+  boolean isUndecided() {
+    return code() == Status.Code.UNKNOWN
+        && failure.getTrailers() != null
+        && failure.getTrailers().containsKey(RpcException.RETRY_DELAY);
+  }
+
+  /** Returns whether the node has not decided about the call, or not been reached. */
+  boolean leavesOutcomeOpen() {
+    return !saidByNode() || isUndecided() || asksAgain();
+  }
+
   /** Returns whether the connection ended while the call was on its way, whatever became of it. */
   boolean wasCutOff() {
     return (code() == Status.Code.UNAVAILABLE || has(ClosedChannelException.class) || wasReset())

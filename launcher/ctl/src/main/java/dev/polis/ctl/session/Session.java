@@ -94,6 +94,7 @@ public final class Session implements AutoCloseable {
   private final Map<Peer, Channel> peers = new HashMap<>();
   private final Map<UserCredentials, Channel> curators = new HashMap<>();
   private final LeaderRoute route = new LeaderRoute();
+  private final ChangeIds changes = new ChangeIds();
 
   /** The address to which the latest call was sent; null before the first. */
   private volatile InetSocketAddress asked;
@@ -264,7 +265,11 @@ public final class Session implements AutoCloseable {
   private Channel curator() {
     UserCredentials owner = credentials();
     return curators.computeIfAbsent(
-        owner, _ -> curator(owner.ca(), trust -> RpcClients.authenticated(owner.tls(), trust)));
+        owner,
+        _ ->
+            ClientInterceptors.intercept(
+                curator(owner.ca(), trust -> RpcClients.authenticated(owner.tls(), trust)),
+                changes));
   }
 
   /**
@@ -440,11 +445,11 @@ public final class Session implements AutoCloseable {
 
   /**
    * Makes a call and turns its failure into the sentence that the operator reads. A call of which
-   * nothing was done, and one that only reads, is repeated: a node whose process starts over ends
-   * its connections, refuses new ones for a moment, and asks for another try, or is late, while its
-   * services come up. A call that a curator refuses because another node leads goes to the leader
-   * at once; if the leader is lost, it begins again at the node that this session means, whose
-   * curator learns of the next leader.
+   * nothing was done, one that only reads, and a change that the cluster remembers, is repeated: a
+   * node whose process starts over ends its connections, refuses new ones for a moment, and asks
+   * for another try, or is late, while its services come up. A call that a curator refuses because
+   * another node leads goes to the leader at once; if the leader is lost, it begins again at the
+   * node that this session means, whose curator learns of the next leader.
    */
   public <T> T call(Call<T> call) throws InterruptedException {
     return call(call, true);
@@ -528,6 +533,7 @@ public final class Session implements AutoCloseable {
     long began = System.nanoTime();
     long failedFirst = Long.MAX_VALUE;
     Optional<CallFailure> before = Optional.empty();
+    changes.next();
     while (true) {
       boolean startsOver = target.isRestarting();
       try {
@@ -552,10 +558,11 @@ public final class Session implements AutoCloseable {
             // What the node takes to start over is not time in which it failed to answer.
             began = now;
           }
-          boolean lost = failure.wasCutOff() || startsOver && failure.isLate();
-          boolean harmless = failure.wasNeverSent() || lost && again && readsOnly;
+          boolean lost = wasLost(failure, startsOver);
+          boolean harmless = failure.wasNeverSent() || lost && again && mayBeMadeAgain();
           if (!mayRepeat(failure, harmless, now - Math.max(began, failedFirst), now - began)) {
-            throw before.filter(_ -> failure.isLate()).orElse(failure).explain();
+            CallFailure told = before.filter(_ -> failure.isLate()).orElse(failure);
+            throw withOutcome(told, told.explain());
           }
           before = Optional.of(failure);
         }
@@ -576,13 +583,40 @@ public final class Session implements AutoCloseable {
     int patience = sent ? timeout : (int) LeaderChannel.CONNECT.toSeconds();
     CallFailure failure =
         new CallFailure(e, leader.address(), sent, target.at(host), patience, takeOwnership);
-    boolean harmless = failure.wasNeverSent() || failure.wasCutOff() && again && readsOnly;
+    boolean lost = wasLost(failure, false);
+    boolean harmless = failure.wasNeverSent() || lost && again && mayBeMadeAgain();
     if (harmless) {
       route.back();
     }
     if (!harmless && !failure.asksAgain() || since >= TimeUnit.SECONDS.toNanos(timeout)) {
-      throw failure.saidByNode() ? failure.explain() : ofLeader(failure.explain(), leader);
+      throw withOutcome(
+          failure, failure.saidByNode() ? failure.explain() : ofLeader(failure.explain(), leader));
     }
+  }
+
+  /** Returns whether the node may have done what the call asks for; notes it of a change. */
+  private boolean wasLost(CallFailure failure, boolean startsOver) {
+    boolean lost = failure.wasCutOff() || failure.isUndecided() || startsOver && failure.isLate();
+    if (lost && !readsOnly && !failure.wasNeverSent()) {
+      changes.lost();
+    }
+    return lost;
+  }
+
+  private boolean mayBeMadeAgain() {
+    return readsOnly || changes.mayRepeat();
+  }
+
+  /** Adds that an attempt may have made the change, unless the leader refuses it afterwards. */
+  private CtlException withOutcome(CallFailure failure, CtlException told) {
+    return changes.wasLost() && failure.leavesOutcomeOpen()
+        ? new CtlException(
+            told.exitCode(),
+            told.getMessage()
+                + "; the answer to the change was lost, so it may have been made: read the record"
+                + " before you repeat the command",
+            told.getCause())
+        : told;
   }
 
   /** Names both nodes: the operator has named one, and the other one has not answered. */
@@ -599,7 +633,10 @@ public final class Session implements AutoCloseable {
       return false;
     }
     if (harmless) {
-      return away < RESTART.toNanos();
+      // A change that may have been made is worth the whole patience.
+      return changes.wasLost()
+          ? since < TimeUnit.SECONDS.toNanos(timeout)
+          : away < RESTART.toNanos();
     }
     return failure.asksAgain() && since < TimeUnit.SECONDS.toNanos(timeout);
   }
