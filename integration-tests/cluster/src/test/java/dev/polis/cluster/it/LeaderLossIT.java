@@ -23,6 +23,7 @@ import java.time.format.DateTimeFormatter;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Base64;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -123,7 +124,7 @@ class LeaderLossIT {
     voters.vote();
     for (int round = 1; round <= ROUNDS; round++) {
       voters.awaitCandidates(ADDRESSES.size());
-      long before = tickets();
+      Map<String, Long> before = versions();
       try (CountedWriters writers = voters.countedWriters()) {
         writers.awaitProgress(ENOUGH, "before the loss of a leader");
         TestNode process = loseUnder(writers, false);
@@ -131,9 +132,11 @@ class LeaderLossIT {
         process.awaitHome();
         voters.awaitCandidates(ADDRESSES.size());
         TestNode machine = loseUnder(writers, true);
-        long made = writers.settle();
+        Map<String, Long> made = writers.settle();
         assertEquals(List.of(), writers.refused(), writers::toString);
-        assertEquals(made, tickets() - before, writers::toString);
+        Map<String, Long> after = versions();
+        after.replaceAll((record, version) -> version - before.getOrDefault(record, 0L));
+        assertEquals(made, after, writers::toString);
         System.out.println("made once: " + writers);
         machine.start();
         machine.awaitHome();
@@ -149,15 +152,18 @@ class LeaderLossIT {
     return leader;
   }
 
-  /** Returns how often etcd has written the ticket. */
-  private long tickets() throws Exception {
+  /** Returns how often etcd has written each record of the writers. */
+  private Map<String, Long> versions() throws Exception {
     voters.cluster().awaitLeader();
     String all = run(etcdctl("get", "", "--prefix", "-w", "json"));
-    return JsonParser.parseString(all).getAsJsonObject().getAsJsonArray("kvs").asList().stream()
-        .map(JsonElement::getAsJsonObject)
-        .filter(entry -> key(entry).endsWith("/global/register_ticket"))
-        .mapToLong(entry -> entry.get("version").getAsLong())
-        .sum();
+    Map<String, Long> versions = new HashMap<>();
+    for (JsonElement each : JsonParser.parseString(all).getAsJsonObject().getAsJsonArray("kvs")) {
+      JsonObject entry = each.getAsJsonObject();
+      CountedWriters.RECORDS.stream()
+          .filter(key(entry)::endsWith)
+          .forEach(record -> versions.put(record, entry.get("version").getAsLong()));
+    }
+    return versions;
   }
 
   private static String key(JsonObject entry) {
