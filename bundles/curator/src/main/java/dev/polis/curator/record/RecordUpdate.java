@@ -65,7 +65,7 @@ final class RecordUpdate<M extends MessageLite, A> extends RequestBatcher.Reques
   private final Change<M> change;
   private final List<Op> alongside;
   private final Function<Optional<M>, A> answer;
-  private final Optional<Remembering<A>> remembering;
+  private final Remembering<A> remembering; // null if the call has no id
   private boolean made;
   private boolean changed;
   private Runnable outcome =
@@ -79,7 +79,7 @@ final class RecordUpdate<M extends MessageLite, A> extends RequestBatcher.Reques
       Change<M> change,
       List<Op> alongside,
       Function<Optional<M>, A> answer,
-      Optional<Remembering<A>> remembering) {
+      Remembering<A> remembering) {
     this.key = key;
     this.other = other;
     this.type = type;
@@ -108,8 +108,7 @@ final class RecordUpdate<M extends MessageLite, A> extends RequestBatcher.Reques
    */
   static <M extends MessageLite> RecordUpdate<M, Optional<M>> of(
       String key, String other, Class<M> type, Change<M> change, List<Op> alongside) {
-    return new RecordUpdate<>(
-        key, other, type, change, alongside, Function.identity(), Optional.empty());
+    return new RecordUpdate<>(key, other, type, change, alongside, Function.identity(), null);
   }
 
   /**
@@ -120,7 +119,7 @@ final class RecordUpdate<M extends MessageLite, A> extends RequestBatcher.Reques
    */
   <B> RecordUpdate<M, B> answering(
       Function<Optional<M>, B> response, Optional<Remembering<B>> remember) {
-    return new RecordUpdate<>(key, other, type, change, alongside, response, remember);
+    return new RecordUpdate<>(key, other, type, change, alongside, response, remember.orElse(null));
   }
 
   /** Returns the keys of the records that affect the outcome. */
@@ -129,13 +128,17 @@ final class RecordUpdate<M extends MessageLite, A> extends RequestBatcher.Reques
     if (!key.equals(other)) {
       keys.add(other);
     }
-    remembering.ifPresent(each -> keys.add(each.id().key()));
+    remembering().ifPresent(each -> keys.add(each.id().key()));
     return keys;
   }
 
   /** Returns whether the update is remembered. */
   boolean isRemembered() {
-    return remembering.isPresent();
+    return remembering != null;
+  }
+
+  private Optional<Remembering<A>> remembering() {
+    return Optional.ofNullable(remembering);
   }
 
   /** Computes the change, and replaces the old state if the new one differs. */
@@ -144,7 +147,7 @@ final class RecordUpdate<M extends MessageLite, A> extends RequestBatcher.Reques
     changed = false;
     RecordState before = states.get(key);
     try {
-      Optional<A> given = remembering.flatMap(each -> each.answered(states));
+      Optional<A> given = remembering().flatMap(each -> each.answered(states));
       if (given.isPresent()) {
         outcome = () -> answer(given.get());
         return;
@@ -152,7 +155,7 @@ final class RecordUpdate<M extends MessageLite, A> extends RequestBatcher.Reques
       Optional<M> old = find(before, type);
       Optional<M> updated = change.apply(old, states.get(other));
       A response = answer.apply(updated);
-      remembering.ifPresent(each -> each.remember(states, response));
+      remembering().ifPresent(each -> each.remember(states, response));
       outcome = () -> answer(response);
       made = true;
       if (!updated.equals(old)) {
