@@ -31,8 +31,8 @@ import java.util.stream.Stream;
 
 /**
  * Gives each change with an id its {@link ChangeId}, by which the leader applies it once. An id of
- * another call is ignored: of a read, of a stranger, which has no identity, or of a method that may
- * be repeated without a memory.
+ * another call is ignored: of a read, of a stranger, which has no identity, or of a method that is
+ * in neither list.
  */
 public final class RepeatableCalls implements ServerInterceptor {
 
@@ -66,6 +66,10 @@ public final class RepeatableCalls implements ServerInterceptor {
           RegisterTicketsGrpc.getDescribeTicketMethod(),
           CertificatesGrpc.getRevokeCertificatesMethod());
 
+  private static final Set<String> REPEATABLE =
+      Stream.concat(REMEMBERED.stream(), IDEMPOTENT.stream())
+          .collect(Collectors.toUnmodifiableSet());
+
   /** Serves a service, and its changes with ids. */
   private record Repeatable(BindableService service)
       implements BindableService, NonBlockingMethods {
@@ -89,7 +93,7 @@ public final class RepeatableCalls implements ServerInterceptor {
 
   /** Returns the full names of the methods whose calls may be repeated with the same id. */
   public static List<String> methods() {
-    return Stream.concat(REMEMBERED.stream(), IDEMPOTENT.stream()).sorted().toList();
+    return REPEATABLE.stream().sorted().toList();
   }
 
   private static Set<String> names(MethodDescriptor<?, ?>... methods) {
@@ -103,7 +107,7 @@ public final class RepeatableCalls implements ServerInterceptor {
       ServerCall<Q, A> call, Metadata headers, ServerCallHandler<Q, A> handler) {
     MethodDescriptor<Q, A> method = call.getMethodDescriptor();
     Optional<RequestId> id =
-        REMEMBERED.contains(method.getFullMethodName()) ? RequestId.of(headers) : Optional.empty();
+        REPEATABLE.contains(method.getFullMethodName()) ? RequestId.of(headers) : Optional.empty();
     if (id.isEmpty() || RpcPeer.current() instanceof RpcPeer.Unauthenticated) {
       return handler.startCall(call, headers);
     }

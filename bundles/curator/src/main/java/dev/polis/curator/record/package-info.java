@@ -21,6 +21,11 @@
  * exchange. If etcd refuses a transaction, the curator tries its halves alone, until only the
  * refused updates fail.
  *
+ * <p><b>Changes with an id</b> are made once ({@code ChangeMemory}): the record of the caller's
+ * last changes is part of the same transaction, which compares its revision, and holds the answers.
+ * So an attempt that takes effect late fails if another one was made meanwhile, also under the next
+ * leader. A change without an id writes nothing more.
+ *
  * <p><b>Reads</b> are linearizable, and memory answers most of them. Why that is safe:
  *
  * <ul>
