@@ -1,9 +1,12 @@
 package dev.polis.cluster;
 
+import com.google.protobuf.ByteString;
 import dev.polis.api.cluster.EnrolmentException;
 import dev.polis.base.backoff.Backoff;
 import dev.polis.base.boot.Wait;
 import dev.polis.logtree.Log;
+import dev.polis.pki.CaBundle;
+import dev.polis.pki.IdentityException;
 import dev.polis.pki.NodeEndpoint;
 import dev.polis.pki.Pem;
 import dev.polis.pki.PkiException;
@@ -15,6 +18,7 @@ import dev.polis.wire.curator.CuratorGrpc;
 import dev.polis.wire.curator.CuratorGrpc.CuratorBlockingV2Stub;
 import dev.polis.wire.curator.CuratorLocalGrpc;
 import dev.polis.wire.curator.GetCACertificateRequest;
+import dev.polis.wire.curator.GetCACertificateResponse;
 import io.grpc.ManagedChannel;
 import io.grpc.Status;
 import io.grpc.StatusException;
@@ -24,6 +28,7 @@ import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
@@ -55,7 +60,7 @@ final class ClusterCalls implements AutoCloseable {
   }
 
   private final Set<NodeEndpoint> curators;
-  private final X509Certificate ca;
+  private volatile CaBundle ca;
   private final LeaderResolver resolver;
   private final ManagedChannel channel;
 
@@ -66,12 +71,42 @@ final class ClusterCalls implements AutoCloseable {
    * @param ca the CA of the cluster
    * @param curators some of its curators, at least one
    */
-  ClusterCalls(KeyPair key, X509Certificate ca, Set<NodeEndpoint> curators, Log log) {
+  ClusterCalls(KeyPair key, CaBundle ca, Set<NodeEndpoint> curators, Log log) {
     this.curators = curators;
     this.ca = ca;
     this.resolver =
-        LeaderResolver.fixed(curators, RpcClients.ephemeral(key, RpcTrust.cluster(ca)), log);
+        LeaderResolver.fixed(
+            curators, RpcClients.ephemeral(key, RpcTrust.cluster(this::authorities)), log);
     this.channel = resolver.channel();
+  }
+
+  /** Returns the CAs of the cluster, with a newer one that the curators have proved. */
+  CaBundle authorities() {
+    return ca;
+  }
+
+  /** Returns the CA that issues now, if a curator names it and it is a trusted one. */
+  Optional<X509Certificate> issuing() {
+    for (InetSocketAddress curator : addresses()) {
+      try {
+        return Optional.of(askForCa(curator)).filter(each -> ca.contains(each));
+      } catch (PkiException | StatusException noAnswer) {
+        // The next one may answer; without any the node trusts what it knows.
+      }
+    }
+    return Optional.empty();
+  }
+
+  private void learn(List<X509Certificate> succession) {
+    try {
+      ca = ca.learn(succession);
+    } catch (IdentityException foreign) {
+      // The CA itself, which the caller compares, shows that this is another cluster.
+    }
+  }
+
+  private static X509Certificate certificate(ByteString der) {
+    return Pem.certificate(der.toByteArray());
   }
 
   /** Holds the answers of all curators to the question of their CA. */
@@ -92,7 +127,7 @@ final class ClusterCalls implements AutoCloseable {
       if (replies.silent().isEmpty()) {
         throw new EnrolmentException(
             "the curators belong to another cluster than ca_certificate of the parameters (CA %s): %s;"
-                    .formatted(ca.getSerialNumber(), String.join(", ", replies.foreign()))
+                    .formatted(ca.issuing().getSerialNumber(), String.join(", ", replies.foreign()))
                 + " make new node parameters in the right cluster: polisctl params make --register");
       }
       wait.detail("no answer yet: " + String.join("; ", replies.silent()));
@@ -107,7 +142,7 @@ final class ClusterCalls implements AutoCloseable {
     for (InetSocketAddress curator : addresses()) {
       try {
         X509Certificate theirs = askForCa(curator);
-        found |= theirs.equals(ca);
+        found |= ca.contains(theirs);
         foreign.add("%s has CA %s".formatted(HostPort.of(curator), theirs.getSerialNumber()));
       } catch (PkiException garbage) {
         // Another program may have the address by now, and must not end the search.
@@ -123,15 +158,15 @@ final class ClusterCalls implements AutoCloseable {
     return curators.stream().map(NodeEndpoint::address).toList();
   }
 
-  private static X509Certificate askForCa(InetSocketAddress curator) throws StatusException {
+  private X509Certificate askForCa(InetSocketAddress curator) throws StatusException {
     ManagedChannel stranger = RpcClients.anonymous(RpcTrust.anybody()).dial(curator);
     try {
-      return Pem.certificate(
+      GetCACertificateResponse answer =
           CuratorLocalGrpc.newBlockingV2Stub(stranger)
               .withDeadlineAfter(LIMIT.toMillis(), TimeUnit.MILLISECONDS)
-              .getCACertificate(GetCACertificateRequest.getDefaultInstance())
-              .getIdentityCaCertificate()
-              .toByteArray());
+              .getCACertificate(GetCACertificateRequest.getDefaultInstance());
+      learn(answer.getCaSuccessionList().stream().map(ClusterCalls::certificate).toList());
+      return certificate(answer.getIdentityCaCertificate());
     } finally {
       stranger.shutdownNow();
     }
@@ -162,6 +197,8 @@ final class ClusterCalls implements AutoCloseable {
         if (!TEMPORARY.contains(e.getStatus().getCode())) {
           throw e;
         }
+        // The nodes may have certificates of a CA that is newer than those this node knows.
+        askAll();
         wait.detail(
             "no leader answers at %s yet: %s%s"
                 .formatted(CuratorAddresses.text(curators), e.getMessage(), remedy));

@@ -62,7 +62,7 @@ final class ClusterHealth {
       NodeCredentials stored =
           NodeCredentials.fromPem(
               text(files.key()), text(files.certificate()), text(files.clusterCa()));
-      if (stored.id().equals(inUse.id()) && stored.ca().equals(inUse.ca())) {
+      if (stored.id().equals(inUse.id()) && stored.ca().sharesWith(inUse.ca())) {
         return Optional.empty();
       }
       return Optional.of(
@@ -100,8 +100,7 @@ final class ClusterHealth {
             new CertificateCheck.Watched(
                 "the CA of the cluster",
                 files.clusterCa().path(),
-                "no command of this version replaces it: make a new cluster, and move your"
-                    + " programs and data there")));
+                "replace it in steps: polisctl ca rotate, then polisctl ca retire")));
   }
 
   private static String text(ClusterStatus status) {

@@ -3,9 +3,11 @@ package dev.polis.cluster;
 import dev.polis.api.cluster.EnrolmentException;
 import dev.polis.api.curator.CuratorException;
 import dev.polis.api.storage.SealedConfiguration;
+import dev.polis.base.values.Watcher;
 import dev.polis.files.FileException;
 import dev.polis.files.Stored;
 import dev.polis.logtree.Log;
+import dev.polis.pki.CaBundle;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.NodeEndpoint;
 import dev.polis.pki.Renewal;
@@ -14,10 +16,11 @@ import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Set;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 
-/** Replaces the node's certificate in time, without a restart. */
+/** Keeps the node's certificate and its trusted CAs up to date, without a restart. */
 final class CredentialRenewal {
 
   /**
@@ -25,6 +28,9 @@ final class CredentialRenewal {
    * suspension.
    */
   private static final Duration LONGEST_SLEEP = Duration.ofHours(1);
+
+  /** The pause after a failed renewal for which a rotation of the CA waits. */
+  private static final Duration RETRY_OF_ROTATION = Duration.ofSeconds(5);
 
   /** The pause after a failed renewal, for which ten days remain. */
   private static final Duration RETRY = Duration.ofMinutes(1);
@@ -55,8 +61,19 @@ final class CredentialRenewal {
 
   void run(Context context) throws InterruptedException {
     context.healthy();
-    while (true) {
-      Thread.sleep(stepUnlessHeld(context));
+    try (Watcher<CaBundle> authorities = organs.rpc().authorities().watch()) {
+      while (true) {
+        awaitChange(authorities, stepUnlessHeld(context));
+      }
+    }
+  }
+
+  private static void awaitChange(Watcher<CaBundle> authorities, Duration longest)
+      throws InterruptedException {
+    try {
+      authorities.get(any -> true, longest);
+    } catch (TimeoutException due) {
+      // The next step is due without a change of the CAs.
     }
   }
 
@@ -90,22 +107,30 @@ final class CredentialRenewal {
     }
   }
 
-  /** Renews a due certificate, and returns the wait before the next check. */
+  /**
+   * Trusts newer CAs of the cluster, renews a certificate that is due or of a former CA, and
+   * returns the wait before the next check.
+   */
   Duration step(Context context) throws InterruptedException {
+    CaBundle newest = newest();
+    boolean former = !newest.isCurrent(present.certificate());
     Duration left = Renewal.of(present.certificate()).until(clock.instant());
-    if (left.isPositive()) {
-      return left.compareTo(LONGEST_SLEEP) < 0 ? left : LONGEST_SLEEP;
-    }
+    Duration retry = former ? RETRY_OF_ROTATION : RETRY;
     try {
+      adopt(newest, context.log());
+      if (!former && left.isPositive()) {
+        return left.compareTo(LONGEST_SLEEP) < 0 ? left : LONGEST_SLEEP;
+      }
       X509Certificate newer = newer(context.log());
       if (newer.equals(present.certificate())) {
         context
             .log()
             .warning(
                 "the curator does not renew the node's certificate yet; compare the clocks of both nodes");
-        return RETRY;
+        return retry;
       }
       replace(newer);
+      adopt(newest(), context.log());
       context
           .log()
           .info(
@@ -118,8 +143,24 @@ final class CredentialRenewal {
           .warning(
               "the node could not renew its certificate, which is valid until %s: %s",
               present.certificate().getNotAfter().toInstant(), e.getMessage());
-      return RETRY;
+      return retry;
     }
+  }
+
+  /** Returns the CAs that the node trusts; those of its credentials before it has listeners. */
+  private CaBundle newest() {
+    return organs.rpc().authorities().peek().orElse(present.ca());
+  }
+
+  private void adopt(CaBundle newest, Log log) throws FileException {
+    NodeCredentials adopted = present.adopting(newest);
+    if (adopted.ca().equals(present.ca())) {
+      return;
+    }
+    LateRenewal.trust(organs, adopted.ca());
+    present = adopted;
+    publish.accept(adopted);
+    log.info("the node now trusts %s", adopted.ca());
   }
 
   /**
@@ -130,16 +171,19 @@ final class CredentialRenewal {
     try {
       return organs.curator().renew(present);
     } catch (CuratorException refused) {
-      boolean ended = clock.instant().isAfter(present.certificate().getNotAfter().toInstant());
+      boolean ended =
+          clock.instant().isAfter(present.certificate().getNotAfter().toInstant())
+              || !newest().issued(present.certificate());
       Set<NodeEndpoint> others =
           ended ? new KnownCurators(organs, log).elsewhere() : Set.<NodeEndpoint>of();
       if (!others.isEmpty()
           && organs.storage().sealedConfiguration().read()
               instanceof Stored.Present<SealedConfiguration>(var _, var sealed)) {
-        try (ClusterCalls cluster = LateRenewal.calls(sealed, others, log)) {
+        try (ClusterCalls cluster = LateRenewal.calls(sealed.trusting(present.ca()), others, log)) {
           return new LateRenewal(organs)
               .renew(
                   present,
+                  cluster::authorities,
                   request -> cluster.once(leader -> leader.joinNode(request)).getNodeCertificate())
               .certificate();
         }

@@ -54,7 +54,8 @@ final class Disowning {
     Crl list;
     try (Watcher<RpcRevocations> lists = organs.rpc().revocations().watch()) {
       list = ((RpcRevocations.Known) lists.get(this::revokesThisNode)).list();
-      former = newest.get();
+      NodeCredentials own = newest.get();
+      former = organs.rpc().authorities().peek().map(own::adopting).orElse(own);
     }
     String reason =
         "the cluster has removed %s: it has revoked the certificate %s"

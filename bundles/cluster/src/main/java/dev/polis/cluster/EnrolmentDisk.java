@@ -10,6 +10,7 @@ import dev.polis.api.storage.StorageSecurity;
 import dev.polis.base.digest.Sha256;
 import dev.polis.files.Stored;
 import dev.polis.logtree.Secret;
+import dev.polis.pki.CaBundle;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.Pem;
@@ -20,7 +21,6 @@ import dev.polis.wire.storage.EnrolmentJournal.Flow;
 import dev.polis.wire.storage.EnrolmentJournal.Step;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
-import java.security.cert.X509Certificate;
 import java.time.Instant;
 import java.time.InstantSource;
 
@@ -147,7 +147,7 @@ final class EnrolmentDisk {
       throws InterruptedException {
     return advance(
         journal.toBuilder()
-            .setCaCertificate(ByteString.copyFrom(Pem.der(credentials.ca())))
+            .setCaCertificate(ByteString.copyFrom(Pem.der(credentials.ca().issuing())))
             .setNodeCertificate(ByteString.copyFrom(Pem.der(credentials.certificate())))
             .build(),
         Step.STEP_COMMITTED);
@@ -187,7 +187,7 @@ final class EnrolmentDisk {
   private String save(NodeCredentials credentials, ClusterDirectory directory) throws Exception {
     var files = organs.storage().root().data().node().credentials();
     files.key().write(Pem.encode(credentials.privateKey()).getBytes(StandardCharsets.UTF_8));
-    files.clusterCa().write(Pem.encode(credentials.ca()).getBytes(StandardCharsets.UTF_8));
+    files.clusterCa().write(credentials.ca().pemBytes());
     files
         .certificate()
         .write(Pem.encode(credentials.certificate()).getBytes(StandardCharsets.UTF_8));
@@ -195,8 +195,7 @@ final class EnrolmentDisk {
     return credentials.id().text();
   }
 
-  private String seal(
-      EnrolmentKeys keys, X509Certificate ca, StorageSecurity security, boolean bind)
+  private String seal(EnrolmentKeys keys, CaBundle ca, StorageSecurity security, boolean bind)
       throws Exception {
     SealedConfigurationStore store = organs.storage().sealedConfiguration();
     (bind ? store : store.unbound())

@@ -8,12 +8,14 @@ import dev.polis.api.storage.StorageSecurity;
 import dev.polis.base.boot.Wait;
 import dev.polis.files.FileException;
 import dev.polis.logtree.Secret;
+import dev.polis.pki.CaBundle;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.NodeEndpoint;
 import dev.polis.pki.PkiException;
 import dev.polis.wire.curator.JoinNodeRequest;
 import io.grpc.StatusException;
 import java.nio.charset.StandardCharsets;
+import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -71,12 +73,13 @@ final class JoinFlow {
           mount(sealed, wait);
           return sealed.security().toString();
         });
-    NodeCredentials credentials = steps.step("node credentials", wait -> read(sealed));
-    steps.log().info("this node is %s", credentials.id());
+    NodeCredentials stored = steps.step("node credentials", wait -> read(sealed));
+    steps.log().info("this node is %s", stored.id());
+    Set<NodeEndpoint> others = others();
+    NodeCredentials credentials = afterRotation(stored, sealed, others);
     if (trouble(credentials, clock.instant()).isPresent()) {
       steps.step("clock", wait -> awaitClock(credentials, wait));
     }
-    Set<NodeEndpoint> others = others();
     if (!organs.hasVoter() && !others.isEmpty()) {
       steps.step(
           "local name",
@@ -101,6 +104,40 @@ final class JoinFlow {
           "another member has removed the member of this node from etcd, and esp/cluster_directory.pb names no other curator; copy that file from another node of the cluster");
     }
     return others;
+  }
+
+  /**
+   * Gets a certificate with the join key if the cluster has made another CA while this node was
+   * off: the cluster may accept those of the former CA no more.
+   */
+  private NodeCredentials afterRotation(
+      NodeCredentials stored, SealedConfiguration sealed, Set<NodeEndpoint> others)
+      throws InterruptedException {
+    if (others.isEmpty()) {
+      return stored;
+    }
+    try (ClusterCalls cluster =
+        LateRenewal.calls(sealed.trusting(stored.ca()), others, steps.log())) {
+      Optional<X509Certificate> issuing = cluster.issuing();
+      if (issuing.isEmpty() || CaBundle.of(issuing.get()).issued(stored.certificate())) {
+        return stored;
+      }
+      NodeCredentials renewed =
+          new LateRenewal(organs)
+              .renew(
+                  stored,
+                  cluster::authorities,
+                  request -> cluster.once(leader -> leader.joinNode(request)).getNodeCertificate());
+      steps.log().info("the cluster has made another CA; this node trusts %s", renewed.ca());
+      return renewed;
+    } catch (EnrolmentException | FileException failed) {
+      steps
+          .log()
+          .warning(
+              "the cluster has made another CA while this node was off, and this node has no certificate of it yet: %s; start the node again if the cluster refuses it",
+              failed.getMessage());
+      return stored;
+    }
   }
 
   /** Returns the curators of other nodes that this node knew last. */
@@ -130,6 +167,7 @@ final class JoinFlow {
                 return new LateRenewal(organs)
                     .renew(
                         present,
+                        cluster::authorities,
                         request ->
                             cluster
                                 .call(wait, leader -> leader.joinNode(request))
@@ -150,11 +188,11 @@ final class JoinFlow {
    */
   private static Optional<String> trouble(NodeCredentials credentials, Instant now) {
     Instant begin =
-        Stream.of(credentials.certificate(), credentials.ca())
+        Stream.of(credentials.certificate(), credentials.ca().issuing())
             .map(certificate -> certificate.getNotBefore().toInstant())
             .max(Comparator.naturalOrder())
             .orElseThrow();
-    Instant end = credentials.ca().getNotAfter().toInstant();
+    Instant end = credentials.ca().issuing().getNotAfter().toInstant();
     if (now.isBefore(begin)) {
       return Optional.of("the certificates of this node begin at " + begin);
     }
@@ -254,13 +292,13 @@ final class JoinFlow {
               .formatted(files.path(), damaged.getMessage()),
           damaged);
     }
-    if (!credentials.ca().equals(sealed.clusterCa())) {
+    if (!credentials.ca().sharesWith(sealed.clusterCa())) {
       throw new EnrolmentException(
           "%s holds the credentials of another cluster (CA %s) than the sealed configuration (CA %s);"
                   .formatted(
                       files,
-                      credentials.ca().getSerialNumber(),
-                      sealed.clusterCa().getSerialNumber())
+                      credentials.ca().issuing().getSerialNumber(),
+                      sealed.clusterCa().issuing().getSerialNumber())
               + " bring the esp and the data of one node together again");
     }
     return credentials;

@@ -4,7 +4,9 @@ import com.google.protobuf.ByteString;
 import dev.polis.api.cluster.EnrolmentException;
 import dev.polis.api.storage.SealedConfiguration;
 import dev.polis.files.FileException;
+import dev.polis.files.Stored;
 import dev.polis.logtree.Log;
+import dev.polis.pki.CaBundle;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.NodeEndpoint;
 import dev.polis.pki.Pem;
@@ -14,6 +16,7 @@ import io.grpc.StatusException;
 import java.nio.charset.StandardCharsets;
 import java.security.cert.X509Certificate;
 import java.util.Set;
+import java.util.function.Supplier;
 
 /**
  * Gets a new certificate for a node whose certificate ended, which the leader accepts no longer.
@@ -42,14 +45,14 @@ final class LateRenewal {
    * @return the credentials with the new certificate
    * @throws EnrolmentException if the leader refuses it, or sends one of another key
    */
-  NodeCredentials renew(NodeCredentials present, Join join)
+  NodeCredentials renew(NodeCredentials present, Supplier<CaBundle> trusted, Join join)
       throws InterruptedException, FileException {
     ByteString der;
     try {
       der = join.certificate(JoinNodeRequest.getDefaultInstance());
     } catch (StatusException refused) {
       throw new EnrolmentException(
-          "the certificate of %s ended at %s, and the cluster issues no other one: %s"
+          "the certificate of %s is valid until %s, and the cluster issues no other one: %s"
               .formatted(
                   present.id(),
                   present.certificate().getNotAfter().toInstant(),
@@ -58,10 +61,11 @@ final class LateRenewal {
     }
     if (der.isEmpty()) {
       throw new EnrolmentException(
-          "the certificate of %s ended at %s, and the leader of the cluster runs a version that issues no other one to such a node; update the leader's node"
+          "the certificate of %s is valid until %s, and the leader of the cluster runs a version that issues no other one to such a node; update the leader's node"
               .formatted(present.id(), present.certificate().getNotAfter().toInstant()));
     }
-    NodeCredentials renewed = checked(present, der);
+    NodeCredentials renewed = checked(present.adopting(trusted.get()), der);
+    trust(organs, renewed.ca());
     write(organs, renewed.certificate());
     return renewed;
   }
@@ -75,6 +79,19 @@ final class LateRenewal {
               .formatted(present.id(), foreign.getMessage()),
           foreign);
     }
+  }
+
+  /**
+   * Writes the trusted CAs to the disk. Those before and after have the CA of the node's
+   * certificate in common, so the node starts again after a crash between the two files.
+   */
+  static void trust(EnrolmentOrgans organs, CaBundle trusted) throws FileException {
+    if (organs.storage().sealedConfiguration().read()
+            instanceof Stored.Present<SealedConfiguration>(var _, var sealed)
+        && !sealed.clusterCa().equals(trusted)) {
+      organs.storage().sealedConfiguration().write(sealed.trusting(trusted));
+    }
+    organs.storage().root().data().node().credentials().clusterCa().write(trusted.pemBytes());
   }
 
   /** Writes the node's certificate to the disk. */

@@ -5,6 +5,7 @@ import dev.polis.api.cluster.ClusterState;
 import dev.polis.api.cluster.EnrolmentException;
 import dev.polis.api.storage.StorageSecurity;
 import dev.polis.base.boot.Wait;
+import dev.polis.pki.CaBundle;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.Pem;
@@ -73,7 +74,10 @@ final class RegisterFlow {
     EnrolmentJournal committed;
     try (ClusterCalls cluster =
         new ClusterCalls(
-            keys.node(), ca, CuratorAddresses.of(parameters.getClusterDirectory()), steps.log())) {
+            keys.node(),
+            CaBundle.of(ca),
+            CuratorAddresses.of(parameters.getClusterDirectory()),
+            steps.log())) {
       EnrolmentJournal registered = registered(journal, parameters, keys, cluster);
       EnrolmentJournal mounted =
           disk.makeVolume(registered, keys, parameters.getRecoveryPublicKey());
@@ -191,10 +195,10 @@ final class RegisterFlow {
             keys.node().getPrivate(),
             Pem.certificate(answer.get().getNodeCertificate().toByteArray()),
             Pem.certificate(answer.get().getCaCertificate().toByteArray()));
-    if (!credentials.ca().equals(ca)) {
+    if (!cluster.authorities().contains(credentials.ca().issuing())) {
       throw new EnrolmentException(
           "the leader issued a certificate of another CA (%s) than the parameters name (%s)"
-              .formatted(credentials.ca().getSerialNumber(), ca.getSerialNumber()));
+              .formatted(credentials.ca().issuing().getSerialNumber(), ca.getSerialNumber()));
     }
     wait.done(keys.id().text());
     return credentials;

@@ -32,7 +32,7 @@ final class RemovalFile {
     file.write(
         Removal.newBuilder()
             .setNodeId(former.id().text())
-            .setCaCertificate(ByteString.copyFrom(Pem.der(former.ca())))
+            .setCaCertificate(ByteString.copyFrom(Pem.der(former.ca().signerOf(list))))
             .setNodeCertificate(ByteString.copyFrom(Pem.der(former.certificate())))
             .setRevocations(ByteString.copyFrom(list.der()))
             .setNoticedAt(Timestamp.newBuilder().setSeconds(now.getEpochSecond()))

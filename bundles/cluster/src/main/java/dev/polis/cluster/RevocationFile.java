@@ -4,13 +4,13 @@ import dev.polis.base.values.Watcher;
 import dev.polis.files.FileException;
 import dev.polis.files.FilePlacement;
 import dev.polis.files.Stored;
+import dev.polis.pki.CaBundle;
 import dev.polis.pki.Crl;
 import dev.polis.pki.PkiException;
 import dev.polis.rpc.RpcHost;
 import dev.polis.rpc.RpcRevocations;
 import dev.polis.supervision.Context;
 import java.nio.file.Path;
-import java.security.cert.X509Certificate;
 import java.util.Arrays;
 
 /**
@@ -29,7 +29,7 @@ final class RevocationFile {
    * Reads the list of a former member. A missing or damaged list is unknown, not empty: only
    * consensus knows its content.
    */
-  RpcRevocations read(X509Certificate ca) {
+  RpcRevocations read(CaBundle ca) {
     return switch (file.read()) {
       case Stored.Present<byte[]>(Path path, byte[] der) -> parsed(path, der, ca);
       case Stored.None<byte[]>(Path path) -> new RpcRevocations.Unknown(path + " is missing");
@@ -40,7 +40,7 @@ final class RevocationFile {
     };
   }
 
-  private static RpcRevocations parsed(Path path, byte[] der, X509Certificate ca) {
+  private static RpcRevocations parsed(Path path, byte[] der, CaBundle ca) {
     try {
       return new RpcRevocations.Known(Crl.parse(der).verify(ca));
     } catch (PkiException damaged) {

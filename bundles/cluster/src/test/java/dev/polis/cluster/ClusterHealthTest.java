@@ -66,7 +66,7 @@ class ClusterHealthTest {
     NodeCredentials own = node();
     write(files.key(), Pem.encode(own.privateKey()));
     write(files.certificate(), Pem.encode(own.certificate()));
-    write(files.clusterCa(), Pem.encode(own.ca()));
+    write(files.clusterCa(), own.ca().pem());
     assertEquals(Optional.empty(), ClusterHealth.credentials(files, own));
 
     write(files.certificate(), Pem.encode(node().certificate()));

@@ -616,7 +616,8 @@ class ClusterServiceTest {
     String trouble =
         before
             ? "the certificates of this node begin at " + begin
-            : "the CA of its cluster ended at " + credentials.ca().getNotAfter().toInstant();
+            : "the CA of its cluster ended at "
+                + credentials.ca().issuing().getNotAfter().toInstant();
     String said =
         "clock: this machine's clock shows %sZ, but %s; set the clock: timedatectl set-ntp true, or date -u -s TIME"
             .formatted(shown, trouble);

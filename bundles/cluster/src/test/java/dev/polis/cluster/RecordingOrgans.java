@@ -29,7 +29,9 @@ import dev.polis.etcd.EtcdAccess;
 import dev.polis.files.Stored;
 import dev.polis.files.layout.Root;
 import dev.polis.logtree.Secret;
+import dev.polis.pki.CaBundle;
 import dev.polis.pki.CertificateAuthority;
+import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.NodeEndpoint;
 import dev.polis.pki.NodeId;
 import dev.polis.rpc.RpcHost;
@@ -72,6 +74,8 @@ final class RecordingOrgans {
 
   /** The RPC host's knowledge of revoked certificates. */
   final MutableValue<RpcRevocations> revocations = new MutableValue<>(new RpcRevocations.None());
+
+  final MutableValue<CaBundle> authorities = new MutableValue<>();
 
   private final Root root;
   private CertificateAuthority authority = CertificateAuthority.create("test cluster");
@@ -363,6 +367,12 @@ final class RecordingOrgans {
   private Object rpc(Object self, java.lang.reflect.Method method, Object[] arguments) {
     if (method.getName().equals("revocations")) {
       return revocations;
+    }
+    if (method.getName().equals("authorities")) {
+      return authorities;
+    }
+    if (method.getName().equals("identify")) {
+      authorities.set(((NodeCredentials) arguments[0]).ca());
     }
     if (method.getName().equals("identify") && arguments.length == 2) {
       revocations.set((RpcRevocations) arguments[1]);

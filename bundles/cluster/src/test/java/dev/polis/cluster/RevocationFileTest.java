@@ -8,6 +8,7 @@ import dev.polis.files.FilePlacement;
 import dev.polis.files.layout.Root;
 import dev.polis.fixtures.Await;
 import dev.polis.logtree.LogTree;
+import dev.polis.pki.CaBundle;
 import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.Crl;
 import dev.polis.rpc.RpcRevocations;
@@ -45,7 +46,9 @@ class RevocationFileTest {
 
   private String whyUnknown() {
     return assertInstanceOf(
-            RpcRevocations.Unknown.class, file().read(authority.certificate()), "it is taken")
+            RpcRevocations.Unknown.class,
+            file().read(CaBundle.of(authority.certificate())),
+            "it is taken")
         .reason();
   }
 
@@ -57,7 +60,8 @@ class RevocationFileTest {
   }
 
   private Crl known() {
-    return assertInstanceOf(RpcRevocations.Known.class, file().read(authority.certificate()))
+    return assertInstanceOf(
+            RpcRevocations.Known.class, file().read(CaBundle.of(authority.certificate())))
         .list();
   }
 

@@ -15,6 +15,7 @@ import dev.polis.base.values.Watcher;
 import dev.polis.curator.api.AaaApi;
 import dev.polis.curator.api.CertificatesApi;
 import dev.polis.curator.api.ChangesApi;
+import dev.polis.curator.api.ClusterCaApi;
 import dev.polis.curator.api.ConsensusMembers;
 import dev.polis.curator.api.CuratorApi;
 import dev.polis.curator.api.CuratorLocalApi;
@@ -65,6 +66,7 @@ import dev.polis.supervision.Subtree;
 import dev.polis.supervision.Supervisor;
 import dev.polis.wire.cluster.OperatorList;
 import dev.polis.wire.cluster.TrustedKeys;
+import dev.polis.wire.curator.GetCACertificateResponse;
 import io.grpc.BindableService;
 import io.grpc.Channel;
 import io.grpc.ManagedChannel;
@@ -362,7 +364,7 @@ final class CuratorService implements Curator, OrganInstance {
           "this curator serves for %s and cannot serve for %s too; restart the node"
               .formatted(present.id(), other.id()));
     }
-    if (!present.ca().equals(other.ca())) {
+    if (!present.ca().sharesWith(other.ca())) {
       throw new CuratorException(
           "this curator serves %s in one cluster and cannot serve it in another, with another CA;"
                   .formatted(present.id())
@@ -371,7 +373,6 @@ final class CuratorService implements Curator, OrganInstance {
   }
 
   private List<BindableService> endpoints(NodeCredentials credentials) {
-    ByteString clusterCa = ByteString.copyFrom(Pem.der(credentials.ca()));
     return Stream.of(
             new ManagementApi(
                 credentials.id(),
@@ -379,7 +380,7 @@ final class CuratorService implements Curator, OrganInstance {
                 streams,
                 parts.rpc().computing(),
                 new SecureRandom(),
-                clusterCa,
+                this::issuing,
                 InstantSource.system(),
                 members),
             new RegisterTicketsApi(gate, new SecureRandom(), InstantSource.system()),
@@ -391,16 +392,27 @@ final class CuratorService implements Curator, OrganInstance {
                 streams,
                 parts.consensus(),
                 new WorkerCertificates(this::connectForKubernetes, InstantSource.system()),
-                InstantSource.system(),
-                clusterCa),
+                InstantSource.system()),
             new PluginTrustApi(gate, parts.signed()),
             new PluginSetApi(gate, streams, InstantSource.system()),
             new CertificatesApi(credentials.id(), gate, InstantSource.system()),
+            new ClusterCaApi(gate),
             new MembershipApi(gate, trusts, members),
-            new CuratorLocalApi(credentials.id(), clusterCa, address, leaders),
+            new CuratorLocalApi(credentials.id(), this::authority, address, leaders),
             new ChangesApi())
         .map(RepeatableCalls::of)
         .toList();
+  }
+
+  private ByteString issuing() {
+    return ByteString.copyFrom(Pem.der(trust.authorities().issuing()));
+  }
+
+  private GetCACertificateResponse authority() {
+    return GetCACertificateResponse.newBuilder()
+        .setIdentityCaCertificate(issuing())
+        .addAllCaSuccession(trust.lists().peek().orElseThrow().getCaSuccessionList())
+        .build();
   }
 
   @Override

@@ -5,7 +5,9 @@ import dev.polis.base.values.MutableValue;
 import dev.polis.base.values.Value;
 import dev.polis.curator.api.OperatorRules;
 import dev.polis.curator.api.TrustedKeyRules;
+import dev.polis.pki.CaBundle;
 import dev.polis.pki.Crl;
+import dev.polis.pki.Pem;
 import dev.polis.pki.PkiException;
 import dev.polis.plugins.manifest.TrustRoots;
 import dev.polis.rpc.RpcHost;
@@ -13,6 +15,8 @@ import dev.polis.rpc.RpcRevocations;
 import dev.polis.wire.cluster.OperatorList;
 import dev.polis.wire.cluster.TrustLists;
 import dev.polis.wire.cluster.TrustedKeys;
+import java.security.cert.X509Certificate;
+import java.util.List;
 import java.util.function.Consumer;
 
 /**
@@ -37,7 +41,7 @@ final class LocalTrust {
    *
    * @throws dev.polis.pki.PkiException if the list is older
    */
-  void revokeNewer(Crl list) {
+  synchronized void revokeNewer(Crl list) {
     if (rpc.revocations().peek().orElseThrow() instanceof RpcRevocations.Known(Crl present)
         && present.number().compareTo(list.number()) > 0) {
       throw new PkiException(
@@ -48,10 +52,38 @@ final class LocalTrust {
   }
 
   /** Refuses the certificates of a list from now on. */
-  void revoke(Crl list) {
+  synchronized void revoke(Crl list) {
     rpc.revoke(list);
     ByteString der = ByteString.copyFrom(list.der());
     lists.update(now -> now.orElseThrow().toBuilder().setRevocations(der).build());
+  }
+
+  /**
+   * Trusts the newest CA of the cluster too.
+   *
+   * @param succession the proof, as {@link CaBundle#learn} reads it
+   * @throws dev.polis.pki.PkiException if it proves nothing to this node
+   */
+  synchronized void succeed(List<X509Certificate> succession) {
+    CaBundle now = authorities();
+    CaBundle learned = now.learn(succession);
+    if (!learned.equals(now)) {
+      rpc.trust(learned);
+    }
+    List<ByteString> der =
+        succession.stream().map(each -> ByteString.copyFrom(Pem.der(each))).toList();
+    lists.update(
+        before ->
+            before.orElseThrow().toBuilder().clearCaSuccession().addAllCaSuccession(der).build());
+  }
+
+  /** Returns the CAs that this node trusts. */
+  CaBundle authorities() {
+    return rpc.authorities()
+        .peek()
+        .orElseThrow(
+            () ->
+                new IllegalStateException("the RPC host has no credentials; call identify first"));
   }
 
   /** Accepts plugins that these keys have signed, and no others. */

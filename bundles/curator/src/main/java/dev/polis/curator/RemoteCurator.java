@@ -7,10 +7,12 @@ import dev.polis.base.values.Values;
 import dev.polis.base.values.Watcher;
 import dev.polis.logtree.Log;
 import dev.polis.logtree.Secret;
+import dev.polis.pki.CaBundle;
 import dev.polis.pki.Crl;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.NodeEndpoint;
 import dev.polis.pki.NodeId;
+import dev.polis.pki.Pem;
 import dev.polis.pki.PkiException;
 import dev.polis.rpc.HostPort;
 import dev.polis.rpc.resolver.LeaderConnection;
@@ -68,7 +70,13 @@ final class RemoteCurator {
 
   /** Returns the newest credentials of this node. */
   NodeCredentials credentials() {
-    return credentials;
+    CaBundle newest = trust.authorities();
+    NodeCredentials now = credentials;
+    if (!now.ca().equals(newest)) {
+      now = now.adopting(newest);
+      credentials = now;
+    }
+    return now;
   }
 
   Set<NodeEndpoint> curators() {
@@ -191,7 +199,11 @@ final class RemoteCurator {
 
   private void take(TrustLists lists, Log log) {
     try {
-      trust.revokeNewer(Crl.parse(lists.getRevocations().toByteArray()).verify(credentials.ca()));
+      trust.succeed(
+          lists.getCaSuccessionList().stream()
+              .map(der -> Pem.certificate(der.toByteArray()))
+              .toList());
+      trust.revokeNewer(Crl.parse(lists.getRevocations().toByteArray()));
       trust.trust(lists.getTrustedKeys());
       if (lists.hasOperators()) {
         trust.admit(lists.getOperators());
@@ -202,9 +214,10 @@ final class RemoteCurator {
   }
 
   X509Certificate renew() throws InterruptedException {
-    X509Certificate certificate = MembershipCalls.renew(leader(), credentials);
+    NodeCredentials present = credentials();
+    X509Certificate certificate = MembershipCalls.renew(leader(), present);
     try {
-      credentials = credentials.renewed(certificate);
+      credentials = present.renewed(certificate);
     } catch (PkiException foreign) {
       throw new CuratorException(
           "the leader sent another certificate than that of %s: %s"
@@ -215,7 +228,7 @@ final class RemoteCurator {
   }
 
   Secret clusterUnlockKey() throws InterruptedException {
-    return MembershipCalls.clusterUnlockKey(leader(), credentials);
+    return MembershipCalls.clusterUnlockKey(leader(), credentials());
   }
 
   private Channel leader() {

@@ -4,13 +4,16 @@ import dev.polis.base.values.Watcher;
 import dev.polis.curator.record.CuratorPki;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.pki.Crl;
+import dev.polis.pki.PkiAuthority;
 import dev.polis.supervision.Context;
+import java.security.cert.X509Certificate;
 import java.time.InstantSource;
+import java.util.List;
 import java.util.function.Supplier;
 
 /**
- * Watches the cluster's revocation list in etcd and gives each new one to this node. A supervised
- * runnable of each curator that keeps records, leader or not.
+ * Watches the cluster's revocation list and its newest CA in etcd, and gives each new one to this
+ * node. A supervised runnable of each curator that keeps records, leader or not.
  */
 final class RevocationWatch {
 
@@ -24,15 +27,27 @@ final class RevocationWatch {
 
   /** Watches until it is cancelled. */
   void run(Context context) throws InterruptedException {
-    try (EtcdClient etcd = connect.get();
-        Watcher<Crl> lists =
-            new CuratorPki(etcd, etcd.kv(), InstantSource.system())
-                .authority()
-                .followCrl()
-                .watch()) {
-      context.healthy();
+    try (EtcdClient etcd = connect.get()) {
+      PkiAuthority authority = new CuratorPki(etcd, etcd.kv(), InstantSource.system()).authority();
+      context.run("successors", child -> followSuccessors(authority, child));
+      try (Watcher<Crl> lists = authority.followCrl().watch()) {
+        context.healthy();
+        while (true) {
+          Crl list = lists.get();
+          // Its signer may be a CA that this node does not know yet.
+          trust.succeed(authority.proof());
+          trust.revoke(list);
+        }
+      }
+    }
+  }
+
+  private void followSuccessors(PkiAuthority authority, Context context)
+      throws InterruptedException {
+    context.healthy();
+    try (Watcher<List<X509Certificate>> proofs = authority.followSuccession().watch()) {
       while (true) {
-        trust.revoke(lists.get());
+        trust.succeed(proofs.get());
       }
     }
   }

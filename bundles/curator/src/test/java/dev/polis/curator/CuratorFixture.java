@@ -587,7 +587,7 @@ public final class CuratorFixture implements AutoCloseable {
 
   /** Returns the certificate of the cluster's CA. */
   public X509Certificate clusterCa() {
-    return credentials.ca();
+    return credentials.ca().issuing();
   }
 
   /** Opens a channel to the curator, with a certificate that the cluster's CA has issued. */

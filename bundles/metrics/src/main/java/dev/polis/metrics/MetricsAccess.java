@@ -3,6 +3,7 @@ package dev.polis.metrics;
 import dev.polis.api.cluster.ClusterStatus;
 import dev.polis.base.values.Value;
 import dev.polis.base.values.Watcher;
+import dev.polis.pki.CaBundle;
 import dev.polis.pki.Crl;
 import dev.polis.pki.Identity;
 import dev.polis.pki.IdentityException;
@@ -54,7 +55,7 @@ final class MetricsAccess {
     return cluster.peek().flatMap(ClusterStatus::credentials);
   }
 
-  private X509Certificate ca() {
+  private CaBundle ca() {
     return credentials()
         .map(NodeCredentials::ca)
         .orElseThrow(

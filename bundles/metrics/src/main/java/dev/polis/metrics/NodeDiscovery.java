@@ -115,7 +115,8 @@ final class NodeDiscovery implements AutoCloseable {
       disconnect();
       RpcClients clients =
           RpcClients.authenticated(
-              () -> credentials.get().orElse(self).tls(), RpcTrust.cluster(self.ca()));
+              () -> credentials.get().orElse(self).tls(),
+              RpcTrust.cluster(() -> credentials.get().orElse(self).ca()));
       LeaderResolver resolver =
           LeaderResolver.fixed(
               List.of(new NodeEndpoint(self.id(), LeaderResolver.address(curator))), clients, log);

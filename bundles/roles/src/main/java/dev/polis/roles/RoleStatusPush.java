@@ -9,6 +9,7 @@ import dev.polis.base.values.MutableValue;
 import dev.polis.base.values.Value;
 import dev.polis.health.HealthCondition;
 import dev.polis.health.HealthScope;
+import dev.polis.pki.Fingerprint;
 import dev.polis.rpc.resolver.LeaderConnection;
 import dev.polis.supervision.AnyChange;
 import dev.polis.supervision.Context;
@@ -18,9 +19,11 @@ import dev.polis.wire.curator.UpdateNodeStatusRequest;
 import io.grpc.Channel;
 import io.grpc.StatusException;
 import java.net.InetAddress;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.SortedSet;
+import java.util.stream.Stream;
 
 /**
  * Reports this node's address, version, services and running roles to the cluster on each change.
@@ -111,7 +114,8 @@ final class RoleStatusPush {
             .setExternalAddress(address.getHostAddress())
             .setVersion(report.version())
             .setBootId(report.bootId())
-            .setRunningRoles(RoleRecord.running(running.peek().orElseThrow()));
+            .setRunningRoles(RoleRecord.running(running.peek().orElseThrow()))
+            .addAllTrustedCas(trustedCas());
     curator
         .peek()
         .filter(now -> !(now instanceof CuratorStatus.Idle) && keepsRecords())
@@ -120,6 +124,19 @@ final class RoleStatusPush {
                 status.setRunningCurator(
                     NodeStatus.RunningCurator.newBuilder().setPort(report.curatorPort())));
     return status.build();
+  }
+
+  /** Returns the CAs of this node, of which the first one issued its certificate. */
+  private List<String> trustedCas() {
+    return cluster.peek().flatMap(ClusterStatus::credentials).stream()
+        .flatMap(
+            own ->
+                Stream.concat(
+                    Stream.of(own.ca().issuerOf(own.certificate())),
+                    own.ca().certificates().stream()))
+        .distinct()
+        .map(ca -> Fingerprint.of(ca).hex())
+        .toList();
   }
 
   private boolean keepsRecords() {

@@ -49,6 +49,7 @@ import dev.polis.logtree.LogPayload;
 import dev.polis.logtree.LogQuery;
 import dev.polis.logtree.LogReader;
 import dev.polis.logtree.Severity;
+import dev.polis.pki.Fingerprint;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.rpc.resolver.LeaderConnection;
 import dev.polis.supervision.RunState;
@@ -162,6 +163,9 @@ class RoleServiceTest {
     assertEquals(16, reported.get(0).getBootId().size());
     assertEquals("127.0.0.2", reported.get(1).getExternalAddress());
     assertEquals(7835, reported.get(2).getRunningCurator().getPort());
+    assertEquals(
+        List.of(Fingerprint.of(curator.credentials.ca().issuing()).hex()),
+        reported.getFirst().getTrustedCasList());
     assertFalse(reported.get(3).hasRunningCurator());
     assertEquals(Optional.of(new TreeSet<>()), RoleRecord.running(reported.get(3)));
     assertEquals(
@@ -171,8 +175,14 @@ class RoleServiceTest {
         reported.get(5).hasRunningCurator(), "the curator of a node without records is reported");
   }
 
-  private static Value<ClusterStatus> cluster(Callable<Boolean> keepsRecords) {
-    return new MutableValue<>(Fake.of(ClusterStatus.class, "hasLocalConsensus", keepsRecords));
+  private Value<ClusterStatus> cluster(Callable<Boolean> keepsRecords) {
+    return new MutableValue<>(
+        Fake.of(
+            ClusterStatus.class,
+            "hasLocalConsensus",
+            keepsRecords,
+            "credentials",
+            () -> Optional.of(curator.credentials)));
   }
 
   private void awaitReports(int count) throws Exception {

@@ -7,16 +7,15 @@ import dev.polis.api.storage.SealedConfigurationStore;
 import dev.polis.api.storage.Sealer;
 import dev.polis.api.storage.StorageSecurity;
 import dev.polis.files.FileException;
-import dev.polis.files.FileException.Problem;
 import dev.polis.files.FilePlacement;
 import dev.polis.files.Stored;
 import dev.polis.logtree.Secret;
+import dev.polis.pki.CaBundle;
+import dev.polis.pki.Pem;
+import dev.polis.pki.PkiException;
 import dev.polis.wire.common.NodeStorageSecurity;
-import java.io.ByteArrayInputStream;
-import java.security.cert.CertificateEncodingException;
-import java.security.cert.CertificateException;
-import java.security.cert.CertificateFactory;
-import java.security.cert.X509Certificate;
+import java.util.List;
+import java.util.stream.Stream;
 
 /** Reads and writes the sealed configuration: the wire message in a {@link SealedFile}. */
 final class SealedConfigurationFile implements SealedConfigurationStore {
@@ -44,7 +43,7 @@ final class SealedConfigurationFile implements SealedConfigurationStore {
 
   @Override
   public void write(SealedConfiguration configuration) throws FileException {
-    file.write(encode(configuration), bind);
+    file.write(encode(configuration), bind && !file.unbound());
   }
 
   @Override
@@ -52,22 +51,19 @@ final class SealedConfigurationFile implements SealedConfigurationStore {
     return file.read(SealedConfigurationFile::decode);
   }
 
-  private static byte[] encode(SealedConfiguration configuration) throws FileException {
-    try {
-      return dev.polis.wire.sealed.SealedConfiguration.newBuilder()
-          .setNodeUnlockKey(ByteString.copyFrom(configuration.nodeUnlockKey().reveal()))
-          .setJoinKey(ByteString.copyFrom(configuration.joinKey().reveal()))
-          .setClusterCa(ByteString.copyFrom(configuration.clusterCa().getEncoded()))
-          .setStorageSecurity(toWire(configuration.security()))
-          .build()
-          .toByteArray();
-    } catch (CertificateEncodingException e) {
-      throw new FileException(
-          Problem.CORRUPTED,
-          "the cluster's CA certificate cannot be encoded",
-          "enrol the node again with the CA of the cluster; nothing was changed",
-          e);
-    }
+  private static byte[] encode(SealedConfiguration configuration) {
+    List<ByteString> cas =
+        configuration.clusterCa().certificates().stream()
+            .map(ca -> ByteString.copyFrom(Pem.der(ca)))
+            .toList();
+    return dev.polis.wire.sealed.SealedConfiguration.newBuilder()
+        .setNodeUnlockKey(ByteString.copyFrom(configuration.nodeUnlockKey().reveal()))
+        .setJoinKey(ByteString.copyFrom(configuration.joinKey().reveal()))
+        .setClusterCa(cas.getFirst())
+        .addAllOtherClusterCas(cas.subList(1, cas.size()))
+        .setStorageSecurity(toWire(configuration.security()))
+        .build()
+        .toByteArray();
   }
 
   private static SealedConfiguration decode(byte[] plain) {
@@ -76,19 +72,21 @@ final class SealedConfigurationFile implements SealedConfigurationStore {
       return new SealedConfiguration(
           Secret.of(message.getNodeUnlockKey().toByteArray()),
           Secret.of(message.getJoinKey().toByteArray()),
-          certificate(message.getClusterCa().toByteArray()),
+          cas(message),
           fromWire(message.getStorageSecurity()));
     } catch (InvalidProtocolBufferException e) {
       throw new IllegalArgumentException("the content is not a sealed configuration", e);
-    } catch (CertificateException e) {
+    } catch (PkiException e) {
       throw new IllegalArgumentException(
           "the CA of the cluster in it is not a certificate: " + e.getMessage(), e);
     }
   }
 
-  private static X509Certificate certificate(byte[] der) throws CertificateException {
-    return (X509Certificate)
-        CertificateFactory.getInstance("X.509").generateCertificate(new ByteArrayInputStream(der));
+  private static CaBundle cas(dev.polis.wire.sealed.SealedConfiguration message) {
+    return new CaBundle(
+        Stream.concat(Stream.of(message.getClusterCa()), message.getOtherClusterCasList().stream())
+            .map(der -> Pem.certificate(der.toByteArray()))
+            .toList());
   }
 
   static NodeStorageSecurity toWire(StorageSecurity security) {

@@ -40,6 +40,13 @@ final class SealedFile {
     }
   }
 
+  /** Returns whether there is a file, and no sealer has bound it to this machine. */
+  boolean unbound() {
+    return file.read().map(bytes -> Envelope.decode(kind, bytes, SEALER))
+            instanceof Stored.Present<Envelope>(var _, Envelope present)
+        && present.field(SEALER).equals(Sealer.NONE);
+  }
+
   /**
    * Reads the content.
    *

@@ -19,10 +19,12 @@ import dev.polis.files.FilePlacement;
 import dev.polis.files.Mode;
 import dev.polis.files.Stored;
 import dev.polis.logtree.Secret;
+import dev.polis.pki.CaBundle;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.util.Arrays;
+import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
@@ -59,6 +61,15 @@ class SealedConfigurationFileTest {
     bench.sealed.write(configuration);
     assertEquals(configuration, bench.sealed.read().orThrow());
     assertEquals(Mode.SECRET.permissions(), Files.getPosixFilePermissions(file.path()));
+  }
+
+  @Test
+  @DisplayName("the CAs of a rotation are read in their order")
+  void twoCas() throws Exception {
+    SealedConfiguration during =
+        configuration.trusting(new CaBundle(List.of(Certificates.ca(), Certificates.ca())));
+    bench.sealed.write(during);
+    assertEquals(during, bench.sealed.read().orThrow());
   }
 
   private enum Damage {

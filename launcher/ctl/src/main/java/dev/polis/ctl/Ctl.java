@@ -14,6 +14,7 @@ import dev.polis.ctl.node.ExplainCommand;
 import dev.polis.ctl.node.HealthCommand;
 import dev.polis.ctl.node.NodeCommand;
 import dev.polis.ctl.node.ShellCommand;
+import dev.polis.ctl.owner.CaCommand;
 import dev.polis.ctl.owner.CertCommand;
 import dev.polis.ctl.owner.ContextCommand;
 import dev.polis.ctl.owner.OperatorCommand;
@@ -70,6 +71,7 @@ import picocli.CommandLine.ParameterException;
   DebugCommand.class,
   ShellCommand.class,
   ParamsCommand.class,
+  CaCommand.class,
   CertCommand.class,
   OwnerCommand.class,
   OperatorCommand.class,

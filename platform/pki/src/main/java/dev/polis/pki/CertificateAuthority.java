@@ -104,6 +104,16 @@ public final class CertificateAuthority {
     return selfSigned(template, pair, clock.instant());
   }
 
+  /**
+   * Certifies the key of the authority that succeeds this one, so that a holder of this authority's
+   * certificate can trust the successor (RFC 4210, 4.4: NewWithOld).
+   */
+  public X509Certificate link(X509Certificate next) {
+    return issue(
+        CertificateTemplate.authority(Identity.commonName(certificate).orElse("")),
+        next.getPublicKey());
+  }
+
   /** Issues a certificate for a public key. */
   public X509Certificate issue(CertificateTemplate template, PublicKey publicKey) {
     return build(

@@ -60,6 +60,26 @@ public final class Crl {
     }
   }
 
+  /** Returns whether the authority signed this list. */
+  boolean isSignedBy(X509Certificate ca) {
+    try {
+      list.verify(ca.getPublicKey());
+      return true;
+    } catch (GeneralSecurityException other) {
+      return false;
+    }
+  }
+
+  /**
+   * Checks that one of the authorities signed this list.
+   *
+   * @return this
+   * @throws IdentityException if none of them did
+   */
+  public Crl verify(CaBundle ca) {
+    return verify(ca.signerOf(this));
+  }
+
   /**
    * Returns whether the certificate is on the list. The caller ensures that both come from the same
    * authority.

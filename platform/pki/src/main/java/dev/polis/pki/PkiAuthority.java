@@ -3,6 +3,7 @@ package dev.polis.pki;
 import dev.polis.base.values.Value;
 import dev.polis.base.values.Values;
 import java.math.BigInteger;
+import java.nio.charset.StandardCharsets;
 import java.security.KeyPair;
 import java.security.PrivateKey;
 import java.security.PublicKey;
@@ -54,6 +55,12 @@ public final class PkiAuthority {
     if (certificate == null) {
       certificate = CertificateAuthority.selfSigned(template, new KeyPair(publicKey, key), now);
       changes.addAll(slot.putCertificate(certificate, now));
+    }
+    if (!Ed25519.match(key, certificate.getPublicKey())
+        && !PkiSlot.read(store.backend(), name).certificate().equals(slot.certificate())) {
+      throw new PkiConflictException(
+          "authority \"%s\" was succeeded by another while it was read; read it again"
+              .formatted(name));
     }
     var authority =
         new PkiAuthority(store, name, new CertificateAuthority(key, certificate, store.clock()));
@@ -243,7 +250,7 @@ public final class PkiAuthority {
     List<String> names =
         keys.stream()
             .flatMap(key -> PkiSlot.nameOf(key).stream())
-            .filter(each -> !each.equals(name))
+            .filter(each -> !each.equals(name) && !each.equals(next()))
             .sorted()
             .toList();
     for (String each : names) {
@@ -330,9 +337,9 @@ public final class PkiAuthority {
     return parse(storedCrl().value());
   }
 
-  /** Follows the revocation list, and verifies each state. */
+  /** Follows the revocation list; the reader verifies each state. */
   public Value<Crl> followCrl() {
-    return Values.map(store.backend().follow(crlPath()), this::parse);
+    return Values.map(store.backend().follow(crlPath()), Crl::parse);
   }
 
   private PkiBackend.Entry storedCrl() throws InterruptedException {
@@ -346,8 +353,175 @@ public final class PkiAuthority {
                         .formatted(crlPath())));
   }
 
-  private Crl parse(byte[] der) {
-    return Crl.parse(der).verify(ca.certificate());
+  private Crl parse(byte[] der) throws InterruptedException {
+    Crl list = Crl.parse(der);
+    if (!list.isSignedBy(ca.certificate()) && !find(name).equals(Optional.of(ca.certificate()))) {
+      throw new PkiConflictException(
+          "authority \"%s\" with the serial number %s was succeeded by another; read it again"
+              .formatted(name, ca.certificate().getSerialNumber().toString(16)));
+    }
+    return list.verify(ca.certificate());
+  }
+
+  // ---- succession
+
+  /** Describes how far the succession of an authority is. */
+  public sealed interface Succession {
+    /** Means that there is neither a successor nor a former authority. */
+    record None() implements Succession {}
+
+    /**
+     * Means that a successor is made and does not issue yet.
+     *
+     * @param next its certificate
+     */
+    record Prepared(X509Certificate next) implements Succession {}
+
+    /**
+     * Means that this authority issues, and its predecessor is not retired yet.
+     *
+     * @param former the certificate of the predecessor
+     */
+    record Issuing(X509Certificate former) implements Succession {}
+  }
+
+  /** Returns how far the succession is. */
+  public Succession succession() throws InterruptedException {
+    Optional<X509Certificate> next = PkiSlot.read(store.backend(), next()).certificate();
+    if (next.isPresent()) {
+      return new Succession.Prepared(next.get());
+    }
+    return store
+        .backend()
+        .get(formerPath())
+        .<Succession>map(entry -> new Succession.Issuing(Pem.certificate(entry.value())))
+        .orElseGet(Succession.None::new);
+  }
+
+  /**
+   * Makes a successor, which does not issue yet, and the proof by which holders of this authority's
+   * certificate trust it. Does nothing if there is one.
+   *
+   * @throws PkiException if a former authority is not retired yet
+   */
+  public void prepareSuccessor() throws InterruptedException {
+    store.retry(
+        () -> {
+          PkiSlot slot = PkiSlot.read(store.backend(), next());
+          Succession now = succession();
+          if (now instanceof Succession.Prepared) {
+            return now;
+          }
+          if (now instanceof Succession.Issuing) {
+            throw new PkiException(
+                "authority \"%s\" has succeeded one that is not retired yet; retire that one first"
+                    .formatted(name));
+          }
+          Optional<PkiBackend.Entry> stored = store.backend().get(successionPath());
+          CertificateAuthority made =
+              CertificateAuthority.create(
+                  CertificateTemplate.authority(Identity.commonName(ca.certificate()).orElse(name)),
+                  store.clock());
+          List<X509Certificate> links =
+              new ArrayList<>(stored.map(PkiAuthority::chain).orElse(List.of()));
+          if (!links.isEmpty()) {
+            links.removeLast();
+          }
+          links.add(ca.link(made.certificate()));
+          links.add(made.certificate());
+          List<PkiBackend.Change> changes = new ArrayList<>();
+          changes.add(slot.putKey(made.privateKey()));
+          changes.addAll(slot.putCertificate(made.certificate(), store.clock().instant()));
+          changes.add(
+              new PkiBackend.Put(
+                  successionPath(),
+                  Pem.encode(links.toArray(X509Certificate[]::new))
+                      .getBytes(StandardCharsets.US_ASCII),
+                  stored.map(PkiBackend.Entry::revision).orElse(0L)));
+          changes.add(new PkiBackend.Require(crlPath(), storedCrl().revision()));
+          store.commit(name, changes);
+          return now;
+        });
+  }
+
+  /**
+   * Lets the successor issue in place of this authority, and sign the revocation list. Certificates
+   * of this one stay good until it is {@linkplain #retireFormer retired}. The caller gets the
+   * authority again from the store.
+   *
+   * @throws PkiException if no successor is prepared
+   */
+  public void succeed() throws InterruptedException {
+    store.retry(
+        () -> {
+          PkiSlot successor = PkiSlot.read(store.backend(), next());
+          PkiSlot present = PkiSlot.read(store.backend(), name);
+          X509Certificate certificate =
+              successor
+                  .certificate()
+                  .orElseThrow(
+                      () ->
+                          new PkiException(
+                              "authority \"%s\" has no successor; prepare one first"
+                                  .formatted(name)));
+          CertificateAuthority begins =
+              new CertificateAuthority(successor.key().orElseThrow(), certificate, store.clock());
+          PkiBackend.Entry stored = storedCrl();
+          Crl before = parse(stored.value());
+          Crl after = begins.revocationList(before.number().add(BigInteger.ONE), before.serials());
+          List<PkiBackend.Change> changes = new ArrayList<>(successor.delete());
+          changes.add(present.putKey(begins.privateKey()));
+          changes.addAll(present.putCertificate(certificate, store.clock().instant()));
+          changes.add(new PkiBackend.Put(formerPath(), Pem.der(ca.certificate()), 0));
+          changes.add(new PkiBackend.Put(crlPath(), after.der(), stored.revision()));
+          store.commit(name, changes);
+          return certificate;
+        });
+  }
+
+  /**
+   * Ends the trust in the former authority: the revocation list names its serial number. Does
+   * nothing if it is retired.
+   */
+  public void retireFormer() throws InterruptedException {
+    store.retry(
+        () -> {
+          Optional<PkiBackend.Entry> former = store.backend().get(formerPath());
+          if (former.isEmpty()) {
+            return crl();
+          }
+          return revoke(
+              List.of(Pem.certificate(former.get().value()).getSerialNumber()),
+              List.of(new PkiBackend.Delete(formerPath(), former.get().revision())));
+        });
+  }
+
+  /** Returns the proof of the newest authority; empty before the first succession. */
+  public List<X509Certificate> proof() throws InterruptedException {
+    return store.backend().get(successionPath()).map(PkiAuthority::chain).orElse(List.of());
+  }
+
+  /** Follows the proof of the newest authority, and waits for the first one. */
+  public Value<List<X509Certificate>> followSuccession() {
+    return Values.map(
+        store.backend().follow(successionPath()),
+        pem -> Pem.certificates(new String(pem, StandardCharsets.US_ASCII)));
+  }
+
+  private static List<X509Certificate> chain(PkiBackend.Entry stored) {
+    return Pem.certificates(new String(stored.value(), StandardCharsets.US_ASCII));
+  }
+
+  private String next() {
+    return name + "-next";
+  }
+
+  private String formerPath() {
+    return name + "-former-cert.der";
+  }
+
+  private String successionPath() {
+    return name + "-succession.pem";
   }
 
   private String crlPath() {
@@ -364,7 +538,7 @@ public final class PkiAuthority {
 
   private void requireName(String child) {
     PkiStore.requireName(child);
-    if (child.equals(name)) {
+    if (child.equals(name) || child.equals(next())) {
       throw new PkiException("\"" + child + "\" is the name of the authority itself; take another");
     }
   }

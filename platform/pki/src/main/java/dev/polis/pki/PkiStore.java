@@ -13,6 +13,9 @@ import java.util.function.Supplier;
  *   issued/NAME-cert.der        newest certificate
  *   issued/NAME-superseded.txt  serial numbers of its predecessors that have not expired
  *   NAME-crl.der                revocation list of an authority
+ *   NAME-next                   a name as above: the successor of an authority, until it issues
+ *   NAME-former-cert.der        certificate of the former authority, until it is retired
+ *   NAME-succession.pem         links from former authorities, then the newest authority
  * </pre>
  *
  * <p>Each creation and change is one transaction guarded by the read revisions: if two callers do

@@ -18,7 +18,7 @@ import javax.net.ssl.X509ExtendedTrustManager;
  * cluster's peer is in its certificate, not in its host name, so no check uses host names (the
  * JDK's own check stays off while no endpoint identification algorithm is set).
  *
- * <p>Each handshake reads the CA and the revocation list, and no session is resumed without a
+ * <p>Each handshake reads the CAs and the revocation list, and no session is resumed without a
  * handshake, so that a change takes effect with the next connection. The owner of an open
  * connection has to close it. Instances are safe for any thread.
  */
@@ -33,13 +33,13 @@ public final class TlsTrust extends X509ExtendedTrustManager {
     void accept(X509Certificate peer, Optional<String> named) throws PkiException;
   }
 
-  /** Supplies the CA, the revocation list and the time for checks of certificates. */
+  /** Supplies the CAs, the revocation list and the time for checks of certificates. */
   public static final class Source {
-    private final Supplier<X509Certificate> ca;
+    private final Supplier<CaBundle> ca;
     private final Supplier<Optional<Crl>> crl;
     private final InstantSource clock;
 
-    private Source(Supplier<X509Certificate> ca, Supplier<Optional<Crl>> crl, InstantSource clock) {
+    private Source(Supplier<CaBundle> ca, Supplier<Optional<Crl>> crl, InstantSource clock) {
       this.ca = ca;
       this.crl = crl;
       this.clock = clock;
@@ -47,17 +47,26 @@ public final class TlsTrust extends X509ExtendedTrustManager {
 
     /** Returns a source with a fixed CA, no revocation list and the system's clock. */
     public static Source of(X509Certificate ca) {
-      return new Source(() -> ca, Optional::empty, InstantSource.system());
+      return of(CaBundle.of(ca));
     }
 
-    /** Returns a source with a changing CA and revocation list; the list may be absent at first. */
-    public static Source of(Supplier<X509Certificate> ca, Supplier<Optional<Crl>> crl) {
+    /** Returns a source with fixed CAs, no revocation list and the system's clock. */
+    public static Source of(CaBundle ca) {
+      return of(() -> ca, Optional::empty);
+    }
+
+    /** Returns a source with changing CAs and revocation list; the list may be absent at first. */
+    public static Source of(Supplier<CaBundle> ca, Supplier<Optional<Crl>> crl) {
       return new Source(ca, crl, InstantSource.system());
     }
 
     /** Returns the same source on another clock. */
     public Source withClock(InstantSource other) {
       return new Source(ca, crl, other);
+    }
+
+    private X509Certificate issuerOf(X509Certificate peer) {
+      return ca.get().issuerOf(peer);
     }
 
     private void checkFresh(X509Certificate peer) {
@@ -71,9 +80,15 @@ public final class TlsTrust extends X509ExtendedTrustManager {
                     peer.getNotAfter().toInstant(),
                     now));
       }
-      if (crl.get().filter(list -> list.revokes(peer)).isPresent()) {
+      Optional<Crl> list = crl.get();
+      if (list.filter(known -> known.revokes(peer)).isPresent()) {
         throw new IdentityException(
             "certificate %s is revoked".formatted(peer.getSubjectX500Principal()));
+      }
+      if (list.filter(known -> known.revokes(issuerOf(peer))).isPresent()) {
+        throw new IdentityException(
+            "certificate %s is of a CA that the cluster has retired; get a new one"
+                .formatted(peer.getSubjectX500Principal()));
       }
     }
 
@@ -83,7 +98,7 @@ public final class TlsTrust extends X509ExtendedTrustManager {
      * @throws IdentityException naming its fault
      */
     public Identity verify(X509Certificate peer) {
-      Identity identity = Identity.verify(peer, ca.get());
+      Identity identity = Identity.verify(peer, issuerOf(peer));
       checkFresh(peer);
       return identity;
     }
@@ -155,7 +170,7 @@ public final class TlsTrust extends X509ExtendedTrustManager {
   public static TlsTrust authority(Source source) {
     return new TlsTrust(
         (peer, _) -> {
-          Identity.verifySignedBy(peer, source.ca.get());
+          Identity.verifySignedBy(peer, source.issuerOf(peer));
           source.checkFresh(peer);
         });
   }
@@ -166,13 +181,13 @@ public final class TlsTrust extends X509ExtendedTrustManager {
   public static TlsTrust server(Source source, String name) {
     return new TlsTrust(
         (peer, _) -> {
-          Identity.verifyServer(peer, source.ca.get(), name);
+          Identity.verifyServer(peer, source.issuerOf(peer), name);
           source.checkFresh(peer);
         });
   }
 
   private static NodeId requireNode(Source source, X509Certificate peer) {
-    NodeId id = Identity.verifyNode(peer, source.ca.get());
+    NodeId id = Identity.verifyNode(peer, source.issuerOf(peer));
     source.checkFresh(peer);
     return id;
   }

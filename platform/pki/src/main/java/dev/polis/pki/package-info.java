@@ -37,7 +37,7 @@
  * they are files with passwords, and rotation means building the context again.
  */
 @Export
-@Version("1.3.0")
+@Version("2.0.0")
 package dev.polis.pki;
 
 import org.osgi.annotation.bundle.Export;

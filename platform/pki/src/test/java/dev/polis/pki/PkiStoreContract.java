@@ -414,6 +414,58 @@ abstract class PkiStoreContract {
     after.crl();
   }
 
+  private X509Certificate node(PkiAuthority ca, KeyPair key) throws Exception {
+    return ca.ensureExternal(
+        "n", CertificateTemplate.node(NodeId.of(key.getPublic())), key.getPublic());
+  }
+
+  @Test
+  @DisplayName("a successor issues after it is prepared, and the former authority is retired last")
+  void succession() throws Exception {
+    PkiAuthority before = authority();
+    KeyPair key = Ed25519.generate();
+    X509Certificate first = node(before, key);
+    assertThrows(PkiException.class, before::succeed);
+    before.retireFormer();
+    assertEquals(List.of(), before.proof());
+
+    before.prepareSuccessor();
+    List<X509Certificate> proof = before.proof();
+    before.prepareSuccessor();
+
+    assertEquals(proof, authority().proof(), "a repeated call continues");
+    assertEquals(new PkiAuthority.Succession.Prepared(proof.getLast()), before.succession());
+    assertEquals(before.certificate(), authority().certificate());
+    assertEquals(first, node(authority(), key), "the present one issues");
+    CaBundle both = CaBundle.of(before.certificate()).learn(proof);
+    before.revokeSerials(List.of(BigInteger.TEN));
+
+    before.succeed();
+
+    PkiAuthority after = authority();
+    assertEquals(proof.getLast(), after.certificate());
+    assertEquals(new PkiAuthority.Succession.Issuing(before.certificate()), after.succession());
+    assertEquals(Set.of(BigInteger.TEN), after.crl().verify(after.certificate()).serials());
+    assertThrows(PkiConflictException.class, () -> node(before, key), "the former one issues none");
+    X509Certificate second = node(after, key);
+    Identity.verifyNode(second, after.certificate());
+    assertThrows(PkiException.class, after::prepareSuccessor, "the former one is not retired");
+    assertThrows(PkiException.class, after::succeed);
+
+    after.retireFormer();
+    Crl retired = after.crl();
+    after.retireFormer();
+
+    assertEquals(retired, after.crl());
+    assertTrue(retired.revokes(before.certificate()));
+    assertEquals(CaBundle.of(after.certificate()), both.follow(retired));
+    assertEquals(new PkiAuthority.Succession.None(), after.succession());
+
+    after.prepareSuccessor();
+    assertEquals(3, after.proof().size(), "two links, and the newest authority");
+    CaBundle.of(before.certificate()).learn(after.proof());
+  }
+
   @Test
   @DisplayName("the revocation list can be watched")
   void follow() throws Exception {

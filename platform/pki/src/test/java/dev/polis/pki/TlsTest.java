@@ -235,7 +235,7 @@ class TlsTest {
   @DisplayName("a revocation takes effect at the next handshake, with the same context")
   void revocation() throws Exception {
     var list = new AtomicReference<>(Optional.<Crl>empty());
-    var followed = TlsTrust.Source.of(ca::certificate, list::get);
+    var followed = TlsTrust.Source.of(() -> CaBundle.of(ca.certificate()), list::get);
     SSLContext server = context(node, TlsTrust.member(followed));
     SSLContext client = context(user, TlsTrust.anyNode(followed));
     connect(server, client);
@@ -266,7 +266,7 @@ class TlsTest {
   @DisplayName("a session is not resumed after a revocation: the same port checks again")
   void noResumption() throws Exception {
     var list = new AtomicReference<>(Optional.<Crl>empty());
-    var followed = TlsTrust.Source.of(ca::certificate, list::get);
+    var followed = TlsTrust.Source.of(() -> CaBundle.of(ca.certificate()), list::get);
     SSLContext server = context(node, TlsTrust.member(followed));
     SSLContext client = context(user, TlsTrust.anyNode(followed));
     try (var threads = new TestThreads();

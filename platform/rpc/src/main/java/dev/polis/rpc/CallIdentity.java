@@ -1,6 +1,7 @@
 package dev.polis.rpc;
 
 import dev.polis.logtree.Log;
+import dev.polis.pki.CaBundle;
 import dev.polis.pki.Crl;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.Identity;
@@ -41,6 +42,9 @@ final class CallIdentity {
   /** The time that consensus takes to answer after a start, and with it the revocation list. */
   private static final Duration RETRY = Duration.ofSeconds(1);
 
+  private static final String RENEW =
+      "the owner gets a new one with 'polisctl takeownership', an operator with 'polisctl operator take'";
+
   private static final String CONNECT_WITH = "connect with a certificate that this cluster issued";
 
   /** Describes a caller. */
@@ -66,15 +70,22 @@ final class CallIdentity {
    * Is a node or a user of the cluster.
    *
    * @param certificate the certificate that the caller showed
+   * @param issuer the CA that signed it
    * @param from the time at which the certificate begins to be valid
    * @param until the time at which the certificate ends
    */
-  private record Member(RpcPeer peer, X509Certificate certificate, Instant from, Instant until)
+  private record Member(
+      RpcPeer peer,
+      X509Certificate certificate,
+      X509Certificate issuer,
+      Instant from,
+      Instant until)
       implements Caller {
-    static Member of(RpcPeer peer, X509Certificate certificate) {
+    static Member of(RpcPeer peer, X509Certificate certificate, X509Certificate issuer) {
       return new Member(
           peer,
           certificate,
+          issuer,
           certificate.getNotBefore().toInstant(),
           certificate.getNotAfter().toInstant());
     }
@@ -90,24 +101,25 @@ final class CallIdentity {
   }
 
   /**
-   * Holds the CA, its revocation list, the operators, and the callers whose certificates this CA
-   * has verified.
+   * Holds the CAs, the revocation list, the operators, and the callers whose certificates these CAs
+   * have verified.
    *
-   * @param ca null until it is known
+   * @param ca null until they are known
    * @param callers the callers with the roles that these operators give
    */
   private record Trust(
-      X509Certificate ca, RpcRevocations revocations, RpcOperators operators, Callers callers) {
+      CaBundle ca, RpcRevocations revocations, RpcOperators operators, Callers callers) {
     static Trust nobody() {
       return new Trust(null, new RpcRevocations.None(), new RpcOperators.Unknown(), new Callers());
     }
 
-    /** Returns the trust in a CA; another one than before knows no operators and callers. */
-    Trust with(X509Certificate other, RpcRevocations known) {
+    /** Returns the trust in CAs; those of another cluster than before know no operators. */
+    Trust with(CaBundle other, RpcRevocations known) {
       if (other.equals(ca)) {
         return new Trust(other, known, operators, callers);
       }
-      RpcOperators stay = ca == null ? operators : new RpcOperators.Unknown();
+      RpcOperators stay =
+          ca == null || ca.sharesWith(other) ? operators : new RpcOperators.Unknown();
       return new Trust(other, known, stay, new Callers());
     }
 
@@ -117,6 +129,11 @@ final class CallIdentity {
 
     boolean revokes(X509Certificate certificate) {
       return revocations instanceof RpcRevocations.Known(Crl list) && list.revokes(certificate);
+    }
+
+    /** Returns whether these are other CAs of the same cluster, which only a change may replace. */
+    boolean isSameCluster(CaBundle other) {
+      return ca != null && ca.sharesWith(other);
     }
   }
 
@@ -133,23 +150,47 @@ final class CallIdentity {
     this.log = log;
   }
 
-  synchronized void trust(X509Certificate ca) {
+  /** Trusts the CAs of a cluster, unless this node knows the present ones of that cluster. */
+  synchronized void trust(CaBundle ca) {
     Trust now = trust;
-    trust = now.with(ca, ca.equals(now.ca()) ? now.revocations() : new RpcRevocations.None());
+    if (!now.isSameCluster(ca)) {
+      trust = now.with(ca, new RpcRevocations.None());
+    }
   }
 
   /**
-   * Trusts a CA with the revocation list from the disk, and returns the list in force. An older
-   * list does not replace one that has come from consensus.
+   * Trusts CAs with the revocation list from the disk, and returns the list in force. An older list
+   * does not replace one that has come from consensus.
    */
-  synchronized RpcRevocations trust(X509Certificate ca, RpcRevocations read) {
+  synchronized RpcRevocations trust(CaBundle ca, RpcRevocations read) {
     if (read instanceof RpcRevocations.Known(Crl list)) {
       list.verify(ca);
     }
     Trust now = trust;
-    RpcRevocations inForce = ca.equals(now.ca()) ? newer(now.revocations(), read) : read;
-    trust = now.with(ca, inForce);
+    boolean same = now.isSameCluster(ca);
+    RpcRevocations inForce = same ? newer(now.revocations(), read) : read;
+    trust = now.with(following(same ? now.ca() : ca, inForce), inForce);
     return inForce;
+  }
+
+  private static CaBundle following(CaBundle ca, RpcRevocations known) {
+    return known instanceof RpcRevocations.Known(Crl list) ? ca.follow(list) : ca;
+  }
+
+  /** Replaces the CAs by others of the same cluster. */
+  synchronized void replace(CaBundle ca) {
+    Trust now = trust;
+    if (!now.isSameCluster(ca)) {
+      throw new IdentityException(
+          "%s has no CA in common with those of this node; they belong to another cluster"
+              .formatted(ca));
+    }
+    trust = now.with(ca, now.revocations());
+  }
+
+  /** Returns the CAs; empty before the credentials of the node. */
+  Optional<CaBundle> authorities() {
+    return Optional.ofNullable(trust.ca());
   }
 
   private static RpcRevocations newer(RpcRevocations present, RpcRevocations read) {
@@ -172,7 +213,7 @@ final class CallIdentity {
       throw new IllegalStateException(
           "a revocation list came before credentials; call identify first");
     }
-    trust = now.with(now.ca(), new RpcRevocations.Known(list.verify(now.ca())));
+    trust = now.with(now.ca().follow(list), new RpcRevocations.Known(list));
   }
 
   /** Decides about users by this list of operators from now on. */
@@ -186,7 +227,9 @@ final class CallIdentity {
 
   /** Returns whether a certificate of the cluster was revoked, or has ended. */
   boolean lost(X509Certificate certificate) {
-    return trust.revokes(certificate)
+    Trust now = trust;
+    return now.revokes(certificate)
+        || now.ca() != null && !now.ca().issued(certificate)
         || clock.instant().isAfter(certificate.getNotAfter().toInstant());
   }
 
@@ -268,7 +311,16 @@ final class CallIdentity {
    * @throws RpcException UNAUTHENTICATED
    */
   void requireUnrevoked(Caller caller) {
-    if (caller instanceof Member member && trust.revokes(member.certificate())) {
+    if (!(caller instanceof Member member)) {
+      return;
+    }
+    Trust now = trust;
+    if (now.revokes(member.issuer())) {
+      throw RpcException.unauthenticated(
+          "the certificate of %s is of a CA that this cluster has retired; %s"
+              .formatted(caller.peer().describe(), RENEW));
+    }
+    if (now.revokes(member.certificate())) {
       throw RpcException.unauthenticated(
           "the certificate of %s was revoked; it no longer belongs to this cluster"
               .formatted(caller.peer().describe()));
@@ -326,23 +378,28 @@ final class CallIdentity {
       return Caller.stranger(
           RpcPeer.Unauthenticated.anonymous(), "this node does not know its cluster yet");
     }
+    X509Certificate issuer = now.ca().issuerOf(certificate);
     try {
-      return switch (Identity.verify(certificate, now.ca())) {
-        case Identity.Node node -> Member.of(new RpcPeer.Node(node.id()), certificate);
-        case Identity.User user -> user(user.name(), certificate, now.operators());
+      return switch (Identity.verify(certificate, issuer)) {
+        case Identity.Node node -> Member.of(new RpcPeer.Node(node.id()), certificate, issuer);
+        case Identity.User user -> user(user.name(), certificate, issuer, now.operators());
       };
     } catch (IdentityException e) {
       return Caller.stranger(
-          RpcPeer.Unauthenticated.anonymous(), e.getMessage() + "; " + CONNECT_WITH);
+          RpcPeer.Unauthenticated.anonymous(),
+          "%s; %s; if its CA was retired: %s".formatted(e.getMessage(), CONNECT_WITH, RENEW));
     }
   }
 
-  private static Caller user(String name, X509Certificate certificate, RpcOperators operators) {
+  private static Caller user(
+      String name, X509Certificate certificate, X509Certificate issuer, RpcOperators operators) {
     PublicKey key = certificate.getPublicKey();
     return operators
         .role(name, key)
         .<Caller>map(
-            role -> Member.of(new RpcPeer.User(name, role, Ed25519.fingerprint(key)), certificate))
+            role ->
+                Member.of(
+                    new RpcPeer.User(name, role, Ed25519.fingerprint(key)), certificate, issuer))
         .orElseGet(
             () -> Caller.stranger(RpcPeer.Unauthenticated.anonymous(), operators.refusal(name)));
   }

@@ -4,6 +4,7 @@ import dev.polis.base.values.MutableValue;
 import dev.polis.base.values.Value;
 import dev.polis.logtree.Log;
 import dev.polis.logtree.LogTree;
+import dev.polis.pki.CaBundle;
 import dev.polis.pki.Crl;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.TlsIdentity;
@@ -57,6 +58,7 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
   private volatile TlsIdentity presented; // null while this node has no credentials
   private final TlsKeys keys = new TlsKeys(() -> Optional.ofNullable(presented));
   private final CallIdentity identity;
+  private final MutableValue<CaBundle> authorities = new MutableValue<>();
   private final MutableValue<RpcRevocations> revocations =
       new MutableValue<>(new RpcRevocations.None());
   private final int mostHeld;
@@ -202,6 +204,7 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
   @Override
   public void identify(NodeCredentials credentials) {
     identity.trust(credentials.ca());
+    publishAuthorities();
     present(credentials);
   }
 
@@ -209,6 +212,7 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
   public void identify(NodeCredentials credentials, RpcRevocations known) {
     RpcRevocations inForce = identity.trust(credentials.ca(), known);
     revocations.set(inForce);
+    publishAuthorities();
     if (inForce instanceof RpcRevocations.Unknown unknown) {
       log.warning("%s", unknown.describe());
     }
@@ -258,8 +262,32 @@ public final class LocalRpcHost implements RpcHost, AutoCloseable {
   public void revoke(Crl list) {
     identity.revoke(list);
     revocations.set(new RpcRevocations.Known(list));
+    publishAuthorities();
     expel();
     log.info("revocation list: %s", list);
+  }
+
+  @Override
+  public void trust(CaBundle trusted) {
+    identity.replace(trusted);
+    publishAuthorities();
+    expel();
+  }
+
+  private void publishAuthorities() {
+    identity
+        .authorities()
+        .filter(now -> !authorities.peek().equals(Optional.of(now)))
+        .ifPresent(
+            now -> {
+              authorities.set(now);
+              log.info("trusted CAs: %s", now);
+            });
+  }
+
+  @Override
+  public Value<CaBundle> authorities() {
+    return authorities;
   }
 
   @Override

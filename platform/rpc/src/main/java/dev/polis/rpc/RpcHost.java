@@ -1,6 +1,7 @@
 package dev.polis.rpc;
 
 import dev.polis.base.values.Value;
+import dev.polis.pki.CaBundle;
 import dev.polis.pki.Crl;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.rpc.audit.AuditLog;
@@ -62,6 +63,18 @@ public interface RpcHost {
    *     the old list stays
    */
   void revoke(Crl list);
+
+  /**
+   * Replaces the CAs by others of the same cluster. A revocation list of the newest CA then retires
+   * the former one if it names the former one's serial number: its certificates end as revoked
+   * ones.
+   *
+   * @throws dev.polis.pki.IdentityException if none of them is a CA that this node trusts
+   */
+  void trust(CaBundle authorities);
+
+  /** Returns the CAs that this node trusts, with each change; none before its credentials. */
+  Value<CaBundle> authorities();
 
   /**
    * Replaces the list of operators. Running calls for which an operator has no permission any more

@@ -2,6 +2,7 @@ package dev.polis.rpc;
 
 import dev.polis.base.values.Value;
 import dev.polis.logtree.LogTree;
+import dev.polis.pki.CaBundle;
 import dev.polis.pki.Crl;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.rpc.audit.AuditLog;
@@ -81,6 +82,16 @@ public final class RpcHostComponent implements RpcHost {
   @Override
   public void revoke(Crl list) {
     host.revoke(list);
+  }
+
+  @Override
+  public void trust(CaBundle authorities) {
+    host.trust(authorities);
+  }
+
+  @Override
+  public Value<CaBundle> authorities() {
+    return host.authorities();
   }
 
   @Override

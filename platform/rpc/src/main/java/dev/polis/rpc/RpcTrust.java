@@ -1,8 +1,11 @@
 package dev.polis.rpc;
 
+import dev.polis.pki.CaBundle;
 import dev.polis.pki.NodeId;
 import dev.polis.pki.TlsTrust;
 import java.security.cert.X509Certificate;
+import java.util.Optional;
+import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import javax.net.ssl.X509ExtendedTrustManager;
 
@@ -39,11 +42,26 @@ public sealed interface RpcTrust {
 
   /** Returns the trust in any node of the cluster with this CA. */
   static RpcTrust cluster(X509Certificate ca) {
+    return cluster(CaBundle.of(ca));
+  }
+
+  /** Returns the trust in any node of the cluster with these CAs. */
+  static RpcTrust cluster(CaBundle ca) {
     return new Cluster(TlsTrust.Source.of(ca));
+  }
+
+  /** Returns the trust in any node of the cluster, by its CAs at each connection. */
+  static RpcTrust cluster(Supplier<CaBundle> newest) {
+    return new Cluster(TlsTrust.Source.of(newest, Optional::empty));
   }
 
   /** Returns the trust in one node of the cluster with this CA. */
   static RpcTrust node(X509Certificate ca, NodeId node) {
+    return node(CaBundle.of(ca), node);
+  }
+
+  /** Returns the trust in one node of the cluster with these CAs. */
+  static RpcTrust node(CaBundle ca, NodeId node) {
     return new Node(TlsTrust.Source.of(ca), node);
   }
 

@@ -54,7 +54,7 @@ class CallIdentityTest {
       "a stranger's certificate is kept only during its connection, a member's is kept longer")
   void strangersAreForgotten() throws Exception {
     assertEquals(List.of("TLSv1.3"), TlsContexts.PROTOCOLS, "makes such certificates readable");
-    identity.trust(ca.certificate());
+    identity.trust(dev.polis.pki.CaBundle.of(ca.certificate()));
     assertTrue(
         identity
             .member(showing(ca.issueUser("owner", Ed25519.generate().getPublic())))

@@ -239,7 +239,7 @@ class RpcConnectionTest {
       RpcTrust onlyNew =
           new RpcTrust.Cluster(
               dev.polis.pki.TlsTrust.Source.of(
-                  fixture.ca::certificate,
+                  () -> dev.polis.pki.CaBundle.of(fixture.ca.certificate()),
                   () ->
                       java.util.Optional.of(
                           fixture.ca.revocationList(

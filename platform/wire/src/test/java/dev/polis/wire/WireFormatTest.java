@@ -18,6 +18,7 @@ import dev.polis.wire.api.Configuration;
 import dev.polis.wire.api.Debug;
 import dev.polis.wire.api.ManagementOuterClass;
 import dev.polis.wire.audit.AuditOuterClass;
+import dev.polis.wire.cluster.Ca;
 import dev.polis.wire.cluster.CertificatesOuterClass;
 import dev.polis.wire.cluster.ChangesOuterClass;
 import dev.polis.wire.cluster.EtcdOuterClass;
@@ -87,6 +88,7 @@ class WireFormatTest {
           EtcdOuterClass.getDescriptor(),
           MembershipOuterClass.getDescriptor(),
           Tickets.getDescriptor(),
+          Ca.getDescriptor(),
           CertificatesOuterClass.getDescriptor(),
           Owner.getDescriptor(),
           OperatorsOuterClass.getDescriptor(),

@@ -1,6 +1,5 @@
 package dev.polis.curator.api;
 
-import com.google.protobuf.ByteString;
 import com.google.protobuf.Timestamp;
 import dev.polis.api.consensus.Consensus;
 import dev.polis.api.consensus.ConsensusMember;
@@ -49,7 +48,6 @@ public final class CuratorApi extends CuratorGrpc.CuratorImplBase {
   private final Consensus consensus;
   private final WorkerCertificates certificates;
   private final InstantSource clock;
-  private final ByteString clusterCa;
   private final NodeEnrolment enrolment;
 
   public CuratorApi(
@@ -57,14 +55,12 @@ public final class CuratorApi extends CuratorGrpc.CuratorImplBase {
       CallStreams streams,
       Consensus consensus,
       WorkerCertificates certificates,
-      InstantSource clock,
-      ByteString clusterCa) {
+      InstantSource clock) {
     this.gate = gate;
     this.streams = streams;
     this.consensus = consensus;
     this.certificates = certificates;
     this.clock = clock;
-    this.clusterCa = clusterCa;
     this.enrolment = new NodeEnrolment(clock);
   }
 
@@ -187,7 +183,7 @@ public final class CuratorApi extends CuratorGrpc.CuratorImplBase {
   @Override
   public void commitNode(CommitNodeRequest request, StreamObserver<CommitNodeResponse> caller) {
     PublicKey key = RpcPeer.current().requireKey();
-    ApiCalls.unary(gate, caller, term -> enrolment.commit(term, key, request, clusterCa));
+    ApiCalls.unary(gate, caller, term -> enrolment.commit(term, key, request));
   }
 
   @Override

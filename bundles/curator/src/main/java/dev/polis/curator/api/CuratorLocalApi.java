@@ -1,6 +1,5 @@
 package dev.polis.curator.api;
 
-import com.google.protobuf.ByteString;
 import dev.polis.api.curator.CuratorStatus;
 import dev.polis.curator.leader.AdvertisedAddress;
 import dev.polis.curator.leader.LeaderFeeds;
@@ -13,6 +12,7 @@ import dev.polis.wire.curator.GetCurrentLeaderRequest;
 import dev.polis.wire.curator.GetCurrentLeaderResponse;
 import io.grpc.stub.StreamObserver;
 import java.time.Duration;
+import java.util.function.Supplier;
 
 /**
  * Serves the CuratorLocal API, which names the leader and the CA of the cluster. It needs no
@@ -23,14 +23,17 @@ public final class CuratorLocalApi extends CuratorLocalGrpc.CuratorLocalImplBase
   private static final Duration RETRY = Duration.ofSeconds(1);
 
   private final NodeId self;
-  private final ByteString clusterCa;
+  private final Supplier<GetCACertificateResponse> authority;
   private final AdvertisedAddress address;
   private final LeaderFeeds leaders;
 
   public CuratorLocalApi(
-      NodeId self, ByteString clusterCa, AdvertisedAddress address, LeaderFeeds leaders) {
+      NodeId self,
+      Supplier<GetCACertificateResponse> authority,
+      AdvertisedAddress address,
+      LeaderFeeds leaders) {
     this.self = self;
-    this.clusterCa = clusterCa;
+    this.authority = authority;
     this.address = address;
     this.leaders = leaders;
   }
@@ -38,8 +41,7 @@ public final class CuratorLocalApi extends CuratorLocalGrpc.CuratorLocalImplBase
   @Override
   public void getCACertificate(
       GetCACertificateRequest request, StreamObserver<GetCACertificateResponse> caller) {
-    caller.onNext(
-        GetCACertificateResponse.newBuilder().setIdentityCaCertificate(clusterCa).build());
+    caller.onNext(authority.get());
     caller.onCompleted();
   }
 

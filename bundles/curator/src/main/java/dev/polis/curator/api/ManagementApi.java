@@ -46,6 +46,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Supplier;
 
 /** Serves the Management API, for operators: nodes, roles, labels, tickets, configuration. */
 public final class ManagementApi extends ManagementGrpc.ManagementImplBase
@@ -67,14 +68,14 @@ public final class ManagementApi extends ManagementGrpc.ManagementImplBase
   private final CallStreams streams;
   private final ComputingThreads computing;
   private final SecureRandom random;
-  private final ByteString clusterCa;
+  private final Supplier<ByteString> clusterCa;
   private final InstantSource clock;
   private final NodeRemoval removal;
   private final ConsensusMembers members;
 
   /**
    * @param self the node of this curator, which does not remove itself
-   * @param clusterCa DER
+   * @param clusterCa returns the CA that issues, DER
    */
   public ManagementApi(
       NodeId self,
@@ -82,7 +83,7 @@ public final class ManagementApi extends ManagementGrpc.ManagementImplBase
       CallStreams streams,
       ComputingThreads computing,
       SecureRandom random,
-      ByteString clusterCa,
+      Supplier<ByteString> clusterCa,
       InstantSource clock,
       ConsensusMembers members) {
     this.gate = gate;
@@ -117,7 +118,7 @@ public final class ManagementApi extends ManagementGrpc.ManagementImplBase
           RecordSnapshot records = term.records().read();
           return GetClusterInfoResponse.newBuilder()
               .setClusterDirectory(directory(records.nodes()))
-              .setCaCertificate(clusterCa)
+              .setCaCertificate(clusterCa.get())
               .setClusterConfiguration(records.configuration())
               .build();
         });

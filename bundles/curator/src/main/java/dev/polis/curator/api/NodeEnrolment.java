@@ -166,10 +166,8 @@ final class NodeEnrolment {
    * Makes an approved node UP, and issues its certificate.
    *
    * @param key the node key that the caller has proved
-   * @param clusterCa DER
    */
-  CommitNodeResponse commit(
-      LeaderTerm term, PublicKey key, CommitNodeRequest request, ByteString clusterCa)
+  CommitNodeResponse commit(LeaderTerm term, PublicKey key, CommitNodeRequest request)
       throws InterruptedException {
     NodeId id = NodeId.of(key);
     RecordSnapshot records = term.records().read();
@@ -179,9 +177,13 @@ final class NodeEnrolment {
     // After the record: a node whose commit is refused gets no certificate.
     X509Certificate certificate = certify(term, id, key);
     return CommitNodeResponse.newBuilder()
-        .setCaCertificate(clusterCa)
+        .setCaCertificate(authority(term))
         .setNodeCertificate(ByteString.copyFrom(Pem.der(certificate)))
         .build();
+  }
+
+  private static ByteString authority(LeaderTerm term) throws InterruptedException {
+    return ByteString.copyFrom(Pem.der(term.pki().authority().certificate()));
   }
 
   private static RpcException notRegistered(NodeId id) {

@@ -2,6 +2,7 @@ package dev.polis.kubernetes.pki;
 
 import dev.polis.api.kubernetes.KubernetesNames;
 import dev.polis.handover.OrganState;
+import dev.polis.pki.CaBundle;
 import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.CertificateTemplate;
 import dev.polis.pki.Ed25519;
@@ -168,7 +169,8 @@ public final class KubeKeys {
    * @param newest gives the keys at each handshake
    */
   public static TlsTrust trust(Supplier<KubeKeys> newest, String name) {
-    return TlsTrust.server(TlsTrust.Source.of(() -> newest.get().ca(), Optional::empty), name);
+    return TlsTrust.server(
+        TlsTrust.Source.of(() -> CaBundle.of(newest.get().ca()), Optional::empty), name);
   }
 
   @Override

@@ -3,6 +3,7 @@ package dev.polis.kubernetes.proxy;
 import dev.polis.api.cluster.ClusterStatus;
 import dev.polis.base.values.Value;
 import dev.polis.base.values.Watcher;
+import dev.polis.pki.CaBundle;
 import dev.polis.pki.Crl;
 import dev.polis.pki.Identity;
 import dev.polis.pki.IdentityException;
@@ -42,10 +43,11 @@ final class ProxyAccess {
   /**
    * Holds the result of a verification.
    *
-   * @param ca the certificate of the cluster's CA
+   * @param ca the CAs of the cluster
+   * @param issuer the one that issued the certificate
    * @param identity the owner of the certificate
    */
-  private record Verified(X509Certificate ca, Identity identity) {}
+  private record Verified(CaBundle ca, X509Certificate issuer, Identity identity) {}
 
   private final Value<ClusterStatus> cluster;
   private final Supplier<Optional<Crl>> revoked;
@@ -121,17 +123,17 @@ final class ProxyAccess {
   }
 
   private Identity identity(X509Certificate certificate) throws ProxyRefusal {
-    X509Certificate ca =
+    CaBundle ca =
         credentials()
             .map(NodeCredentials::ca)
             .orElseThrow(
                 () -> ProxyRefusal.unauthorized("this node does not know its cluster yet"));
-    Identity identity = verified(certificate, ca);
-    requireFresh(certificate);
-    return identity;
+    Verified known = verified(certificate, ca);
+    requireFresh(certificate, known.issuer());
+    return known.identity();
   }
 
-  private void requireFresh(X509Certificate certificate) {
+  private void requireFresh(X509Certificate certificate, X509Certificate issuer) {
     Instant now = clock.instant();
     Renewal life = Renewal.of(certificate);
     if (life.invalid(now)) {
@@ -139,24 +141,30 @@ final class ProxyAccess {
           "the certificate is valid from %s to %s, but now it is %s"
               .formatted(life.notBefore(), life.notAfter(), now));
     }
+    if (revoked.get().filter(list -> list.revokes(issuer)).isPresent()) {
+      throw new IdentityException(
+          "the certificate of %s is of a CA that the cluster has retired"
+              .formatted(certificate.getSubjectX500Principal()));
+    }
     if (revoked.get().filter(list -> list.revokes(certificate)).isPresent()) {
       throw new IdentityException(
           "the certificate of %s is revoked".formatted(certificate.getSubjectX500Principal()));
     }
   }
 
-  private Identity verified(X509Certificate certificate, X509Certificate ca) {
+  private Verified verified(X509Certificate certificate, CaBundle ca) {
     synchronized (remembered) {
       Verified known = remembered.get(certificate);
       if (known != null && known.ca().equals(ca)) {
-        return known.identity();
+        return known;
       }
     }
-    Identity identity = Identity.verify(certificate, ca);
+    X509Certificate issuer = ca.issuerOf(certificate);
+    Verified verified = new Verified(ca, issuer, Identity.verify(certificate, issuer));
     synchronized (remembered) {
-      remembered.put(certificate, new Verified(ca, identity));
+      remembered.put(certificate, verified);
     }
-    return identity;
+    return verified;
   }
 
   /** Encodes a name as UTF-8 in the characters of a header, and refuses an ambiguous name. */

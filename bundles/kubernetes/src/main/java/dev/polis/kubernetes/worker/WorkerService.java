@@ -24,6 +24,7 @@ import dev.polis.kubernetes.settings.KubernetesSettings;
 import dev.polis.logtree.Log;
 import dev.polis.logtree.convert.KlogConverter;
 import dev.polis.logtree.convert.LineConverter;
+import dev.polis.pki.CaBundle;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.TlsIdentity;
 import dev.polis.pki.TlsTrust;
@@ -313,7 +314,8 @@ public final class WorkerService implements RolePlugin {
       Function<WorkerCredentials, TlsIdentity> user) {
     TlsTrust.Source trust =
         TlsTrust.Source.of(
-            () -> credentials.peek().orElseThrow().certificates().ca(), Optional::empty);
+            () -> CaBundle.of(credentials.peek().orElseThrow().certificates().ca()),
+            Optional::empty);
     return new KubeClient(
         plan.balancer(),
         () -> credentials.peek().map(user),

@@ -182,7 +182,7 @@ final class FaultNode implements AutoCloseable {
   List<byte[]> keys() {
     return List.of(
         Ed25519.raw(credentials.publicKey()),
-        Ed25519.raw(credentials.ca().getPublicKey()),
+        Ed25519.raw(credentials.ca().issuing().getPublicKey()),
         Ed25519.raw(owner.tls().certificate().getPublicKey()));
   }
 

@@ -2,9 +2,7 @@ package dev.polis.ctl.kube;
 
 import dev.polis.ctl.session.Contexts;
 import dev.polis.ctl.session.CtlException;
-import dev.polis.pki.Pem;
-import java.nio.charset.StandardCharsets;
-import java.security.cert.X509Certificate;
+import dev.polis.pki.CaBundle;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.LinkedHashMap;
@@ -102,7 +100,7 @@ final class Kubeconfig {
    * @param controllers all of them, the one to use first
    * @param plugin the command that prints credentials
    */
-  void merge(String name, X509Certificate ca, List<KubeEndpoint> controllers, List<String> plugin) {
+  void merge(String name, CaBundle ca, List<KubeEndpoint> controllers, List<String> plugin) {
     Set<String> present =
         controllers.stream().map(each -> name + "-" + each.shortName()).collect(Collectors.toSet());
     removeControllers(CLUSTERS, name, present);
@@ -146,13 +144,11 @@ final class Kubeconfig {
     document.put(list, entries);
   }
 
-  private static Map<String, Object> cluster(KubeEndpoint controller, X509Certificate ca) {
+  private static Map<String, Object> cluster(KubeEndpoint controller, CaBundle ca) {
     Map<String, Object> cluster = new LinkedHashMap<>();
     cluster.put("server", controller.uri().toString());
     cluster.put("tls-server-name", controller.node());
-    cluster.put(
-        "certificate-authority-data",
-        Base64.getEncoder().encodeToString(Pem.encode(ca).getBytes(StandardCharsets.UTF_8)));
+    cluster.put("certificate-authority-data", Base64.getEncoder().encodeToString(ca.pemBytes()));
     return cluster;
   }
 

@@ -4,14 +4,17 @@ import com.google.protobuf.ByteString;
 import dev.polis.ctl.session.CtlException;
 import dev.polis.ctl.session.CtlTarget;
 import dev.polis.ctl.session.Session;
+import dev.polis.pki.CaBundle;
 import dev.polis.pki.Fingerprint;
 import dev.polis.pki.PkiException;
 import dev.polis.rpc.RpcClients;
 import dev.polis.rpc.RpcTrust;
 import dev.polis.wire.curator.CuratorLocalGrpc;
 import dev.polis.wire.curator.GetCACertificateRequest;
+import dev.polis.wire.curator.GetCACertificateResponse;
 import java.io.Console;
 import java.nio.file.Files;
+import java.security.KeyPair;
 import java.security.cert.X509Certificate;
 import java.util.Optional;
 import picocli.CommandLine.Model.CommandSpec;
@@ -45,29 +48,63 @@ final class FirstContact {
     }
   }
 
-  /**
-   * Returns the cluster's certificate: known from before, read on the node itself, or asked for.
-   */
-  X509Certificate clusterCa(Session session) throws InterruptedException {
+  /** Returns the cluster's CAs: known from before, read on the node itself, or asked for. */
+  CaBundle clusterCa(Session session) throws InterruptedException {
     CtlTarget target = session.target();
     if (Files.isReadable(target.clusterCa())) {
-      return Session.certificate(target.clusterCa(), "remove it to be asked again");
+      return Session.authorities(target.clusterCa(), "remove it to be asked again");
     }
     if (Files.isReadable(target.nodeCa())) {
-      return Session.certificate(target.nodeCa(), "the node keeps its cluster's certificate there");
+      return Session.authorities(target.nodeCa(), "the node keeps its cluster's certificate there");
     }
+    ByteString der = asked(session).getIdentityCaCertificate();
+    return CaBundle.of(confirmed(session, OwnerCertificate.answered(der), wanted()));
+  }
+
+  /**
+   * Returns the certificate of a user, also after the cluster has replaced its CA: the former one,
+   * which this folder knows, proves the new one.
+   */
+  Credentials fetch(Session session, CaBundle known, String name, KeyPair key)
+      throws InterruptedException {
+    try {
+      return new Credentials(known, OwnerCertificate.fetch(session, name, key, known));
+    } catch (CtlException refused) {
+      CaBundle learned = learned(session, known, refused);
+      return new Credentials(learned, OwnerCertificate.fetch(session, name, key, learned));
+    }
+  }
+
+  /** Holds the certificate of a user, and the CAs of its cluster. */
+  record Credentials(CaBundle ca, X509Certificate certificate) {}
+
+  private static CaBundle learned(Session session, CaBundle known, CtlException refused)
+      throws InterruptedException {
+    CaBundle learned;
+    try {
+      learned =
+          known.learn(
+              asked(session).getCaSuccessionList().stream()
+                  .map(OwnerCertificate::answered)
+                  .toList());
+    } catch (CtlException | PkiException other) {
+      refused.addSuppressed(other);
+      throw refused;
+    }
+    if (learned.equals(known)) {
+      throw refused;
+    }
+    return learned;
+  }
+
+  private static GetCACertificateResponse asked(Session session) throws InterruptedException {
     var stub =
         session.limited(
             CuratorLocalGrpc.newBlockingV2Stub(
                 session.dial(
                     RpcClients.anonymous(RpcTrust.anybody()),
                     session.address(Session.CURATOR_PORT))));
-    ByteString der =
-        session.call(
-            () ->
-                stub.getCACertificate(GetCACertificateRequest.getDefaultInstance())
-                    .getIdentityCaCertificate());
-    return confirmed(session, OwnerCertificate.answered(der), wanted());
+    return session.call(() -> stub.getCACertificate(GetCACertificateRequest.getDefaultInstance()));
   }
 
   private static X509Certificate confirmed(

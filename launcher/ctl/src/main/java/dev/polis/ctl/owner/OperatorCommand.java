@@ -12,6 +12,7 @@ import dev.polis.ctl.session.Session;
 import dev.polis.ctl.session.SessionCommand;
 import dev.polis.ctl.session.Subcommands;
 import dev.polis.ctl.session.WireName;
+import dev.polis.pki.CaBundle;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.PkiException;
 import dev.polis.wire.cluster.AddOperatorRequest;
@@ -282,10 +283,11 @@ public final class OperatorCommand {
               "name the operator's key with --key FILE, or make one with '"
                   + CtlName.called()
                   + " operator key FILE'");
-      X509Certificate ca = contact.clusterCa(session);
-      X509Certificate certificate =
-          OwnerCertificate.fetch(session, name, new KeyPair(Ed25519.publicKey(own), own), ca);
-      OwnerCertificate.write(session.target(), ca, certificate);
+      CaBundle ca = contact.clusterCa(session);
+      FirstContact.Credentials got =
+          contact.fetch(session, ca, name, new KeyPair(Ed25519.publicKey(own), own));
+      X509Certificate certificate = got.certificate();
+      OwnerCertificate.write(session.target(), got.ca(), certificate);
       String end = certificate.getNotAfter().toInstant().toString();
       JsonObject result = new JsonObject();
       result.addProperty("cluster", session.target().name());

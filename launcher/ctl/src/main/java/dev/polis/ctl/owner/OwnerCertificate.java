@@ -5,6 +5,7 @@ import dev.polis.ctl.session.CtlException;
 import dev.polis.ctl.session.CtlFiles;
 import dev.polis.ctl.session.CtlTarget;
 import dev.polis.ctl.session.Session;
+import dev.polis.pki.CaBundle;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.Pem;
 import dev.polis.pki.PkiException;
@@ -26,15 +27,15 @@ public final class OwnerCertificate {
   /**
    * Asks the cluster for a certificate of the owner's key.
    *
-   * @param ca the certificate of the cluster's CA
+   * @param ca the cluster's CAs
    */
-  public static X509Certificate fetch(Session session, KeyPair owner, X509Certificate ca)
+  public static X509Certificate fetch(Session session, KeyPair owner, CaBundle ca)
       throws InterruptedException {
     return fetch(session, "owner", owner, ca);
   }
 
   /** Asks the cluster for a certificate of the user with this name and key. */
-  static X509Certificate fetch(Session session, String name, KeyPair key, X509Certificate ca)
+  static X509Certificate fetch(Session session, String name, KeyPair key, CaBundle ca)
       throws InterruptedException {
     var stub =
         session.limited(
@@ -82,8 +83,8 @@ public final class OwnerCertificate {
   }
 
   /** Writes both certificates to the operator's folder. */
-  public static void write(CtlTarget target, X509Certificate ca, X509Certificate certificate) {
-    CtlFiles.write(target.clusterCa(), pem(ca));
+  public static void write(CtlTarget target, CaBundle ca, X509Certificate certificate) {
+    CtlFiles.write(target.clusterCa(), ca.pemBytes());
     CtlFiles.write(target.ownerCertificate(), pem(certificate));
   }
 }

@@ -6,6 +6,7 @@ import dev.polis.ctl.session.ExitCode;
 import dev.polis.ctl.session.Session;
 import dev.polis.ctl.session.SessionCommand;
 import dev.polis.ctl.session.Subcommands;
+import dev.polis.pki.CaBundle;
 import java.nio.file.Path;
 import java.security.cert.X509Certificate;
 import java.util.Optional;
@@ -97,11 +98,11 @@ public final class OwnerCommand {
     protected ExitCode run(Session session) throws InterruptedException {
       String pem = RecoveryKeyFile.read(recoveryKey);
       RecoveryKeyFile.publicKey(recoveryKey, pem);
-      X509Certificate ca = contact.clusterCa(session);
+      CaBundle ca = contact.clusterCa(session);
       OwnerKeyRotation rotation = new OwnerKeyRotation(session, this::remark);
       X509Certificate certificate =
           new OwnerKeyRecovery(session, rotation, this::remark).run(ca, recoveryKey, pem);
-      CtlFiles.write(session.target().clusterCa(), OwnerCertificate.pem(ca));
+      CtlFiles.write(session.target().clusterCa(), ca.pemBytes());
       return finish(session, rotation, certificate);
     }
   }

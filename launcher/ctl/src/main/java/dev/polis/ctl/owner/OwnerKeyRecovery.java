@@ -6,6 +6,7 @@ import dev.polis.ctl.session.CtlFiles;
 import dev.polis.ctl.session.CtlTarget;
 import dev.polis.ctl.session.OwnerKeyFile;
 import dev.polis.ctl.session.Session;
+import dev.polis.pki.CaBundle;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.OwnerKey;
 import dev.polis.pki.RecoveryProof;
@@ -55,7 +56,7 @@ final class OwnerKeyRecovery {
    * @param pem its text
    * @return the certificate of the new key
    */
-  X509Certificate run(X509Certificate ca, Path file, String pem) throws InterruptedException {
+  X509Certificate run(CaBundle ca, Path file, String pem) throws InterruptedException {
     OwnerKey.Form form = form();
     Optional<X509Certificate> continued = rotation.continued(ca);
     if (continued.isPresent()) {
@@ -95,14 +96,14 @@ final class OwnerKeyRecovery {
     return OwnerKey.form(pem);
   }
 
-  private OwnerKeysBlockingV2Stub as(KeyPair next, X509Certificate ca) {
+  private OwnerKeysBlockingV2Stub as(KeyPair next, CaBundle ca) {
     return session.limited(
         OwnerKeysGrpc.newBlockingV2Stub(
             session.curator(ca, trust -> RpcClients.ephemeral(next, trust))));
   }
 
   private RecoverOwnerKeyRequest request(
-      OwnerKeysBlockingV2Stub stub, X509Certificate ca, KeyPair next, Path file, String pem)
+      OwnerKeysBlockingV2Stub stub, CaBundle ca, KeyPair next, Path file, String pem)
       throws InterruptedException {
     GetRecoveryChallengeRequest question =
         GetRecoveryChallengeRequest.newBuilder()
@@ -113,7 +114,7 @@ final class OwnerKeyRecovery {
     try {
       RecoveryProof proof =
           RecoveryProof.ofOwner(
-              ca.getPublicKey(), next.getPublic(), given.getChallenge().toByteArray());
+              ca.issuing().getPublicKey(), next.getPublic(), given.getChallenge().toByteArray());
       return RecoverOwnerKeyRequest.newBuilder()
           .setChallenge(given.getChallenge())
           .setProof(ByteString.copyFrom(proof.by(answer)))

@@ -6,6 +6,7 @@ import dev.polis.ctl.session.CtlFiles;
 import dev.polis.ctl.session.CtlTarget;
 import dev.polis.ctl.session.OwnerKeyFile;
 import dev.polis.ctl.session.Session;
+import dev.polis.pki.CaBundle;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.OwnerKey;
 import dev.polis.pki.OwnerRotation;
@@ -52,8 +53,7 @@ final class OwnerKeyRotation {
    * @return the certificate of the new key
    */
   X509Certificate run(String takeOwnership) throws InterruptedException {
-    X509Certificate ca =
-        Session.certificate(target.clusterCa(), "take ownership first: " + takeOwnership);
+    CaBundle ca = Session.authorities(target.clusterCa(), "take ownership first: " + takeOwnership);
     Optional<X509Certificate> continued = continued(ca);
     if (continued.isPresent()) {
       return continued.get();
@@ -78,7 +78,7 @@ final class OwnerKeyRotation {
    *
    * @return its certificate; empty if there is no such rotation, or the cluster does not accept it
    */
-  Optional<X509Certificate> continued(X509Certificate ca) throws InterruptedException {
+  Optional<X509Certificate> continued(CaBundle ca) throws InterruptedException {
     Optional<X509Certificate> certificate = isBegun() ? accepted(ca) : Optional.empty();
     certificate.ifPresent(
         _ ->
@@ -89,7 +89,7 @@ final class OwnerKeyRotation {
   }
 
   /** Returns the certificate of the new key; empty if the cluster does not accept that key. */
-  Optional<X509Certificate> accepted(X509Certificate ca) throws InterruptedException {
+  Optional<X509Certificate> accepted(CaBundle ca) throws InterruptedException {
     try {
       return Optional.of(OwnerCertificate.fetch(session, next(), ca));
     } catch (CtlException refused) {
@@ -118,7 +118,7 @@ final class OwnerKeyRotation {
     return new KeyPair(Ed25519.publicKey(key), key);
   }
 
-  private X509Certificate rotate(X509Certificate ca) throws InterruptedException {
+  private X509Certificate rotate(CaBundle ca) throws InterruptedException {
     KeyPair next = next();
     RotateOwnerKeyRequest request = request(ca, session.credentials(), next);
     try {
@@ -130,10 +130,10 @@ final class OwnerKeyRotation {
     return OwnerCertificate.fetch(session, next, ca);
   }
 
-  private static RotateOwnerKeyRequest request(
-      X509Certificate ca, UserCredentials present, KeyPair next) {
+  private static RotateOwnerKeyRequest request(CaBundle ca, UserCredentials present, KeyPair next) {
     PublicKey presentKey = present.certificate().getPublicKey();
-    OwnerRotation rotation = new OwnerRotation(ca.getPublicKey(), presentKey, next.getPublic());
+    OwnerRotation rotation =
+        new OwnerRotation(ca.issuing().getPublicKey(), presentKey, next.getPublic());
     return RotateOwnerKeyRequest.newBuilder()
         .setPresentPublicKey(ByteString.copyFrom(Ed25519.raw(presentKey)))
         .setNewPublicKey(ByteString.copyFrom(Ed25519.raw(next.getPublic())))

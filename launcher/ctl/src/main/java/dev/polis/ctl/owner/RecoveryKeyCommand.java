@@ -325,7 +325,9 @@ public final class RecoveryKeyCommand {
       byte[] answer = RecoveryKeyFile.answer(former, pem, given);
       byte[] proof =
           RecoveryProof.ofRecoveryKey(
-                  owner.ca().getPublicKey(), publicKey, given.getChallenge().toByteArray())
+                  owner.ca().issuing().getPublicKey(),
+                  publicKey,
+                  given.getChallenge().toByteArray())
               .by(answer);
       Arrays.fill(answer, (byte) 0);
       request.setChallenge(given.getChallenge()).setProof(ByteString.copyFrom(proof));

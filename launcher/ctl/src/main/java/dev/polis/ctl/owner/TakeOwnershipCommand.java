@@ -7,6 +7,7 @@ import dev.polis.ctl.session.CtlTarget;
 import dev.polis.ctl.session.ExitCode;
 import dev.polis.ctl.session.OwnerKeyFile;
 import dev.polis.ctl.session.Session;
+import dev.polis.pki.CaBundle;
 import dev.polis.pki.Ed25519;
 import java.nio.file.Path;
 import java.security.KeyPair;
@@ -46,13 +47,14 @@ public final class TakeOwnershipCommand extends CtlCommand {
         // A missing key is named before any question about the cluster.
         ownerKey(session.target());
       }
-      X509Certificate ca = contact.clusterCa(session);
+      CaBundle ca = contact.clusterCa(session);
       Optional<X509Certificate> rotated = interrupted.continued(ca);
-      X509Certificate certificate =
+      FirstContact.Credentials got =
           rotated.isPresent()
-              ? rotated.get()
-              : OwnerCertificate.fetch(session, ownerKey(session.target()), ca);
-      OwnerCertificate.write(session.target(), ca, certificate);
+              ? new FirstContact.Credentials(ca, rotated.get())
+              : contact.fetch(session, ca, "owner", ownerKey(session.target()));
+      X509Certificate certificate = got.certificate();
+      OwnerCertificate.write(session.target(), got.ca(), certificate);
       rotated.ifPresent(accepted -> interrupted.finish(accepted, false));
       JsonObject result = new JsonObject();
       result.addProperty("cluster", session.target().name());

@@ -1,5 +1,6 @@
 package dev.polis.ctl.session;
 
+import dev.polis.pki.CaBundle;
 import dev.polis.pki.Fingerprint;
 import dev.polis.pki.IdentityException;
 import dev.polis.pki.NodeId;
@@ -7,7 +8,6 @@ import dev.polis.pki.PkiException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.cert.X509Certificate;
 import java.util.Optional;
 
 /**
@@ -48,20 +48,28 @@ final class KnownNodes {
    * Returns the node that is meant by an endpoint, and remembers the node that answers if none is
    * known yet.
    *
-   * @param ca the CA of the cluster; nodes of an earlier cluster at this endpoint are forgotten
+   * @param ca the CAs of the cluster; nodes of an earlier cluster at this endpoint are forgotten
    * @param answering the node that answers
    * @throws PkiException if the file of the endpoint cannot be read or written
    */
-  NodeId expected(String endpoint, X509Certificate ca, NodeId answering) {
-    Fingerprint cluster = Fingerprint.of(ca);
-    Optional<NodeId> known = read(endpoint, cluster);
-    if (known.isEmpty()) {
-      write(endpoint, "%s %s%n".formatted(answering, cluster));
+  NodeId expected(String endpoint, CaBundle ca, NodeId answering) {
+    Fingerprint cluster = Fingerprint.of(ca.issuing());
+    Optional<Known> known = read(endpoint).filter(each -> each.isOf(ca));
+    if (known.filter(each -> each.cluster().equals(cluster.hex())).isEmpty()) {
+      write(endpoint, "%s %s%n".formatted(known.map(Known::node).orElse(answering), cluster));
     }
-    return known.orElse(answering);
+    return known.map(Known::node).orElse(answering);
   }
 
-  private Optional<NodeId> read(String endpoint, Fingerprint cluster) {
+  /** Holds a line of a file. */
+  private record Known(NodeId node, String cluster) {
+    boolean isOf(CaBundle ca) {
+      return ca.certificates().stream()
+          .anyMatch(each -> Fingerprint.of(each).hex().equals(cluster));
+    }
+  }
+
+  private Optional<Known> read(String endpoint) {
     Path file = file(endpoint);
     if (!Files.exists(file)) {
       return Optional.empty();
@@ -77,7 +85,7 @@ final class KnownNodes {
           "%s does not name a node and a CA; remove it, and the next answer is remembered"
               .formatted(file));
     }
-    return Optional.of(NodeId.parse(words[0])).filter(_ -> words[1].equals(cluster.hex()));
+    return Optional.of(new Known(NodeId.parse(words[0]), words[1]));
   }
 
   private void write(String endpoint, String line) {

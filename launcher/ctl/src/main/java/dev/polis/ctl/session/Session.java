@@ -1,5 +1,6 @@
 package dev.polis.ctl.session;
 
+import dev.polis.pki.CaBundle;
 import dev.polis.pki.IdentityException;
 import dev.polis.pki.NodeEndpoint;
 import dev.polis.pki.NodeId;
@@ -18,6 +19,7 @@ import dev.polis.wire.api.NodeManagementGrpc;
 import dev.polis.wire.audit.AuditGrpc;
 import dev.polis.wire.audit.KubernetesAuditGrpc;
 import dev.polis.wire.cluster.CertificatesGrpc;
+import dev.polis.wire.cluster.ClusterCaGrpc;
 import dev.polis.wire.cluster.EtcdGrpc;
 import dev.polis.wire.cluster.OperatorsGrpc;
 import dev.polis.wire.cluster.OwnerKeysGrpc;
@@ -165,6 +167,10 @@ public final class Session implements AutoCloseable {
     return limited(CertificatesGrpc.newBlockingV2Stub(curator()));
   }
 
+  public ClusterCaGrpc.ClusterCaBlockingV2Stub clusterCa() {
+    return limited(ClusterCaGrpc.newBlockingV2Stub(curator()));
+  }
+
   public OperatorsGrpc.OperatorsBlockingV2Stub operators() {
     return limited(OperatorsGrpc.newBlockingV2Stub(curator()));
   }
@@ -279,7 +285,7 @@ public final class Session implements AutoCloseable {
    *
    * @param as makes the clients that accept certain nodes
    */
-  public Channel curator(X509Certificate ca, Function<RpcTrust, RpcClients> as) {
+  public Channel curator(CaBundle ca, Function<RpcTrust, RpcClients> as) {
     return new LeaderChannel(
         dial(as.apply(trust(ca)), address(CURATOR_PORT)),
         route,
@@ -312,11 +318,11 @@ public final class Session implements AutoCloseable {
   }
 
   /** Returns the trust in the node that this session means, and in no other of its cluster. */
-  public RpcTrust trust(X509Certificate ca) {
+  public RpcTrust trust(CaBundle ca) {
     return trust(here(), ca);
   }
 
-  private RpcTrust trust(Place place, X509Certificate ca) {
+  private RpcTrust trust(Place place, CaBundle ca) {
     return place
         .node()
         .map(node -> RpcTrust.node(ca, node))
@@ -326,7 +332,7 @@ public final class Session implements AutoCloseable {
                     TlsTrust.Source.of(ca), answering -> known(place, ca, answering)));
   }
 
-  private NodeId known(Place place, X509Certificate ca, NodeId answering) {
+  private NodeId known(Place place, CaBundle ca, NodeId answering) {
     if (closed) {
       throw new IdentityException("the command has ended");
     }
@@ -645,6 +651,12 @@ public final class Session implements AutoCloseable {
   public static X509Certificate certificate(Path file, String remedy) {
     return CtlFiles.parse(
         file, CtlFiles.read(file, remedy), Pem::certificate, "certificate", remedy);
+  }
+
+  /** Reads the CAs of a cluster that were written by this tool or by a node. */
+  public static CaBundle authorities(Path file, String remedy) {
+    return CtlFiles.parse(
+        file, CtlFiles.read(file, remedy), CaBundle::fromPem, "CA certificate", remedy);
   }
 
   @Override

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.ctl.session.CtlException;
+import dev.polis.pki.CaBundle;
 import dev.polis.pki.CertificateAuthority;
 import java.util.HashMap;
 import java.util.List;
@@ -38,7 +39,7 @@ class KubeconfigTest {
 
   private static Kubeconfig merged(String text, KubeEndpoint... controllers) {
     Kubeconfig config = Kubeconfig.parse(text, "config");
-    config.merge("polis", CA.certificate(), List.of(controllers), PLUGIN);
+    config.merge("polis", CaBundle.of(CA.certificate()), List.of(controllers), PLUGIN);
     return config;
   }
 
@@ -85,7 +86,8 @@ class KubeconfigTest {
     assertEquals(List.of("other", "polis-aaaaaaaa"), names(all, "clusters"));
     assertEquals(List.of("other", "polis"), names(all, "users"));
     Kubeconfig twice = Kubeconfig.parse(once.text(), "config");
-    twice.merge("polis", CA.certificate(), List.of(controller("a", "127.0.0.1")), PLUGIN);
+    twice.merge(
+        "polis", CaBundle.of(CA.certificate()), List.of(controller("a", "127.0.0.1")), PLUGIN);
     assertEquals(once.text(), twice.text());
   }
 
@@ -101,8 +103,10 @@ class KubeconfigTest {
   void controllersGo() {
     String before = merged("", controller("a", "127.0.0.1"), controller("b", "127.0.0.2")).text();
     Kubeconfig config = Kubeconfig.parse(before, "config");
-    config.merge("polis-test", CA.certificate(), List.of(controller("c", "127.0.0.3")), PLUGIN);
-    config.merge("polis", CA.certificate(), List.of(controller("b", "127.0.0.2")), PLUGIN);
+    config.merge(
+        "polis-test", CaBundle.of(CA.certificate()), List.of(controller("c", "127.0.0.3")), PLUGIN);
+    config.merge(
+        "polis", CaBundle.of(CA.certificate()), List.of(controller("b", "127.0.0.2")), PLUGIN);
     assertEquals(
         List.of("polis-bbbbbbbb", "polis-test-cccccccc"), names(parsed(config), "clusters"));
   }

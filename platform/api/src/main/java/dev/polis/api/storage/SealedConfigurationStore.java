@@ -16,7 +16,10 @@ public interface SealedConfigurationStore {
    */
   Stored<SealedConfiguration> read();
 
-  /** Replaces the configuration atomically, bound to this machine if it has a sealer. */
+  /**
+   * Replaces the configuration atomically. A first one is bound to this machine if it has a sealer;
+   * a later one is bound if the present one is.
+   */
   void write(SealedConfiguration configuration) throws FileException;
 
   /** Returns the same store, whose writes bind nothing to this machine. */

@@ -104,7 +104,8 @@ public final class LeaderConnection implements AutoCloseable {
 
   /** Opens a channel to one node, which accepts no other peer. The caller shuts it down. */
   public ManagedChannel dial(NodeId node, InetSocketAddress address) {
-    return RpcClients.authenticated(() -> newest.get().tls(), RpcTrust.cluster(newest.get().ca()))
+    return RpcClients.authenticated(
+            () -> newest.get().tls(), RpcTrust.cluster(() -> newest.get().ca()))
         .dial(new NodeEndpoint(node, address));
   }
 

@@ -7,7 +7,6 @@ import dev.polis.pki.NodeId;
 import dev.polis.rpc.RpcClients;
 import dev.polis.rpc.RpcTrust;
 import io.grpc.ManagedChannel;
-import java.security.cert.X509Certificate;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -28,7 +27,7 @@ final class SharedLeader {
   private static final Map<Key, SharedLeader> OPEN = new HashMap<>();
 
   /** What users of one channel have in common. */
-  private record Key(NodeId self, X509Certificate ca, Set<NodeEndpoint> seeds) {}
+  private record Key(NodeId self, Set<NodeEndpoint> seeds) {}
 
   private final Key key;
   private final LeaderResolver resolver;
@@ -39,7 +38,8 @@ final class SharedLeader {
     this.key = key;
     RpcClients clients =
         RpcClients.authenticated(
-            () -> newestUser().credentials().tls(), RpcTrust.cluster(key.ca()));
+            () -> newestUser().credentials().tls(),
+            RpcTrust.cluster(() -> newestUser().credentials().ca()));
     this.resolver = LeaderResolver.open(key.seeds(), clients, log);
     this.channel = resolver.channel();
   }
@@ -51,7 +51,7 @@ final class SharedLeader {
    * @param log receives how the leader is found
    */
   static SharedLeader join(LeaderConnection user, Set<NodeEndpoint> seeds, Log log) {
-    Key key = new Key(user.self(), user.credentials().ca(), seeds);
+    Key key = new Key(user.self(), seeds);
     synchronized (OPEN) {
       SharedLeader shared = OPEN.computeIfAbsent(key, each -> new SharedLeader(each, log));
       shared.users.add(user);

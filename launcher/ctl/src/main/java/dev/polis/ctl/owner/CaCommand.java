@@ -1,0 +1,217 @@
+package dev.polis.ctl.owner;
+
+import com.google.gson.JsonArray;
+import com.google.gson.JsonObject;
+import com.google.protobuf.ByteString;
+import dev.polis.ctl.session.CtlException;
+import dev.polis.ctl.session.CtlFiles;
+import dev.polis.ctl.session.ExitCode;
+import dev.polis.ctl.session.Session;
+import dev.polis.ctl.session.SessionCommand;
+import dev.polis.ctl.session.Subcommands;
+import dev.polis.ctl.session.WireName;
+import dev.polis.pki.CaBundle;
+import dev.polis.pki.Ed25519;
+import dev.polis.pki.Fingerprint;
+import dev.polis.pki.UserCredentials;
+import dev.polis.wire.cluster.CaStatus;
+import dev.polis.wire.cluster.CaStep;
+import dev.polis.wire.cluster.GetCaRequest;
+import dev.polis.wire.cluster.RetireCaRequest;
+import dev.polis.wire.cluster.RotateCaRequest;
+import java.security.KeyPair;
+import java.time.Duration;
+import java.util.List;
+import java.util.stream.Stream;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/** Groups the commands that replace the cluster's CA. */
+@Command(
+    name = "ca",
+    description = {
+      "Shows and replaces the CA that issues the certificates of the cluster's nodes and users:",
+      "first 'ca rotate', then 'ca retire'. In between the nodes accept certificates of both."
+    })
+@Subcommands({CaCommand.Status.class, CaCommand.Rotate.class, CaCommand.Retire.class})
+public final class CaCommand {
+
+  /** Shows the CA, and is the base of the commands that change it. */
+  abstract static class Base extends SessionCommand {
+
+    /** Writes the CAs that the cluster trusts to the folder of this user. */
+    static void trust(Session session, CaStatus status) {
+      CtlFiles.write(session.target().clusterCa(), bundle(status).pemBytes());
+    }
+
+    private static CaBundle bundle(CaStatus status) {
+      return new CaBundle(
+          Stream.of(status.getIssuing(), status.getOther())
+              .filter(der -> !der.isEmpty())
+              .map(OwnerCertificate::answered)
+              .toList());
+    }
+
+    /** Gets this user a certificate of the CA that issues now. */
+    static void renew(Session session, CaStatus status) throws InterruptedException {
+      CaBundle ca = bundle(status);
+      UserCredentials user = session.credentials();
+      if (ca.isCurrent(user.certificate())) {
+        return;
+      }
+      KeyPair key = new KeyPair(Ed25519.publicKey(user.privateKey()), user.privateKey());
+      OwnerCertificate.write(
+          session.target(), ca, OwnerCertificate.fetch(session, user.user(), key, ca));
+    }
+
+    ExitCode show(CaStatus status) {
+      JsonObject result = new JsonObject();
+      result.addProperty("step", WireName.shortened(status.getStep()));
+      result.addProperty("issuing", fingerprint(status.getIssuing()));
+      if (!status.getOther().isEmpty()) {
+        result.addProperty("other", fingerprint(status.getOther()));
+      }
+      result.add("waitingNodes", array(status.getWaitingNodesList()));
+      result.add("waitingUsers", array(status.getWaitingUsersList()));
+      return print(text(status), result);
+    }
+
+    private static JsonArray array(List<String> names) {
+      JsonArray array = new JsonArray();
+      names.forEach(array::add);
+      return array;
+    }
+
+    private static String fingerprint(ByteString der) {
+      return Fingerprint.of(OwnerCertificate.answered(der)).hex();
+    }
+
+    private static String text(CaStatus status) {
+      String issuing = fingerprint(status.getIssuing());
+      return switch (status.getStep()) {
+        case CA_STEP_PREPARED ->
+            "The CA %s issues certificates. Its successor is %s.\n%s\nNext: ca rotate, which continues."
+                .formatted(
+                    issuing,
+                    fingerprint(status.getOther()),
+                    waiting(
+                        "Nodes that do not trust the successor yet", status.getWaitingNodesList()));
+        case CA_STEP_ISSUING ->
+            "The CA %s issues certificates. Those of the former CA %s are accepted until 'ca retire'.\n%s\n%s\nNext: ca retire, which waits for no user: each gets a new certificate with takeownership or 'operator take'."
+                .formatted(
+                    issuing,
+                    fingerprint(status.getOther()),
+                    waiting(
+                        "Nodes with a certificate of the former CA", status.getWaitingNodesList()),
+                    waiting(
+                        "Users with a certificate of the former CA", status.getWaitingUsersList()));
+        case CA_STEP_ONE, CA_STEP_UNSPECIFIED, UNRECOGNIZED ->
+            "The cluster trusts one CA, %s.".formatted(issuing);
+      };
+    }
+
+    static String waiting(String what, List<String> names) {
+      return "%s: %s.".formatted(what, names.isEmpty() ? "none" : String.join(", ", names));
+    }
+  }
+
+  /** Shows the step. */
+  @Command(
+      name = "status",
+      description = {
+        "Shows the fingerprints of the CAs, the step of a rotation, and the nodes and users that lack",
+        "something for the next step."
+      })
+  static final class Status extends Base {
+    @Override
+    protected ExitCode run(Session session) throws InterruptedException {
+      CaStatus status =
+          session.call(() -> session.clusterCa().getCa(GetCaRequest.getDefaultInstance()));
+      trust(session, status);
+      return show(status);
+    }
+  }
+
+  /** Makes a new CA and lets it issue. */
+  @Command(
+      name = "rotate",
+      description = {
+        "Makes a new CA, waits until each node trusts it beside the present one, then lets it issue",
+        "certificates and waits until each node has one. The clients' calls go on meanwhile. It may be",
+        "repeated after an interruption, and then continues the same rotation."
+      })
+  static final class Rotate extends Base {
+
+    /** The time in which nodes that run report each step: they renew within seconds. */
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+    private static final Duration PAUSE = Duration.ofMillis(500);
+
+    @Option(
+        names = "--force",
+        description = {
+          "does not wait for nodes that do not trust the new CA yet; such a node learns it when it is",
+          "back, from the certificate that the former CA has issued to the new one"
+        })
+    boolean force;
+
+    @Override
+    protected ExitCode run(Session session) throws InterruptedException {
+      long began = System.nanoTime();
+      CaStatus status = advance(session);
+      while (status.getStep() == CaStep.CA_STEP_PREPARED || status.getWaitingNodesCount() > 0) {
+        if (force && status.getStep() == CaStep.CA_STEP_ISSUING) {
+          break;
+        }
+        if (System.nanoTime() - began > PATIENCE.toNanos()) {
+          throw new CtlException(
+              "the rotation waits for these nodes, and was not ended: %s; start them and repeat the command, which continues, or use --force"
+                  .formatted(String.join(", ", status.getWaitingNodesList())));
+        }
+        Thread.sleep(PAUSE);
+        status = advance(session);
+      }
+      renew(session, status);
+      return show(session.call(() -> session.clusterCa().getCa(GetCaRequest.getDefaultInstance())));
+    }
+
+    private CaStatus advance(Session session) throws InterruptedException {
+      RotateCaRequest request = RotateCaRequest.newBuilder().setForce(force).build();
+      CaStatus status = session.call(() -> session.clusterCa().rotateCa(request));
+      // Before the next call: the new CA may issue from then on.
+      trust(session, status);
+      return status;
+    }
+  }
+
+  /** Ends the trust in the former CA. */
+  @Command(
+      name = "retire",
+      description = {
+        "Ends the trust in the former CA: each node refuses its certificates within a second, also on",
+        "open connections. It is refused while a node has a certificate of the former CA."
+      })
+  static final class Retire extends Base {
+    @Option(
+        names = "--force",
+        description = {
+          "does not wait for nodes with a certificate of the former CA; such a node gets a new one",
+          "with its join key when it is back"
+        })
+    boolean force;
+
+    @Override
+    protected ExitCode run(Session session) throws InterruptedException {
+      CaStatus before =
+          session.call(() -> session.clusterCa().getCa(GetCaRequest.getDefaultInstance()));
+      if (before.getStep() == CaStep.CA_STEP_ISSUING) {
+        // The former certificate of this user would end together with the call.
+        renew(session, before);
+      }
+      RetireCaRequest request = RetireCaRequest.newBuilder().setForce(force).build();
+      CaStatus after = session.call(() -> session.clusterCa().retireCa(request));
+      trust(session, after);
+      return show(after);
+    }
+  }
+}
