@@ -298,6 +298,7 @@ final class ClusterService implements ClusterManager {
         .read()
         .ifPresent(
             reason -> {
+              Disowning.eraseCredentials(organs, steps.log());
               throw disownedException(reason);
             });
     return switch (organs.storage().sealedConfiguration().read()) {

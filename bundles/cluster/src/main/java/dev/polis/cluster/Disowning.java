@@ -1,5 +1,6 @@
 package dev.polis.cluster;
 
+import dev.polis.api.storage.DataStatus;
 import dev.polis.base.values.Watcher;
 import dev.polis.files.FileException;
 import dev.polis.files.layout.Root.Credentials;
@@ -75,16 +76,37 @@ final class Disowning {
   private void erase(NodeCredentials former, Crl list, Log log) {
     try {
       organs.removal().write(former, list, clock.instant());
-      Credentials files = organs.storage().root().data().node().credentials();
-      files.key().erase();
-      files.certificate().erase();
-      log.info("the credentials in %s are erased", files.path());
     } catch (FileException e) {
-      // The membership ends all the same: the cluster refuses the credentials that are left.
-      log.error(
-          "the node could not erase its credentials, which the cluster refuses: %s; erase the state"
-              + " directory",
-          e.getMessage());
+      report(e, log);
+      return;
     }
+    eraseCredentials(organs, log);
+  }
+
+  /**
+   * Erases the credentials that are still on an open volume: a node that ended right after its
+   * proof left them. A closed volume is encrypted, and the cluster no longer has its half of the
+   * key.
+   */
+  static void eraseCredentials(EnrolmentOrgans organs, Log log) {
+    Credentials files = organs.storage().root().data().node().credentials();
+    boolean open = organs.storage().data().peek().orElseThrow() instanceof DataStatus.Mounted;
+    try {
+      if (open && (files.key().exists() || files.certificate().exists())) {
+        files.key().erase();
+        files.certificate().erase();
+        log.info("the credentials in %s are erased", files.path());
+      }
+    } catch (FileException e) {
+      report(e, log);
+    }
+  }
+
+  private static void report(FileException failure, Log log) {
+    // The membership ends all the same: the cluster refuses the credentials that are left.
+    log.error(
+        "the node could not erase its credentials, which the cluster refuses: %s; erase the state"
+            + " directory",
+        failure.getMessage());
   }
 }

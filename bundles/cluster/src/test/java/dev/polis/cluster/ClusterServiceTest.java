@@ -745,6 +745,29 @@ class ClusterServiceTest {
   }
 
   @Test
+  @DisplayName(
+      "a node that ended between the proof of its removal and the end erases its keys later")
+  void endedBeforeItErased() throws Exception {
+    RecordingOrgans first = new RecordingOrgans(directory, "");
+    ClusterStatus home = awaitHome(start(first));
+    stop();
+    new RemovalFile(first.root().esp().removal())
+        .write(home.credentials().orElseThrow(), revoking(first, home), Instant.EPOCH);
+    var files = first.root().data().node().credentials();
+    assertTrue(files.key().exists());
+
+    RecordingOrgans second = new RecordingOrgans(directory, "");
+    second.takeOver(first);
+    second.openVolume();
+    start(second);
+
+    Await.until(SOON, "the fatal report", () -> !second.fatals.isEmpty());
+    assertFalse(files.key().exists(), "its key is still on the disk");
+    assertFalse(files.certificate().exists(), "its certificate is still on the disk");
+    assertEquals(List.of(), second.calls);
+  }
+
+  @Test
   @DisplayName("a proof of the removal that is damaged or proves nothing is refused by its name")
   void damagedProof() throws Exception {
     RecordingOrgans first = new RecordingOrgans(directory, "");

@@ -141,6 +141,11 @@ final class RecordingOrgans {
     authority = before.authority;
   }
 
+  /** Opens the data volume, as storage does at a start of a node with a plain one. */
+  void openVolume() {
+    dataStatus.set(new DataStatus.Mounted(StorageSecurity.INSECURE, "a directory"));
+  }
+
   CertificateAuthority authority() {
     return authority;
   }
@@ -204,7 +209,7 @@ final class RecordingOrgans {
           clusterUnlockKey = new String(clusterUnlockKeyBytes, US_ASCII);
         }
         record(method.getName());
-        dataStatus.set(new DataStatus.Mounted(StorageSecurity.INSECURE, "a directory"));
+        openVolume();
         yield null;
       }
       default -> {

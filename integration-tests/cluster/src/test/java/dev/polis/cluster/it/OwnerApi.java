@@ -117,7 +117,7 @@ final class OwnerApi implements AutoCloseable {
         List.of(ofOwner, ofNode));
   }
 
-  private static NodeCredentials nodeCredentials(TestNode node) throws IOException {
+  static NodeCredentials nodeCredentials(TestNode node) throws IOException {
     Path own = node.state().resolve("data/node/credentials");
     return NodeCredentials.fromPem(
         Files.readString(own.resolve("cert-key.pem")),

@@ -58,6 +58,7 @@ final class TestNode implements AutoCloseable {
   private Optional<Process> process = Optional.empty();
   private List<String> opening = List.of();
   private List<String> place = List.of();
+  private List<String> always = List.of();
   private int starts;
 
   private TestNode(Distribution distribution, Path state, String address) {
@@ -124,6 +125,12 @@ final class TestNode implements AutoCloseable {
     return this;
   }
 
+  /** Gives each later start of the node these options. */
+  TestNode always(String... options) {
+    always = List.of(options);
+    return this;
+  }
+
   Path state() {
     return state;
   }
@@ -144,9 +151,7 @@ final class TestNode implements AutoCloseable {
     }
     for (String option : more) {
       if (option.startsWith(CrashAgent.OPTION)) {
-        // The AOT cache cannot be used with classes that an agent changes.
-        command.removeIf(part -> part.startsWith(Distribution.AOT_OPTION));
-        command.add(1, option);
+        withAgent(command, option);
       } else if (option.startsWith("-Xmx")) {
         command.replaceAll(part -> part.startsWith("-Xmx") ? option : part);
       } else {
@@ -154,6 +159,12 @@ final class TestNode implements AutoCloseable {
       }
     }
     return command;
+  }
+
+  private static void withAgent(List<String> command, String option) {
+    // The AOT cache cannot be used with classes that an agent changes.
+    command.removeIf(part -> part.startsWith(Distribution.AOT_OPTION));
+    command.add(1, option);
   }
 
   /** Starts the node and waits until it is home. */
@@ -174,7 +185,7 @@ final class TestNode implements AutoCloseable {
     // A shell's background job, or nohup, would pass on that SIGINT or SIGHUP is ignored.
     List<String> command = new ArrayList<>(place);
     command.addAll(List.of("env", "--default-signal=INT,HUP"));
-    command.addAll(run(more));
+    command.addAll(run(Stream.concat(Stream.of(more), always.stream()).toArray(String[]::new)));
     command.addAll(opening);
     opening = List.of();
     Process started =
@@ -288,6 +299,10 @@ final class TestNode implements AutoCloseable {
     return finish(command, Map.of());
   }
 
+  boolean hasEnded() {
+    return !process.orElseThrow().isAlive();
+  }
+
   /** Waits until the node has ended by itself, and returns its exit code. */
   int awaitEnd() throws InterruptedException {
     if (!process.orElseThrow().waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
@@ -319,6 +334,13 @@ final class TestNode implements AutoCloseable {
   /** Runs the same as an operator does, with the program of the distribution. */
   Finished ctlProgram(String... arguments) throws Exception {
     return finish(Distribution.built().ctl(state, arguments), Map.of());
+  }
+
+  /** Runs the program while it ends at a point of {@link CrashAgent}. */
+  Finished ctlKilled(String point, String... arguments) throws Exception {
+    List<String> command = Distribution.built().ctl(state, arguments);
+    withAgent(command, point);
+    return finish(command, Map.of());
   }
 
   /** Runs the operator's command line and returns its JSON. */
