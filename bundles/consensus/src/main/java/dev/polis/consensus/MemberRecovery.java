@@ -108,6 +108,14 @@ final class MemberRecovery {
                     .collect(Collectors.joining(", ")));
   }
 
+  /** Returns what an operator does after the records of a snapshot; empty without one. */
+  static String restored(RecoveryOrder order) {
+    return order.snapshot().isEmpty()
+        ? ""
+        : "; the records are those of %s: compare polisctl operator list, since operators that were removed later are back; if another key became the owner's later, appoint an owner with the recovery key: polisctl owner recover --recovery-key FILE"
+            .formatted(order.snapshot());
+  }
+
   /** Returns the name of a peer, or its URL if it has never started. */
   private static String name(String peer) {
     int end = peer.indexOf('=');
@@ -133,6 +141,7 @@ final class MemberRecovery {
       wait.done(
           "this member is its only one; the former data are in "
               + aside(parts.files(), record)
+              + restored(order)
               + lost(record));
     }
   }

@@ -77,11 +77,12 @@ final class MemberSetup {
   /** Reports a new cluster until the next start of the organ, with the remaining steps. */
   private void reportRecovery(ConsensusRecord record, String clusterId) {
     String text =
-        "etcd's cluster %s continues as cluster %s with this member alone, as ordered; the former data are in %s%s"
+        "etcd's cluster %s continues as cluster %s with this member alone, as ordered; the former data are in %s%s%s"
             .formatted(
                 record.clusterId(),
                 clusterId,
                 MemberRecovery.aside(parts.files(), record),
+                MemberRecovery.restored(parts.settings().recovery()),
                 MemberRecovery.lost(record));
     log.warning("%s", text);
     parts.health().set(HealthCondition.up(RECOVERED, text));

@@ -17,6 +17,7 @@ import dev.polis.wire.cluster.TrustLists;
 import dev.polis.wire.cluster.TrustedKeys;
 import java.security.cert.X509Certificate;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.Consumer;
 
 /**
@@ -42,13 +43,21 @@ final class LocalTrust {
    * @throws dev.polis.pki.PkiException if the list is older
    */
   synchronized void revokeNewer(Crl list) {
-    if (rpc.revocations().peek().orElseThrow() instanceof RpcRevocations.Known(Crl present)
-        && present.number().compareTo(list.number()) > 0) {
+    Optional<Crl> newer =
+        revoked().filter(present -> present.number().compareTo(list.number()) > 0);
+    if (newer.isPresent()) {
       throw new PkiException(
           "the leader sent the revocation list %s, but this node has the newer one %s"
-              .formatted(list.number(), present.number()));
+              .formatted(list.number(), newer.get().number()));
     }
     revoke(list);
+  }
+
+  /** Returns the list that this node knows, from the disk or from the cluster. */
+  Optional<Crl> revoked() {
+    return rpc.revocations().peek().orElseThrow() instanceof RpcRevocations.Known(Crl list)
+        ? Optional.of(list)
+        : Optional.empty();
   }
 
   /** Refuses the certificates of a list from now on. */

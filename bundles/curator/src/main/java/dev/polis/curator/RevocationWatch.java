@@ -3,12 +3,14 @@ package dev.polis.curator;
 import dev.polis.base.values.Watcher;
 import dev.polis.curator.record.CuratorPki;
 import dev.polis.etcd.EtcdClient;
+import dev.polis.logtree.Log;
 import dev.polis.pki.Crl;
 import dev.polis.pki.PkiAuthority;
 import dev.polis.supervision.Context;
 import java.security.cert.X509Certificate;
 import java.time.InstantSource;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.Supplier;
 
 /**
@@ -30,6 +32,7 @@ final class RevocationWatch {
     try (EtcdClient etcd = connect.get()) {
       PkiAuthority authority = new CuratorPki(etcd, etcd.kv(), InstantSource.system()).authority();
       context.run("successors", child -> followSuccessors(authority, child));
+      keepKnown(authority, context.log());
       try (Watcher<Crl> lists = authority.followCrl().watch()) {
         context.healthy();
         while (true) {
@@ -48,6 +51,23 @@ final class RevocationWatch {
     try (Watcher<List<X509Certificate>> proofs = authority.followSuccession().watch()) {
       while (true) {
         trust.succeed(proofs.get());
+      }
+    }
+  }
+
+  /**
+   * Brings etcd's list up to the one that this node knows: after a restore from a snapshot, what
+   * was revoked since stays revoked.
+   */
+  private void keepKnown(PkiAuthority authority, Log log) throws InterruptedException {
+    Optional<Crl> known = trust.revoked();
+    if (known.isPresent()) {
+      Crl before = authority.crl();
+      Crl after = authority.keepRevoked(known.get());
+      if (!after.equals(before)) {
+        log.warning(
+            "the cluster's records were older than this node's revocation list %s, and had %s; they now have %s",
+            known.get(), before, after);
       }
     }
   }

@@ -332,6 +332,32 @@ public final class PkiAuthority {
     return ca.revocationList(list.number().add(BigInteger.ONE), all);
   }
 
+  /**
+   * Keeps what another list of this authority revokes. It changes the stored list only if that is
+   * older: then the store was restored from a former state.
+   *
+   * @return the stored list
+   * @throws PkiConflictException if other writers keep changing the list; try again
+   */
+  public Crl keepRevoked(Crl known) throws InterruptedException {
+    known.verify(ca.certificate());
+    return store.retry(
+        () -> {
+          PkiBackend.Entry stored = storedCrl();
+          Crl present = parse(stored.value());
+          BigInteger newest = present.number().max(known.number());
+          if (newest.equals(present.number()) && present.serials().containsAll(known.serials())) {
+            return present;
+          }
+          var all = new TreeSet<>(present.serials());
+          all.addAll(known.serials());
+          Crl both = ca.revocationList(newest.add(BigInteger.ONE), all);
+          store.commit(
+              crlPath(), List.of(new PkiBackend.Put(crlPath(), both.der(), stored.revision())));
+          return both;
+        });
+  }
+
   /** Returns the present revocation list. */
   public Crl crl() throws InterruptedException {
     return parse(storedCrl().value());

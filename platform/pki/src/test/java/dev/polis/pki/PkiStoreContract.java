@@ -139,6 +139,27 @@ abstract class PkiStoreContract {
   }
 
   @Test
+  @DisplayName(
+      "after a restore from a former state, a list that a node kept revokes the same again")
+  void keptList() throws Exception {
+    PkiAuthority ca = authority();
+    X509Certificate before = ca.ensureManaged("before", server("before")).certificate();
+    X509Certificate since = ca.ensureManaged("since", server("since")).certificate();
+    Crl snapshot = ca.revoke("before");
+    Crl kept = ca.authority().revocationList(BigInteger.TEN, List.of(since.getSerialNumber()));
+
+    Crl both = ca.keepRevoked(kept);
+
+    assertEquals(both, ca.crl());
+    assertTrue(both.revokes(before) && both.revokes(since));
+    assertTrue(both.number().compareTo(kept.number()) > 0, "nodes refuse an older list");
+    assertEquals(both, ca.keepRevoked(kept), "twice is once");
+    assertEquals(both, ca.keepRevoked(snapshot), "an older list changes nothing");
+    Crl foreign = CertificateAuthority.create("other").revocationList(BigInteger.TEN, List.of());
+    assertThrows(PkiException.class, () -> ca.keepRevoked(foreign));
+  }
+
+  @Test
   @DisplayName("PKI-03 a certificate that was never issued cannot be revoked")
   void pki03_revokeUnknown() throws Exception {
     PkiAuthority ca = authority();

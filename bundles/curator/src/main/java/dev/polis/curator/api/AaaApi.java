@@ -155,7 +155,11 @@ public final class AaaApi extends AAAGrpc.AAAImplBase {
     } catch (PkiException refused) {
       // Another key may have become the owner's meanwhile.
       requireOwner(term.records().owner(), raw);
-      throw Refusal.precondition("the owner gets no certificate: %s", refused.getMessage());
+      throw Refusal.precondition(
+          "the owner gets no certificate: %s; the owner was revoked, or the records were restored"
+              + " from a snapshot from before another key became the owner's; appoint an owner with"
+              + " the recovery key: polisctl owner recover --recovery-key FILE",
+          refused.getMessage());
     }
   }
 
@@ -168,7 +172,9 @@ public final class AaaApi extends AAAGrpc.AAAImplBase {
     if (!owner.getPublicKey().equals(key)) {
       throw Refusal.denied(
           "this key is not that of the cluster's owner; use the owner key that the first node was"
-              + " given, or the one that has replaced it");
+              + " given, or the one that has replaced it; if the records were restored from a"
+              + " snapshot from before it became the owner's, appoint an owner with the recovery"
+              + " key: polisctl owner recover --recovery-key FILE");
     }
   }
 }

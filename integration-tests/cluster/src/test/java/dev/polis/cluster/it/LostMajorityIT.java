@@ -6,11 +6,14 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.gson.JsonObject;
+import dev.polis.cluster.it.StorageModesIT.Mode;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Finished;
+import dev.polis.pki.Crl;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
@@ -22,13 +25,15 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Loses one of two voters for ever, and lets the other one continue alone, as its operator does.
+ * Loses one of two voters for ever, and lets the other one continue alone, as its operator does;
+ * restores the records of a single node.
  */
 @Tag("full")
 class LostMajorityIT {
 
   private static final String FIRST = "127.0.57.1";
   private static final String SECOND = "127.0.57.2";
+  private static final String ALONE = "127.0.57.3";
 
   @TempDir static Path directory;
 
@@ -68,6 +73,66 @@ class LostMajorityIT {
       assertTrue(kept >= written, "%d was acknowledged, and %d is there".formatted(written, kept));
       removesTheLost(cluster);
     }
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName(
+      "records from before a rotation do not bring the former owner's key back: it stays revoked, explain names the remedy, and the recovery key appoints an owner")
+  void formerOwnerStaysOut() throws Exception {
+    try (TestNode node = TestNode.member(directory.resolve("alone"), ALONE, Mode.INSECURE)) {
+      node.up();
+      node.takeOwnership();
+      Path file = directory.resolve("before.db");
+      node.ctl("etcd", "snapshot", file.toString()).requireSuccess("snapshot");
+      String lost =
+          GrowingCluster.text(
+              node.json("etcd", "members").getAsJsonArray().get(0).getAsJsonObject(), "clusterId");
+      TestNode thief = TestNode.bare(directory.resolve("thief"), ALONE);
+      Path owner = node.state().resolve("owner");
+      for (String each : List.of("owner-key.pem", "owner.pem", "ca.pem")) {
+        Path copy = thief.state().resolve("owner").resolve(each);
+        Files.createDirectories(copy.getParent());
+        Files.copy(owner.resolve(each), copy);
+      }
+      node.ctl("owner", "rotate").requireSuccess("rotate");
+      Path list = node.state().resolve("data/node/credentials/revocations.crl");
+      await(
+          "the revocation list on the disk",
+          () -> !Crl.parse(Files.readAllBytes(list)).serials().isEmpty(),
+          () -> list);
+      node.stop();
+
+      node.up("--force-new-cluster", lost, "--restore", file.toString());
+
+      Finished explained = node.ctl("explain", "etcd-recovered");
+      assertTrue(
+          explained.all().contains("the recovery key: polisctl owner recover --recovery-key FILE"),
+          explained::all);
+      await(
+          "the former certificate to be refused",
+          () -> byThief(thief, "node", "list").all().contains("was revoked"),
+          () -> byThief(thief, "node", "list").all());
+      Finished taken = byThief(thief, "takeownership");
+      assertNotEquals(0, taken.code(), taken::all);
+      assertTrue(taken.err().contains("owner recover --recovery-key FILE"), taken::all);
+      assertNotEquals(0, byThief(thief, "owner", "rotate").code());
+      assertEquals(0, node.ctl("node", "list").code(), "the present certificate");
+      Finished present = node.ctl("takeownership");
+      assertTrue(present.err().contains("owner recover --recovery-key FILE"), present::all);
+      node.ctl("owner", "recover", "--recovery-key", owner.resolve("recovery-key.pem").toString())
+          .requireSuccess("recover");
+      node.takeOwnership();
+      assertTrue(byThief(thief, "node", "list").all().contains("was revoked"));
+      Finished again = byThief(thief, "takeownership");
+      assertTrue(again.all().contains("this key is no longer the owner's"), again::all);
+    }
+  }
+
+  private static Finished byThief(TestNode thief, String... arguments) {
+    List<String> line = new ArrayList<>(List.of("--endpoint", ALONE));
+    line.addAll(List.of(arguments));
+    return thief.ctl(line.toArray(String[]::new));
   }
 
   /** Saves a snapshot while a client writes; returns the last acknowledged number. */
