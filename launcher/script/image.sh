@@ -40,7 +40,7 @@ test_programs() {
 }
 
 command_image() {
-  local action="${1:-}" to="$POLIS_CACHE/image/polis.img" parameters="" machine="$POLIS_CACHE/machine" address=127.83.84.2 until="" memory=2048 disk=2400
+  local action="${1:-}" to="$POLIS_CACHE/image/polis.img" parameters="" line="" machine="$POLIS_CACHE/machine" address=127.83.84.2 until="" memory=2048 disk=2400
   [[ "$action" == build || "$action" == run ]] || usage "image takes build or run, not \"$action\""
   shift
   while [[ $# -gt 0 ]]; do
@@ -50,6 +50,7 @@ command_image() {
       *)
         case "$action $1" in
           "build --to" | "run --image") needs_value "$1" $# && to="$2" ;;
+          "build --command-line") needs_value "$1" $# && line="$2" ;;
           "run --machine") needs_value "$1" $# && machine="$2" ;;
           "run --address") needs_value "$1" $# && address="$2" ;;
           "run --until") needs_value "$1" $# && until="$2" ;;
@@ -63,16 +64,16 @@ command_image() {
   done
   [[ -z "$parameters" || -f "$parameters" ]] || usage "--parameters $parameters: there is no such file"
   if [[ "$action" == build ]]; then
-    image_build "$to" "$parameters"
+    image_build "$to" "$parameters" "$line"
   else
     [[ "$memory" =~ ^[1-9][0-9]*$ && "$disk" =~ ^[1-9][0-9]*$ ]] || usage "--memory and --disk take a number of MiB, not \"$memory\" and \"$disk\""
     image_run "$machine" "$to" "$parameters" "$address" "$until" "$memory" "$disk"
   fi
 }
 
-# image_build OUTPUT [PARAMETERS]
+# image_build OUTPUT PARAMETERS COMMAND_LINE
 image_build() {
-  local output="$1" parameters="$2" java etcd work="$POLIS_CACHE/image" began=$SECONDS
+  local output="$1" parameters="$2" line="$3" java etcd work="$POLIS_CACHE/image" began=$SECONDS
   java="$(java_home)"
   etcd="$(etcd_folder "$POLIS_CACHE")"
   provide_programs "$POLIS_CACHE" "${IMAGE_BUILDERS[@]}"
@@ -85,9 +86,12 @@ image_build() {
     flock 8
     while_waiting "fetching Debian's packages" "$work/packages.log" image_fetch "$work" ||
       refuse "the packages of the system could not be fetched; apt's messages are in $work/packages.log" "check the network, and the Debian mirror of this machine"
-    while_waiting "assembling the system" "$work/system.log" image_system "$work" "$java" "$etcd" ||
+    local inputs
+    inputs="$(image_inputs "$work" "$java" "$etcd")"
+    [[ "$(cat "$work/inputs" 2>/dev/null)" == "$inputs" ]] ||
+      { rm -f "$work/inputs" && while_waiting "assembling the system" "$work/system.log" image_system "$work" "$java" "$etcd" && printf '%s' "$inputs" >"$work/inputs"; } ||
       refuse "the system could not be assembled: $(tail -n 1 "$work/system.log")" "its log is $work/system.log"
-    while_waiting "making the disk" "$work/disk.log" image_disk "$work" "$output" "$parameters" ||
+    while_waiting "making the disk" "$work/disk.log" image_disk "$work" "$output" "$parameters" "$line" ||
       refuse "the disk image could not be made: $(tail -n 1 "$work/disk.log")" "its log is $work/disk.log"
   } 8>"$work/lock"
   say "$output: a system of $(image_size "$work/system.img"), a boot file of $(image_size "$work/a.efi"), $(image_size "$output") on this disk, made in $(duration $((SECONDS - began)))"
@@ -119,6 +123,14 @@ image_fetch() {
   packages+=("$IMAGE_STUB" "$(apt-cache "${APT[@]:2}" depends "$IMAGE_KERNEL" | awk '$1 == "Depends:" && /linux-image-/ { print $2; exit }')")
   (cd "$work/packages/archives" && "${APT[@]}" download "${packages[@]}") &&
     printf '%s' "$list" >"$work/packages/list"
+}
+
+# image_inputs WORK JAVA ETCD: prints a digest that changes with each input of the system.
+image_inputs() {
+  {
+    cat "$1/packages/list" "$2/release" "$POLIS_REPOSITORY"/launcher/script/{image,words,build,node}.sh "$POLIS_REPOSITORY/launcher/script/start-node"
+    find "$DISTRIBUTION" "$3" "$POLIS_REPOSITORY/launcher/image" -type f -printf '%p %T@ %s\n' | LC_ALL=C sort
+  } | sha256sum | cut -d ' ' -f 1
 }
 
 # image_system WORK JAVA ETCD: makes WORK/system.img, with its root hash in WORK/root-hash and its hash tree behind it from the byte in WORK/hash-offset.
@@ -237,10 +249,10 @@ image_libraries() {
   done
 }
 
-# image_boot_file WORK SLOT: makes WORK/SLOT.efi.
+# image_boot_file WORK SLOT COMMAND_LINE: makes WORK/SLOT.efi.
 image_boot_file() {
   local work="$1" slot="$2"
-  printf 'console=tty0 console=ttyS0 panic=10 quiet loglevel=4 random.trust_cpu=on polis.slot=%s polis.verity=%s polis.hash-offset=%s' \
+  printf '%s polis.slot=%s polis.verity=%s polis.hash-offset=%s' "console=tty0 console=ttyS0 panic=10 quiet loglevel=4 random.trust_cpu=on${3:+ $3}" \
     "$slot" "$(cat "$work/root-hash")" "$(cat "$work/hash-offset")" >"$work/command-line"
   printf 'ID=polis\nNAME=Polis\nVERSION_ID=0.1.0\nPRETTY_NAME="Polis (%s)"\n' "$slot" >"$work/os-release"
   # The addresses are those of systemd's own tools: each part lies behind the largest one that the stub expects before it.
@@ -252,12 +264,12 @@ image_boot_file() {
     "$work/root/usr/lib/systemd/boot/efi/linuxx64.efi.stub" "$work/$slot.efi"
 }
 
-# image_disk WORK OUTPUT PARAMETERS: makes the disk image with the system in slot a.
+# image_disk WORK OUTPUT PARAMETERS COMMAND_LINE: makes the disk image with the system in slot a.
 image_disk() {
-  local work="$1" output="$2" parameters="$3" disk="$1/disk.img" esp="$1/esp.img" slot
+  local work="$1" output="$2" parameters="$3" line="$4" disk="$1/disk.img" esp="$1/esp.img" slot
   image_initramfs "$work" || return 1
   for slot in a b; do
-    image_boot_file "$work" "$slot" || return 1
+    image_boot_file "$work" "$slot" "$line" || return 1
   done
   [[ "$(stat -c %s "$work/system.img")" -le $((IMAGE_SLOT << 20)) ]] || { echo "the system is larger than a slot of $IMAGE_SLOT MiB" && return 1; }
   rm -f "$disk" "$esp"
@@ -338,7 +350,7 @@ image_run() {
     -chardev "socket,id=tpm,path=$folder/tpm/socket" -tpmdev emulator,id=tpm,chardev=tpm -device tpm-crb,tpmdev=tpm \
     -netdev "user,id=net$forwards" -device virtio-net-pci,netdev=net -device virtio-rng-pci \
     -fw_cfg "name=opt/dev.polis/parameters.$name,file=$parameters" \
-    -chardev "pipe,id=monitor,path=$folder/monitor" -mon chardev=monitor -serial "file:$folder/serial.log" "$@" </dev/null >"$folder/qemu.log" 2>&1 {POLIS_MACHINE}>&- &
+    -pidfile "$folder/pid" -chardev "pipe,id=monitor,path=$folder/monitor" -mon chardev=monitor -serial "file:$folder/serial.log" "$@" </dev/null >"$folder/qemu.log" 2>&1 {POLIS_MACHINE}>&- &
   machine=$!
   trap 'image_press "$folder"' INT TERM
   image_follow "$folder/serial.log" "$machine" "$until" || true
@@ -348,7 +360,9 @@ image_run() {
   while kill -0 "$machine" 2>/dev/null; do
     wait "$machine" || code=$?
   done
+  rm -f "$folder"/monitor.{in,out} "$folder/pid"
   [[ $code == 0 ]] || refuse "the virtual machine ended with $code: $(tail -n 1 "$folder/qemu.log")" "its messages are in $folder/qemu.log"
+  say "the machine is off; its console is in $folder/serial.log"
 }
 
 # image_press FOLDER: presses the power button of the machine.

@@ -170,16 +170,7 @@ final class EnrolmentDisk {
     }
     EnrolmentJournal saved = advance(journal, Step.STEP_CREDENTIALS_SAVED);
     StorageSecurity security = SecurityPolicy.ofWire(journal.getStorageSecurity());
-    boolean bind = journal.getTpmUsage() == NodeTPMUsage.NODE_TPM_USAGE_PRESENT_AND_USED;
-    steps.step(
-        "sealed configuration",
-        wait -> {
-          if (bind && journal.getFlow() == Flow.FLOW_BOOTSTRAP) {
-            // No other node could give this half when this one comes back.
-            organs.storage().machineShare().write(keys.unlock().cluster());
-          }
-          return seal(keys, credentials.ca(), security, bind);
-        });
+    steps.step("sealed configuration", wait -> seal(journal, keys, credentials.ca(), security));
     advance(saved, Step.STEP_DONE);
     steps.step("enrolment journal erased", wait -> erase());
   }
@@ -195,8 +186,14 @@ final class EnrolmentDisk {
     return credentials.id().text();
   }
 
-  private String seal(EnrolmentKeys keys, CaBundle ca, StorageSecurity security, boolean bind)
+  private String seal(
+      EnrolmentJournal journal, EnrolmentKeys keys, CaBundle ca, StorageSecurity security)
       throws Exception {
+    boolean bind = journal.getTpmUsage() == NodeTPMUsage.NODE_TPM_USAGE_PRESENT_AND_USED;
+    if (bind && journal.getFlow() == Flow.FLOW_BOOTSTRAP) {
+      // No other node could give this half when this one comes back.
+      organs.storage().machineShare().write(keys.unlock().cluster());
+    }
     SealedConfigurationStore store = organs.storage().sealedConfiguration();
     (bind ? store : store.unbound())
         .write(

@@ -4,7 +4,8 @@
  * <pre>
  *   StorageConfig ─▶ StorageSettings ─▶ StorageService ◀─ StorageComponent
  *        ┌─────────────────────────────────┤
- *        │                                 ├─ SealedConfigurationFile, EnrolmentJournalFile, RecoveryShareFile
+ *        │                                 ├─ SealedConfigurationFile, EnrolmentJournalFile, RecoveryShareFile, MachineShareFile
+ *        │                                 ├─ SealerTpm       binds two of them to this machine and what it booted
  *        │                                 ├─ RecoveryCheck   what opens the volume after a power-off
  *        │                                 ├─ StorageHealth   conditions for screens and metrics
  *        │                                 ├─ ClockCheck      the clock against the times of the node's files
@@ -39,9 +40,7 @@
  *   <li>Uses if there: Sealer
  *   <li>Provides: Storage
  *   <li>Configuration: dev.polis.storage
- *   <li>Files: data/audit, data/volume, ephemeral/storage, esp/enrolment_journal.pb,
- *       esp/recovery_share.pb, esp/sealed_configuration.pb, esp/volume_format,
- *       owner/recovery-key.pem, volume.gocryptfs, volume.luks
+ *   <li>Files: data/audit, data/volume, ephemeral/storage, esp/enrolment_journal.pb, esp/machine_share, esp/recovery_share.pb, esp/sealed_configuration.pb, esp/volume_format, owner/recovery-key.pem, volume.gocryptfs, volume.luks
  *   <li>Ports: none
  * </ul>
  */
