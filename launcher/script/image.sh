@@ -35,7 +35,7 @@ IMAGE_SLOT=512 IMAGE_ESP=128
 test_programs() {
   local program
   for program in "${!PACKAGE_OF[@]}"; do
-    [[ "$1" == quick && " ${IMAGE_BUILDERS[*]} ${IMAGE_RUNNERS[*]} " == *" $program "* ]] || printf '%s\n' "$program"
+    [[ "$1" == quick && " ${IMAGE_BUILDERS[*]} ${IMAGE_RUNNERS[*]} tpm2_unseal " == *" $program "* ]] || printf '%s\n' "$program"
   done | LC_ALL=C sort
 }
 
@@ -342,7 +342,7 @@ image_run() {
     forwards+=",hostfwd=tcp:$address:$port-:$port"
   done
   rm -f "$folder"/monitor.{in,out} "$folder/serial.log" && mkfifo "$folder"/monitor.{in,out}
-  swtpm socket --tpm2 --tpmstate "dir=$folder/tpm" --ctrl "type=unixio,path=$folder/tpm/socket" --log "file=$folder/tpm/log" --daemon {POLIS_MACHINE}>&-
+  image_tpm "$folder/tpm" {POLIS_MACHINE}>&-
   name="${parameters##*.}"
   qemu-system-x86_64 -name polis -M q35,smm=off -accel "$accelerator" -cpu "$cpu" -smp 2 -m "$memory" -nodefaults -display none -no-reboot \
     -drive "if=pflash,unit=0,readonly=on,format=raw,file=$firmware/OVMF_CODE_4M.fd" -drive "if=pflash,unit=1,format=raw,file=$folder/vars.fd" \
@@ -357,12 +357,32 @@ image_run() {
   if [[ -n "$until" ]] && kill -0 "$machine" 2>/dev/null; then
     image_press "$folder"
   fi
-  while kill -0 "$machine" 2>/dev/null; do
+  while true; do
+    code=0
     wait "$machine" || code=$?
+    # A signal ends the wait and not the machine.
+    kill -0 "$machine" 2>/dev/null || break
   done
   rm -f "$folder"/monitor.{in,out} "$folder/pid"
   [[ $code == 0 ]] || refuse "the virtual machine ended with $code: $(tail -n 1 "$folder/qemu.log")" "its messages are in $folder/qemu.log"
   say "the machine is off; its console is in $folder/serial.log"
+}
+
+# image_tpm FOLDER: starts the TPM of a machine. The one of a machine that was killed ends some moments later, and holds its state until then.
+image_tpm() {
+  local folder="$1" former waited
+  former="$(cat "$folder/pid" 2>/dev/null)" || former=""
+  if [[ -n "$former" && "$(cat "/proc/$former/comm" 2>/dev/null)" == swtpm ]]; then
+    kill "$former" 2>/dev/null || true
+    # It ends at once; ten seconds are for a machine that is busy.
+    for ((waited = 0; waited < 100; waited++)); do
+      kill -0 "$former" 2>/dev/null || break
+      sleep 0.1
+    done
+  fi
+  rm -f "$folder/socket"
+  swtpm socket --tpm2 --tpmstate "dir=$folder" --ctrl "type=unixio,path=$folder/socket" --log "file=$folder/log" --pid "file=$folder/pid" --terminate --daemon ||
+    refuse "the TPM of the machine does not start: $(tail -n 1 "$folder/log")" "its log is $folder/log"
 }
 
 # image_press FOLDER: presses the power button of the machine.

@@ -1,7 +1,7 @@
 # Provides the programs that a node and its tests run: those of the machine, packages that root installs, or Debian's packages, unpacked into the cache.
 # shellcheck shell=bash
 
-# Debian's package of each program, without the programs of every base system.
+# Debian's package, or packages, of each program, without the programs of every base system.
 declare -A PACKAGE_OF=(
   [cpio]=cpio
   [cryptsetup]=cryptsetup-bin
@@ -25,9 +25,10 @@ declare -A PACKAGE_OF=(
   [postgres]=postgresql
   [prometheus-node-exporter]=prometheus-node-exporter
   [qemu-storage-daemon]=qemu-system-common
-  [qemu-system-x86_64]=qemu-system-x86
+  [qemu-system-x86_64]="qemu-system-x86 ovmf"
   [sgdisk]=gdisk
   [swtpm]=swtpm
+  [tpm2_unseal]=tpm2-tools
   [umount]=mount
   [update-ca-certificates]=ca-certificates
   [veritysetup]=cryptsetup-bin
@@ -79,7 +80,7 @@ missing_programs() {
 packages_of() {
   local program
   for program in "$@"; do
-    printf '%s\n' "${PACKAGE_OF[$program]}"
+    tr ' ' '\n' <<<"${PACKAGE_OF[$program]}"
   done | sort -u
 }
 

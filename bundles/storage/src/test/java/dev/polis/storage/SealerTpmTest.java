@@ -143,6 +143,7 @@ class SealerTpmTest {
   }
 
   @Test
+  @Tag("attack")
   @DisplayName(
       "another boot file or other Secure Boot keys: refused, and the refusal names the PCR")
   void changedMeasurement() throws Exception {
@@ -160,6 +161,7 @@ class SealerTpmTest {
   }
 
   @Test
+  @Tag("attack")
   @DisplayName("a disk in another machine, and a TPM that was cleared: refused in words")
   void otherMachine() throws Exception {
     byte[] sealed = sealer.seal(CONTENT);

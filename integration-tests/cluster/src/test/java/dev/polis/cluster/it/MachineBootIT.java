@@ -1,0 +1,169 @@
+package dev.polis.cluster.it;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.polis.fixtures.Await;
+import dev.polis.fixtures.Finished;
+import dev.polis.fixtures.Needs;
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * Boots the image in a virtual machine with UEFI and a TPM. The machine is emulated where the
+ * kernel's virtualization starts no ordinary kernel, and is ten to twenty times slower then, so all
+ * waits are long.
+ */
+@Tag("full")
+class MachineBootIT {
+
+  private static final Path REPOSITORY = Path.of(System.getProperty("polis.repository"));
+  private static final Duration BUILD = Duration.ofMinutes(10);
+  private static final Duration BOOT = Duration.ofMinutes(15);
+  private static final Map<String, String> ENVIRONMENT = Map.of("POLIS_BUILD", "no");
+
+  // The ESP begins at the first MiB of the disk.
+  private static final long ESP_BEGIN = 1 << 20;
+  private static final long ESP_BYTES = 128L << 20;
+
+  @TempDir static Path folder;
+  private static Path image;
+  private static Path other;
+
+  @BeforeAll
+  static void build() throws Exception {
+    Needs.root("installing the programs of a virtual machine");
+    image = folder.resolve("polis.img");
+    other = folder.resolve("other.img");
+    String printed = polis("image", "build", "--to", image.toString());
+    assertTrue(printed.matches("(?s)[0-9a-f]{64}  root hash of the system\\n.*"), printed);
+    polis("image", "build", "--to", other.toString(), "--command-line", "polis.other=1");
+  }
+
+  private static String polis(String... arguments) throws Exception {
+    List<String> command = new ArrayList<>(List.of(REPOSITORY.resolve("polis").toString()));
+    command.addAll(List.of(arguments));
+    return Finished.of(command, ENVIRONMENT, BUILD).requireSuccess("polis image").out();
+  }
+
+  /** Runs a machine; its disk, its firmware's variables and its TPM are in a folder. */
+  private record Machine(Path folder, Process process) {
+
+    static Machine start(Path folder, String until) throws IOException {
+      Files.createDirectories(folder);
+      Files.deleteIfExists(folder.resolve("serial.log"));
+      Process process =
+          new ProcessBuilder(
+                  REPOSITORY.resolve("polis").toString(),
+                  "image",
+                  "run",
+                  "--machine",
+                  folder.toString(),
+                  "--image",
+                  image.toString(),
+                  "--address",
+                  "127.0.93.1",
+                  "--disk",
+                  "1960",
+                  "--until",
+                  until)
+              .redirectErrorStream(true)
+              .redirectOutput(folder.resolve("run.log").toFile())
+              .start();
+      return new Machine(folder, process);
+    }
+
+    String console() throws IOException {
+      Path log = folder.resolve("serial.log");
+      return Files.exists(log) ? new String(Files.readAllBytes(log), StandardCharsets.UTF_8) : "";
+    }
+
+    void await(String line) throws Exception {
+      Await.until(
+          BOOT,
+          "a line with \"" + line + "\" on the console of " + folder,
+          () -> console().contains(line) || !process.isAlive());
+      assertTrue(console().contains(line), this::all);
+    }
+
+    /** Ends the machine as a loss of power does. */
+    void cut() throws Exception {
+      long pid = Long.parseLong(Files.readString(folder.resolve("pid")).strip());
+      ProcessHandle.of(pid).orElseThrow().destroyForcibly();
+      assertTrue(process.waitFor(1, TimeUnit.MINUTES), "the command ends with its machine");
+    }
+
+    String ended() throws Exception {
+      assertTrue(process.waitFor(BOOT.toMinutes(), TimeUnit.MINUTES), this::all);
+      assertEquals(0, process.exitValue(), this::all);
+      return console();
+    }
+
+    private String all() {
+      try {
+        return Files.readString(folder.resolve("run.log")) + "\n" + console();
+      } catch (IOException e) {
+        return e.toString();
+      }
+    }
+  }
+
+  @Test
+  @DisplayName(
+      "A machine comes from an empty disk to HOME, also after a loss of power, unlocks its disk by itself, and refuses another boot file and another machine")
+  void life() throws Exception {
+    Path home = folder.resolve("machine");
+    Machine cut = Machine.start(home, "HOME");
+    cut.await("making it, AUTHENTICATED_ENCRYPTED");
+    cut.cut();
+
+    String first = Machine.start(home, "HOME").ended();
+    assertTrue(first.contains("LUKS2 on dm-crypt and dm-integrity"), first);
+    assertTrue(first.contains("polis: all file systems are clean"), first);
+    assertTrue(first.contains("Power down"), first);
+
+    String again = Machine.start(home, "HOME").ended();
+    assertFalse(again.contains("making"), "nothing is made twice: " + again);
+    assertTrue(again.contains("✓ data volume") || again.contains("data volume ("), again);
+
+    Path stolen = folder.resolve("stolen");
+    Files.createDirectories(stolen);
+    Files.copy(home.resolve("disk.img"), stolen.resolve("disk.img"));
+    String foreign = refused(stolen);
+    assertTrue(foreign.contains("the disk comes from another machine"), foreign);
+
+    replaceBootFile(home.resolve("disk.img"));
+    String changed = refused(home);
+    assertTrue(
+        changed.contains("PCR 11 (the boot file, which is kernel, initramfs and command line)"),
+        changed);
+  }
+
+  private static String refused(Path machine) throws Exception {
+    return Machine.start(machine, "polis: the node's process ended with").ended();
+  }
+
+  /** Writes the boot files of the other image, whose command line differs. */
+  private static void replaceBootFile(Path disk) throws IOException {
+    try (FileChannel from = FileChannel.open(other, StandardOpenOption.READ);
+        FileChannel to = FileChannel.open(disk, StandardOpenOption.WRITE)) {
+      to.position(ESP_BEGIN);
+      assertEquals(ESP_BYTES, from.transferTo(ESP_BEGIN, ESP_BYTES, to));
+    }
+  }
+}
