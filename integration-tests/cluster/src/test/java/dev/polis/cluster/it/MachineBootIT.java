@@ -18,10 +18,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
@@ -30,6 +32,7 @@ import org.junit.jupiter.api.io.TempDir;
  * waits are long.
  */
 @Tag("full")
+@Timeout(value = 40, unit = TimeUnit.MINUTES)
 class MachineBootIT {
 
   private static final Path REPOSITORY = Path.of(System.getProperty("polis.repository"));
@@ -40,6 +43,8 @@ class MachineBootIT {
   // The ESP begins at the first MiB of the disk.
   private static final long ESP_BEGIN = 1 << 20;
   private static final long ESP_BYTES = 128L << 20;
+
+  private static final List<Machine> STARTED = new ArrayList<>();
 
   @TempDir static Path folder;
   private static Path image;
@@ -53,6 +58,15 @@ class MachineBootIT {
     String printed = polis("image", "build", "--to", image.toString());
     assertTrue(printed.matches("(?s)[0-9a-f]{64}  root hash of the system\\n.*"), printed);
     polis("image", "build", "--to", other.toString(), "--command-line", "polis.other=1");
+  }
+
+  @AfterEach
+  void cutThoseThatStillRun() throws Exception {
+    for (Machine machine : STARTED) {
+      if (machine.process.isAlive()) {
+        machine.cut();
+      }
+    }
   }
 
   private static String polis(String... arguments) throws Exception {
@@ -85,7 +99,9 @@ class MachineBootIT {
               .redirectErrorStream(true)
               .redirectOutput(folder.resolve("run.log").toFile())
               .start();
-      return new Machine(folder, process);
+      Machine machine = new Machine(folder, process);
+      STARTED.add(machine);
+      return machine;
     }
 
     String console() throws IOException {
@@ -103,7 +119,9 @@ class MachineBootIT {
 
     /** Ends the machine as a loss of power does. */
     void cut() throws Exception {
-      long pid = Long.parseLong(Files.readString(folder.resolve("pid")).strip());
+      Path file = folder.resolve("pid");
+      Await.until("the process of the machine", () -> Files.exists(file) || !process.isAlive());
+      long pid = Long.parseLong(Files.readString(file).strip());
       ProcessHandle.of(pid).orElseThrow().destroyForcibly();
       assertTrue(process.waitFor(1, TimeUnit.MINUTES), "the command ends with its machine");
     }
