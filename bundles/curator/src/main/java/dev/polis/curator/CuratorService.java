@@ -358,13 +358,13 @@ final class CuratorService implements Curator, OrganInstance {
   }
 
   /** Refuses credentials of another node or cluster, but accepts a renewed certificate. */
-  private static void requireSame(NodeCredentials present, NodeCredentials other) {
+  private void requireSame(NodeCredentials present, NodeCredentials other) {
     if (!present.id().equals(other.id())) {
       throw new CuratorException(
           "this curator serves for %s and cannot serve for %s too; restart the node"
               .formatted(present.id(), other.id()));
     }
-    if (!present.ca().sharesWith(other.ca())) {
+    if (!trust.authorities().sharesWith(other.ca())) {
       throw new CuratorException(
           "this curator serves %s in one cluster and cannot serve it in another, with another CA;"
                   .formatted(present.id())

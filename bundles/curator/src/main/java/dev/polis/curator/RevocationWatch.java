@@ -63,7 +63,7 @@ final class RevocationWatch {
     Optional<Crl> known = trust.revoked();
     if (known.isPresent()) {
       Crl before = authority.crl();
-      Crl after = authority.keepRevoked(known.get());
+      Crl after = authority.keepRevoked(known.get(), trust.authorities());
       if (!after.equals(before)) {
         log.warning(
             "the cluster's records were older than this node's revocation list %s, and had %s; they now have %s",

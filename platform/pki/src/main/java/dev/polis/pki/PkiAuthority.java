@@ -336,11 +336,13 @@ public final class PkiAuthority {
    * Keeps what another list of this authority revokes. It changes the stored list only if that is
    * older: then the store was restored from a former state.
    *
+   * @param trusted the CAs of which one signed the list; not always that of the store, which a
+   *     rotation replaces
    * @return the stored list
    * @throws PkiConflictException if other writers keep changing the list; try again
    */
-  public Crl keepRevoked(Crl known) throws InterruptedException {
-    known.verify(ca.certificate());
+  public Crl keepRevoked(Crl known, CaBundle trusted) throws InterruptedException {
+    trusted.signerOf(known);
     return store.retry(
         () -> {
           PkiBackend.Entry stored = storedCrl();
@@ -506,8 +508,8 @@ public final class PkiAuthority {
   }
 
   /**
-   * Ends the trust in the former authority: the revocation list names its serial number. Does
-   * nothing if it is retired.
+   * Ends the trust in the former authority: the revocation list names the serial numbers of its
+   * certificates. Does nothing if it is retired.
    */
   public void retireFormer() throws InterruptedException {
     store.retry(
@@ -516,9 +518,13 @@ public final class PkiAuthority {
           if (former.isEmpty()) {
             return crl();
           }
+          // Nodes may hold an earlier certificate of the former key: a CA renews its own.
+          var serials =
+              new TreeSet<>(PkiSlot.read(store.backend(), name).serials(store.clock().instant()));
+          serials.remove(ca.certificate().getSerialNumber());
+          serials.add(Pem.certificate(former.get().value()).getSerialNumber());
           return revoke(
-              List.of(Pem.certificate(former.get().value()).getSerialNumber()),
-              List.of(new PkiBackend.Delete(formerPath(), former.get().revision())));
+              serials, List.of(new PkiBackend.Delete(formerPath(), former.get().revision())));
         });
   }
 

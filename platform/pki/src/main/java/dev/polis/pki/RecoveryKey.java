@@ -33,6 +33,8 @@ public final class RecoveryKey {
   public enum Use {
     /** Seals the cluster's half of a volume key. */
     SHARE("polis recovery share 1"),
+    /** Seals a copy of what a TPM has sealed. */
+    CONFIGURATION("polis recovery configuration 1"),
     /** Seals the answer of a challenge. */
     CHALLENGE("polis owner recovery 1");
 

@@ -148,15 +148,23 @@ abstract class PkiStoreContract {
     Crl snapshot = ca.revoke("before");
     Crl kept = ca.authority().revocationList(BigInteger.TEN, List.of(since.getSerialNumber()));
 
-    Crl both = ca.keepRevoked(kept);
+    CaBundle trusted = CaBundle.of(ca.certificate());
+
+    Crl both = ca.keepRevoked(kept, trusted);
 
     assertEquals(both, ca.crl());
     assertTrue(both.revokes(before) && both.revokes(since));
     assertTrue(both.number().compareTo(kept.number()) > 0, "nodes refuse an older list");
-    assertEquals(both, ca.keepRevoked(kept), "twice is once");
-    assertEquals(both, ca.keepRevoked(snapshot), "an older list changes nothing");
+    assertEquals(both, ca.keepRevoked(kept, trusted), "twice is once");
+    assertEquals(both, ca.keepRevoked(snapshot, trusted), "an older list changes nothing");
     Crl foreign = CertificateAuthority.create("other").revocationList(BigInteger.TEN, List.of());
-    assertThrows(PkiException.class, () -> ca.keepRevoked(foreign));
+    assertThrows(PkiException.class, () -> ca.keepRevoked(foreign, trusted));
+    CertificateAuthority former = CertificateAuthority.create("former");
+    assertEquals(
+        both,
+        ca.keepRevoked(
+            former.revocationList(BigInteger.ONE, List.of()), CaBundle.of(former.certificate())),
+        "a list of the CA before this one");
   }
 
   @Test

@@ -7,6 +7,7 @@ import dev.polis.rpc.RequestId;
 import dev.polis.rpc.RpcPeer;
 import dev.polis.wire.api.ManagementGrpc;
 import dev.polis.wire.cluster.CertificatesGrpc;
+import dev.polis.wire.cluster.ClusterCaGrpc;
 import dev.polis.wire.cluster.OperatorsGrpc;
 import dev.polis.wire.cluster.OwnerKeysGrpc;
 import dev.polis.wire.cluster.PluginSetGrpc;
@@ -64,7 +65,9 @@ public final class RepeatableCalls implements ServerInterceptor {
           ManagementGrpc.getDecommissionNodeMethod(),
           ManagementGrpc.getGetRegisterTicketMethod(),
           RegisterTicketsGrpc.getDescribeTicketMethod(),
-          CertificatesGrpc.getRevokeCertificatesMethod());
+          CertificatesGrpc.getRevokeCertificatesMethod(),
+          ClusterCaGrpc.getRotateCaMethod(),
+          ClusterCaGrpc.getRetireCaMethod());
 
   private static final Set<String> REPEATABLE =
       Stream.concat(REMEMBERED.stream(), IDEMPOTENT.stream())

@@ -7,6 +7,7 @@ import dev.polis.wire.api.AAAGrpc;
 import dev.polis.wire.api.ManagementGrpc;
 import dev.polis.wire.cluster.CertificatesGrpc;
 import dev.polis.wire.cluster.ChangesGrpc;
+import dev.polis.wire.cluster.ClusterCaGrpc;
 import dev.polis.wire.cluster.MembershipGrpc;
 import dev.polis.wire.cluster.OperatorsGrpc;
 import dev.polis.wire.cluster.OwnerKeysGrpc;
@@ -62,6 +63,7 @@ class RepeatableCallsTest {
                 CertificatesGrpc.getServiceDescriptor(),
                 OperatorsGrpc.getServiceDescriptor(),
                 OwnerKeysGrpc.getServiceDescriptor(),
+                ClusterCaGrpc.getServiceDescriptor(),
                 ChangesGrpc.getServiceDescriptor())
             .flatMap(service -> service.getMethods().stream())
             .filter(method -> method.getType() == MethodDescriptor.MethodType.UNARY)

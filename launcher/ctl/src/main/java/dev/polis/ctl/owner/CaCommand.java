@@ -137,7 +137,7 @@ public final class CaCommand {
       name = "rotate",
       description = {
         "Makes a new CA, waits until each node trusts it beside the present one, then lets it issue",
-        "certificates and waits until each node has one. The clients' calls go on meanwhile. It may be",
+        "certificates and waits until each node has one. The clients' calls continue meanwhile. It may be",
         "repeated after an interruption, and then continues the same rotation."
       })
   static final class Rotate extends Base {
