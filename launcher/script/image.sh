@@ -40,7 +40,7 @@ test_programs() {
 }
 
 command_image() {
-  local action="${1:-}" to="$POLIS_CACHE/image/polis.img" parameters="" line="" machine="$POLIS_CACHE/machine" address=127.83.84.2 until="" memory=2048 disk=2400
+  local action="${1:-}" to="$POLIS_CACHE/image/polis.img" parameters="" line="" key="" machine="$POLIS_CACHE/machine" address=127.83.84.2 until="" memory=2048 disk=2400
   [[ "$action" == build || "$action" == run ]] || usage "image takes build or run, not \"$action\""
   shift
   while [[ $# -gt 0 ]]; do
@@ -52,6 +52,7 @@ command_image() {
           "build --to" | "run --image") needs_value "$1" $# && to="$2" ;;
           "build --command-line") needs_value "$1" $# && line="$2" ;;
           "run --machine") needs_value "$1" $# && machine="$2" ;;
+          "run --recovery-key") needs_value "$1" $# && key="$2" ;;
           "run --address") needs_value "$1" $# && address="$2" ;;
           "run --until") needs_value "$1" $# && until="$2" ;;
           "run --memory") needs_value "$1" $# && memory="$2" ;;
@@ -67,12 +68,18 @@ command_image() {
     image_build "$to" "$parameters" "$line"
   else
     [[ "$memory" =~ ^[1-9][0-9]*$ && "$disk" =~ ^[1-9][0-9]*$ ]] || usage "--memory and --disk take a number of MiB, not \"$memory\" and \"$disk\""
-    image_run "$machine" "$to" "$parameters" "$address" "$until" "$memory" "$disk"
+    local -a more=()
+    [[ -z "$key" || -f "$key" ]] || usage "--recovery-key $key: there is no such file"
+    [[ -z "$key" ]] || more=(-fw_cfg "name=opt/dev.polis/recovery-key.pem,file=$key")
+    image_run "$machine" "$to" "$parameters" "$address" "$until" "$memory" "$disk" "${more[@]}"
   fi
 }
 
 # image_build OUTPUT PARAMETERS COMMAND_LINE
 image_build() {
+  # The times and modes of all files are part of the image.
+  export SOURCE_DATE_EPOCH="$IMAGE_TIME"
+  umask 022
   local output="$1" parameters="$2" line="$3" java etcd work="$POLIS_CACHE/image" began=$SECONDS
   java="$(java_home)"
   etcd="$(etcd_folder "$POLIS_CACHE")"
@@ -143,9 +150,9 @@ image_system() {
   done
   rm -rf "$root"/usr/share/{doc,man,info,locale,lintian,bash-completion,bug,zsh,initramfs-tools} "$root"/usr/lib/{gconv,systemd/system} "$root"/var "$root"/home "$root"/etc/init.d "$root"/lib/modules/*/kernel/{sound,drivers/{gpu,media,infiniband,iio,usb/serial}}
   mkdir -p "$root"/{proc,sys,dev,run,tmp,var,boot,state,polis,root} "$work/boot"
-  mv "$root"/boot/vmlinuz-* "$work/boot/vmlinuz"
+  mv "$root"/boot/vmlinuz-* "$work/boot/vmlinuz" || return 1
   rm -rf "${root:?}"/boot/*
-  depmod -b "$root" "$(ls "$root/lib/modules")"
+  depmod -b "$root" "$(ls "$root/lib/modules")" || return 1
   ln -sf /usr/bin/busybox "$root/sbin/init"
   local applet
   for applet in acpid poweroff reboot halt modprobe-all xargs; do
@@ -158,15 +165,15 @@ image_system() {
   printf '127.0.0.1 localhost\n::1 localhost\n' >"$root/etc/hosts"
   ln -sf /run/polis/resolv.conf "$root/etc/resolv.conf"
   ln -sf /run/polis/machine-id "$root/etc/machine-id"
-  cp -r "$POLIS_REPOSITORY/launcher/image/machine" "$root/polis/machine"
+  cp -r "$POLIS_REPOSITORY/launcher/image/machine" "$root/polis/machine" || return 1
   mv "$root/polis/machine/inittab" "$root/etc/inittab"
   "$java/bin/jlink" --add-modules "$IMAGE_JAVA_MODULES" --strip-debug --no-header-files --no-man-pages --output "$root/polis/java" || return 1
   mkdir -p "$root/polis/etcd" "$root/polis/launcher/script" "$root/polis/launcher/dist/target"
-  cp "$etcd/etcd" "$etcd/etcdctl" "$root/polis/etcd/"
-  cp "$POLIS_REPOSITORY"/launcher/script/{words,build,node}.sh "$POLIS_REPOSITORY/launcher/script/start-node" "$root/polis/launcher/script/"
-  cp -r "$DISTRIBUTION" "$root/polis/launcher/dist/target/polis"
+  cp "$etcd/etcd" "$etcd/etcdctl" "$root/polis/etcd/" &&
+    cp "$POLIS_REPOSITORY"/launcher/script/{words,build,node}.sh "$POLIS_REPOSITORY/launcher/script/start-node" "$root/polis/launcher/script/" &&
+    cp -r "$DISTRIBUTION" "$root/polis/launcher/dist/target/polis" || return 1
   find "$root" -exec touch -h -d "@$IMAGE_TIME" {} +
-  image_train "$root" || echo "the training failed; the machine's node starts without class data"
+  image_train "$root" || { rm -rf "$root/polis/.polis" && echo "the training failed; the machine's node starts without class data, and slower"; }
   mkfs.erofs --quiet -zlz4hc -T "$IMAGE_TIME" -U 6d657472-6f70-6f6c-6973-000000000001 --all-root "$work/system.img" "$root" || return 1
   size="$(stat -c %s "$work/system.img")"
   # The hash tree begins at a block of its own.
@@ -210,9 +217,8 @@ image_initramfs() {
   local work="$1" root="$1/root" folder="$1/initramfs" driver file version library
   version="$(ls "$root/lib/modules")"
   rm -rf "$folder" && mkdir -p "$folder"/{bin,lib,lib64,modules,proc,sys,dev,system}
-  cp "$root/bin/busybox" "$folder/bin/"
-  cp "$POLIS_REPOSITORY/launcher/image/initramfs/init" "$folder/init"
-  cp "$root/usr/sbin/veritysetup" "$folder/bin/"
+  cp "$root/bin/busybox" "$root/usr/sbin/veritysetup" "$folder/bin/" &&
+    cp "$POLIS_REPOSITORY/launcher/image/initramfs/init" "$folder/init" || return 1
   while read -r library; do
     cp -L "$root/$library" "$folder/lib/"
   done < <(image_libraries "$root" "$folder/bin/veritysetup")
@@ -344,7 +350,8 @@ image_run() {
   rm -f "$folder"/monitor.{in,out} "$folder/serial.log" && mkfifo "$folder"/monitor.{in,out}
   image_tpm "$folder/tpm" {POLIS_MACHINE}>&-
   name="${parameters##*.}"
-  qemu-system-x86_64 -name polis -M q35,smm=off -accel "$accelerator" -cpu "$cpu" -smp 2 -m "$memory" -nodefaults -display none -no-reboot \
+  # Ctrl-C is for this script: in a session of its own the machine gets no signal of the terminal.
+  setsid qemu-system-x86_64 -name polis -M q35,smm=off -accel "$accelerator" -cpu "$cpu" -smp 2 -m "$memory" -nodefaults -display none -no-reboot \
     -drive "if=pflash,unit=0,readonly=on,format=raw,file=$firmware/OVMF_CODE_4M.fd" -drive "if=pflash,unit=1,format=raw,file=$folder/vars.fd" \
     -drive "if=none,id=disk,file=$folder/disk.img,format=raw,discard=unmap" -device virtio-blk-pci,drive=disk \
     -chardev "socket,id=tpm,path=$folder/tpm/socket" -tpmdev emulator,id=tpm,chardev=tpm -device tpm-crb,tpmdev=tpm \
@@ -387,6 +394,8 @@ image_tpm() {
 
 # image_press FOLDER: presses the power button of the machine.
 image_press() {
+  # Without a reader the pipe would hold this script for ever.
+  kill -0 "$(cat "$1/pid" 2>/dev/null)" 2>/dev/null || return 0
   say "pressing the machine's power button; it ends in order"
   echo system_powerdown >"$1/monitor.in"
 }

@@ -302,13 +302,7 @@ final class ClusterService implements ClusterManager {
               throw disownedException(reason);
             });
     return switch (organs.storage().sealedConfiguration().read()) {
-      case Stored.Present<SealedConfiguration>(var path, var sealed) -> {
-        JoinFlow.Joined joined = comeBack(sealed);
-        yield new Enrolled(
-            joined.credentials(),
-            organs.revocations().read(joined.credentials().ca()),
-            joined.curators());
-      }
+      case Stored.Present<SealedConfiguration>(var path, var sealed) -> returned(sealed);
       case Stored.None<SealedConfiguration> none -> create();
       case Stored.Corrupted<SealedConfiguration>(var path, var reason) ->
           throw new EnrolmentException(
@@ -316,11 +310,23 @@ final class ClusterService implements ClusterManager {
                       .formatted(path, reason)
                   + " not enrol it again, because that would make its volume unreadable; restore"
                   + " the file from a copy");
-      case Stored.Unreadable<SealedConfiguration>(var path, var reason, var cause) ->
-          throw new EnrolmentException(
-              "the node cannot read the sealed configuration %s: %s".formatted(path, reason),
-              cause);
+      case Stored.Unreadable<SealedConfiguration>(var path, var reason, var cause) -> {
+        Optional<SealedConfiguration> recovered = join.recovered();
+        if (recovered.isPresent()) {
+          yield returned(recovered.get());
+        }
+        throw new EnrolmentException(
+            "the node cannot read the sealed configuration %s: %s".formatted(path, reason), cause);
+      }
     };
+  }
+
+  private Enrolled returned(SealedConfiguration sealed) throws InterruptedException {
+    JoinFlow.Joined joined = comeBack(sealed);
+    return new Enrolled(
+        joined.credentials(),
+        organs.revocations().read(joined.credentials().ca()),
+        joined.curators());
   }
 
   private JoinFlow.Joined comeBack(SealedConfiguration sealed) throws InterruptedException {

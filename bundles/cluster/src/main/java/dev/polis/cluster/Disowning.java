@@ -85,13 +85,14 @@ final class Disowning {
 
   /**
    * Erases the credentials that are still on an open volume: a node that ended right after its
-   * proof left them. A closed volume is encrypted, and the cluster no longer has its half of the
-   * key.
+   * proof left them. A closed volume is encrypted, and no place has the cluster's half of the key
+   * any more: the cluster has erased it, and this erases what the TPM has sealed.
    */
   static void eraseCredentials(EnrolmentOrgans organs, Log log) {
     Credentials files = organs.storage().root().data().node().credentials();
     boolean open = organs.storage().data().peek().orElseThrow() instanceof DataStatus.Mounted;
     try {
+      organs.storage().machineShare().erase();
       if (open && (files.key().exists() || files.certificate().exists())) {
         files.key().erase();
         files.certificate().erase();

@@ -195,13 +195,17 @@ final class EnrolmentDisk {
       organs.storage().machineShare().write(keys.unlock().cluster());
     }
     SealedConfigurationStore store = organs.storage().sealedConfiguration();
-    (bind ? store : store.unbound())
-        .write(
-            new SealedConfiguration(
-                keys.unlock().node(),
-                Secret.take(Ed25519.seed(keys.join().getPrivate())),
-                ca,
-                security));
+    SealedConfiguration sealed =
+        new SealedConfiguration(
+            keys.unlock().node(),
+            Secret.take(Ed25519.seed(keys.join().getPrivate())),
+            ca,
+            security);
+    if (bind) {
+      store.write(sealed);
+    } else {
+      store.writeUnbound(sealed);
+    }
     return "";
   }
 

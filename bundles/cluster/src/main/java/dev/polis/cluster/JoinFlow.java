@@ -3,10 +3,12 @@ package dev.polis.cluster;
 import com.google.protobuf.ByteString;
 import dev.polis.api.cluster.EnrolmentException;
 import dev.polis.api.storage.DataStatus;
+import dev.polis.api.storage.MachineShareStore;
 import dev.polis.api.storage.SealedConfiguration;
 import dev.polis.api.storage.StorageSecurity;
 import dev.polis.base.boot.Wait;
 import dev.polis.files.FileException;
+import dev.polis.files.Stored;
 import dev.polis.logtree.Secret;
 import dev.polis.pki.CaBundle;
 import dev.polis.pki.NodeCredentials;
@@ -228,14 +230,41 @@ final class JoinFlow {
     }
     try (Secret clusterUnlockKey = clusterUnlockKey(sealed, wait)) {
       organs.storage().mountExisting(sealed, clusterUnlockKey);
+      MachineShareStore machine = organs.storage().machineShare();
+      if (recoveryKey.isGiven() && machine.exists() && machine.possible()) {
+        // The owner accepts the machine as it is now.
+        machine.write(clusterUnlockKey);
+      }
     }
+  }
+
+  /**
+   * Opens the sealed configuration with the owner's recovery key, if one is given and the machine
+   * has sealed the configuration; the machine seals it again, as it is now.
+   */
+  Optional<SealedConfiguration> recovered() throws InterruptedException {
+    if (!recoveryKey.isGiven() || !organs.storage().machineShare().possible()) {
+      return Optional.empty();
+    }
+    return Optional.of(
+        steps.step(
+            "sealed configuration",
+            wait -> {
+              try (Secret key = recoveryKey.read()) {
+                return organs.storage().sealedConfiguration().recover(key);
+              }
+            }));
   }
 
   private Secret clusterUnlockKey(SealedConfiguration sealed, Wait wait) throws Exception {
     Set<NodeEndpoint> others = others();
     if (!recoveryKey.isGiven() && organs.storage().machineShare().exists()) {
-      steps.log().info("opening the data volume with what the TPM of this machine has sealed");
-      return organs.storage().machineShare().read().orThrow();
+      Stored<Secret> machine = organs.storage().machineShare().read();
+      if (others.isEmpty() || machine instanceof Stored.Present<Secret>) {
+        steps.log().info("opening the data volume with what the TPM of this machine has sealed");
+        return machine.orThrow();
+      }
+      steps.log().warning("%s; asking the cluster instead", machine);
     }
     return others.isEmpty() || recoveryKey.isGiven()
         ? fromRecoveryShare(sealed.security())

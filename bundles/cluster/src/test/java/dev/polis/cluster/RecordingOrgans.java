@@ -239,6 +239,10 @@ final class RecordingOrgans {
         machineShare = Optional.of((Secret) arguments[0]);
         yield null;
       }
+      case "erase" -> {
+        machineShare = Optional.empty();
+        yield null;
+      }
       default -> throw new AssertionError(method);
     };
   }
@@ -287,9 +291,15 @@ final class RecordingOrgans {
       }
 
       @Override
-      public SealedConfigurationStore unbound() {
+      public SealedConfiguration recover(Secret recoveryPrivateKey) {
+        record("recovered");
+        return sealed.orElseThrow();
+      }
+
+      @Override
+      public void writeUnbound(SealedConfiguration configuration) {
         bound = false;
-        return this;
+        write(configuration);
       }
     };
   }

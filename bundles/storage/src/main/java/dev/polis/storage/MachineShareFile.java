@@ -42,4 +42,9 @@ final class MachineShareFile implements MachineShareStore {
     }
     file.write(clusterUnlockKey.reveal(), true);
   }
+
+  @Override
+  public void erase() throws FileException {
+    placement.erase();
+  }
 }

@@ -1,28 +1,21 @@
 package dev.polis.storage;
 
-import com.google.protobuf.ByteString;
 import dev.polis.api.storage.RecoveryShareStore;
-import dev.polis.api.storage.StorageException;
-import dev.polis.api.storage.StorageException.Refusal;
 import dev.polis.api.storage.UnlockKeys;
 import dev.polis.files.FileException;
-import dev.polis.files.FileException.Problem;
 import dev.polis.files.FilePlacement;
 import dev.polis.files.Stored;
 import dev.polis.logtree.Secret;
-import dev.polis.pki.PkiException;
 import dev.polis.pki.RecoveryKey;
 import dev.polis.wire.storage.RecoveryShare;
-import java.util.Arrays;
-import java.util.HexFormat;
 
-/** Keeps the recovery share in a file, and always replaces the whole file. */
+/** Keeps the recovery share in a {@link RecoverySealedFile}. */
 final class RecoveryShareFile implements RecoveryShareStore {
 
-  private final FilePlacement file;
+  private final RecoverySealedFile file;
 
   RecoveryShareFile(FilePlacement file) {
-    this.file = file;
+    this.file = new RecoverySealedFile(file, RecoveryKey.Use.SHARE);
   }
 
   @Override
@@ -32,80 +25,19 @@ final class RecoveryShareFile implements RecoveryShareStore {
 
   @Override
   public Stored<RecoveryShare> read() {
-    return file.read(RecoveryShare.parser());
+    return file.read();
   }
 
   @Override
   public void seal(Secret clusterUnlockKey, byte[] recoveryPublicKey) throws FileException {
     UnlockKeys.validate("cluster unlock key", clusterUnlockKey);
-    requireLength("recovery public key", recoveryPublicKey.length);
-    byte[] plain = clusterUnlockKey.reveal();
-    try {
-      RecoveryKey.Sealed sealed = RecoveryKey.seal(recoveryPublicKey, plain);
-      // A share that stays on the disk would still open the volume with a former recovery key.
-      file.replaceErasing(
-          RecoveryShare.newBuilder()
-              .setCiphertext(ByteString.copyFrom(sealed.ciphertext()))
-              .setEncapsulatedKey(ByteString.copyFrom(sealed.encapsulatedKey()))
-              .setRecoveryPublicKey(ByteString.copyFrom(recoveryPublicKey))
-              .build()
-              .toByteArray());
-    } catch (PkiException e) {
-      throw new StorageException(
-          Refusal.BAD_KEY,
-          "the recovery public key "
-              + HexFormat.of().formatHex(recoveryPublicKey)
-              + " cannot be used",
-          "give the X25519 public key made by the owner; nothing was changed",
-          e);
-    } finally {
-      Arrays.fill(plain, (byte) 0);
-    }
+    file.seal(clusterUnlockKey.reveal(), recoveryPublicKey);
   }
 
   @Override
   public Secret open(Secret recoveryPrivateKey) throws FileException {
-    requireLength("recovery private key", recoveryPrivateKey.length());
-    RecoveryShare share = read().orThrow();
-    byte[] raw = recoveryPrivateKey.reveal();
-    try {
-      requireSealedTo(RecoveryKey.publicKey(raw), share.getRecoveryPublicKey().toByteArray());
-      Secret opened =
-          Secret.take(
-              RecoveryKey.open(
-                  raw,
-                  new RecoveryKey.Sealed(
-                      share.getEncapsulatedKey().toByteArray(),
-                      share.getCiphertext().toByteArray())));
-      UnlockKeys.validate("cluster unlock key in " + file, opened);
-      return opened;
-    } catch (PkiException e) {
-      throw new FileException(
-          Problem.CORRUPTED,
-          file + " is corrupted: it is sealed to this recovery key, but the key does not open it",
-          "restore it from a copy; nothing was changed",
-          e);
-    } finally {
-      Arrays.fill(raw, (byte) 0);
-    }
-  }
-
-  private void requireSealedTo(byte[] given, byte[] wanted) throws FileException {
-    if (!Arrays.equals(given, wanted)) {
-      throw new StorageException(
-          Refusal.WRONG_KEY,
-          "%s is sealed to the recovery key %s, but the given key is %s"
-              .formatted(file, HexFormat.of().formatHex(wanted), HexFormat.of().formatHex(given)),
-          "give the private key of the key in the file; nothing was changed");
-    }
-  }
-
-  private static void requireLength(String name, int length) throws FileException {
-    if (length != KEY_LENGTH) {
-      throw new StorageException(
-          Refusal.BAD_KEY,
-          "the %s has %d bytes; it must have %d".formatted(name, length, KEY_LENGTH),
-          "give a raw X25519 key; nothing was changed");
-    }
+    Secret opened = Secret.take(file.open(recoveryPrivateKey));
+    UnlockKeys.validate("cluster unlock key in " + file, opened);
+    return opened;
   }
 }

@@ -2,53 +2,101 @@ package dev.polis.storage;
 
 import com.google.protobuf.ByteString;
 import com.google.protobuf.InvalidProtocolBufferException;
+import dev.polis.api.storage.RecoveryShareStore;
 import dev.polis.api.storage.SealedConfiguration;
 import dev.polis.api.storage.SealedConfigurationStore;
 import dev.polis.api.storage.Sealer;
 import dev.polis.api.storage.StorageSecurity;
 import dev.polis.files.FileException;
+import dev.polis.files.FileException.Problem;
 import dev.polis.files.FilePlacement;
 import dev.polis.files.Stored;
 import dev.polis.logtree.Secret;
 import dev.polis.pki.CaBundle;
 import dev.polis.pki.Pem;
 import dev.polis.pki.PkiException;
+import dev.polis.pki.RecoveryKey;
 import dev.polis.wire.common.NodeStorageSecurity;
+import dev.polis.wire.storage.RecoveryShare;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.Stream;
 
 /** Reads and writes the sealed configuration: the wire message in a {@link SealedFile}. */
 final class SealedConfigurationFile implements SealedConfigurationStore {
 
-  private final FilePlacement placement;
-  private final Sealer sealer;
-  private final boolean bind;
   private final SealedFile file;
+  private final Optional<RecoverySealedFile> copy;
+  private final RecoveryShareStore share;
 
-  SealedConfigurationFile(FilePlacement file, Sealer sealer) {
-    this(file, sealer, true);
-  }
-
-  private SealedConfigurationFile(FilePlacement placement, Sealer sealer, boolean bind) {
-    this.placement = placement;
-    this.sealer = sealer;
-    this.bind = bind;
-    this.file = new SealedFile("sealed-configuration", placement, sealer);
-  }
-
-  @Override
-  public SealedConfigurationStore unbound() {
-    return new SealedConfigurationFile(placement, sealer, false);
+  /**
+   * @param copy the place of a copy for the owner, of what is bound to this machine
+   * @param share names the owner's recovery key
+   */
+  SealedConfigurationFile(
+      FilePlacement place, FilePlacement copy, RecoveryShareStore share, Sealer sealer) {
+    this.file = new SealedFile("sealed-configuration", place, sealer);
+    this.copy =
+        sealer.name().equals(Sealer.NONE)
+            ? Optional.empty()
+            : Optional.of(new RecoverySealedFile(copy, RecoveryKey.Use.CONFIGURATION));
+    this.share = share;
   }
 
   @Override
   public void write(SealedConfiguration configuration) throws FileException {
-    file.write(encode(configuration), bind && !file.unbound());
+    boolean bind = copy.isPresent() && !file.unbound();
+    if (bind) {
+      // The copy comes first: a machine that cannot unseal any more has nothing else.
+      copy(configuration);
+    }
+    file.write(encode(configuration), bind);
+  }
+
+  @Override
+  public void writeUnbound(SealedConfiguration configuration) throws FileException {
+    file.write(encode(configuration), false);
+  }
+
+  /** Seals the copy to the present recovery key, if this machine has bound the configuration. */
+  void copyAgain() throws FileException {
+    if (copy.isPresent()
+        && !file.unbound()
+        && read() instanceof Stored.Present<SealedConfiguration>(var _, var present)) {
+      copy(present);
+    }
+  }
+
+  private void copy(SealedConfiguration configuration) throws FileException {
+    if (share.read() instanceof Stored.Present<RecoveryShare>(var _, RecoveryShare known)) {
+      copy.orElseThrow().seal(encode(configuration), known.getRecoveryPublicKey().toByteArray());
+    }
+  }
+
+  @Override
+  public SealedConfiguration recover(Secret recoveryPrivateKey) throws FileException {
+    byte[] plain = copy.orElseThrow().open(recoveryPrivateKey);
+    try {
+      SealedConfiguration configuration = decode(plain);
+      write(configuration);
+      return configuration;
+    } catch (IllegalArgumentException e) {
+      throw new FileException(
+          Problem.CORRUPTED, copy.get() + ": " + e.getMessage(), "restore it from a copy", e);
+    } finally {
+      Arrays.fill(plain, (byte) 0);
+    }
   }
 
   @Override
   public Stored<SealedConfiguration> read() {
     return file.read(SealedConfigurationFile::decode);
+  }
+
+  /** Checks the file without its sealer, which may be slow. */
+  Stored<?> intact() {
+    return file.envelope();
   }
 
   private static byte[] encode(SealedConfiguration configuration) {

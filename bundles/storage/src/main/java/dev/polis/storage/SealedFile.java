@@ -42,9 +42,13 @@ final class SealedFile {
 
   /** Returns whether there is a file, and no sealer has bound it to this machine. */
   boolean unbound() {
-    return file.read().map(bytes -> Envelope.decode(kind, bytes, SEALER))
-            instanceof Stored.Present<Envelope>(var _, Envelope present)
+    return envelope() instanceof Stored.Present<Envelope>(var _, Envelope present)
         && present.field(SEALER).equals(Sealer.NONE);
+  }
+
+  /** Reads the file, and leaves its content sealed. */
+  Stored<Envelope> envelope() {
+    return file.read().map(bytes -> Envelope.decode(kind, bytes, SEALER));
   }
 
   /**
@@ -53,9 +57,7 @@ final class SealedFile {
    * @param decode throws an IllegalArgumentException that names what is wrong with the content
    */
   <T> Stored<T> read(Function<byte[], T> decode) {
-    return file.read()
-        .map(bytes -> Envelope.decode(kind, bytes, SEALER))
-        .then(envelope -> unseal(envelope, decode));
+    return envelope().then(envelope -> unseal(envelope, decode));
   }
 
   private <T> Stored<T> unseal(Envelope envelope, Function<byte[], T> decode) {

@@ -27,7 +27,7 @@ import javax.crypto.spec.SecretKeySpec;
  * Seals bytes to the TPM of this machine and to the software that it has booted.
  *
  * <pre>
- *   bytes ──AES-256-GCM──▶ payload          key ──TPM2_Create, policy of PCR 7 and 11──▶ public, private
+ *   bytes ──AES-256-GCM──▶ payload          key ──TPM2_Create, policy of PCRs──▶ public, private
  * </pre>
  *
  * <p>A TPM object holds 128 bytes, so the TPM seals a key. The programs of tpm2-tools speak to the
@@ -41,8 +41,12 @@ final class SealerTpm implements Sealer {
 
   /** What the policy binds: the TPM extends a PCR with each measurement of a boot. */
   private enum Pcr {
+    // The firmware measures a program before it starts it, so no program can hide itself.
+    PROGRAMS(4, "the programs that the firmware started"),
     SECURE_BOOT(7, "Secure Boot and its keys"),
-    BOOT_FILE(11, "the boot file, which is kernel, initramfs and command line");
+    BOOT_FILE(11, "the boot file, which is kernel, initramfs and command line"),
+    // The stub takes these in place of those in the boot file, unless Secure Boot forbids it.
+    OPTIONS(12, "options that a boot loader gave to the boot file");
 
     private final int number;
     private final String measures;

@@ -74,7 +74,7 @@ final class StorageInstance implements OrganInstance {
 
   /** Reads the files that the next start needs in the present state of the volume. */
   private List<Stored<?>> files() {
-    List<Stored<?>> files = new ArrayList<>(List.of(service.sealedConfiguration().read()));
+    List<Stored<?>> files = new ArrayList<>(List.of(service.sealedIntact()));
     if (service.data().peek().orElseThrow() instanceof DataStatus.Mounted) {
       files.add(service.root().data().volume().read());
     }

@@ -14,6 +14,7 @@ import dev.polis.api.storage.StorageSecurity;
 import dev.polis.api.storage.UnlockKeys;
 import dev.polis.base.values.Value;
 import dev.polis.files.FileException;
+import dev.polis.files.Stored;
 import dev.polis.files.layout.Root;
 import dev.polis.handover.HandOverException;
 import dev.polis.handover.HandOvers;
@@ -22,6 +23,7 @@ import dev.polis.logtree.Log;
 import dev.polis.logtree.Secret;
 import dev.polis.process.Commands;
 import dev.polis.supervision.Context;
+import dev.polis.wire.storage.RecoveryShare;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -53,9 +55,11 @@ final class StorageService implements Storage {
     this.log = log;
     this.root = root;
     this.catalog = catalog;
-    this.sealed = new SealedConfigurationFile(root.esp().sealedConfiguration(), sealer);
     this.journal = new EnrolmentJournalFile(root.esp().enrolmentJournal());
     this.share = new RecoveryShareFile(root.esp().recoveryShare());
+    this.sealed =
+        new SealedConfigurationFile(
+            root.esp().sealedConfiguration(), root.esp().recoveryConfiguration(), share, sealer);
     this.machineShare = new MachineShareFile(root.esp().machineShare(), sealer);
     this.manager = new VolumeManager(root, catalog, sealed);
     this.recovery = new RecoveryCheck(root, share);
@@ -234,7 +238,36 @@ final class StorageService implements Storage {
 
   @Override
   public RecoveryShareStore recoveryShare() {
-    return share;
+    return new Shares();
+  }
+
+  /** Seals the owner's copy of the sealed configuration to each new recovery key, too. */
+  private final class Shares implements RecoveryShareStore {
+    @Override
+    public boolean exists() throws FileException {
+      return share.exists();
+    }
+
+    @Override
+    public Stored<RecoveryShare> read() {
+      return share.read();
+    }
+
+    @Override
+    public void seal(Secret clusterUnlockKey, byte[] recoveryPublicKey) throws FileException {
+      share.seal(clusterUnlockKey, recoveryPublicKey);
+      sealed.copyAgain();
+    }
+
+    @Override
+    public Secret open(Secret recoveryPrivateKey) throws FileException {
+      return share.open(recoveryPrivateKey);
+    }
+  }
+
+  /** Checks the file of the sealed configuration without its sealer. */
+  Stored<?> sealedIntact() {
+    return sealed.intact();
   }
 
   @Override

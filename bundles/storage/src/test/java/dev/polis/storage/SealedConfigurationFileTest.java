@@ -51,6 +51,14 @@ class SealedConfigurationFileTest {
             keys.node(), Secret.of("join"), Certificates.ca(), StorageSecurity.INSECURE);
   }
 
+  private SealedConfigurationFile sealedBy(Sealer sealer) {
+    return new SealedConfigurationFile(
+        file,
+        bench.root.esp().recoveryConfiguration(),
+        new RecoveryShareFile(bench.root.esp().recoveryShare()),
+        sealer);
+  }
+
   @AfterEach
   void close() {
     bench.close();
@@ -99,8 +107,10 @@ class SealedConfigurationFileTest {
           test.file.delete();
           Files.createDirectory(test.file.path());
         }
-        case SEALED_BY_TPM ->
-            new SealedConfigurationFile(test.file, new Scrambler()).write(test.configuration);
+        case SEALED_BY_TPM -> {
+          Files.delete(test.file.path());
+          test.sealedBy(new Scrambler()).write(test.configuration);
+        }
       }
     }
 
@@ -178,7 +188,7 @@ class SealedConfigurationFileTest {
   @DisplayName(
       "STO-03 only the sealer that sealed the file opens it, and the content is not readable in it")
   void sto03_sealed() throws Exception {
-    SealedConfigurationFile sealed = new SealedConfigurationFile(file, new Scrambler());
+    SealedConfigurationFile sealed = sealedBy(new Scrambler());
     sealed.write(configuration);
     assertEquals(configuration, sealed.read().orThrow());
     assertFalse(Shell.contains(file.path(), "join"));

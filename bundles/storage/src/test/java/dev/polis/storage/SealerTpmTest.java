@@ -162,7 +162,8 @@ class SealerTpmTest {
 
   @Test
   @Tag("attack")
-  @DisplayName("a disk in another machine, and a TPM that was cleared: refused in words")
+  @DisplayName(
+      "a disk in another machine, and a TPM that was cleared: refused, and the refusal says so")
   void otherMachine() throws Exception {
     byte[] sealed = sealer.seal(CONTENT);
     try (Tpm second = new Tpm(directory.resolve("second"))) {

@@ -43,7 +43,12 @@ final class VolumeBench implements AutoCloseable {
             Optional.empty(),
             new VolumeTools(new Commands(), VolumeTools.isRoot()),
             new VolumeDaemonsManaged(processes));
-    sealed = new SealedConfigurationFile(root.esp().sealedConfiguration(), new SealerNone());
+    sealed =
+        new SealedConfigurationFile(
+            root.esp().sealedConfiguration(),
+            root.esp().recoveryConfiguration(),
+            new RecoveryShareFile(root.esp().recoveryShare()),
+            new SealerNone());
     manager = new VolumeManager(root, catalog, sealed);
     volume =
         catalog.of(security).stream()

@@ -93,7 +93,11 @@ final class EnrolmentScenario implements PowerScenario {
   }
 
   private static SealedConfigurationFile sealed(Path root) {
-    return new SealedConfigurationFile(Root.at(root).esp().sealedConfiguration(), new SealerNone());
+    return new SealedConfigurationFile(
+        Root.at(root).esp().sealedConfiguration(),
+        Root.at(root).esp().recoveryConfiguration(),
+        new RecoveryShareFile(Root.at(root).esp().recoveryShare()),
+        new SealerNone());
   }
 
   private static RecoveryShareFile share(Path root) {

@@ -8,6 +8,7 @@ import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Finished;
 import dev.polis.fixtures.Needs;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -32,6 +33,7 @@ import org.junit.jupiter.api.io.TempDir;
  * waits are long.
  */
 @Tag("full")
+@Tag("alone")
 @Timeout(value = 40, unit = TimeUnit.MINUTES)
 class MachineBootIT {
 
@@ -43,6 +45,9 @@ class MachineBootIT {
   // The ESP begins at the first MiB of the disk.
   private static final long ESP_BEGIN = 1 << 20;
   private static final long ESP_BYTES = 128L << 20;
+  private static final long SYSTEM_BEGIN = ESP_BEGIN + ESP_BYTES;
+  // The place of EROFS's superblock, which each mount reads.
+  private static final int SUPERBLOCK = 1024;
 
   private static final List<Machine> STARTED = new ArrayList<>();
 
@@ -78,11 +83,12 @@ class MachineBootIT {
   /** Runs a machine; its disk, its firmware's variables and its TPM are in a folder. */
   private record Machine(Path folder, Process process) {
 
-    static Machine start(Path folder, String until) throws IOException {
+    static Machine start(Path folder, String until, String... more) throws IOException {
       Files.createDirectories(folder);
       Files.deleteIfExists(folder.resolve("serial.log"));
-      Process process =
-          new ProcessBuilder(
+      List<String> command =
+          new ArrayList<>(
+              List.of(
                   REPOSITORY.resolve("polis").toString(),
                   "image",
                   "run",
@@ -95,7 +101,10 @@ class MachineBootIT {
                   "--disk",
                   "1960",
                   "--until",
-                  until)
+                  until));
+      command.addAll(List.of(more));
+      Process process =
+          new ProcessBuilder(command)
               .redirectErrorStream(true)
               .redirectOutput(folder.resolve("run.log").toFile())
               .start();
@@ -143,7 +152,7 @@ class MachineBootIT {
 
   @Test
   @DisplayName(
-      "A machine comes from an empty disk to HOME, also after a loss of power, unlocks its disk by itself, and refuses another boot file and another machine")
+      "A machine comes from an empty disk to HOME, also after a loss of power, unlocks its disk by itself, refuses another boot file and another machine, and comes back with the recovery key")
   void life() throws Exception {
     Path home = folder.resolve("machine");
     Machine cut = Machine.start(home, "HOME");
@@ -170,6 +179,28 @@ class MachineBootIT {
     assertTrue(
         changed.contains("PCR 11 (the boot file, which is kernel, initramfs and command line)"),
         changed);
+
+    String key = home.resolve("owner/recovery-key.pem").toString();
+    String recovered = Machine.start(home, "HOME", "--recovery-key", key).ended();
+    assertTrue(recovered.contains("✓ curator"), recovered);
+    assertTrue(Machine.start(home, "HOME").ended().contains("✓ curator"), "sealed again");
+  }
+
+  @Test
+  @DisplayName(
+      "A system with one changed byte does not start, and the console names the partition and the remedy")
+  void changedSystem() throws Exception {
+    Path machine = Files.createDirectories(folder.resolve("changed"));
+    Path disk = Files.copy(image, machine.resolve("disk.img"));
+    try (FileChannel channel =
+        FileChannel.open(disk, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+      ByteBuffer one = ByteBuffer.allocate(1);
+      channel.read(one, SYSTEM_BEGIN + SUPERBLOCK);
+      one.put(0, (byte) (one.get(0) ^ 1)).rewind();
+      channel.write(one, SYSTEM_BEGIN + SUPERBLOCK);
+    }
+    String console = Machine.start(machine, "polis: next: start the other slot").ended();
+    assertTrue(console.contains("the system on /dev/vda2 cannot be mounted"), console);
   }
 
   private static String refused(Path machine) throws Exception {

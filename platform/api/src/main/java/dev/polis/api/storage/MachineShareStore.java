@@ -29,4 +29,7 @@ public interface MachineShareStore {
    * @throws IllegalStateException if this machine cannot seal
    */
   void write(Secret clusterUnlockKey) throws FileException;
+
+  /** Overwrites and removes the share; does nothing if there is none. */
+  void erase() throws FileException;
 }

@@ -2,6 +2,7 @@ package dev.polis.api.storage;
 
 import dev.polis.files.FileException;
 import dev.polis.files.Stored;
+import dev.polis.logtree.Secret;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
@@ -22,6 +23,15 @@ public interface SealedConfigurationStore {
    */
   void write(SealedConfiguration configuration) throws FileException;
 
-  /** Returns the same store, whose writes bind nothing to this machine. */
-  SealedConfigurationStore unbound();
+  /**
+   * Opens the copy of a configuration that was bound to a machine, which is sealed to the owner's
+   * recovery key, and binds it to this machine as it is now.
+   *
+   * @param recoveryPrivateKey the owner's X25519 private key, raw
+   * @throws FileException ABSENT without a copy, CORRUPTED, BAD_KEY or WRONG_KEY
+   */
+  SealedConfiguration recover(Secret recoveryPrivateKey) throws FileException;
+
+  /** Replaces the configuration atomically, and binds nothing to this machine. */
+  void writeUnbound(SealedConfiguration configuration) throws FileException;
 }

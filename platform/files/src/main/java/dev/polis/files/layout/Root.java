@@ -13,7 +13,7 @@ import java.nio.file.Path;
  *
  * <pre>
  *   esp/        parameters.pb .json, sealed_configuration.pb, cluster_directory.pb, network_configuration.pb,
- *               dhcp_leases.pb, enrolment_journal.pb, recovery_share.pb, machine_share, removal.pb, volume_format,
+ *               dhcp_leases.pb, enrolment_journal.pb, recovery_share.pb, recovery_configuration.pb, machine_share, removal.pb, volume_format,
  *               crash.txt, crash-shown.txt
  *   data/       volume, node/{roles.pb, credentials/{cert.pem, cert-key.pem, ca.pem, revocations.crl}},
  *               and the folders that organs declare, such as etcd/
@@ -147,6 +147,8 @@ public final class Root extends DirectoryPlacement {
     private final FilePlacement dhcpLeases = file("dhcp_leases.pb", Mode.PUBLIC);
     private final FilePlacement enrolmentJournal = file("enrolment_journal.pb", Mode.SECRET);
     private final FilePlacement recoveryShare = file("recovery_share.pb", Mode.SECRET);
+    private final FilePlacement recoveryConfiguration =
+        file("recovery_configuration.pb", Mode.SECRET);
     private final FilePlacement machineShare = file("machine_share", Mode.SECRET);
     private final FilePlacement removal = file("removal.pb", Mode.PUBLIC);
     private final FilePlacement volumeFormat = file("volume_format", Mode.SECRET);
@@ -198,6 +200,11 @@ public final class Root extends DirectoryPlacement {
      */
     public FilePlacement enrolmentJournal() {
       return enrolmentJournal;
+    }
+
+    /** Returns the place of the owner's copy of a sealed configuration that a machine has bound. */
+    public FilePlacement recoveryConfiguration() {
+      return recoveryConfiguration;
     }
 
     /** Returns the place of the machine share; it belongs to the storage organ. */
