@@ -20,14 +20,14 @@ import dev.polis.wire.common.NodeStorageSecurity;
 import dev.polis.wire.storage.RecoveryShare;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Optional;
 import java.util.stream.Stream;
 
 /** Reads and writes the sealed configuration: the wire message in a {@link SealedFile}. */
 final class SealedConfigurationFile implements SealedConfigurationStore {
 
   private final SealedFile file;
-  private final Optional<RecoverySealedFile> copy;
+  private final boolean binds;
+  private final RecoverySealedFile copy;
   private final RecoveryShareStore share;
 
   /**
@@ -37,16 +37,14 @@ final class SealedConfigurationFile implements SealedConfigurationStore {
   SealedConfigurationFile(
       FilePlacement place, FilePlacement copy, RecoveryShareStore share, Sealer sealer) {
     this.file = new SealedFile("sealed-configuration", place, sealer);
-    this.copy =
-        sealer.name().equals(Sealer.NONE)
-            ? Optional.empty()
-            : Optional.of(new RecoverySealedFile(copy, RecoveryKey.Use.CONFIGURATION));
+    this.binds = !sealer.name().equals(Sealer.NONE);
+    this.copy = new RecoverySealedFile(copy, RecoveryKey.Use.CONFIGURATION);
     this.share = share;
   }
 
   @Override
   public void write(SealedConfiguration configuration) throws FileException {
-    boolean bind = copy.isPresent() && !file.unbound();
+    boolean bind = binds && !file.unbound();
     if (bind) {
       // The copy comes first: a machine that cannot unseal any more has nothing else.
       copy(configuration);
@@ -61,7 +59,7 @@ final class SealedConfigurationFile implements SealedConfigurationStore {
 
   /** Seals the copy to the present recovery key, if this machine has bound the configuration. */
   void copyAgain() throws FileException {
-    if (copy.isPresent()
+    if (binds
         && !file.unbound()
         && read() instanceof Stored.Present<SealedConfiguration>(var _, var present)) {
       copy(present);
@@ -70,20 +68,20 @@ final class SealedConfigurationFile implements SealedConfigurationStore {
 
   private void copy(SealedConfiguration configuration) throws FileException {
     if (share.read() instanceof Stored.Present<RecoveryShare>(var _, RecoveryShare known)) {
-      copy.orElseThrow().seal(encode(configuration), known.getRecoveryPublicKey().toByteArray());
+      copy.seal(encode(configuration), known.getRecoveryPublicKey().toByteArray());
     }
   }
 
   @Override
   public SealedConfiguration recover(Secret recoveryPrivateKey) throws FileException {
-    byte[] plain = copy.orElseThrow().open(recoveryPrivateKey);
+    byte[] plain = copy.open(recoveryPrivateKey);
     try {
       SealedConfiguration configuration = decode(plain);
       write(configuration);
       return configuration;
     } catch (IllegalArgumentException e) {
       throw new FileException(
-          Problem.CORRUPTED, copy.get() + ": " + e.getMessage(), "restore it from a copy", e);
+          Problem.CORRUPTED, copy + ": " + e.getMessage(), "restore it from a copy", e);
     } finally {
       Arrays.fill(plain, (byte) 0);
     }
