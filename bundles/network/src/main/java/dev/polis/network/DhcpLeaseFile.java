@@ -6,6 +6,7 @@ import dev.polis.files.FileException;
 import dev.polis.files.FilePlacement;
 import dev.polis.files.Stored;
 import dev.polis.wire.storage.DhcpLeases;
+import java.time.DateTimeException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
@@ -42,7 +43,7 @@ final class DhcpLeaseFile {
       DhcpLease lease = DhcpLease.of(message, now.minus(age));
       // A clock that went back says nothing about the age; the server decides about the address.
       return Optional.of(age.isNegative() ? DhcpLease.of(message, now.minus(lease.time())) : lease);
-    } catch (IllegalArgumentException damaged) {
+    } catch (IllegalArgumentException | DateTimeException | ArithmeticException damaged) {
       return Optional.empty();
     }
   }

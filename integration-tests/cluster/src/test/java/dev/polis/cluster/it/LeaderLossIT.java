@@ -60,9 +60,9 @@ class LeaderLossIT {
   private static final DateTimeFormatter LOGGED =
       DateTimeFormatter.ofPattern("yyyy-MM-dd'T'HH:mm:ss.[SSSSSS][SSS]XX");
 
-  @TempDir static Path directory;
+  @TempDir Path directory;
 
-  private final ThreeVoters voters = new ThreeVoters(directory, ADDRESSES, Mode.INSECURE);
+  private ThreeVoters voters;
   private final List<Loss> losses = new ArrayList<>();
 
   /**
@@ -89,6 +89,7 @@ class LeaderLossIT {
 
   @BeforeEach
   void grow() throws Exception {
+    voters = new ThreeVoters(directory, ADDRESSES, Mode.INSECURE);
     voters.found();
     voters.join();
   }

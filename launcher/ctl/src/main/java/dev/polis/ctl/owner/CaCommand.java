@@ -169,10 +169,15 @@ public final class CaCommand {
                   .formatted(String.join(", ", status.getWaitingNodesList())));
         }
         Thread.sleep(PAUSE);
-        status = advance(session);
+        // Another owner may end this rotation meanwhile; a further step would begin a second one.
+        status = status.getStep() == CaStep.CA_STEP_PREPARED ? advance(session) : present(session);
       }
       renew(session, status);
-      return show(session.call(() -> session.clusterCa().getCa(GetCaRequest.getDefaultInstance())));
+      return show(present(session));
+    }
+
+    private CaStatus present(Session session) throws InterruptedException {
+      return session.call(() -> session.clusterCa().getCa(GetCaRequest.getDefaultInstance()));
     }
 
     private CaStatus advance(Session session) throws InterruptedException {

@@ -17,6 +17,7 @@ import java.nio.file.Files;
 import java.security.KeyPair;
 import java.security.cert.X509Certificate;
 import java.util.Optional;
+import java.util.stream.Stream;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
@@ -68,15 +69,28 @@ final class FirstContact {
   Credentials fetch(Session session, CaBundle known, String name, KeyPair key)
       throws InterruptedException {
     try {
-      return new Credentials(known, OwnerCertificate.fetch(session, name, key, known));
+      return Credentials.of(known, OwnerCertificate.fetch(session, name, key, known));
     } catch (CtlException refused) {
       CaBundle learned = learned(session, known, refused);
-      return new Credentials(learned, OwnerCertificate.fetch(session, name, key, learned));
+      return Credentials.of(learned, OwnerCertificate.fetch(session, name, key, learned));
     }
   }
 
   /** Holds the certificate of a user, and the CAs of its cluster. */
-  record Credentials(CaBundle ca, X509Certificate certificate) {}
+  record Credentials(CaBundle ca, X509Certificate certificate) {
+
+    /** Puts the CA first that issues now, which is the one that issued the certificate. */
+    private static Credentials of(CaBundle trusted, X509Certificate certificate) {
+      X509Certificate issuer = trusted.issuerOf(certificate);
+      return new Credentials(
+          new CaBundle(
+              Stream.concat(
+                      Stream.of(issuer),
+                      trusted.certificates().stream().filter(ca -> !ca.equals(issuer)))
+                  .toList()),
+          certificate);
+    }
+  }
 
   private static CaBundle learned(Session session, CaBundle known, CtlException refused)
       throws InterruptedException {
