@@ -40,7 +40,10 @@
  *   <li>Uses if there: Sealer
  *   <li>Provides: Storage
  *   <li>Configuration: dev.polis.storage
- *   <li>Files: data/audit, data/volume, ephemeral/storage, esp/enrolment_journal.pb, esp/machine_share, esp/recovery_configuration.pb, esp/recovery_share.pb, esp/sealed_configuration.pb, esp/volume_format, owner/recovery-key.pem, volume.gocryptfs, volume.luks
+ *   <li>Files: data/audit, data/volume, ephemeral/storage, esp/enrolment_journal.pb,
+ *       esp/machine_share, esp/recovery_configuration.pb, esp/recovery_share.pb,
+ *       esp/sealed_configuration.pb, esp/volume_format, owner/recovery-key.pem, volume.gocryptfs,
+ *       volume.luks
  *   <li>Ports: none
  * </ul>
  */
