@@ -36,7 +36,8 @@ import org.junit.jupiter.api.io.TempDir;
  * Calls every method of a running node as every kind of caller, with senseless content.
  *
  * <p>The owner leaves out two calls, because they rightly end the node: a Reboot with a type, and a
- * Stop of an existing bundle. The seed determines the content, but not the order of arrival.
+ * Stop of an existing bundle. No caller replaces the CA of the cluster, since all callers trust the
+ * first one. The seed determines the content, but not the order of arrival.
  */
 @Tag("longer")
 class RpcFuzzTest {
@@ -66,6 +67,9 @@ class RpcFuzzTest {
 
   private static final int PROBE_SECONDS = 60;
 
+  /** Gives the node a certificate of another CA, and so the callers would not know it any more. */
+  private static final String ROTATION = "polis.cluster.ClusterCa/RotateCa";
+
   @TempDir Path directory;
 
   /** The time without a change after which the later effects of an accepted call are over. */
@@ -85,6 +89,7 @@ class RpcFuzzTest {
     try (FaultNode node = FaultNode.home(directory.resolve("n"), "127.0.32.2")) {
       node.awaitHealthy();
       List<FuzzMethod> methods = FuzzMethod.all();
+      methods.removeIf(method -> method.name().equals(ROTATION));
       Map<FuzzMethod, Integer> ports = ports(node, methods);
       assertEquals(Map.of(), changedByRefused(node, ports), "refused calls that changed something");
       fire(node, ports, WARM_UP);
