@@ -344,7 +344,7 @@ image_run() {
   fi
   accelerator="$(image_accelerator "$work")"
   cpu=max
-  for port in 7833 7834 7835 7837 7840 6443 6444; do
+  for port in 7833 7834 7835 7839 7840 6443 6444; do
     forwards+=",hostfwd=tcp:$address:$port-:$port"
   done
   rm -f "$folder"/monitor.{in,out} "$folder/serial.log" && mkfifo "$folder"/monitor.{in,out}
