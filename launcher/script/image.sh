@@ -155,7 +155,7 @@ image_system() {
   depmod -b "$root" "$(ls "$root/lib/modules")" || return 1
   ln -sf /usr/bin/busybox "$root/sbin/init"
   local applet
-  for applet in acpid poweroff reboot halt modprobe-all xargs; do
+  for applet in acpid poweroff reboot halt; do
     [[ -e "$root/usr/bin/$applet" || -e "$root/usr/sbin/$applet" ]] || ln -s /usr/bin/busybox "$root/usr/sbin/$applet"
   done
   [[ -e "$root/usr/bin/awk" ]] || ln -s mawk "$root/usr/bin/awk"
@@ -319,7 +319,7 @@ image_accelerator() {
 # image_run FOLDER IMAGE PARAMETERS ADDRESS UNTIL MEMORY SIZE ARGUMENT...: runs a virtual machine, whose disk, firmware variables and TPM stay in FOLDER, with its
 # serial line on standard output. Ctrl-C presses its power button.
 image_run() {
-  local folder="$1" image="$2" parameters="$3" address="$4" until="$5" memory="$6" size="$7" accelerator cpu port machine code=0 name firmware=/usr/share/OVMF
+  local folder="$1" image="$2" parameters="$3" address="$4" until="$5" memory="$6" size="$7" accelerator port machine code=0 name firmware=/usr/share/OVMF
   local work="$POLIS_CACHE/image" line forwards=""
   shift 7
   provide_programs "$POLIS_CACHE" "${IMAGE_RUNNERS[@]}"
@@ -343,7 +343,6 @@ image_run() {
     [[ -f "$parameters" ]] || ctl "$(java_home)" params make --owner "$folder/owner" --to "$parameters" >&2
   fi
   accelerator="$(image_accelerator "$work")"
-  cpu=max
   for port in 7833 7834 7835 7839 7840 6443 6444; do
     forwards+=",hostfwd=tcp:$address:$port-:$port"
   done
@@ -351,7 +350,7 @@ image_run() {
   image_tpm "$folder/tpm" {POLIS_MACHINE}>&-
   name="${parameters##*.}"
   # Ctrl-C is for this script: in a session of its own the machine gets no signal of the terminal.
-  setsid qemu-system-x86_64 -name polis -M q35,smm=off -accel "$accelerator" -cpu "$cpu" -smp 2 -m "$memory" -nodefaults -display none -no-reboot \
+  setsid qemu-system-x86_64 -name polis -M q35,smm=off -accel "$accelerator" -cpu max -smp 2 -m "$memory" -nodefaults -display none -no-reboot \
     -drive "if=pflash,unit=0,readonly=on,format=raw,file=$firmware/OVMF_CODE_4M.fd" -drive "if=pflash,unit=1,format=raw,file=$folder/vars.fd" \
     -drive "if=none,id=disk,file=$folder/disk.img,format=raw,discard=unmap" -device virtio-blk-pci,drive=disk \
     -chardev "socket,id=tpm,path=$folder/tpm/socket" -tpmdev emulator,id=tpm,chardev=tpm -device tpm-crb,tpmdev=tpm \

@@ -520,6 +520,15 @@ class ClusterServiceTest {
     assertEquals("startExisting", second.calls.getLast(), "it continued without consensus");
   }
 
+  /** Returns the sealed configuration of a node as that of an encrypted one. */
+  private static Stored<SealedConfiguration> encrypted(RecordingOrgans former) {
+    SealedConfiguration plain = former.sealed().orElseThrow();
+    return new Stored.Present<>(
+        former.root().esp().sealedConfiguration().path(),
+        new SealedConfiguration(
+            plain.nodeUnlockKey(), plain.joinKey(), plain.clusterCa(), StorageSecurity.ENCRYPTED));
+  }
+
   @Test
   @DisplayName("D-04 an encrypted node comes back with its owner's recovery key alone")
   void d04_recoveryKeyAtAColdStart() throws Exception {
@@ -528,15 +537,7 @@ class ClusterServiceTest {
     stop();
     RecordingOrgans second = new RecordingOrgans(directory, "");
     second.takeOver(first);
-    SealedConfiguration plain = first.sealed().orElseThrow();
-    second.sealedReading =
-        new Stored.Present<>(
-            second.root().esp().sealedConfiguration().path(),
-            new SealedConfiguration(
-                plain.nodeUnlockKey(),
-                plain.joinKey(),
-                plain.clusterCa(),
-                StorageSecurity.ENCRYPTED));
+    second.sealedReading = encrypted(first);
     String pem = RecoveryKey.generate();
     Path key = Files.writeString(directory.resolve("recovery.pem"), pem);
     String half = "0123456789abcdef0123456789ABCDEF";
@@ -574,15 +575,7 @@ class ClusterServiceTest {
     RecordingOrgans second = new RecordingOrgans(directory, "");
     second.takeOver(first);
     second.machineShare = Optional.of(Secret.of(half));
-    SealedConfiguration plain = first.sealed().orElseThrow();
-    second.sealedReading =
-        new Stored.Present<>(
-            second.root().esp().sealedConfiguration().path(),
-            new SealedConfiguration(
-                plain.nodeUnlockKey(),
-                plain.joinKey(),
-                plain.clusterCa(),
-                StorageSecurity.ENCRYPTED));
+    second.sealedReading = encrypted(first);
 
     assertEquals(ClusterState.HOME, awaitHome(start(second)).state());
     assertArrayEquals(half, second.clusterUnlockKeyBytes);

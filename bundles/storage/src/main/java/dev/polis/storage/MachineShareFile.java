@@ -10,19 +10,17 @@ import dev.polis.logtree.Secret;
 /** Keeps the machine share in a {@link SealedFile}. */
 final class MachineShareFile implements MachineShareStore {
 
-  private final Sealer sealer;
   private final FilePlacement placement;
   private final SealedFile file;
 
   MachineShareFile(FilePlacement placement, Sealer sealer) {
-    this.sealer = sealer;
     this.placement = placement;
     this.file = new SealedFile("machine-share", placement, sealer);
   }
 
   @Override
   public boolean possible() {
-    return !sealer.name().equals(Sealer.NONE);
+    return file.binds();
   }
 
   @Override

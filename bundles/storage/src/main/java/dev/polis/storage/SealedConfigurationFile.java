@@ -26,7 +26,6 @@ import java.util.stream.Stream;
 final class SealedConfigurationFile implements SealedConfigurationStore {
 
   private final SealedFile file;
-  private final boolean binds;
   private final RecoverySealedFile copy;
   private final RecoveryShareStore share;
 
@@ -37,14 +36,13 @@ final class SealedConfigurationFile implements SealedConfigurationStore {
   SealedConfigurationFile(
       FilePlacement place, FilePlacement copy, RecoveryShareStore share, Sealer sealer) {
     this.file = new SealedFile("sealed-configuration", place, sealer);
-    this.binds = !sealer.name().equals(Sealer.NONE);
     this.copy = new RecoverySealedFile(copy, RecoveryKey.Use.CONFIGURATION);
     this.share = share;
   }
 
   @Override
   public void write(SealedConfiguration configuration) throws FileException {
-    boolean bind = binds && !file.unbound();
+    boolean bind = file.binds() && !file.unbound();
     if (bind) {
       // The copy comes first: a machine that cannot unseal any more has nothing else.
       copy(configuration);
@@ -59,7 +57,7 @@ final class SealedConfigurationFile implements SealedConfigurationStore {
 
   /** Seals the copy to the present recovery key, if this machine has bound the configuration. */
   void copyAgain() throws FileException {
-    if (binds
+    if (file.binds()
         && !file.unbound()
         && read() instanceof Stored.Present<SealedConfiguration>(var _, var present)) {
       copy(present);

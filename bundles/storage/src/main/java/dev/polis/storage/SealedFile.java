@@ -40,6 +40,11 @@ final class SealedFile {
     }
   }
 
+  /** Returns whether this machine has a sealer that binds bytes to it. */
+  boolean binds() {
+    return !sealer.name().equals(Sealer.NONE);
+  }
+
   /** Returns whether there is a file, and no sealer has bound it to this machine. */
   boolean unbound() {
     return envelope() instanceof Stored.Present<Envelope>(var _, Envelope present)
