@@ -346,7 +346,7 @@ image_run() {
   for port in 7833 7834 7835 7839 7840 6443 6444; do
     forwards+=",hostfwd=tcp:$address:$port-:$port"
   done
-  rm -f "$folder"/monitor.{in,out} "$folder/serial.log" && mkfifo "$folder"/monitor.{in,out}
+  rm -f "$folder"/monitor.{in,out} "$folder"/serial{,.log} && mkfifo "$folder"/monitor.{in,out}
   image_tpm "$folder/tpm" {POLIS_MACHINE}>&-
   name="${parameters##*.}"
   # Ctrl-C is for this script: in a session of its own the machine gets no signal of the terminal.
@@ -356,7 +356,8 @@ image_run() {
     -chardev "socket,id=tpm,path=$folder/tpm/socket" -tpmdev emulator,id=tpm,chardev=tpm -device tpm-crb,tpmdev=tpm \
     -netdev "user,id=net$forwards" -device virtio-net-pci,netdev=net -device virtio-rng-pci \
     -fw_cfg "name=opt/dev.polis/parameters.$name,file=$parameters" \
-    -pidfile "$folder/pid" -chardev "pipe,id=monitor,path=$folder/monitor" -mon chardev=monitor -serial "file:$folder/serial.log" "$@" </dev/null >"$folder/qemu.log" 2>&1 {POLIS_MACHINE}>&- &
+    -pidfile "$folder/pid" -chardev "pipe,id=monitor,path=$folder/monitor" -mon chardev=monitor \
+    -chardev "socket,id=serial,path=$folder/serial,server=on,wait=off,logfile=$folder/serial.log" -serial chardev:serial "$@" </dev/null >"$folder/qemu.log" 2>&1 {POLIS_MACHINE}>&- &
   machine=$!
   trap 'image_press "$folder"' INT TERM
   image_follow "$folder/serial.log" "$machine" "$until" || true
@@ -369,7 +370,7 @@ image_run() {
     # A signal ends the wait and not the machine.
     kill -0 "$machine" 2>/dev/null || break
   done
-  rm -f "$folder"/monitor.{in,out} "$folder/pid"
+  rm -f "$folder"/monitor.{in,out} "$folder"/{pid,serial}
   [[ $code == 0 ]] || refuse "the virtual machine ended with $code: $(tail -n 1 "$folder/qemu.log")" "its messages are in $folder/qemu.log"
   say "the machine is off; its console is in $folder/serial.log"
 }

@@ -1,5 +1,6 @@
 package dev.polis.ctl;
 
+import dev.polis.ctl.console.ConsoleCommand;
 import dev.polis.ctl.kube.ImageCommand;
 import dev.polis.ctl.kube.KubeCommand;
 import dev.polis.ctl.kube.KubeCredentialsCommand;
@@ -61,6 +62,7 @@ import picocli.CommandLine.ParameterException;
 @Subcommands({
   TakeOwnershipCommand.class,
   HealthCommand.class,
+  ConsoleCommand.class,
   AuditCommand.class,
   NodeCommand.class,
   ClusterCommand.class,
@@ -197,7 +199,10 @@ public final class Ctl extends CtlRoot {
      * since the JDK forgets the level of a logger without a reference.
      */
     private static final List<Logger> LIBRARIES =
-        List.of(Logger.getLogger("io.netty"), Logger.getLogger("io.grpc"));
+        List.of(
+            Logger.getLogger("io.netty"),
+            Logger.getLogger("io.grpc"),
+            Logger.getLogger("org.jline"));
 
     static void begin() {
       LIBRARIES.forEach(library -> library.setLevel(Level.OFF));

@@ -94,8 +94,14 @@ public final class LogFormat {
     return columns >= NARROW_TERMINAL ? NARROW_COLUMN : 0;
   }
 
-  /** Breaks a text at the last space that fits, or within a word longer than a line. */
-  private static List<String> wrap(String text, int room) {
+  /**
+   * Breaks a text into lines, each at the last space that fits, or within a word longer than a
+   * line.
+   *
+   * @param room the length of the longest line, at least 1
+   * @return at least one line
+   */
+  public static List<String> wrap(String text, int room) {
     List<String> parts = new ArrayList<>();
     String rest = text;
     while (rest.length() > room) {

@@ -77,8 +77,7 @@ final class LogPrinter {
       request.setBacklogMode(BacklogMode.BACKLOG_MODE_COUNT).setBacklogCount(backlog);
     }
     if (!exact) {
-      request.addFilters(
-          LogFilter.newBuilder().setWithChildren(LogFilter.WithChildren.getDefaultInstance()));
+      request.addFilters(LogStream.WITH_CHILDREN);
     }
     if (!severity.isEmpty()) {
       request.addFilters(
@@ -131,8 +130,7 @@ final class LogPrinter {
         LogsRequest.newBuilder()
             .setBacklogMode(BacklogMode.BACKLOG_MODE_ALL)
             .setStreamMode(StreamMode.STREAM_MODE_DISABLE)
-            .addFilters(
-                LogFilter.newBuilder().setWithChildren(LogFilter.WithChildren.getDefaultInstance()))
+            .addFilters(LogStream.WITH_CHILDREN)
             .build();
     Set<String> names = new TreeSet<>();
     new LogStream(opener, everything)

@@ -4,6 +4,7 @@ import dev.polis.wire.api.LogsRequest;
 import dev.polis.wire.api.LogsRequest.BacklogMode;
 import dev.polis.wire.api.LogsRequest.StreamMode;
 import dev.polis.wire.api.LogsResponse;
+import dev.polis.wire.common.LogFilter;
 import io.grpc.Status;
 import io.grpc.StatusException;
 import io.grpc.stub.BlockingClientCall;
@@ -16,7 +17,11 @@ import java.util.function.Predicate;
  * replaced, or the node's process restarts, continues where it was: nothing is left out, nothing
  * comes twice.
  */
-final class LogStream {
+public final class LogStream {
+  /** Lets the entries of all names below the requested one pass. */
+  public static final LogFilter WITH_CHILDREN =
+      LogFilter.newBuilder().setWithChildren(LogFilter.WithChildren.getDefaultInstance()).build();
+
   /** A process is back within a few seconds; ten times that is no restart any more. */
   private static final Duration PATIENCE = Duration.ofSeconds(30);
 
@@ -40,7 +45,7 @@ final class LogStream {
    *
    * @param opener sends a request, and begins a call with it
    */
-  LogStream(
+  public LogStream(
       Function<LogsRequest, BlockingClientCall<?, LogsResponse>> opener, LogsRequest request) {
     this.opener = opener;
     this.request = request;
@@ -52,7 +57,7 @@ final class LogStream {
    * @param reader gets each response, and returns whether it wants more
    * @throws StatusException what the node said when it ended the stream for good
    */
-  void read(Predicate<LogsResponse> reader) throws StatusException, InterruptedException {
+  public void read(Predicate<LogsResponse> reader) throws StatusException, InterruptedException {
     LogsRequest next = request;
     while (true) {
       try {

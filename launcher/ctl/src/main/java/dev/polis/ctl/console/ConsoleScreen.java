@@ -1,0 +1,285 @@
+package dev.polis.ctl.console;
+
+import dev.polis.ctl.console.ConsoleState.Prompt;
+import dev.polis.ctl.session.CtlException;
+import dev.polis.ctl.session.CtlFiles;
+import dev.polis.pki.Pem;
+import dev.polis.pki.PkiException;
+import dev.polis.pki.RecoveryKey;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Clock;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Base64;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jline.terminal.Attributes;
+import org.jline.terminal.Size;
+import org.jline.terminal.Terminal;
+import org.jline.terminal.Terminal.Signal;
+import org.jline.utils.AttributedString;
+import org.jline.utils.Display;
+import org.jline.utils.InfoCmp.Capability;
+import org.jline.utils.NonBlockingReader;
+
+/** Draws the page of a node on a terminal again and again, and does what the keys ask for. */
+final class ConsoleScreen {
+
+  /** A person sees a change, or the answer to a key, within this time. */
+  private static final Duration TICK = Duration.ofMillis(200);
+
+  private static final Duration ASK_AGAIN = Duration.ofSeconds(1);
+
+  /** Messages of the kernel and of init go to the same terminal; the page covers them again. */
+  private static final Duration COVER = Duration.ofSeconds(10);
+
+  /** A line of a key in PEM has 64 characters; a longer answer is none that this page asks for. */
+  private static final int LONGEST_ANSWER = 256;
+
+  private static final int ESCAPE = 27;
+  private static final int BACKSPACE = 8;
+  private static final int DELETE = 127;
+  private static final int REDRAW = 'L' - '@';
+  private static final int INTERRUPT = 'C' - '@';
+
+  private final Terminal terminal;
+  private final ConsoleNode node;
+  private final Clock clock;
+  private final Optional<Path> recoveryKey;
+  private final boolean stays;
+
+  private final AtomicBoolean resized = new AtomicBoolean(true);
+  private volatile ConsoleFacts facts = new ConsoleFacts.Unasked();
+
+  private ConsoleLog log;
+  private Future<?> following;
+  private boolean logOnly;
+  private Prompt prompt = Prompt.NONE;
+  private final StringBuilder typed = new StringBuilder();
+  private String note = "";
+
+  /**
+   * @param recoveryKey where a typed recovery key is written; empty if none is asked for
+   * @param stays whether no key ends the page
+   */
+  ConsoleScreen(
+      Terminal terminal, ConsoleNode node, Clock clock, Optional<Path> recoveryKey, boolean stays) {
+    this.terminal = terminal;
+    this.node = node;
+    this.clock = clock;
+    this.recoveryKey = recoveryKey;
+    this.stays = stays;
+  }
+
+  /** Shows the page until a key ends it, the terminal is gone, or this thread is interrupted. */
+  void run() throws InterruptedException {
+    Attributes before = terminal.enterRawMode();
+    Terminal.SignalHandler resizing = terminal.handle(Signal.WINCH, _ -> resized.set(true));
+    terminal.puts(Capability.enter_ca_mode);
+    terminal.puts(Capability.cursor_invisible);
+    ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
+    try {
+      threads.submit(this::ask);
+      show("", threads);
+      draw(threads);
+    } catch (IOException gone) {
+      // A terminal that is gone is the end of its page, as it is for every program.
+      note = gone.getMessage();
+    } finally {
+      threads.shutdownNow();
+      terminal.puts(Capability.clear_screen);
+      terminal.puts(Capability.cursor_normal);
+      terminal.puts(Capability.exit_ca_mode);
+      terminal.flush();
+      terminal.handle(Signal.WINCH, resizing);
+      terminal.setAttributes(before);
+      threads.close();
+    }
+  }
+
+  private Void ask() throws InterruptedException {
+    while (true) {
+      facts = node.facts();
+      Thread.sleep(ASK_AGAIN);
+    }
+  }
+
+  /** Follows the log of another part in place of the present one. */
+  private void show(String part, ExecutorService threads) {
+    if (following != null) {
+      following.cancel(true);
+    }
+    ConsoleLog next = new ConsoleLog(node, part, clock);
+    following =
+        threads.submit(
+            () -> {
+              next.follow();
+              return null;
+            });
+    log = next;
+  }
+
+  private void draw(ExecutorService threads) throws IOException, InterruptedException {
+    Display display = new Display(terminal, true);
+    Size size = terminal.getSize();
+    long covered = System.nanoTime();
+    List<AttributedString> drawn = List.of();
+    while (true) {
+      if (Thread.interrupted()) {
+        throw new InterruptedException("the page was interrupted");
+      }
+      boolean cover = System.nanoTime() - covered >= COVER.toNanos();
+      if (resized.getAndSet(false) || cover) {
+        size = terminal.getSize();
+        display.clear();
+        display.resize(size);
+        covered = System.nanoTime();
+        drawn = List.of();
+      }
+      List<AttributedString> page = ConsolePage.lines(state(), size.getColumns(), size.getRows());
+      if (!page.equals(drawn)) {
+        display.update(page, 0);
+        drawn = page;
+      }
+      int key = terminal.reader().read(TICK.toMillis());
+      if (key == NonBlockingReader.EOF || !pressed(key, threads)) {
+        return;
+      }
+    }
+  }
+
+  private ConsoleState state() {
+    return new ConsoleState(
+        node.name(),
+        node.address(),
+        clock.instant(),
+        facts,
+        log.part(),
+        log.last(),
+        logOnly,
+        prompt,
+        typed.toString(),
+        note,
+        keys());
+  }
+
+  private String keys() {
+    List<String> keys = new ArrayList<>();
+    keys.add(logOnly ? "s status" : "l log alone");
+    keys.add("p log of a part");
+    if (recoveryKey.isPresent()) {
+      keys.add("r recovery key");
+    }
+    if (!stays) {
+      keys.add("q quit");
+    }
+    return String.join(" · ", keys);
+  }
+
+  /** Does what a key asks for. Returns whether the page continues. */
+  private boolean pressed(int key, ExecutorService threads) throws IOException {
+    if (key == NonBlockingReader.READ_EXPIRED) {
+      return true;
+    }
+    if (key == REDRAW) {
+      resized.set(true);
+      return true;
+    }
+    if (key == INTERRUPT) {
+      return stays;
+    }
+    if (prompt != Prompt.NONE) {
+      answer(key, threads);
+      return true;
+    }
+    if ("lspr".indexOf(key) >= 0) {
+      note = "";
+    }
+    switch (key) {
+      case 'q' -> {
+        return stays;
+      }
+      case 'l' -> logOnly = true;
+      case 's' -> logOnly = false;
+      case 'p' -> prompt = Prompt.PART;
+      case 'r' -> prompt = recoveryKey.isPresent() ? Prompt.RECOVERY_KEY : Prompt.NONE;
+      default -> {
+        // A key without a meaning, such as the last line of a PEM text that was pasted.
+      }
+    }
+    return true;
+  }
+
+  private void answer(int key, ExecutorService threads) throws IOException {
+    switch (key) {
+      case ESCAPE -> {
+        // The keys for cursor and functions are escapes with more characters behind them.
+        while (terminal.reader().peek(1) >= 0) {
+          terminal.reader().read();
+        }
+        leave();
+      }
+      case '\r', '\n' -> entered(threads);
+      case BACKSPACE, DELETE -> typed.setLength(Math.max(0, typed.length() - 1));
+      default -> {
+        if (key >= ' ' && typed.length() < LONGEST_ANSWER) {
+          typed.appendCodePoint(key);
+        }
+      }
+    }
+  }
+
+  private void leave() {
+    prompt = Prompt.NONE;
+    for (int i = 0; i < typed.length(); i++) {
+      typed.setCharAt(i, ' ');
+    }
+    typed.setLength(0);
+  }
+
+  private void entered(ExecutorService threads) {
+    String line = typed.toString().strip();
+    if (prompt == Prompt.PART) {
+      leave();
+      // The names of all parts begin with the root of the tree.
+      show(line.isEmpty() || line.matches("root(\\..*)?") ? line : "root." + line, threads);
+      return;
+    }
+    if (line.isEmpty() || line.startsWith("-----")) {
+      // A whole PEM text was pasted; its middle line counts.
+      typed.setLength(0);
+      return;
+    }
+    leave();
+    note = keep(line, recoveryKey.orElseThrow());
+  }
+
+  /** Writes a recovery key for the next start of the node; returns what came of it. */
+  private static String keep(String line, Path to) {
+    byte[] der;
+    try {
+      der = Base64.getDecoder().decode(line);
+    } catch (IllegalArgumentException e) {
+      return "this is no recovery key (r asks again): it has characters that no key has";
+    }
+    String pem = Pem.encode("PRIVATE KEY", der);
+    Arrays.fill(der, (byte) 0);
+    try {
+      String name = HexFormat.of().formatHex(RecoveryKey.publicKey(pem));
+      CtlFiles.write(to, pem.getBytes(StandardCharsets.US_ASCII));
+      return "written for the next start of the node: the recovery key %s".formatted(name);
+    } catch (PkiException e) {
+      return "this is no recovery key (r asks again): %s".formatted(e.getMessage());
+    } catch (CtlException e) {
+      return e.getMessage();
+    }
+  }
+}
