@@ -24,6 +24,10 @@ import dev.polis.wire.api.ApproveNodeRequest;
 import dev.polis.wire.api.GetRegisterTicketRequest;
 import dev.polis.wire.api.ManagementGrpc;
 import dev.polis.wire.api.ManagementGrpc.ManagementBlockingV2Stub;
+import dev.polis.wire.cluster.DescribeTicketRequest;
+import dev.polis.wire.cluster.DescribeTicketResponse;
+import dev.polis.wire.cluster.RegisterTicketsGrpc;
+import dev.polis.wire.cluster.ReplaceTicketRequest;
 import dev.polis.wire.common.ClusterConfiguration.StorageSecurityPolicy;
 import dev.polis.wire.common.ClusterConfiguration.TPMMode;
 import dev.polis.wire.common.NodeLabels;
@@ -41,6 +45,7 @@ import dev.polis.wire.curator.RegisterNodeResponse;
 import dev.polis.wire.curator.stored.Node;
 import dev.polis.wire.curator.stored.RegisterTicket;
 import io.grpc.Status;
+import io.grpc.StatusException;
 import io.grpc.stub.AbstractStub;
 import java.nio.charset.StandardCharsets;
 import java.security.KeyPair;
@@ -57,8 +62,10 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -517,6 +524,64 @@ class NodeRegistrationTest {
                   .setPubkey(waiting.values().iterator().next().getPublicKey())
                   .build());
       machine.register(machine.request(ticket));
+    }
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName(
+      "D-36 a ticket for three nodes registers three of eight that come at once, each as often as it asks")
+  void d36_countedTicket() throws Exception {
+    try (CuratorFixture fixture = ETCD.leading();
+        ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      var tickets = RegisterTicketsGrpc.newBlockingV2Stub(fixture.asOwner());
+      CuratorFixture.refused(
+          Status.Code.INVALID_ARGUMENT, () -> soon(tickets).replaceTicket(places(1001)));
+      soon(tickets).replaceTicket(places(3));
+      ByteString ticket = ticket(fixture.management());
+      List<Machine> machines = Stream.generate(() -> new Machine(fixture)).limit(8).toList();
+      List<Future<Optional<String>>> answers =
+          machines.stream().map(each -> threads.submit(() -> refusal(each, ticket))).toList();
+      List<Machine> registered = new ArrayList<>();
+      for (int i = 0; i < machines.size(); i++) {
+        Optional<String> refusal = answers.get(i).get();
+        if (refusal.isEmpty()) {
+          registered.add(machines.get(i));
+        } else {
+          assertTrue(
+              refusal.get().contains("the ticket has registered the 3 nodes"), refusal::toString);
+        }
+      }
+      assertEquals(3, registered.size(), "nodes that have registered");
+      for (Machine each : registered) {
+        each.register(each.request(ticket));
+      }
+      DescribeTicketResponse described =
+          soon(tickets).describeTicket(DescribeTicketRequest.getDefaultInstance());
+      assertEquals(3, described.getMostNodes());
+      assertEquals(3, described.getRegisteredNodes());
+      String used =
+          CuratorFixture.refused(
+              Status.Code.FAILED_PRECONDITION, () -> ticket(fixture.management()));
+      assertTrue(used.contains("polisctl cluster ticket replace"), used);
+      soon(tickets).replaceTicket(ReplaceTicketRequest.getDefaultInstance());
+      Machine next = new Machine(fixture);
+      next.register(next.request(ticket(fixture.management())));
+    }
+  }
+
+  private static ReplaceTicketRequest places(int most) {
+    return ReplaceTicketRequest.newBuilder().setMostNodes(most).build();
+  }
+
+  /** Registers a machine; returns why it was refused, if it was. */
+  private static Optional<String> refusal(Machine machine, ByteString ticket) throws Exception {
+    try {
+      machine.register(machine.request(ticket));
+      return Optional.empty();
+    } catch (StatusException e) {
+      assertEquals(Status.Code.FAILED_PRECONDITION, e.getStatus().getCode(), e::getMessage);
+      return Optional.of(e.getMessage());
     }
   }
 

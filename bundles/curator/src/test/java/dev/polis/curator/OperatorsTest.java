@@ -183,7 +183,7 @@ class OperatorsTest {
 
   @Test
   @Tag("attack")
-  @DisplayName("a viewer reads, and changes neither the cluster nor a node")
+  @DisplayName("D-37 a viewer reads, and changes neither the cluster nor a node")
   void viewerChangesNothing() throws Exception {
     try (CuratorFixture leader = ETCD.leading()) {
       TlsIdentity viewer = added(leader, "alice", OperatorRole.OPERATOR_ROLE_VIEWER);
@@ -203,7 +203,7 @@ class OperatorsTest {
   @Test
   @Tag("attack")
   @DisplayName(
-      "an operator makes neither itself nor another one the owner: no role, key, certificate or trust")
+      "D-37 an operator makes neither itself nor another one the owner: no role, key, certificate or trust")
   void operatorGivesNoAccess() throws Exception {
     try (CuratorFixture leader = ETCD.leading()) {
       TlsIdentity bob = added(leader, "bob", OperatorRole.OPERATOR_ROLE_OPERATOR);

@@ -405,7 +405,7 @@ class OwnerRecoveryTest {
 
   @Test
   @DisplayName(
-      "the recovery key gives a cluster an owner again whose certificates were all revoked")
+      "D-37 the recovery key gives a cluster an owner again whose certificates were all revoked")
   void revokedOwner() throws Exception {
     try (CuratorFixture leader = ETCD.leading()) {
       Status.Code revoked =

@@ -77,7 +77,7 @@ final class NodeEnrolment {
     }
     ClusterConfiguration configuration = term.records().read().configuration();
     Node candidate = candidate(key, request, configuration);
-    Node stored = term.records().register(candidate, before -> same(before, candidate));
+    Node stored = term.records().register(candidate, ticket, before -> same(before, candidate));
     return RegisterNodeResponse.newBuilder()
         .setClusterConfiguration(configuration)
         .setTpmUsage(stored.getTpmUsage())

@@ -4,6 +4,7 @@ import com.google.protobuf.Timestamp;
 import dev.polis.api.curator.TicketTerm;
 import dev.polis.curator.leader.ApiCalls;
 import dev.polis.curator.leader.LeaderGate;
+import dev.polis.curator.record.Refusal;
 import dev.polis.curator.record.Tickets;
 import dev.polis.wire.cluster.DescribeTicketRequest;
 import dev.polis.wire.cluster.DescribeTicketResponse;
@@ -12,15 +13,20 @@ import dev.polis.wire.cluster.ReplaceTicketRequest;
 import dev.polis.wire.cluster.ReplaceTicketResponse;
 import dev.polis.wire.cluster.RevokeTicketRequest;
 import dev.polis.wire.cluster.RevokeTicketResponse;
+import dev.polis.wire.curator.stored.Node;
 import dev.polis.wire.curator.stored.RegisterTicket;
 import io.grpc.stub.StreamObserver;
 import java.security.SecureRandom;
 import java.time.Instant;
 import java.time.InstantSource;
+import java.util.List;
 import java.util.Optional;
 
 /** Serves the RegisterTickets API, for operators: the ticket with which new nodes register. */
 public final class RegisterTicketsApi extends RegisterTicketsGrpc.RegisterTicketsImplBase {
+
+  /** More nodes than a person adds at once; a larger number is a mistake. */
+  private static final int MOST_NODES = 1000;
 
   private final LeaderGate gate;
   private final SecureRandom random;
@@ -39,10 +45,10 @@ public final class RegisterTicketsApi extends RegisterTicketsGrpc.RegisterTicket
         gate,
         caller,
         term -> {
-          DescribeTicketResponse.Builder answer = DescribeTicketResponse.newBuilder();
-          valid(term.records().registerTicket())
-              .ifPresent(ticket -> answer.setValidUntil(end(ticket)));
-          return answer.build();
+          Optional<RegisterTicket> ticket = valid(term.records().registerTicket());
+          return ticket.isEmpty()
+              ? DescribeTicketResponse.getDefaultInstance()
+              : described(ticket.get(), term.records().nodes());
         });
   }
 
@@ -52,13 +58,21 @@ public final class RegisterTicketsApi extends RegisterTicketsGrpc.RegisterTicket
     ApiCalls.unary(
         gate,
         caller,
-        term ->
-            term.records()
-                .replaceTicket(
-                    random,
-                    clock.instant(),
-                    created ->
-                        ReplaceTicketResponse.newBuilder().setValidUntil(end(created)).build()));
+        term -> {
+          int most = request.getMostNodes();
+          if (most < 0 || most > MOST_NODES) {
+            throw Refusal.invalid(
+                "most_nodes is %s; give at most %d, or 0 for no limit",
+                Integer.toUnsignedString(most), MOST_NODES);
+          }
+          return term.records()
+              .replaceTicket(
+                  random,
+                  clock.instant(),
+                  most,
+                  created ->
+                      ReplaceTicketResponse.newBuilder().setValidUntil(end(created)).build());
+        });
   }
 
   @Override
@@ -74,6 +88,14 @@ public final class RegisterTicketsApi extends RegisterTicketsGrpc.RegisterTicket
                         RevokeTicketResponse.newBuilder()
                             .setWasValid(valid(deleted).isPresent())
                             .build()));
+  }
+
+  private static DescribeTicketResponse described(RegisterTicket ticket, List<Node> nodes) {
+    return DescribeTicketResponse.newBuilder()
+        .setValidUntil(end(ticket))
+        .setMostNodes(ticket.getMostNodes())
+        .setRegisteredNodes((int) Tickets.registered(ticket, nodes))
+        .build();
   }
 
   private Optional<RegisterTicket> valid(Optional<RegisterTicket> stored) {

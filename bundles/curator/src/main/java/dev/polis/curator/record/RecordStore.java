@@ -366,13 +366,17 @@ public final class RecordStore implements AutoCloseable {
   /**
    * Returns the ticket with which nodes register. The first call makes it, and the first call after
    * its end makes another one.
+   *
+   * @throws dev.polis.rpc.RpcException FAILED_PRECONDITION if the ticket has registered all of its
+   *     nodes
    */
   public RegisterTicket validTicket(SecureRandom random, Instant now) throws InterruptedException {
     Optional<RegisterTicket> stored = registerTicket();
     if (stored.isPresent() && Tickets.isValid(stored.get(), now)) {
+      Tickets.requirePlace(stored.get(), nodes());
       return stored.get();
     }
-    RegisterTicket created = Tickets.create(random, now);
+    RegisterTicket created = Tickets.create(random, now, 0);
     return updater
         .update(ofTicket(present -> Tickets.isValid(present, now) ? present : created))
         .orElseThrow();
@@ -390,12 +394,13 @@ public final class RecordStore implements AutoCloseable {
   /**
    * Makes another ticket in place of the present one, with which no node registers any more.
    *
+   * @param most the number of nodes that it registers; 0 for no limit
    * @param answer makes the answer to the call, which is remembered, and so has no secret
    */
   public <A extends MessageLite> A replaceTicket(
-      SecureRandom random, Instant now, Function<RegisterTicket, A> answer)
+      SecureRandom random, Instant now, int most, Function<RegisterTicket, A> answer)
       throws InterruptedException {
-    RegisterTicket created = Tickets.create(random, now);
+    RegisterTicket created = Tickets.create(random, now, most);
     return remembering(ofTicket(present -> created), answer);
   }
 
@@ -424,23 +429,26 @@ public final class RecordStore implements AutoCloseable {
    * Writes the record of a new node, and the index by its join key in the same transaction.
    *
    * @param candidate NEW
+   * @param ticket with which it registers
    * @param known returns the record of a node that has registered before, or refuses by throwing;
    *     may run repeatedly, on another thread
    * @return the node's record
    */
-  public Node register(Node candidate, UnaryOperator<Node> known) throws InterruptedException {
+  public Node register(Node candidate, RegisterTicket ticket, UnaryOperator<Node> known)
+      throws InterruptedException {
     // One at a time, so that no two registrations take the same join key or the last free place.
     registering.lockInterruptibly();
     try {
-      requirePlace(candidate, nodes());
+      requirePlace(candidate, ticket, nodes());
       String key = RecordKeys.node(candidate.getId());
+      Node added = candidate.toBuilder().setRegisterTicketId(ticket.getId()).build();
       return updater
           .update(
               RecordUpdate.of(
                   key,
                   key,
                   Node.class,
-                  (record, same) -> Optional.of(record.map(known).orElse(candidate)),
+                  (record, same) -> Optional.of(record.map(known).orElse(added)),
                   List.of(
                       Op.put(
                           RecordKeys.joinKey(candidate.getJoinKey().toByteArray()),
@@ -451,7 +459,7 @@ public final class RecordStore implements AutoCloseable {
     }
   }
 
-  private static void requirePlace(Node candidate, List<Node> nodes) {
+  private static void requirePlace(Node candidate, RegisterTicket ticket, List<Node> nodes) {
     if (nodes.stream().anyMatch(node -> node.getId().equals(candidate.getId()))) {
       return;
     }
@@ -461,6 +469,7 @@ public final class RecordStore implements AutoCloseable {
               + " state directory",
           candidate.getId());
     }
+    Tickets.requirePlace(ticket, nodes);
     long waiting =
         nodes.stream().filter(node -> node.getFsmState() == NodeState.NODE_STATE_NEW).count();
     if (waiting >= MOST_NEW) {

@@ -2,20 +2,54 @@ package dev.polis.curator.record;
 
 import com.google.protobuf.ByteString;
 import dev.polis.api.curator.TicketTerm;
+import dev.polis.wire.curator.stored.Node;
 import dev.polis.wire.curator.stored.RegisterTicket;
 import java.security.MessageDigest;
 import java.security.SecureRandom;
 import java.time.Instant;
+import java.util.Collection;
 
 /** Makes and checks the record of the ticket with which nodes register. */
 public final class Tickets {
 
+  /** Few tickets of a cluster live at the same time; these bytes tell more of them apart. */
+  private static final int ID_BYTES = 8;
+
   private Tickets() {}
 
-  static RegisterTicket create(SecureRandom random, Instant now) {
+  /**
+   * @param most the number of nodes that the ticket registers; 0 for no limit
+   */
+  static RegisterTicket create(SecureRandom random, Instant now, int most) {
+    byte[] id = new byte[ID_BYTES];
+    random.nextBytes(id);
     return RegisterTicket.newBuilder()
         .setOpaque(ByteString.copyFrom(TicketTerm.create(random, now)))
+        .setId(ByteString.copyFrom(id))
+        .setMostNodes(most)
         .build();
+  }
+
+  /** Returns the number of nodes that have registered with a ticket. */
+  public static long registered(RegisterTicket ticket, Collection<Node> nodes) {
+    return ticket.getId().isEmpty()
+        ? 0
+        : nodes.stream().filter(node -> node.getRegisterTicketId().equals(ticket.getId())).count();
+  }
+
+  /**
+   * Requires that a ticket registers one more node.
+   *
+   * @throws dev.polis.rpc.RpcException FAILED_PRECONDITION if it has registered all of its nodes
+   */
+  static void requirePlace(RegisterTicket ticket, Collection<Node> nodes) {
+    if (ticket.getMostNodes() > 0 && registered(ticket, nodes) >= ticket.getMostNodes()) {
+      throw Refusal.precondition(
+          "the ticket has registered the %d nodes that it is for; list them (polisctl node list),"
+              + " delete those that are not yours (polisctl node delete), or make another ticket"
+              + " (polisctl cluster ticket replace)",
+          ticket.getMostNodes());
+    }
   }
 
   public static boolean isValid(RegisterTicket ticket, Instant now) {

@@ -8,8 +8,10 @@ import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Finished;
 import dev.polis.fixtures.Needs;
 import java.io.IOException;
+import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -126,6 +128,14 @@ class MachineBootIT {
       assertTrue(console().contains(line), this::all);
     }
 
+    /** Presses a key at a terminal on the serial line. */
+    void pressEnter() throws IOException {
+      try (SocketChannel line =
+          SocketChannel.open(UnixDomainSocketAddress.of(folder.resolve("serial")))) {
+        line.write(ByteBuffer.wrap(new byte[] {'\n'}));
+      }
+    }
+
     /** Ends the machine as a loss of power does. */
     void cut() throws Exception {
       Path file = folder.resolve("pid");
@@ -171,8 +181,12 @@ class MachineBootIT {
     Path stolen = folder.resolve("stolen");
     Files.createDirectories(stolen);
     Files.copy(home.resolve("disk.img"), stolen.resolve("disk.img"));
-    String foreign = refused(stolen);
+    Machine thief = Machine.start(stolen, "r recovery key");
+    thief.await("polis: the node's process ended with");
+    thief.pressEnter();
+    String foreign = thief.ended();
     assertTrue(foreign.contains("the disk comes from another machine"), foreign);
+    assertTrue(foreign.contains("r recovery key"), "the page of the node: " + foreign);
 
     replaceBootFile(home.resolve("disk.img"));
     String changed = refused(home);

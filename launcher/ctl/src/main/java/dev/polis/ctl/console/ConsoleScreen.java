@@ -53,7 +53,7 @@ final class ConsoleScreen {
   private final Terminal terminal;
   private final ConsoleNode node;
   private final Clock clock;
-  private final Optional<Path> recoveryKey;
+  private final Path recoveryKeyOrNull;
   private final boolean stays;
 
   private final AtomicBoolean resized = new AtomicBoolean(true);
@@ -75,7 +75,7 @@ final class ConsoleScreen {
     this.terminal = terminal;
     this.node = node;
     this.clock = clock;
-    this.recoveryKey = recoveryKey;
+    this.recoveryKeyOrNull = recoveryKey.orElse(null);
     this.stays = stays;
   }
 
@@ -175,7 +175,7 @@ final class ConsoleScreen {
     List<String> keys = new ArrayList<>();
     keys.add(logOnly ? "s status" : "l log alone");
     keys.add("p log of a part");
-    if (recoveryKey.isPresent()) {
+    if (recoveryKeyOrNull != null) {
       keys.add("r recovery key");
     }
     if (!stays) {
@@ -210,7 +210,7 @@ final class ConsoleScreen {
       case 'l' -> logOnly = true;
       case 's' -> logOnly = false;
       case 'p' -> prompt = Prompt.PART;
-      case 'r' -> prompt = recoveryKey.isPresent() ? Prompt.RECOVERY_KEY : Prompt.NONE;
+      case 'r' -> prompt = recoveryKeyOrNull != null ? Prompt.RECOVERY_KEY : Prompt.NONE;
       default -> {
         // A key without a meaning, such as the last line of a PEM text that was pasted.
       }
@@ -259,7 +259,7 @@ final class ConsoleScreen {
       return;
     }
     leave();
-    note = keep(line, recoveryKey.orElseThrow());
+    note = keep(line, recoveryKeyOrNull);
   }
 
   /** Writes a recovery key for the next start of the node; returns what came of it. */

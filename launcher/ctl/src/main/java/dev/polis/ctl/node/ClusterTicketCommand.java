@@ -2,6 +2,7 @@ package dev.polis.ctl.node;
 
 import com.google.gson.JsonObject;
 import com.google.protobuf.Timestamp;
+import dev.polis.ctl.session.CtlOptions;
 import dev.polis.ctl.session.ExitCode;
 import dev.polis.ctl.session.Session;
 import dev.polis.ctl.session.SessionCommand;
@@ -12,6 +13,7 @@ import dev.polis.wire.cluster.ReplaceTicketRequest;
 import dev.polis.wire.cluster.RevokeTicketRequest;
 import java.time.Instant;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
 
 /** Groups the commands for the ticket with which new nodes register. */
 @Command(
@@ -32,6 +34,10 @@ final class ClusterTicketCommand {
     return result;
   }
 
+  private static String nodes(int most) {
+    return most == 0 ? "any number of nodes" : most == 1 ? "one node" : most + " nodes";
+  }
+
   private static String text(Timestamp end) {
     return Instant.ofEpochSecond(end.getSeconds()).toString();
   }
@@ -39,7 +45,8 @@ final class ClusterTicketCommand {
   /** Shows when the ticket ends. */
   @Command(
       name = "show",
-      description = "Shows the end of the present ticket, without its secret; makes none.")
+      description =
+          "Shows the end of the present ticket and its nodes, without its secret; makes none.")
   static final class Show extends SessionCommand {
     @Override
     protected ExitCode run(Session session) throws InterruptedException {
@@ -50,7 +57,13 @@ final class ClusterTicketCommand {
         return print(NONE, validUntil(""));
       }
       String end = text(ticket.getValidUntil());
-      return print("a ticket is valid until %s".formatted(end), validUntil(end));
+      JsonObject result = validUntil(end);
+      result.addProperty("mostNodes", ticket.getMostNodes());
+      result.addProperty("registeredNodes", ticket.getRegisteredNodes());
+      return print(
+          "a ticket is valid until %s, for %s; %d registered"
+              .formatted(end, nodes(ticket.getMostNodes()), ticket.getRegisteredNodes()),
+          result);
     }
   }
 
@@ -62,14 +75,22 @@ final class ClusterTicketCommand {
         "stay; make new node parameters for the others."
       })
   static final class Replace extends SessionCommand {
+    @Option(
+        names = "--nodes",
+        paramLabel = "COUNT",
+        description = "the number of nodes that it registers (default: no limit)")
+    int nodes;
+
     @Override
     protected ExitCode run(Session session) throws InterruptedException {
-      ReplaceTicketRequest request = ReplaceTicketRequest.getDefaultInstance();
+      CtlOptions.requireAtLeast(0, nodes, "--nodes");
+      ReplaceTicketRequest request = ReplaceTicketRequest.newBuilder().setMostNodes(nodes).build();
       String end =
           text(
               session.call(() -> session.registerTickets().replaceTicket(request)).getValidUntil());
       return print(
-          "the former ticket registers no node; another one is valid until %s".formatted(end),
+          "the former ticket registers no node; another one is valid until %s, for %s"
+              .formatted(end, ClusterTicketCommand.nodes(nodes)),
           validUntil(end));
     }
   }

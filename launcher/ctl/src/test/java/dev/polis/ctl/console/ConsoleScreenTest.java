@@ -15,8 +15,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Clock;
-import java.time.Duration;
 import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
 import java.util.function.Predicate;
 import org.jline.terminal.Size;
@@ -76,7 +76,7 @@ final class ConsoleScreenTest {
               "root",
               0,
               LogPayload.Leveled.of(Severity.INFO, Clock.systemUTC().instant(), "", text)));
-      Thread.sleep(Duration.ofHours(1)); // until the page takes another part
+      new CountDownLatch(1).await(); // until the page takes another part
       return "";
     }
   }
