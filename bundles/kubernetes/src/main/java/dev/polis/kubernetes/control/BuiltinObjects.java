@@ -53,26 +53,13 @@ final class BuiltinObjects {
             KubeIdentity.APISERVER_KUBELET_CLIENT.userName(),
             "system:kubelet-api-admin"),
         binding("polis:owner-admin", "User", OWNER, "cluster-admin"),
-        binding(
-            "polis:netservices",
-            "Group",
-            KubernetesNames.GROUP_NETSERVICES,
-            KubernetesNames.GROUP_NETSERVICES),
-        binding(
-            "polis:node-proxier",
-            "Group",
-            KubernetesNames.GROUP_NETSERVICES,
-            "system:node-proxier"),
         binding(NODE_REMOVAL, "Group", KubernetesNames.GROUP_NODES, NODE_REMOVAL),
-        binding(
-            "polis:csi-provisioner",
-            "Group",
-            KubernetesNames.GROUP_CSI_PROVISIONER,
-            KubernetesNames.GROUP_CSI_PROVISIONER),
         storageClass(),
         runtimeClass(),
         networkPolicyWarning(),
-        networkPolicyWarningBinding());
+        networkPolicyWarningBinding(),
+        removedNodes(),
+        removedNodesBinding());
   }
 
   private static KubeObject netservices() {
@@ -199,6 +186,42 @@ final class BuiltinObjects {
          "spec": {"policyName": "%1$s", "validationActions": ["Warn"]}}
         """
             .formatted(UNENFORCED));
+  }
+
+  /** Returns a policy that refuses what the kubelet of a removed node writes. */
+  private static KubeObject removedNodes() {
+    return object(
+        POLICIES,
+        """
+        {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
+         "metadata": {"name": "%s"},
+         "spec": {
+           "failurePolicy": "Fail",
+           "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"},
+           "matchConstraints": {"resourceRules": [
+             {"apiGroups": ["*"], "apiVersions": ["*"],
+              "operations": ["CREATE", "UPDATE", "DELETE", "CONNECT"], "resources": ["*/*"]}]},
+           "matchConditions": [
+             {"name": "nodes", "expression": "'%s' in request.userInfo.groups"}],
+           "validations": [
+             {"expression": "!has(params.data) || !(request.userInfo.username.replace('system:node:', '') in params.data)",
+              "message": "the cluster has removed this node"}]}}
+        """
+            .formatted(WorkerRights.NAME, KubernetesNames.GROUP_NODES));
+  }
+
+  private static KubeObject removedNodesBinding() {
+    return object(
+        POLICY_BINDINGS,
+        """
+        {"apiVersion": "admissionregistration.k8s.io/v1",
+         "kind": "ValidatingAdmissionPolicyBinding",
+         "metadata": {"name": "%1$s"},
+         "spec": {"policyName": "%1$s", "validationActions": ["Deny"],
+                  "paramRef": {"name": "%1$s", "namespace": "%2$s",
+                               "parameterNotFoundAction": "Allow"}}}
+        """
+            .formatted(WorkerRights.NAME, WorkerRights.NAMESPACE));
   }
 
   private static KubeObject object(String collection, String json) {

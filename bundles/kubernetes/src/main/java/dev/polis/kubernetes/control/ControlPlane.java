@@ -262,6 +262,7 @@ public final class ControlPlane {
     private final ControlOwners owners;
     private final ControlMaterial material;
     private final HealthScope health;
+    private final NodeChanges nodes = new NodeChanges();
 
     Run(
         Context context,
@@ -307,7 +308,8 @@ public final class ControlPlane {
         Reconciler reconciler = reconciler(api);
         reconciler.first(context.log());
         context.run("reconciler", child -> reconciler.run(child, parts.health(), ROLE));
-        context.run("labels", child -> copyLabels(child, api));
+        context.run("labels", child -> copyObjects(child, api));
+        context.run("node-watch", this::watchNodes);
         context.healthy();
         context.log().info("the API server %s is ready at %s", programs.version(), place.api());
         stay(specs, network);
@@ -373,17 +375,28 @@ public final class ControlPlane {
           api, new KubeLease(api, "polis-reconciler", place.node().text(), InstantSource.system()));
     }
 
-    private void copyLabels(Context child, KubeClient api) throws InterruptedException {
+    private void copyObjects(Context child, KubeClient api) throws InterruptedException {
       child.healthy();
+      try (LeaderConnection leader = leader(child)) {
+        WorkerRights rights = new WorkerRights(api, place.node(), clock);
+        new NodeObjectTask(api, rights, leader.channel(), nodes, parts.health(), ROLE).run(child);
+      }
+    }
+
+    private void watchNodes(Context child) throws InterruptedException {
+      try (LeaderConnection leader = leader(child)) {
+        nodes.follow(leader, child);
+      }
+    }
+
+    /** Waits for the curator of this node, and connects to the leader. */
+    private LeaderConnection leader(Context child) throws InterruptedException {
       Optional<InetSocketAddress> curator = parts.curator().get();
       while (curator.isEmpty()) {
         Thread.sleep(CURATOR_POLL);
         curator = parts.curator().get();
       }
-      try (LeaderConnection leader =
-          new LeaderConnection(this::credentials, curator.get(), child.subLog("resolver"))) {
-        new NodeLabelTask(api, leader.channel(), parts.health(), ROLE).run(child);
-      }
+      return new LeaderConnection(this::credentials, curator.get(), child.subLog("resolver"));
     }
 
     private NodeCredentials credentials() {

@@ -7,7 +7,7 @@
  *      │ 2  HostAddress: the address on lo, on a node at a loopback address
  *      │ 3  kube-apiserver ── ready? ─┬▶ 4  kube-controller-manager, kube-scheduler
  *      │                              └▶ 5  Reconciler: roles, bindings, storage class
- *      │ 6  NodeLabelTask
+ *      │ 6  NodeObjectTask
  *      └ 7  each ten minutes: ControlMaterial again; a changed authority or command restarts a program
  *
  *   ControlProcess: one child process ─▶ ProcessTask (adopts, delivers the log, ends one that hangs) + its own probe

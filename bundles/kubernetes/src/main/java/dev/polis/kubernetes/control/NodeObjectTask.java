@@ -20,6 +20,7 @@ import io.grpc.Channel;
 import io.grpc.StatusRuntimeException;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -30,9 +31,10 @@ import java.util.regex.PatternSyntaxException;
 
 /**
  * Copies the roles of the cluster's nodes, and the labels that the cluster's configuration selects,
- * to the Node objects of Kubernetes. Each controller does this, with the same result.
+ * to the Node objects of Kubernetes, and keeps the rights of workers. Each controller does this,
+ * with the same result.
  */
-final class NodeLabelTask implements Task {
+final class NodeObjectTask implements Task {
 
   /** The prefix of a role's label; {@code kubectl get nodes} shows these. */
   private static final String ROLE_LABEL = "node-role.kubernetes.io/";
@@ -43,7 +45,7 @@ final class NodeLabelTask implements Task {
   /** The condition of a cluster whose labels the node cannot copy. */
   private static final String FAILED = "kubernetes-labels-not-copied";
 
-  private static final String NODES = "/api/v1/nodes";
+  private static final String NODES = WorkerRights.NODES;
 
   /** The interval of copies: a newly registered node has its labels before a person looks twice. */
   private static final Duration EVERY = Duration.ofSeconds(5);
@@ -51,7 +53,9 @@ final class NodeLabelTask implements Task {
   private static final Duration PATIENCE = Duration.ofSeconds(10);
 
   private final KubeClient api;
+  private final WorkerRights rights;
   private final Channel leader;
+  private final NodeChanges nodes;
   private final HealthRegistry health;
   private final String role;
 
@@ -64,12 +68,22 @@ final class NodeLabelTask implements Task {
   /**
    * Creates a task.
    *
+   * @param rights the rights of workers
    * @param leader connects to the curator's leader
+   * @param nodes wakes the task at a change of a node's record
    * @param role the role whose health includes it
    */
-  NodeLabelTask(KubeClient api, Channel leader, HealthRegistry health, String role) {
+  NodeObjectTask(
+      KubeClient api,
+      WorkerRights rights,
+      Channel leader,
+      NodeChanges nodes,
+      HealthRegistry health,
+      String role) {
     this.api = api;
+    this.rights = rights;
     this.leader = leader;
+    this.nodes = nodes;
     this.health = health;
     this.role = role;
   }
@@ -85,16 +99,19 @@ final class NodeLabelTask implements Task {
           scope.set(
               HealthCondition.degraded(
                   FAILED,
-                  "the node cannot copy the labels of nodes to Kubernetes: " + refused.getMessage(),
+                  "the node cannot copy labels and rights of nodes to Kubernetes: "
+                      + refused.getMessage(),
                   "nothing: the node tries again every few seconds"));
         }
-        Thread.sleep(EVERY);
+        nodes.await(EVERY);
       }
     }
   }
 
   private void copy() throws IOException, InterruptedException {
-    Map<String, SortedMap<String, String>> wanted = wanted();
+    List<Node> listed = new ArrayList<>();
+    Map<String, SortedMap<String, String>> wanted = wanted(listed);
+    rights.apply(listed);
     api.each(NODES, node -> copy(node, wanted));
     written.keySet().retainAll(wanted.keySet());
   }
@@ -109,7 +126,12 @@ final class NodeLabelTask implements Task {
     }
   }
 
-  private Map<String, SortedMap<String, String>> wanted() {
+  /**
+   * Returns the wanted labels by node.
+   *
+   * @param listed takes all nodes of the cluster
+   */
+  private Map<String, SortedMap<String, String>> wanted(List<Node> listed) {
     ManagementGrpc.ManagementBlockingStub curator =
         ManagementGrpc.newBlockingStub(leader).withDeadlineAfter(PATIENCE);
     List<Pattern> rules =
@@ -124,6 +146,7 @@ final class NodeLabelTask implements Task {
         .getNodes(GetNodesRequest.getDefaultInstance())
         .forEachRemaining(
             node -> {
+              listed.add(node);
               // A damaged record keeps the node's labels.
               if (node.getState() != NodeState.NODE_STATE_INVALID) {
                 wanted.put(node.getId(), labels(node, rules));

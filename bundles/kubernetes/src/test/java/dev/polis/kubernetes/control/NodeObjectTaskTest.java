@@ -12,7 +12,7 @@ import java.util.regex.Pattern;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-class NodeLabelTaskTest {
+class NodeObjectTaskTest {
 
   private static NodeLabels.Pair pair(String key, String value) {
     return NodeLabels.Pair.newBuilder().setKey(key).setValue(value).build();
@@ -37,7 +37,7 @@ class NodeLabelTaskTest {
         Map.of(
             "node-role.kubernetes.io/KubernetesController", "",
             "node-role.kubernetes.io/KubernetesWorker", ""),
-        NodeLabelTask.labels(node(), List.of()));
+        NodeObjectTask.labels(node(), List.of()));
   }
 
   @Test
@@ -49,7 +49,7 @@ class NodeLabelTaskTest {
             "zone", "",
             "node-role.kubernetes.io/KubernetesController", "",
             "node-role.kubernetes.io/KubernetesWorker", ""),
-        NodeLabelTask.labels(
+        NodeObjectTask.labels(
             node(), List.of(Pattern.compile("/rack=r[0-9]$"), Pattern.compile("^zone="))));
   }
 }
