@@ -8,6 +8,8 @@
 # What a build needs of the machine. Each goes by its own program's name into PACKAGE_OF.
 IMAGE_BUILDERS=(mkfs.erofs veritysetup mkfs.vfat mcopy sgdisk cpio zstd objcopy depmod)
 IMAGE_RUNNERS=(qemu-system-x86_64 swtpm)
+# What signs boot files, and what the firmware is to know of it.
+IMAGE_SIGNERS=(openssl sbsign sbsiglist sbvarsign)
 
 # What the system has of Debian: the programs that init, the launcher and the organs call.
 IMAGE_PACKAGES=(bash busybox-static coreutils cryptsetup-bin e2fsprogs findutils gdisk grep iproute2 kmod libc-bin libtss2-tcti-device0 mawk mount procps sed tpm2-tools
@@ -22,8 +24,8 @@ IMAGE_KERNEL=linux-image-cloud-amd64 IMAGE_STUB=systemd-boot-efi
 # The modules of Java that the class path needs, with what it looks up by name.
 IMAGE_JAVA_MODULES=java.base,java.compiler,java.desktop,java.instrument,java.logging,java.management,java.naming,java.net.http,java.security.jgss,java.security.sasl,java.sql,java.xml,jdk.crypto.ec,jdk.httpserver,jdk.management,jdk.net,jdk.unsupported,jdk.zipfs
 
-# The drivers that the initramfs loads, with those that they need: disks, dm-verity, the system's file system.
-IMAGE_DRIVERS=(virtio_pci virtio_blk virtio_scsi sd_mod ahci nvme dm_mod dm_verity erofs crc32c_intel sha256_generic)
+# The drivers that the initramfs loads, with those that they need: disks, dm-verity, the system's file system, the firmware's variables.
+IMAGE_DRIVERS=(virtio_pci virtio_blk virtio_scsi sd_mod ahci nvme dm_mod dm_verity erofs crc32c_intel sha256_generic efivarfs)
 
 # All files of an image have this time, so that two builds of the same sources give the same bytes; Java's class data also depends on the times of jars.
 IMAGE_TIME=1767225600
@@ -35,12 +37,12 @@ IMAGE_SLOT=512 IMAGE_ESP=128
 test_programs() {
   local program
   for program in "${!PACKAGE_OF[@]}"; do
-    [[ "$1" == quick && " ${IMAGE_BUILDERS[*]} ${IMAGE_RUNNERS[*]} tpm2_unseal " == *" $program "* ]] || printf '%s\n' "$program"
+    [[ "$1" == quick && " ${IMAGE_BUILDERS[*]} ${IMAGE_RUNNERS[*]} ${IMAGE_SIGNERS[*]} tpm2_unseal " == *" $program "* ]] || printf '%s\n' "$program"
   done | LC_ALL=C sort
 }
 
 command_image() {
-  local action="${1:-}" to="$POLIS_CACHE/image/polis.img" parameters="" line="" key="" machine="$POLIS_CACHE/machine" address=127.83.84.2 until="" memory=2048 disk=2400
+  local action="${1:-}" to="$POLIS_CACHE/image/polis.img" parameters="" line="" key="" machine="$POLIS_CACHE/machine" address=127.83.84.2 until="" memory=2048 disk=2400 keys="" secure=off
   [[ "$action" == build || "$action" == run ]] || usage "image takes build or run, not \"$action\""
   shift
   while [[ $# -gt 0 ]]; do
@@ -50,6 +52,8 @@ command_image() {
       *)
         case "$action $1" in
           "build --to" | "run --image") needs_value "$1" $# && to="$2" ;;
+          "build --secure-boot-keys") needs_value "$1" $# && keys="$2" ;;
+          "run --secure-boot") needs_value "$1" $# && secure="$2" ;;
           "build --command-line") needs_value "$1" $# && line="$2" ;;
           "run --machine") needs_value "$1" $# && machine="$2" ;;
           "run --recovery-key") needs_value "$1" $# && key="$2" ;;
@@ -65,28 +69,30 @@ command_image() {
   done
   [[ -z "$parameters" || -f "$parameters" ]] || usage "--parameters $parameters: there is no such file"
   if [[ "$action" == build ]]; then
-    image_build "$to" "$parameters" "$line"
+    image_build "$to" "$parameters" "$line" "$keys"
   else
     [[ "$memory" =~ ^[1-9][0-9]*$ && "$disk" =~ ^[1-9][0-9]*$ ]] || usage "--memory and --disk take a number of MiB, not \"$memory\" and \"$disk\""
+    [[ "$secure" == on || "$secure" == off ]] || usage "--secure-boot takes on or off, not \"$secure\""
     local -a more=()
     [[ -z "$key" || -f "$key" ]] || usage "--recovery-key $key: there is no such file"
     [[ -z "$key" ]] || more=(-fw_cfg "name=opt/dev.polis/recovery-key.pem,file=$key")
-    image_run "$machine" "$to" "$parameters" "$address" "$until" "$memory" "$disk" "${more[@]}"
+    IMAGE_SECURE_BOOT="$secure" image_run "$machine" "$to" "$parameters" "$address" "$until" "$memory" "$disk" "${more[@]}"
   fi
 }
 
-# image_build OUTPUT PARAMETERS COMMAND_LINE
+# image_build OUTPUT PARAMETERS COMMAND_LINE KEYS
 image_build() {
   # The times and modes of all files are part of the image.
   export SOURCE_DATE_EPOCH="$IMAGE_TIME"
   umask 022
-  local output="$1" parameters="$2" line="$3" java etcd work="$POLIS_CACHE/image" began=$SECONDS
+  local output="$1" parameters="$2" line="$3" keys="$4" java etcd work="$POLIS_CACHE/image" began=$SECONDS
   java="$(java_home)"
   etcd="$(etcd_folder "$POLIS_CACHE")"
   provide_programs "$POLIS_CACHE" "${IMAGE_BUILDERS[@]}"
   local -a missing
   mapfile -t missing < <(missing_programs "${IMAGE_BUILDERS[@]}")
   [[ ${#missing[@]} == 0 ]] || refuse "an image cannot be built without ${missing[*]}" "install the packages $(packages_of "${missing[@]}" | paste -sd ' ')"
+  [[ -z "$keys" ]] || image_keys "$keys"
   build_if_stale "$java"
   mkdir -p "$work"
   {
@@ -98,7 +104,7 @@ image_build() {
     [[ "$(cat "$work/inputs" 2>/dev/null)" == "$inputs" ]] ||
       { rm -f "$work/inputs" && while_waiting "assembling the system" "$work/system.log" image_system "$work" "$java" "$etcd" && printf '%s' "$inputs" >"$work/inputs"; } ||
       refuse "the system could not be assembled: $(tail -n 1 "$work/system.log")" "its log is $work/system.log"
-    while_waiting "making the disk" "$work/disk.log" image_disk "$work" "$output" "$parameters" "$line" ||
+    while_waiting "making the disk" "$work/disk.log" image_disk "$work" "$output" "$parameters" "$line" "$keys" ||
       refuse "the disk image could not be made: $(tail -n 1 "$work/disk.log")" "its log is $work/disk.log"
   } 8>"$work/lock"
   say "$output: a system of $(image_size "$work/system.img"), a boot file of $(image_size "$work/a.efi"), $(image_size "$output") on this disk, made in $(duration $((SECONDS - began)))"
@@ -212,9 +218,9 @@ image_train() {
     rm -f "$root"/polis/.polis/aot.{lock,log} "$root"/polis/.polis/aot/*.ctl && find "$root/polis/.polis" -exec touch -h -d "@$IMAGE_TIME" {} +
 }
 
-# image_initramfs WORK: makes WORK/initramfs.zst.
+# image_initramfs WORK KEYS: makes WORK/initramfs.zst.
 image_initramfs() {
-  local work="$1" root="$1/root" folder="$1/initramfs" driver file version library
+  local work="$1" keys="$2" root="$1/root" folder="$1/initramfs" driver file version library
   version="$(ls "$root/lib/modules")"
   rm -rf "$folder" && mkdir -p "$folder"/{bin,lib,lib64,modules,proc,sys,dev,system}
   cp "$root/bin/busybox" "$root/usr/sbin/veritysetup" "$folder/bin/" &&
@@ -230,6 +236,9 @@ image_initramfs() {
     cp "$file" "$folder/modules/"
     printf '%s\n' "${file##*/}" >>"$folder/modules/order"
   done
+  if [[ -n "$keys" ]]; then
+    mkdir "$folder/secure-boot" && cp "$keys"/{db,KEK,PK}.auth "$folder/secure-boot/" || return 1
+  fi
   find "$folder" -exec touch -h -d "@$IMAGE_TIME" {} +
   (cd "$folder" && find . | LC_ALL=C sort | cpio --quiet -o -H newc --reproducible -R 0:0) | zstd -q -10 -f -o "$work/initramfs.zst"
 }
@@ -270,12 +279,52 @@ image_boot_file() {
     "$work/root/usr/lib/systemd/boot/efi/linuxx64.efi.stub" "$work/$slot.efi"
 }
 
-# image_disk WORK OUTPUT PARAMETERS COMMAND_LINE: makes the disk image with the system in slot a.
+# image_keys FOLDER: makes the keys of Secure Boot in an empty folder: db signs boot files, KEK replaces db, PK replaces KEK. NAME.auth is what a firmware
+# without keys takes into its variable NAME.
+image_keys() {
+  local keys="$1" name owner by=PK
+  local -a missing
+  provide_programs "$POLIS_CACHE" "${IMAGE_SIGNERS[@]}"
+  mapfile -t missing < <(missing_programs "${IMAGE_SIGNERS[@]}")
+  [[ ${#missing[@]} == 0 ]] || refuse "a boot file cannot be signed without ${missing[*]}" "install the packages $(packages_of "${missing[@]}" | paste -sd ' ')"
+  if [[ -n "$(ls -A "$keys" 2>/dev/null)" ]]; then
+    for name in db.{key,crt} {db,KEK,PK}.{auth,cer}; do
+      [[ -f "$keys/$name" ]] || refuse "the keys of Secure Boot in $keys lack $name" "restore it from your copy, or name an empty folder: the firmware of each machine must then take the new keys"
+    done
+    return
+  fi
+  owner="$(cat /proc/sys/kernel/random/uuid)"
+  # A folder without all keys never has this name.
+  rm -rf "$keys.new" && mkdir -p "$keys.new" && chmod 0700 "$keys.new"
+  for name in PK KEK db; do
+    # Every firmware knows RSA with 2048 bits. No firmware looks at the end of a certificate's time.
+    openssl req -new -x509 -newkey rsa:2048 -sha256 -nodes -days 7300 -subj "/CN=Polis Secure Boot $name" \
+      -keyout "$keys.new/$name.key" -out "$keys.new/$name.crt" 2>/dev/null &&
+      openssl x509 -in "$keys.new/$name.crt" -outform DER -out "$keys.new/$name.cer" &&
+      sbsiglist --owner "$owner" --type x509 --output "$keys.new/$name.esl" "$keys.new/$name.cer" &&
+      sbvarsign --key "$keys.new/$by.key" --cert "$keys.new/$by.crt" --attr NON_VOLATILE,BOOTSERVICE_ACCESS,RUNTIME_ACCESS --include-attrs \
+        --output "$keys.new/$name.auth" "$name" "$keys.new/$name.esl" >/dev/null ||
+      refuse "the keys of Secure Boot cannot be made in $keys.new" "check the room and the rights there"
+    by="$name"
+  done
+  chmod 0600 "$keys.new"/*.key
+  [[ ! -d "$keys" ]] || rmdir "$keys"
+  mv "$keys.new" "$keys"
+  say "made the keys of Secure Boot in $keys: keep a copy, and show them to nobody; a build needs only db.key, db.crt, *.auth and *.cer"
+}
+
+# image_sign FILE KEYS: signs a boot file.
+image_sign() {
+  sbsign --key "$2/db.key" --cert "$2/db.crt" --output "$1.signed" "$1" && mv "$1.signed" "$1"
+}
+
+# image_disk WORK OUTPUT PARAMETERS COMMAND_LINE KEYS: makes the disk image with the system in slot a.
 image_disk() {
-  local work="$1" output="$2" parameters="$3" line="$4" disk="$1/disk.img" esp="$1/esp.img" slot
-  image_initramfs "$work" || return 1
+  local work="$1" output="$2" parameters="$3" line="$4" keys="$5" disk="$1/disk.img" esp="$1/esp.img" slot
+  image_initramfs "$work" "$keys" || return 1
   for slot in a b; do
     image_boot_file "$work" "$slot" "$line" || return 1
+    [[ -z "$keys" ]] || image_sign "$work/$slot.efi" "$keys" || return 1
   done
   [[ "$(stat -c %s "$work/system.img")" -le $((IMAGE_SLOT << 20)) ]] || { echo "the system is larger than a slot of $IMAGE_SLOT MiB" && return 1; }
   rm -f "$disk" "$esp"
@@ -286,6 +335,10 @@ image_disk() {
     mcopy -m -i "$esp" "$work/a.efi" ::/EFI/BOOT/BOOTX64.EFI || return 1
   if [[ -n "$parameters" ]]; then
     mcopy -m -i "$esp" "$parameters" "::/polis/parameters.${parameters##*.}" || return 1
+  fi
+  if [[ -n "$keys" ]]; then
+    # For a firmware that takes keys only from a person at its setup.
+    mmd -i "$esp" ::/polis/secure-boot && mcopy -i "$esp" "$keys"/{PK,KEK,db}.cer ::/polis/secure-boot/ || return 1
   fi
   truncate -s "$((IMAGE_ESP + 2 * IMAGE_SLOT + 4))M" "$disk"
   sgdisk -U 6d657472-6f70-6f6c-6973-000000000003 \
@@ -319,14 +372,13 @@ image_accelerator() {
 # image_run FOLDER IMAGE PARAMETERS ADDRESS UNTIL MEMORY SIZE ARGUMENT...: runs a virtual machine, whose disk, firmware variables and TPM stay in FOLDER, with its
 # serial line on standard output. Ctrl-C presses its power button.
 image_run() {
-  local folder="$1" image="$2" parameters="$3" address="$4" until="$5" memory="$6" size="$7" accelerator port machine code=0 name firmware=/usr/share/OVMF
+  local folder="$1" image="$2" parameters="$3" address="$4" until="$5" memory="$6" size="$7" accelerator port machine code=0 name
   local work="$POLIS_CACHE/image" line forwards=""
   shift 7
   provide_programs "$POLIS_CACHE" "${IMAGE_RUNNERS[@]}"
   local -a missing
   mapfile -t missing < <(missing_programs "${IMAGE_RUNNERS[@]}")
   [[ ${#missing[@]} == 0 ]] || refuse "a virtual machine needs ${missing[*]}" "install the packages $(packages_of "${missing[@]}" | paste -sd ' ')"
-  [[ -f "$firmware/OVMF_CODE_4M.fd" ]] || refuse "a virtual machine needs the firmware $firmware/OVMF_CODE_4M.fd" "install the package ovmf"
   [[ -f "$image" ]] || refuse "there is no image $image" "build one: $0 image build"
   mkdir -p "$folder/tpm"
   folder="$(cd "$folder" && pwd)"
@@ -337,7 +389,8 @@ image_run() {
     truncate -s "${size}M" "$folder/disk.img.new"
     mv "$folder/disk.img.new" "$folder/disk.img"
   fi
-  [[ -f "$folder/vars.fd" ]] || cp "$firmware/OVMF_VARS_4M.fd" "$folder/vars.fd"
+  local -a FIRMWARE
+  image_firmware "$folder" "$IMAGE_SECURE_BOOT"
   if [[ -z "$parameters" ]]; then
     parameters="$folder/owner/parameters.json"
     [[ -f "$parameters" ]] || ctl "$(java_home)" params make --owner "$folder/owner" --to "$parameters" >&2
@@ -350,8 +403,7 @@ image_run() {
   image_tpm "$folder/tpm" {POLIS_MACHINE}>&-
   name="${parameters##*.}"
   # Ctrl-C is for this script: in a session of its own the machine gets no signal of the terminal.
-  setsid qemu-system-x86_64 -name polis -M q35,smm=off -accel "$accelerator" -cpu max -smp 2 -m "$memory" -nodefaults -display none -no-reboot \
-    -drive "if=pflash,unit=0,readonly=on,format=raw,file=$firmware/OVMF_CODE_4M.fd" -drive "if=pflash,unit=1,format=raw,file=$folder/vars.fd" \
+  setsid qemu-system-x86_64 -name polis "${FIRMWARE[@]}" -accel "$accelerator" -cpu max -smp 2 -m "$memory" -nodefaults -display none \
     -drive "if=none,id=disk,file=$folder/disk.img,format=raw,discard=unmap" -device virtio-blk-pci,drive=disk \
     -chardev "socket,id=tpm,path=$folder/tpm/socket" -tpmdev emulator,id=tpm,chardev=tpm -device tpm-crb,tpmdev=tpm \
     -netdev "user,id=net$forwards" -device virtio-net-pci,netdev=net -device virtio-rng-pci \
@@ -373,6 +425,21 @@ image_run() {
   rm -f "$folder"/monitor.{in,out} "$folder"/{pid,serial}
   [[ $code == 0 ]] || refuse "the virtual machine ended with $code: $(tail -n 1 "$folder/qemu.log")" "its messages are in $folder/qemu.log"
   say "the machine is off; its console is in $folder/serial.log"
+}
+
+# image_firmware FOLDER SECURE_BOOT: fills FIRMWARE with the firmware of a machine, as arguments for QEMU. With Secure Boot, only the firmware itself writes its
+# variables, from system management mode, and a machine without keys restarts once it has taken those of its boot file.
+image_firmware() {
+  local folder="$1" place=/usr/share/OVMF code=OVMF_CODE_4M.fd smm=off
+  FIRMWARE=()
+  if [[ "$2" == on ]]; then
+    code=OVMF_CODE_4M.secboot.fd smm=on
+    FIRMWARE+=(-global driver=cfi.pflash01,property=secure,value=on -global ICH9-LPC.disable_s3=1)
+  fi
+  [[ -f "$place/$code" ]] || refuse "a virtual machine needs the firmware $place/$code" "install the package ovmf"
+  FIRMWARE+=(-M "q35,smm=$smm" -drive "if=pflash,unit=0,readonly=on,format=raw,file=$place/$code" -drive "if=pflash,unit=1,format=raw,file=$folder/vars.fd")
+  [[ "$2" == on && ! -f "$folder/vars.fd" ]] || FIRMWARE+=(-no-reboot)
+  [[ -f "$folder/vars.fd" ]] || cp "$place/OVMF_VARS_4M.fd" "$folder/vars.fd"
 }
 
 # image_tpm FOLDER: starts the TPM of a machine. The one of a machine that was killed ends some moments later, and holds its state until then.

@@ -188,7 +188,7 @@ class MachineBootIT {
     assertTrue(foreign.contains("the disk comes from another machine"), foreign);
     assertTrue(foreign.contains("r recovery key"), "the page of the node: " + foreign);
 
-    replaceBootFile(home.resolve("disk.img"));
+    replaceBootFile(other, home.resolve("disk.img"));
     String changed = refused(home);
     assertTrue(
         changed.contains("PCR 11 (the boot file, which is kernel, initramfs and command line)"),
@@ -217,13 +217,42 @@ class MachineBootIT {
     assertTrue(console.contains("the system on /dev/vda2 cannot be mounted"), console);
   }
 
+  @Test
+  @Tag("attack")
+  @DisplayName(
+      "A firmware takes the keys of Secure Boot from its first boot file, then starts only what they have signed, and says so of another boot file")
+  void secureBoot() throws Exception {
+    Path signed = folder.resolve("signed.img");
+    String keys = folder.resolve("keys").toString();
+    polis("image", "build", "--to", signed.toString(), "--secure-boot-keys", keys);
+    Path machine = folder.resolve("secure");
+    String[] secure = {"--image", signed.toString(), "--secure-boot", "on"};
+    Machine first = Machine.start(machine, "HOME", secure);
+    first.await("the firmware has taken the keys of this boot file");
+    first.await("polis: Secure Boot: on");
+    first.cut();
+
+    replaceBootFile(other, machine.resolve("disk.img"));
+    Machine unsigned = Machine.start(machine, "HOME", secure);
+    unsigned.await("Access Denied");
+    unsigned.cut();
+
+    Path foreign = folder.resolve("foreign.img");
+    String others = folder.resolve("other-keys").toString();
+    polis("image", "build", "--to", foreign.toString(), "--secure-boot-keys", others);
+    replaceBootFile(foreign, machine.resolve("disk.img"));
+    Machine mismatched = Machine.start(machine, "HOME", secure);
+    mismatched.await("Access Denied");
+    mismatched.cut();
+  }
+
   private static String refused(Path machine) throws Exception {
     return Machine.start(machine, "polis: the node's process ended with").ended();
   }
 
-  /** Writes the boot files of the other image, whose command line differs. */
-  private static void replaceBootFile(Path disk) throws IOException {
-    try (FileChannel from = FileChannel.open(other, StandardOpenOption.READ);
+  /** Writes the boot files of an image to a disk. */
+  private static void replaceBootFile(Path image, Path disk) throws IOException {
+    try (FileChannel from = FileChannel.open(image, StandardOpenOption.READ);
         FileChannel to = FileChannel.open(disk, StandardOpenOption.WRITE)) {
       to.position(ESP_BEGIN);
       assertEquals(ESP_BYTES, from.transferTo(ESP_BEGIN, ESP_BYTES, to));
