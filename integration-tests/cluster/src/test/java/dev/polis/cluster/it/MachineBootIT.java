@@ -21,6 +21,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
@@ -50,6 +51,9 @@ class MachineBootIT {
   private static final long SYSTEM_BEGIN = ESP_BEGIN + ESP_BYTES;
   // The place of EROFS's superblock, which each mount reads.
   private static final int SUPERBLOCK = 1024;
+
+  /** Lets the keyboard reach what the kernel otherwise reserves to processes with rights. */
+  private static final String SYSRQ = "sysrq_always_enabled=1";
 
   private static final List<Machine> STARTED = new ArrayList<>();
 
@@ -143,6 +147,20 @@ class MachineBootIT {
       long pid = Long.parseLong(Files.readString(file).strip());
       ProcessHandle.of(pid).orElseThrow().destroyForcibly();
       assertTrue(process.waitFor(1, TimeUnit.MINUTES), "the command ends with its machine");
+    }
+
+    /** Presses keys of the machine's keyboard, such as {@code alt-sysrq-f}. */
+    void press(String keys) throws IOException {
+      Files.writeString(folder.resolve("monitor.in"), "sendkey " + keys + "\n");
+    }
+
+    /** Waits until a text has come a number of times. */
+    void await(String text, int times) throws Exception {
+      Await.until(
+          BOOT,
+          "\"%s\" %d times on the console of %s".formatted(text, times, folder),
+          () -> console().split(Pattern.quote(text), -1).length > times || !process.isAlive());
+      assertTrue(process.isAlive(), this::all);
     }
 
     String ended() throws Exception {
@@ -244,6 +262,32 @@ class MachineBootIT {
     Machine mismatched = Machine.start(machine, "HOME", secure);
     mismatched.await("Access Denied");
     mismatched.cut();
+  }
+
+  @Test
+  @Tag("long")
+  @Timeout(value = 3, unit = TimeUnit.HOURS)
+  @DisplayName(
+      "A node whose process the kernel ends twenty times for want of memory is started each time, and is HOME again")
+  void killed() throws Exception {
+    Path image = folder.resolve("keys.img");
+    polis("image", "build", "--to", image.toString(), "--command-line", SYSRQ);
+    Machine machine =
+        Machine.start(folder.resolve("killed"), "nothing", "--image", image.toString());
+    int kills = 0;
+    for (int home = 1; home <= 3; home++) {
+      machine.await("\nHOME", home);
+      for (int kill = 0; kill < 7; kill++) {
+        kills++;
+        // The kernel ends the largest process, as it does when memory runs out.
+        machine.press("alt-sysrq-f");
+        machine.await("the node's process ended with 137", kills);
+        machine.await("the last run crashed", kills);
+      }
+    }
+    machine.await("\nHOME", 4);
+    assertTrue(machine.console().contains("RECOVERY: the node's process ended 5 times"), "a page");
+    machine.cut();
   }
 
   private static String refused(Path machine) throws Exception {
