@@ -238,16 +238,19 @@ class MachineBootIT {
   @Test
   @Tag("attack")
   @DisplayName(
-      "A firmware takes the keys of Secure Boot from its first boot file, then starts only what they have signed, and says so of another boot file")
+      "A firmware takes the keys of Secure Boot from its first boot file, then starts only what they have signed, and says so of another boot file; after a panic of the kernel the next start says why")
   void secureBoot() throws Exception {
     Path signed = folder.resolve("signed.img");
     String keys = folder.resolve("keys").toString();
-    polis("image", "build", "--to", signed.toString(), "--secure-boot-keys", keys);
+    polis("image", "build", "--to", signed.toString(), "--secure-boot-keys", keys, "--command-line", SYSRQ);
     Path machine = folder.resolve("secure");
     String[] secure = {"--image", signed.toString(), "--secure-boot", "on"};
     Machine first = Machine.start(machine, "HOME", secure);
     first.await("the firmware has taken the keys of this boot file");
     first.await("polis: Secure Boot: on");
+    first.await("polis: node parameters");
+    first.press("alt-sysrq-c");
+    first.await("kernel failed: Kernel panic - not syncing: sysrq triggered crash");
     first.cut();
 
     replaceBootFile(other, machine.resolve("disk.img"));
