@@ -171,6 +171,9 @@ image_system() {
   printf '127.0.0.1 localhost\n::1 localhost\n' >"$root/etc/hosts"
   ln -sf /run/polis/resolv.conf "$root/etc/resolv.conf"
   ln -sf /run/polis/machine-id "$root/etc/machine-id"
+  # A minute is the longest pause between two processes of the node, and two are ample for a start.
+  mkdir -p "$root/etc/modprobe.d"
+  printf 'options %s\n' "softdog soft_margin=180" "wdat_wdt timeout=180" >"$root/etc/modprobe.d/polis-watchdog.conf" || return 1
   cp -r "$POLIS_REPOSITORY/launcher/image/machine" "$root/polis/machine" || return 1
   mv "$root/polis/machine/inittab" "$root/etc/inittab"
   "$java/bin/jlink" --add-modules "$IMAGE_JAVA_MODULES" --strip-debug --no-header-files --no-man-pages --output "$root/polis/java" || return 1

@@ -36,6 +36,7 @@ final class Node {
    * @param next printed below the summary at home; may be empty
    * @param homeWithin give up if it is not home after this time; zero waits for ever
    * @param stopWithin how long its organs may take to stop; then the process ends
+   * @param alive is called every few seconds while the node answers calls
    * @param hung ends the process of a node that does not stop; gets why it was to stop
    */
   record Policy(
@@ -43,6 +44,7 @@ final class Node {
       String next,
       Duration homeWithin,
       Duration stopWithin,
+      Runnable alive,
       Consumer<Ending> hung) {}
 
   private final NodeDirectory directory;
@@ -111,7 +113,7 @@ final class Node {
 
   /** Waits for the end, and looks meanwhile whether the node still answers. */
   private Ending awaitEnding() throws InterruptedException {
-    Pulse pulse = new Pulse(directory, terminal, System::nanoTime);
+    Pulse pulse = new Pulse(directory, terminal, System::nanoTime, policy.alive());
     while (true) {
       Optional<Ending> ending = BootProgress.within(Pulse.PACE, progress.ending());
       if (ending.isPresent()) {

@@ -43,14 +43,19 @@ final class Pulse {
   private final NodeDirectory directory;
   private final Terminal terminal;
   private final LongSupplier nanos;
+  private final Runnable alive;
   private volatile boolean beaten = true;
   private long since;
   private boolean told;
 
-  Pulse(NodeDirectory directory, Terminal terminal, LongSupplier nanos) {
+  /**
+   * @param alive is called by each look that finds the node alive
+   */
+  Pulse(NodeDirectory directory, Terminal terminal, LongSupplier nanos, Runnable alive) {
     this.directory = directory;
     this.terminal = terminal;
     this.nanos = nanos;
+    this.alive = alive;
     // Loads the classes that this call needs, since the lock of a jar file may be what is held.
     scheduler.setParallelism(scheduler.getParallelism());
   }
@@ -62,6 +67,7 @@ final class Pulse {
         told = false;
         tell("the node answers again", "");
       }
+      alive.run();
       since = nanos.getAsLong();
       beaten = false;
       Thread.ofVirtual().name("pulse").start(() -> beaten = true);

@@ -102,6 +102,13 @@ final class RunCommand implements Callable<Integer> {
           "Starts this node again after \"polisctl node restart\": gets the folder of the JVM and these arguments. Default: this very command line.")
   private Path starterOrNull;
 
+  @Option(
+      names = "--watchdog",
+      paramLabel = "DEVICE",
+      description =
+          "Device that restarts the machine if the node answers no calls, such as /dev/watchdog0. It stays armed when the node ends.")
+  private Path watchdogOrNull;
+
   /** The key that came on standard input; null if none was asked for. */
   private RecoveryKeyInput recoveryKeyOrNull;
 
@@ -244,6 +251,8 @@ final class RunCommand implements Callable<Integer> {
         reaper.start();
         duties.add(reaper);
       }
+      Watchdog watchdog = Watchdog.open(Optional.ofNullable(watchdogOrNull), terminal::line);
+      duties.add(watchdog);
       screen.follow(progress);
       Ending ending =
           new Node(
@@ -255,6 +264,7 @@ final class RunCommand implements Callable<Integer> {
                       next,
                       Duration.ofSeconds(homeWithin),
                       Duration.ofSeconds(stopWithin),
+                      watchdog::feed,
                       why -> endHung(why, terminal)),
                   terminal,
                   errors,

@@ -26,7 +26,8 @@
  * <p>No stop lasts for ever. After a time the process writes down what hangs, and ends ({@link
  * dev.polis.node.StopLimit}); {@code stop} ends a process that does not do that, and what is left
  * of it. A node whose virtual threads get no processor any more says so ({@link
- * dev.polis.node.Pulse}). A JVM that gave up is reported by the next start ({@link
+ * dev.polis.node.Pulse}), and a watchdog of its machine restarts that ({@link
+ * dev.polis.node.Watchdog}). A JVM that gave up is reported by the next start ({@link
  * dev.polis.node.JvmError}).
  *
  * <p>Not promised: to keep a machine alive. After a fatal error on a host the process ends; only as

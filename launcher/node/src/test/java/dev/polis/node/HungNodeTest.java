@@ -13,6 +13,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
@@ -93,13 +94,25 @@ class HungNodeTest {
   @Test
   @Tag("full") // A hang is only reported after 15 s.
   @DisplayName(
-      "A node whose virtual threads all compute reports it, a second start names the time and the remedy, and a stop ends it")
+      "A node whose virtual threads all compute reports it and feeds no watchdog, a second start names the time and the remedy, and a stop ends it")
   void virtualThreadsTaken() throws Exception {
     // The node can only add three carriers to one, so few threads compute beside the test.
     String one = "-Djdk.virtualThreadScheduler.parallelism=1";
-    try (LauncherProcess node = run("-Ddev.polis.kubernetes=hog", one, "--stop-within", "2")) {
+    Path watchdog = Files.createFile(folder.resolve("watchdog0"));
+    try (LauncherProcess node =
+        run(
+            "-Ddev.polis.kubernetes=hog",
+            one,
+            "--stop-within",
+            "2",
+            "--watchdog",
+            watchdog.toString())) {
       node.await("HOME after");
       node.await("the node answers no calls since ");
+      Instant fed = Files.getLastModifiedTime(watchdog).toInstant();
+      Instant now = Instant.now();
+      // The second of the two looks of that time at the earliest has reported it.
+      assertTrue(fed.isBefore(now.minus(Pulse.PACE)), () -> "fed at " + fed + ", now " + now);
       try (LauncherProcess second = run("-Dnone", "-Dnone")) {
         assertEquals(Exit.RUNNING, second.exit());
         String last = second.seen().getLast();
