@@ -42,7 +42,7 @@ test_programs() {
 }
 
 command_image() {
-  local action="${1:-}" to="$POLIS_CACHE/image/polis.img" parameters="" line="" key="" machine="$POLIS_CACHE/machine" address=127.83.84.2 until="" memory=2048 disk=2400 keys="" secure=off
+  local action="${1:-}" to="$POLIS_CACHE/image/polis.img" parameters="" line="" key="" machine="$POLIS_CACHE/machine" address=127.83.84.2 until="" memory=2048 disk=2400 keys="" secure=off drive=""
   [[ "$action" == build || "$action" == run ]] || usage "image takes build or run, not \"$action\""
   shift
   while [[ $# -gt 0 ]]; do
@@ -53,6 +53,7 @@ command_image() {
         case "$action $1" in
           "build --to" | "run --image") needs_value "$1" $# && to="$2" ;;
           "build --secure-boot-keys") needs_value "$1" $# && keys="$2" ;;
+          "run --drive") needs_value "$1" $# && drive="$2" ;;
           "run --secure-boot") needs_value "$1" $# && secure="$2" ;;
           "build --command-line") needs_value "$1" $# && line="$2" ;;
           "run --machine") needs_value "$1" $# && machine="$2" ;;
@@ -67,15 +68,17 @@ command_image() {
     esac
     shift 2
   done
-  [[ -z "$parameters" || -f "$parameters" ]] || usage "--parameters $parameters: there is no such file"
+  [[ -z "$parameters" || -f "$parameters" || "$action $parameters" == "run none" ]] || usage "--parameters $parameters: there is no such file"
   if [[ "$action" == build ]]; then
     image_build "$to" "$parameters" "$line" "$keys"
   else
     [[ "$memory" =~ ^[1-9][0-9]*$ && "$disk" =~ ^[1-9][0-9]*$ ]] || usage "--memory and --disk take a number of MiB, not \"$memory\" and \"$disk\""
     [[ "$secure" == on || "$secure" == off ]] || usage "--secure-boot takes on or off, not \"$secure\""
     local -a more=()
+    [[ -z "$drive" || -f "$drive" ]] || usage "--drive $drive: there is no such file"
+    [[ -z "$drive" ]] || more+=(-drive "if=none,id=drive,format=raw,readonly=on,file=$drive" -device virtio-blk-pci,drive=drive)
     [[ -z "$key" || -f "$key" ]] || usage "--recovery-key $key: there is no such file"
-    [[ -z "$key" ]] || more=(-fw_cfg "name=opt/dev.polis/recovery-key.pem,file=$key")
+    [[ -z "$key" ]] || more+=(-fw_cfg "name=opt/dev.polis/recovery-key.pem,file=$key")
     IMAGE_SECURE_BOOT="$secure" image_run "$machine" "$to" "$parameters" "$address" "$until" "$memory" "$disk" "${more[@]}"
   fi
 }
@@ -375,7 +378,7 @@ image_accelerator() {
 # image_run FOLDER IMAGE PARAMETERS ADDRESS UNTIL MEMORY SIZE ARGUMENT...: runs a virtual machine, whose disk, firmware variables and TPM stay in FOLDER, with its
 # serial line on standard output. Ctrl-C presses its power button.
 image_run() {
-  local folder="$1" image="$2" parameters="$3" address="$4" until="$5" memory="$6" size="$7" accelerator port machine code=0 name
+  local folder="$1" image="$2" parameters="$3" address="$4" until="$5" memory="$6" size="$7" accelerator port machine code=0
   local work="$POLIS_CACHE/image" line forwards=""
   shift 7
   provide_programs "$POLIS_CACHE" "${IMAGE_RUNNERS[@]}"
@@ -404,13 +407,12 @@ image_run() {
   done
   rm -f "$folder"/monitor.{in,out} "$folder"/serial{,.log} && mkfifo "$folder"/monitor.{in,out}
   image_tpm "$folder/tpm" {POLIS_MACHINE}>&-
-  name="${parameters##*.}"
+  [[ "$parameters" == none ]] || set -- "$@" -fw_cfg "name=opt/dev.polis/parameters.${parameters##*.},file=$parameters"
   # Ctrl-C is for this script: in a session of its own the machine gets no signal of the terminal.
   setsid qemu-system-x86_64 -name polis "${FIRMWARE[@]}" -accel "$accelerator" -cpu max -smp 2 -m "$memory" -nodefaults -display none \
     -drive "if=none,id=disk,file=$folder/disk.img,format=raw,discard=unmap" -device virtio-blk-pci,drive=disk \
     -chardev "socket,id=tpm,path=$folder/tpm/socket" -tpmdev emulator,id=tpm,chardev=tpm -device tpm-crb,tpmdev=tpm \
     -netdev "user,id=net$forwards" -device virtio-net-pci,netdev=net -device virtio-rng-pci \
-    -fw_cfg "name=opt/dev.polis/parameters.$name,file=$parameters" \
     -pidfile "$folder/pid" -chardev "pipe,id=monitor,path=$folder/monitor" -mon chardev=monitor \
     -chardev "socket,id=serial,path=$folder/serial,server=on,wait=off,logfile=$folder/serial.log" -serial chardev:serial "$@" </dev/null >"$folder/qemu.log" 2>&1 {POLIS_MACHINE}>&- &
   machine=$!

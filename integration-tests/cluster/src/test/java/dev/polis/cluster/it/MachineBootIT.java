@@ -238,17 +238,21 @@ class MachineBootIT {
   @Test
   @Tag("attack")
   @DisplayName(
-      "A firmware takes the keys of Secure Boot from its first boot file, then starts only what they have signed, and says so of another boot file; after a panic of the kernel the next start says why")
+      "A firmware takes the keys of Secure Boot from its first boot file, then starts only what they have signed, and says so of another boot file; the command line comes before a second disk; after a panic the next start says why")
   void secureBoot() throws Exception {
     Path signed = folder.resolve("signed.img");
     String keys = folder.resolve("keys").toString();
-    polis("image", "build", "--to", signed.toString(), "--secure-boot-keys", keys, "--command-line", SYSRQ);
+    // Two of the places for parameters; the base64 is that of an empty object.
+    String line = SYSRQ + " polis.parameters=e30=";
+    polis("image", "build", "--to", signed.toString(), "--secure-boot-keys", keys, "--command-line", line);
+    Path drive = drive("{}");
     Path machine = folder.resolve("secure");
-    String[] secure = {"--image", signed.toString(), "--secure-boot", "on"};
+    String[] secure = {"--image", signed.toString(), "--secure-boot", "on", "--parameters", "none", "--drive", drive.toString()};
     Machine first = Machine.start(machine, "HOME", secure);
     first.await("the firmware has taken the keys of this boot file");
     first.await("polis: Secure Boot: on");
-    first.await("polis: node parameters");
+    first.await(
+        "/run/polis/drive/parameters.json is not read, because /run/polis/command-line/parameters.json comes first");
     first.press("alt-sysrq-c");
     first.await("kernel failed: Kernel panic - not syncing: sysrq triggered crash");
     first.cut();
@@ -291,6 +295,21 @@ class MachineBootIT {
     machine.await("\nHOME", 4);
     assertTrue(machine.console().contains("RECOVERY: the node's process ended 5 times"), "a page");
     machine.cut();
+  }
+
+  /** Makes a disk with node parameters. */
+  private static Path drive(String parameters) throws Exception {
+    Path json = Files.writeString(folder.resolve("parameters.json"), parameters);
+    String disk = folder.resolve("drive.img").toString();
+    // In KiB: VFAT begins at some hundred.
+    run("mkfs.vfat", "-n", "POLIS-CONFIG", "-C", disk, "2048");
+    run("mcopy", "-i", disk, json.toString(), "::/parameters.json");
+    return Path.of(disk);
+  }
+
+  private static void run(String... command) throws Exception {
+    Finished.of(List.of(command), Map.of("PATH", "/usr/sbin:/usr/bin:/sbin:/bin"), BUILD)
+        .requireSuccess(command[0]);
   }
 
   private static String refused(Path machine) throws Exception {
