@@ -190,6 +190,8 @@ class MachineBootIT {
     String first = Machine.start(home, "HOME").ended();
     assertTrue(first.contains("LUKS2 on dm-crypt and dm-integrity"), first);
     assertTrue(first.contains("polis: all file systems are clean"), first);
+    assertTrue(first.contains("the watchdog /dev/watchdog0 restarts this machine"), first);
+    assertTrue(first.contains("answers no calls for 180 s"), first);
     assertTrue(first.contains("Power down"), first);
 
     String again = Machine.start(home, "HOME").ended();

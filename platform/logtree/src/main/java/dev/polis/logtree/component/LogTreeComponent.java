@@ -9,7 +9,9 @@ import dev.polis.logtree.LogReader;
 import dev.polis.logtree.LogStatistics;
 import dev.polis.logtree.LogTree;
 import dev.polis.logtree.RawLog;
+import java.io.IOException;
 import java.io.PrintStream;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -42,10 +44,23 @@ public final class LogTreeComponent implements LogTree {
     if (configuration.capture_standard_streams()) {
       connected.push(StreamCapture.install(tree)::close);
     }
+    if (!configuration.kernel().isEmpty()) {
+      captureKernel(Path.of(configuration.kernel()));
+    }
     if (!filter.isEmpty()) {
       // Started last, with the original stream: the tree must not log its own output again.
       connected.push(
           ConsoleSink.start(tree, filter, configuration.console_columns(), terminal)::close);
+    }
+  }
+
+  private void captureKernel(Path device) {
+    try {
+      // On Linux the JVM's clock counts from the start of the machine, as that of the kernel's log.
+      connected.push(KernelCapture.start(tree, device, System::nanoTime)::close);
+    } catch (IOException e) {
+      tree.log(KernelCapture.DN)
+          .warning("the messages of the kernel are not logged: %s cannot be opened: %s", device, e);
     }
   }
 

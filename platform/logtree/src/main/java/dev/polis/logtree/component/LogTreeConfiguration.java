@@ -27,6 +27,13 @@ public @interface LogTreeConfiguration {
       description = "Log standard output and error too, as the names stdout and stderr")
   boolean capture_standard_streams() default true;
 
+  /** The device with the messages of the machine's kernel. */
+  @AttributeDefinition(
+      description =
+          "Device whose messages of the kernel are logged as root.kernel, /dev/kmsg on a machine"
+              + " of this node alone; empty logs none")
+  String kernel() default "";
+
   /** The printed names and severities; empty prints nothing. */
   @AttributeDefinition(
       description =

@@ -3,6 +3,7 @@
  *
  * <pre>
  *   java.util.logging (SLF4J, gRPC, netty) -- JulCapture ------+
+ *   the kernel of the node's own machine ---- KernelCapture ---+
  *   System.out, System.err ------------------ StreamCapture ---+--&gt; LogTree --&gt; ConsoleSink --&gt; terminal
  * </pre>
  *

@@ -239,6 +239,11 @@ class LogTreeComponentTest {
     }
 
     @Override
+    public String kernel() {
+      return "";
+    }
+
+    @Override
     public int console_columns() {
       return 0;
     }
