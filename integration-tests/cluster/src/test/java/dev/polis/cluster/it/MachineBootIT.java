@@ -304,7 +304,7 @@ class MachineBootIT {
     Path json = Files.writeString(folder.resolve("parameters.json"), parameters);
     String disk = folder.resolve("drive.img").toString();
     // In KiB: VFAT begins at some hundred.
-    run("mkfs.vfat", "-n", "POLIS-CONFIG", "-C", disk, "2048");
+    run("mkfs.vfat", "-n", "POLIS-CONF", "-C", disk, "2048");
     run("mcopy", "-i", disk, json.toString(), "::/parameters.json");
     return Path.of(disk);
   }
