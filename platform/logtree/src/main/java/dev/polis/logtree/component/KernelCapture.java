@@ -124,13 +124,10 @@ final class KernelCapture implements AutoCloseable {
     }
     int priority = Integer.parseInt(record.group(1)) % SEVERITIES;
     Severity severity =
-        priority <= ERROR
-            ? Severity.ERROR
-            : priority == WARNING ? Severity.WARNING : Severity.INFO;
+        priority <= ERROR ? Severity.ERROR : priority == WARNING ? Severity.WARNING : Severity.INFO;
     long micros = Long.parseLong(record.group(2));
     Duration ago = Duration.ofNanos(nanos.getAsLong()).minus(Duration.ofNanos(micros * 1000));
-    tree.append(
-        DN, LogPayload.Leveled.of(severity, Instant.now().minus(ago), "", record.group(3)));
+    tree.append(DN, LogPayload.Leveled.of(severity, Instant.now().minus(ago), "", record.group(3)));
   }
 
   private boolean admitted() {

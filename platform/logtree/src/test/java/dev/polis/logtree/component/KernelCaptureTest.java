@@ -50,8 +50,9 @@ class KernelCaptureTest {
 
   @Test
   @DisplayName(
-      "Messages of the kernel are logged with their severity and the time at which they came")
+      "LOG-13 messages of the kernel are logged with their severity and the time at which they came; other lines are not")
   void logged() throws Exception {
+    write("garbage\n6;no record\n,,,;\n");
     write("6,1,1000000,-;Linux version 6.1\n");
     write("3,2,59000000,-;I/O error, dev vda\n SUBSYSTEM=block\n DEVICE=b254:0\n");
     write("28,3,60000000,-;a warning of a program\n");
