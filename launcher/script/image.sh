@@ -288,7 +288,7 @@ image_boot_file() {
 # image_keys FOLDER: makes the keys of Secure Boot in an empty folder: db signs boot files, KEK replaces db, PK replaces KEK. NAME.auth is what a firmware
 # without keys takes into its variable NAME.
 image_keys() {
-  local keys="$1" name owner by=PK
+  local keys="${1%/}" name owner by=PK
   local -a missing
   provide_programs "$POLIS_CACHE" "${IMAGE_SIGNERS[@]}"
   mapfile -t missing < <(missing_programs "${IMAGE_SIGNERS[@]}")

@@ -246,10 +246,27 @@ class MachineBootIT {
     String keys = folder.resolve("keys").toString();
     // Two of the places for parameters; the base64 is that of an empty object.
     String line = SYSRQ + " polis.parameters=e30=";
-    polis("image", "build", "--to", signed.toString(), "--secure-boot-keys", keys, "--command-line", line);
+    polis(
+        "image",
+        "build",
+        "--to",
+        signed.toString(),
+        "--secure-boot-keys",
+        keys,
+        "--command-line",
+        line);
     Path drive = drive("{}");
     Path machine = folder.resolve("secure");
-    String[] secure = {"--image", signed.toString(), "--secure-boot", "on", "--parameters", "none", "--drive", drive.toString()};
+    String[] secure = {
+      "--image",
+      signed.toString(),
+      "--secure-boot",
+      "on",
+      "--parameters",
+      "none",
+      "--drive",
+      drive.toString()
+    };
     Machine first = Machine.start(machine, "HOME", secure);
     first.await("the firmware has taken the keys of this boot file");
     first.await("polis: Secure Boot: on");

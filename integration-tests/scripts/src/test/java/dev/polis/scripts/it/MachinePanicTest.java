@@ -19,7 +19,8 @@ class MachinePanicTest {
       "The parts that the kernel kept become the crash record of the next start, oldest line first, and are removed")
   void record() throws Exception {
     MachineRoot machine = MachineRoot.in(directory, "panic");
-    Path last = kept(machine, 1, "<0>[ 9.2] Kernel panic - not syncing: no init\n<4>[ 9.3] trace\n");
+    Path last =
+        kept(machine, 1, "<0>[ 9.2] Kernel panic - not syncing: no init\n<4>[ 9.3] trace\n");
     Path first = kept(machine, 2, "<6>[ 9.1] mounting\n");
 
     machine.run("panic");

@@ -4,9 +4,9 @@ import dev.polis.fixtures.Finished;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.time.Duration;
 
 /** Holds a folder for the root of a machine, in which the scripts of its init run. */
 record MachineRoot(Path folder) {
