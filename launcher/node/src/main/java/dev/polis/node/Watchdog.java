@@ -17,11 +17,11 @@ import java.util.function.Consumer;
 final class Watchdog implements AutoCloseable {
   private static final Path KERNEL = Path.of("/sys/class/watchdog");
 
-  private final Optional<OutputStream> device;
+  private final OutputStream device;
   private final Consumer<String> terminal;
   private boolean told;
 
-  private Watchdog(Optional<OutputStream> device, Consumer<String> terminal) {
+  private Watchdog(OutputStream device, Consumer<String> terminal) {
     this.device = device;
     this.terminal = terminal;
   }
@@ -33,7 +33,7 @@ final class Watchdog implements AutoCloseable {
    */
   static Watchdog open(Optional<Path> device, Consumer<String> terminal) {
     if (device.isEmpty()) {
-      return new Watchdog(Optional.empty(), terminal);
+      return new Watchdog(OutputStream.nullOutputStream(), terminal);
     }
     Path path = device.get();
     try {
@@ -41,12 +41,12 @@ final class Watchdog implements AutoCloseable {
       terminal.accept(
           "the watchdog %s restarts this machine if the node answers no calls for %s s"
               .formatted(path, seconds(path)));
-      return new Watchdog(Optional.of(open), terminal);
+      return new Watchdog(open, terminal);
     } catch (IOException e) {
       terminal.accept(
           "no watchdog restarts this machine if the node hangs: %s cannot be opened (%s)"
               .formatted(path, RootCause.of(e)));
-      return new Watchdog(Optional.empty(), terminal);
+      return new Watchdog(OutputStream.nullOutputStream(), terminal);
     }
   }
 
@@ -57,11 +57,8 @@ final class Watchdog implements AutoCloseable {
 
   /** Tells the device that the node is alive. */
   void feed() {
-    if (device.isEmpty()) {
-      return;
-    }
     try {
-      device.get().write(0);
+      device.write(0);
     } catch (IOException e) {
       if (!told) {
         told = true;
@@ -74,8 +71,6 @@ final class Watchdog implements AutoCloseable {
 
   @Override
   public void close() throws IOException {
-    if (device.isPresent()) {
-      device.get().close();
-    }
+    device.close();
   }
 }
