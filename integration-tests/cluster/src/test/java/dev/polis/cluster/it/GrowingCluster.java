@@ -171,7 +171,12 @@ final class GrowingCluster implements AutoCloseable {
 
   /** Makes a node with the parameters that the operator makes for one that joins. */
   TestNode joining(String name, String address) throws Exception {
-    TestNode node = TestNode.bare(directory.resolve(name), address);
+    return joining(directory.resolve(name), address);
+  }
+
+  /** Makes the same in a state directory elsewhere. */
+  TestNode joining(Path state, String address) throws Exception {
+    TestNode node = TestNode.bare(state, address);
     ctl(
             "params",
             "make",
