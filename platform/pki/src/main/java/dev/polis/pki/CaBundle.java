@@ -11,21 +11,22 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Holds the CAs that a cluster trusts: one, or two while one replaces the other. The first one
- * issues certificates. Immutable.
+ * Holds the CAs that a cluster trusts: one, or two while one replaces the other. A node that was
+ * away during a rotation has a third one, until it knows the newest revocation list and has a new
+ * certificate. The first one issues certificates. Immutable.
  *
  * @param certificates the self-signed certificates of the CAs
  */
 public record CaBundle(List<X509Certificate> certificates) {
-  /** The number of CAs that a rotation needs at once; more would be trust that no step takes. */
-  private static final int MOST = 2;
+  /** The two of a rotation, and the one that a node had before; more would be needless trust. */
+  private static final int MOST = 3;
 
-  /** Refuses a certificate that is no CA, and another number than one or two. */
+  /** Refuses a certificate that is no CA, and another number than one to three. */
   public CaBundle {
     certificates = List.copyOf(certificates);
     if (certificates.isEmpty() || certificates.size() > MOST) {
       throw new PkiException(
-          "a cluster trusts one CA, or two during a rotation, but %d are given"
+          "a cluster trusts one CA, two during a rotation, or three after a missed one, but %d are given"
               .formatted(certificates.size()));
     }
     certificates.forEach(Identity::verifyCa);
@@ -87,9 +88,11 @@ public record CaBundle(List<X509Certificate> certificates) {
   /**
    * Returns the trust that follows from the proofs of successors: with the newest CA too, if a
    * chain of links leads to it from a CA of this bundle. A link is the key of a CA, certified by
-   * the CA before it.
+   * the CA before it. The CA before the newest one may still issue, so that is trusted, too, if it
+   * is in this bundle or in the proof.
    *
-   * @param succession the links, the oldest first, then the certificate of the newest CA
+   * @param succession the oldest first: a link and the certificate of the CA with its key in turn;
+   *     a former node gives the links first, then the certificate of the newest CA alone
    * @throws IdentityException if no chain leads from this bundle to the newest CA
    */
   public CaBundle learn(List<X509Certificate> succession) {
@@ -100,19 +103,40 @@ public record CaBundle(List<X509Certificate> certificates) {
     if (contains(newest)) {
       return this;
     }
-    List<PublicKey> known =
-        new ArrayList<>(certificates.stream().map(X509Certificate::getPublicKey).toList());
+    List<X509Certificate> known = new ArrayList<>(certificates);
     for (X509Certificate link : succession.subList(0, succession.size() - 1)) {
-      if (link.getBasicConstraints() >= 0 && known.stream().anyMatch(key -> signed(link, key))) {
-        known.add(link.getPublicKey());
+      if (link.getBasicConstraints() >= 0
+          && known.stream().anyMatch(each -> signed(link, each.getPublicKey()))) {
+        known.add(link);
       }
     }
-    if (!known.contains(newest.getPublicKey())) {
-      throw new IdentityException(
-          "no CA that is trusted here has certified the CA %s; it belongs to another cluster, or its proof is missing"
-              .formatted(Fingerprint.of(newest)));
-    }
-    return new CaBundle(List.of(issuing(), newest));
+    X509Certificate last =
+        known.stream()
+            .filter(each -> each.getPublicKey().equals(newest.getPublicKey()))
+            .findFirst()
+            .orElseThrow(
+                () ->
+                    new IdentityException(
+                        "no CA that is trusted here has certified the CA %s; it belongs to another cluster, or its proof is missing"
+                            .formatted(Fingerprint.of(newest))));
+    Stream<X509Certificate> before =
+        known.stream()
+            .filter(each -> signed(each, each.getPublicKey()) && signed(last, each.getPublicKey()))
+            .limit(1);
+    return new CaBundle(
+        Stream.of(Stream.of(issuing()), before, Stream.of(newest))
+            .flatMap(each -> each)
+            .distinct()
+            .toList());
+  }
+
+  /** Returns a bundle with another CA at its end, for which the oldest may have to give way. */
+  CaBundle with(X509Certificate other) {
+    return new CaBundle(
+        Stream.concat(
+                certificates.stream().skip(Math.max(0, certificates.size() + 1 - MOST)),
+                Stream.of(other))
+            .toList());
   }
 
   /**

@@ -3,7 +3,6 @@ package dev.polis.pki;
 import java.security.PrivateKey;
 import java.security.PublicKey;
 import java.security.cert.X509Certificate;
-import java.util.List;
 
 /**
  * Holds the node's private key, its certificate from the cluster, and the cluster's CAs. The
@@ -64,10 +63,7 @@ public record NodeCredentials(PrivateKey privateKey, X509Certificate certificate
    * certificate until that is renewed.
    */
   public NodeCredentials adopting(CaBundle newest) {
-    return trusting(
-        newest.issued(certificate)
-            ? newest
-            : new CaBundle(List.of(newest.issuing(), ca.issuerOf(certificate))));
+    return trusting(newest.issued(certificate) ? newest : newest.with(ca.issuerOf(certificate)));
   }
 
   @Override

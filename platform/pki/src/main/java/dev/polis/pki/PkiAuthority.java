@@ -450,11 +450,9 @@ public final class PkiAuthority {
               CertificateAuthority.create(
                   CertificateTemplate.authority(Identity.commonName(ca.certificate()).orElse(name)),
                   store.clock());
+          // Ends with this authority, which a node that missed its rotation must trust meanwhile.
           List<X509Certificate> links =
               new ArrayList<>(stored.map(PkiAuthority::chain).orElse(List.of()));
-          if (!links.isEmpty()) {
-            links.removeLast();
-          }
           links.add(ca.link(made.certificate()));
           links.add(made.certificate());
           List<PkiBackend.Change> changes = new ArrayList<>();

@@ -115,6 +115,35 @@ class CaBundleTest {
   }
 
   @Test
+  @DisplayName(
+      "a node that was away over one rotation and meets the next one trusts the CA that issues, too")
+  void awayBetween() {
+    CertificateAuthority third = CertificateAuthority.create("Polis cluster CA");
+    List<X509Certificate> links =
+        List.of(
+            former.link(next.certificate()),
+            next.certificate(),
+            next.link(third.certificate()),
+            third.certificate());
+    Crl list = list(next, 2, former.certificate());
+    for (CaBundle before : List.of(one, both)) {
+      CaBundle learned = before.learn(links);
+      accepts(learned, Optional.empty(), renewed);
+      accepts(learned, Optional.empty(), owner(third));
+      assertEquals(
+          List.of(next.certificate(), third.certificate()), learned.follow(list).certificates());
+      refuses(learned.follow(list), Optional.of(list), old);
+    }
+    var key = Ed25519.generate();
+    NodeCredentials own =
+        new NodeCredentials(
+            key.getPrivate(), former.issueNode(key.getPublic()), former.certificate());
+    assertEquals(
+        List.of(next.certificate(), third.certificate(), former.certificate()),
+        own.adopting(one.learn(links).follow(list)).ca().certificates());
+  }
+
+  @Test
   @DisplayName("credentials keep the CA of their certificate until it is renewed")
   void credentials() {
     var key = Ed25519.generate();
@@ -133,7 +162,7 @@ class CaBundleTest {
   void pem() {
     assertEquals(both, CaBundle.fromPem(both.pem()));
     assertDoesNotThrow(() -> Identity.verifyCa(both.certificates().getLast()));
-    assertThrows(PkiException.class, () -> CaBundle.fromPem(both.pem() + one.pem()));
+    assertThrows(PkiException.class, () -> CaBundle.fromPem(both.pem() + both.pem()));
     assertThrows(IdentityException.class, () -> CaBundle.of(old));
   }
 }

@@ -491,7 +491,7 @@ abstract class PkiStoreContract {
     assertEquals(new PkiAuthority.Succession.None(), after.succession());
 
     after.prepareSuccessor();
-    assertEquals(3, after.proof().size(), "two links, and the newest authority");
+    assertEquals(4, after.proof().size(), "a link and an authority for each succession");
     CaBundle.of(before.certificate()).learn(after.proof());
   }
 
