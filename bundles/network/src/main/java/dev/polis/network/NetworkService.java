@@ -5,6 +5,7 @@ import dev.polis.api.network.Network;
 import dev.polis.api.network.NetworkConfigException;
 import dev.polis.api.network.NetworkStatus;
 import dev.polis.base.boot.StopReason;
+import dev.polis.base.posix.BootClock;
 import dev.polis.base.posix.Machine;
 import dev.polis.base.posix.PosixException;
 import dev.polis.base.values.MutableValue;
@@ -35,6 +36,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 
 /**
  * Finds the node's address, configures the network if the node owns it, and writes the node's
@@ -94,7 +96,7 @@ final class NetworkService implements Network, OrganInstance {
                 new DhcpLeaseFile(parts.root().esp().dhcpLeases()),
                 names::name,
                 changed::release,
-                unset(Instant.now(), System.nanoTime())));
+                unset(Instant.now(), new BootClock())));
     try {
       if (adopts) {
         dhcp.adopt(plan);
@@ -111,9 +113,14 @@ final class NetworkService implements Network, OrganInstance {
     subtree.run("health", StatusHealth.task(status, health, NetworkHealth::of));
   }
 
-  /** Makes a clock that starts with a time and is never set. */
-  private static InstantSource unset(Instant start, long startNanos) {
-    return () -> start.plusNanos(System.nanoTime() - startNanos);
+  /**
+   * Makes a clock that starts with a time and is never set.
+   *
+   * @param boot runs while the machine is suspended too, as a lease does
+   */
+  static InstantSource unset(Instant start, LongSupplier boot) {
+    long began = boot.getAsLong();
+    return () -> start.plusMillis(boot.getAsLong() - began);
   }
 
   // ---- hand-over between instances

@@ -22,10 +22,12 @@ import dev.polis.network.DhcpMessage.Type;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -47,6 +49,15 @@ class DhcpClientTest {
   private List<Output> at(Duration sinceStart) {
     now = START.plus(sinceStart);
     return client.tick(now);
+  }
+
+  @Test
+  @DisplayName("the time of a suspended machine counts for a lease")
+  void suspension() {
+    AtomicLong boot = new AtomicLong(7);
+    InstantSource clock = NetworkService.unset(START, boot::get);
+    boot.addAndGet(Duration.ofHours(2).toMillis());
+    assertEquals(START.plus(Duration.ofHours(2)), clock.instant());
   }
 
   /** Returns the only message among these decisions. */

@@ -1,5 +1,6 @@
 package dev.polis.etcd;
 
+import dev.polis.base.posix.BootClock;
 import java.time.Duration;
 import java.util.function.LongSupplier;
 
@@ -7,8 +8,8 @@ import java.util.function.LongSupplier;
  * Reads the three clocks for leases.
  *
  * <p>{@link System#nanoTime} does not count the time for which the machine was suspended. {@link
- * LeaseClockOfBoot} does, and no program can set it. Only the wall clock shows that the host has
- * stopped this virtual machine for a while, if the host then sets it.
+ * BootClock} does, and no program can set it. Only the wall clock shows that the host has stopped
+ * this virtual machine for a while, if the host then sets it.
  *
  * @param nanos a monotonic clock, in nanoseconds
  * @param boot a monotonic clock that also runs while the machine is suspended, in milliseconds
@@ -17,7 +18,7 @@ import java.util.function.LongSupplier;
 record LeaseClocks(LongSupplier nanos, LongSupplier boot, LongSupplier wall) {
 
   static final LeaseClocks SYSTEM =
-      new LeaseClocks(System::nanoTime, new LeaseClockOfBoot(), System::currentTimeMillis);
+      new LeaseClocks(System::nanoTime, new BootClock(), System::currentTimeMillis);
 
   /** Holds the readings of the clocks at one moment. */
   record Instant(long nanos, long boot, long wall) {
