@@ -41,11 +41,15 @@ import java.security.KeyPair;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.time.InstantSource;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DisplayName;
@@ -60,6 +64,9 @@ class ClusterCaTest {
 
   /** The time within which each listener must refuse a certificate of a retired CA. */
   private static final Duration PROPAGATION = Duration.ofSeconds(1);
+
+  /** Enough for several of them to see the same step before one makes it. */
+  private static final int OWNERS = 8;
 
   private static ClusterCaBlockingV2Stub ca(CuratorFixture leader) throws Exception {
     return ClusterCaGrpc.newBlockingV2Stub(leader.asOwner())
@@ -226,6 +233,28 @@ class ClusterCaTest {
         opensNothing(thief, leader, each);
       }
       assertFalse(CaBundle.of(next).issued(owner.certificate()));
+    }
+  }
+
+  @Test
+  @DisplayName(
+      "rotations of several owners at once are one rotation, and each owner hears its step")
+  void atOnce() throws Exception {
+    try (CuratorFixture leader = CuratorFixture.leading();
+        ExecutorService owners = Executors.newVirtualThreadPerTaskExecutor()) {
+      X509Certificate former = leader.clusterCa();
+      ClusterCaBlockingV2Stub stub = ca(leader);
+      for (CaStep atLeast : List.of(CaStep.CA_STEP_PREPARED, CaStep.CA_STEP_ISSUING)) {
+        Callable<CaStatus> rotation =
+            () -> stub.rotateCa(RotateCaRequest.newBuilder().setForce(true).build());
+        for (Future<CaStatus> answer : owners.invokeAll(Collections.nCopies(OWNERS, rotation))) {
+          CaStatus status = answer.get();
+          assertTrue(status.getStep().compareTo(atLeast) >= 0, status.toString());
+        }
+      }
+      CaStatus after = ca(leader).getCa(GetCaRequest.getDefaultInstance());
+      assertEquals(CaStep.CA_STEP_ISSUING, after.getStep());
+      assertEquals(former, certificate(after.getOther()), "not a second rotation");
     }
   }
 

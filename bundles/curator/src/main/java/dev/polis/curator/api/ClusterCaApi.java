@@ -11,6 +11,8 @@ import dev.polis.pki.Fingerprint;
 import dev.polis.pki.Pem;
 import dev.polis.pki.PkiAuthority;
 import dev.polis.pki.PkiAuthority.Succession;
+import dev.polis.pki.PkiConflictException;
+import dev.polis.pki.PkiException;
 import dev.polis.wire.cluster.CaStatus;
 import dev.polis.wire.cluster.CaStep;
 import dev.polis.wire.cluster.ClusterCaGrpc;
@@ -51,17 +53,28 @@ public final class ClusterCaApi extends ClusterCaGrpc.ClusterCaImplBase {
 
   private static CaStatus rotate(LeaderTerm term, boolean force) throws InterruptedException {
     CaStatus now = status(term);
-    switch (now.getStep()) {
-      case CA_STEP_ONE -> term.pki().authority().prepareSuccessor();
-      case CA_STEP_PREPARED -> {
-        if (!force && now.getWaitingNodesCount() > 0) {
+    try {
+      switch (now.getStep()) {
+        case CA_STEP_ONE -> term.pki().authority().prepareSuccessor();
+        case CA_STEP_PREPARED -> {
+          if (!force && now.getWaitingNodesCount() > 0) {
+            return now;
+          }
+          term.pki().authority().succeed();
+        }
+        case CA_STEP_ISSUING, CA_STEP_UNSPECIFIED, UNRECOGNIZED -> {
           return now;
         }
-        term.pki().authority().succeed();
       }
-      case CA_STEP_ISSUING, CA_STEP_UNSPECIFIED, UNRECOGNIZED -> {
-        return now;
+    } catch (PkiConflictException busy) {
+      throw busy;
+    } catch (PkiException overtaken) {
+      CaStatus after = status(term);
+      if (after.getStep() == now.getStep()) {
+        throw overtaken;
       }
+      // Another call has made this step meanwhile.
+      return after;
     }
     return status(term);
   }
