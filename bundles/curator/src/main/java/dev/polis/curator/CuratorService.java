@@ -65,6 +65,7 @@ import dev.polis.rpc.RpcTrust;
 import dev.polis.supervision.Subtree;
 import dev.polis.supervision.Supervisor;
 import dev.polis.wire.cluster.OperatorList;
+import dev.polis.wire.cluster.TrustLists;
 import dev.polis.wire.cluster.TrustedKeys;
 import dev.polis.wire.curator.GetCACertificateResponse;
 import io.grpc.BindableService;
@@ -73,6 +74,7 @@ import io.grpc.ManagedChannel;
 import java.net.InetSocketAddress;
 import java.security.SecureRandom;
 import java.security.cert.X509Certificate;
+import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.Optional;
@@ -408,10 +410,18 @@ final class CuratorService implements Curator, OrganInstance {
     return ByteString.copyFrom(Pem.der(trust.authorities().issuing()));
   }
 
+  /** Returns the CA with its proof, without which a caller of a former CA takes it for foreign. */
   private GetCACertificateResponse authority() {
+    TrustLists known = trust.lists().peek().orElseThrow();
+    // The list comes after the proof.
+    if (known.getRevocations().isEmpty()) {
+      throw RpcException.unavailable(
+          "this curator has just started and has not read yet which CAs the cluster has had; ask again, or another curator",
+          Duration.ofSeconds(1));
+    }
     return GetCACertificateResponse.newBuilder()
         .setIdentityCaCertificate(issuing())
-        .addAllCaSuccession(trust.lists().peek().orElseThrow().getCaSuccessionList())
+        .addAllCaSuccession(known.getCaSuccessionList())
         .build();
   }
 

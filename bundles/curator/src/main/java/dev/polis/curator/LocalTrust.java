@@ -68,12 +68,16 @@ final class LocalTrust {
   }
 
   /**
-   * Trusts the newest CA of the cluster too.
+   * Trusts the newest CA of the cluster too. A proof that is shorter than the one this node knows
+   * is ignored: it was read before that, by another task or another curator.
    *
    * @param succession the proof, as {@link CaBundle#learn} reads it
    * @throws dev.polis.pki.PkiException if it proves nothing to this node
    */
   synchronized void succeed(List<X509Certificate> succession) {
+    if (succession.size() < lists.peek().orElseThrow().getCaSuccessionCount()) {
+      return;
+    }
     CaBundle now = authorities();
     CaBundle learned = now.learn(succession);
     if (!learned.equals(now)) {

@@ -29,6 +29,7 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Collectors;
 
 /**
@@ -54,7 +55,7 @@ final class RemoteCurator {
   private final LocalTrust trust;
   private final MutableValue<CuratorStatus> status;
   private final MutableValue<Contact> contact = new MutableValue<>();
-  private volatile NodeCredentials credentials;
+  private final AtomicReference<NodeCredentials> credentials;
   private volatile LeaderConnection connection; // null unless run() follows the leader
 
   RemoteCurator(
@@ -62,7 +63,7 @@ final class RemoteCurator {
       Set<NodeEndpoint> curators,
       LocalTrust trust,
       MutableValue<CuratorStatus> status) {
-    this.credentials = credentials;
+    this.credentials = new AtomicReference<>(credentials);
     this.curators = Set.copyOf(curators);
     this.trust = trust;
     this.status = status;
@@ -70,13 +71,12 @@ final class RemoteCurator {
 
   /** Returns the newest credentials of this node. */
   NodeCredentials credentials() {
+    return credentials.updateAndGet(this::adopting);
+  }
+
+  private NodeCredentials adopting(NodeCredentials now) {
     CaBundle newest = trust.authorities();
-    NodeCredentials now = credentials;
-    if (!now.ca().equals(newest)) {
-      now = now.adopting(newest);
-      credentials = now;
-    }
-    return now;
+    return now.ca().equals(newest) ? now : now.adopting(newest);
   }
 
   Set<NodeEndpoint> curators() {
@@ -197,19 +197,31 @@ final class RemoteCurator {
     }
   }
 
-  private void take(TrustLists lists, Log log) {
+  /** Takes each list by itself: one that is damaged or proves nothing keeps back no revocation. */
+  void take(TrustLists lists, Log log) {
+    take(
+        "proof of the newest CA",
+        () ->
+            trust.succeed(
+                lists.getCaSuccessionList().stream()
+                    .map(der -> Pem.certificate(der.toByteArray()))
+                    .toList()),
+        log);
+    take(
+        "revocation list",
+        () -> trust.revokeNewer(Crl.parse(lists.getRevocations().toByteArray())),
+        log);
+    take("list of trusted keys", () -> trust.trust(lists.getTrustedKeys()), log);
+    if (lists.hasOperators()) {
+      take("list of operators", () -> trust.admit(lists.getOperators()), log);
+    }
+  }
+
+  private static void take(String what, Runnable list, Log log) {
     try {
-      trust.succeed(
-          lists.getCaSuccessionList().stream()
-              .map(der -> Pem.certificate(der.toByteArray()))
-              .toList());
-      trust.revokeNewer(Crl.parse(lists.getRevocations().toByteArray()));
-      trust.trust(lists.getTrustedKeys());
-      if (lists.hasOperators()) {
-        trust.admit(lists.getOperators());
-      }
+      list.run();
     } catch (PkiException | IllegalArgumentException damaged) {
-      log.error("This node keeps its former lists of trust: %s.", damaged.getMessage());
+      log.error("This node keeps its former %s: %s.", what, damaged.getMessage());
     }
   }
 
@@ -217,11 +229,12 @@ final class RemoteCurator {
     NodeCredentials present = credentials();
     X509Certificate certificate = MembershipCalls.renew(leader(), present);
     try {
-      credentials = present.renewed(certificate);
+      // A new CA may have been adopted during the call.
+      credentials.updateAndGet(now -> adopting(now).renewed(certificate));
     } catch (PkiException foreign) {
       throw new CuratorException(
           "the leader sent another certificate than that of %s: %s"
-              .formatted(credentials.id(), foreign.getMessage()),
+              .formatted(present.id(), foreign.getMessage()),
           foreign);
     }
     return certificate;

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.protobuf.ByteString;
 import dev.polis.api.curator.CuratorException;
 import dev.polis.api.curator.CuratorStatus;
+import dev.polis.base.values.MutableValue;
 import dev.polis.base.values.Watcher;
 import dev.polis.curator.record.CuratorPki;
 import dev.polis.etcd.EtcdClient;
@@ -15,6 +16,7 @@ import dev.polis.fixtures.Await;
 import dev.polis.logtree.LogQuery;
 import dev.polis.logtree.LogReader;
 import dev.polis.logtree.Secret;
+import dev.polis.pki.CaBundle;
 import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.Crl;
 import dev.polis.pki.Ed25519;
@@ -32,6 +34,7 @@ import dev.polis.wire.cluster.AddTrustedKeyRequest;
 import dev.polis.wire.cluster.MembershipGrpc;
 import dev.polis.wire.cluster.PluginTrustGrpc;
 import dev.polis.wire.cluster.RenewCertificateRequest;
+import dev.polis.wire.cluster.TrustLists;
 import dev.polis.wire.cluster.TrustedKey;
 import dev.polis.wire.common.ClusterDirectory;
 import dev.polis.wire.curator.CuratorGrpc;
@@ -47,6 +50,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -245,6 +249,65 @@ class RemoteCuratorTest {
           () -> logged(member, "this node has the newer one 100"));
       assertEquals(
           new RpcRevocations.Known(newest), member.host().revocations().peek().orElseThrow());
+    }
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName("a proof that proves nothing keeps back no revocation that comes with it")
+  void brokenProof() throws Exception {
+    try (CuratorFixture leader = ETCD.leading();
+        CuratorFixture member = CuratorFixture.idle();
+        EtcdClient etcd = leader.records()) {
+      CertificateAuthority authority =
+          new CuratorPki(etcd, etcd.kv(), InstantSource.system()).authority().authority();
+      Crl newest = authority.revocationList(BigInteger.valueOf(100), List.of(BigInteger.TEN));
+      CertificateAuthority stranger = CertificateAuthority.create("Polis cluster CA");
+      member.followWithoutRecords(leader);
+      RemoteCurator remote =
+          new RemoteCurator(
+              member.credentials(),
+              Set.of(),
+              new LocalTrust(member.host(), _ -> {}),
+              new MutableValue<>());
+
+      remote.take(
+          TrustLists.newBuilder()
+              .addCaSuccession(ByteString.copyFrom(Pem.der(stranger.certificate())))
+              .setRevocations(ByteString.copyFrom(newest.der()))
+              .build(),
+          member.logs.log("test"));
+
+      assertEquals(
+          new RpcRevocations.Known(newest), member.host().revocations().peek().orElseThrow());
+    }
+  }
+
+  @Test
+  @DisplayName("a proof that was read before a longer one, and comes after it, changes nothing")
+  void proofsInTheWrongOrder() throws Exception {
+    try (CuratorFixture leader = ETCD.leading();
+        CuratorFixture member = CuratorFixture.idle();
+        EtcdClient etcd = leader.records()) {
+      CertificateAuthority first =
+          new CuratorPki(etcd, etcd.kv(), InstantSource.system()).authority().authority();
+      CertificateAuthority second = CertificateAuthority.create("Polis cluster CA");
+      CertificateAuthority third = CertificateAuthority.create("Polis cluster CA");
+      List<X509Certificate> former =
+          List.of(first.link(second.certificate()), second.certificate());
+      List<X509Certificate> newer =
+          Stream.concat(
+                  former.stream(), Stream.of(second.link(third.certificate()), third.certificate()))
+              .toList();
+      member.followWithoutRecords(leader);
+      LocalTrust trust = new LocalTrust(member.host(), _ -> {});
+
+      trust.succeed(newer);
+      member.host().trust(CaBundle.of(third.certificate()));
+      trust.succeed(former);
+
+      assertEquals(newer.size(), trust.lists().peek().orElseThrow().getCaSuccessionCount());
+      assertEquals(CaBundle.of(third.certificate()), trust.authorities());
     }
   }
 
