@@ -5,10 +5,13 @@ import dev.polis.ctl.session.CtlException;
 import dev.polis.ctl.session.CtlTarget;
 import dev.polis.ctl.session.Session;
 import dev.polis.pki.CaBundle;
+import dev.polis.pki.Crl;
 import dev.polis.pki.Fingerprint;
 import dev.polis.pki.PkiException;
 import dev.polis.rpc.RpcClients;
 import dev.polis.rpc.RpcTrust;
+import dev.polis.wire.cluster.GetRevocationsRequest;
+import dev.polis.wire.cluster.MembershipGrpc;
 import dev.polis.wire.curator.CuratorLocalGrpc;
 import dev.polis.wire.curator.GetCACertificateRequest;
 import dev.polis.wire.curator.GetCACertificateResponse;
@@ -16,6 +19,7 @@ import java.io.Console;
 import java.nio.file.Files;
 import java.security.KeyPair;
 import java.security.cert.X509Certificate;
+import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
 import picocli.CommandLine.Model.CommandSpec;
@@ -68,12 +72,15 @@ final class FirstContact {
    */
   Credentials fetch(Session session, CaBundle known, String name, KeyPair key)
       throws InterruptedException {
+    CaBundle trusted = known;
+    X509Certificate certificate;
     try {
-      return Credentials.of(known, OwnerCertificate.fetch(session, name, key, known));
+      certificate = OwnerCertificate.fetch(session, name, key, known);
     } catch (CtlException refused) {
-      CaBundle learned = learned(session, known, refused);
-      return Credentials.of(learned, OwnerCertificate.fetch(session, name, key, learned));
+      trusted = learned(session, known, refused);
+      certificate = OwnerCertificate.fetch(session, name, key, trusted);
     }
+    return Credentials.of(present(session, trusted), certificate);
   }
 
   /** Holds the certificate of a user, and the CAs of its cluster. */
@@ -92,15 +99,45 @@ final class FirstContact {
     }
   }
 
+  /**
+   * Returns the cluster's CAs as they are now: with those that follow from the known ones, without
+   * those that the cluster has retired, and with the one first that issues, which a proof of the
+   * owner's or the recovery key names.
+   */
+  static CaBundle present(Session session, CaBundle known) throws InterruptedException {
+    CaBundle learned = known;
+    try {
+      learned = known.learn(succession(asked(session)));
+      return learned.follow(revocations(session, learned));
+    } catch (CtlException | PkiException failed) {
+      // The command's own call fails for the same reason, and names it.
+      return learned;
+    }
+  }
+
+  private static Crl revocations(Session session, CaBundle ca) throws InterruptedException {
+    var stub =
+        session.limited(
+            MembershipGrpc.newBlockingV2Stub(
+                session.dial(
+                    RpcClients.anonymous(RpcTrust.cluster(ca)),
+                    session.address(Session.CURATOR_PORT))));
+    return Crl.parse(
+        session
+            .call(() -> stub.getRevocations(GetRevocationsRequest.getDefaultInstance()))
+            .getRevocations()
+            .toByteArray());
+  }
+
+  private static List<X509Certificate> succession(GetCACertificateResponse answer) {
+    return answer.getCaSuccessionList().stream().map(OwnerCertificate::answered).toList();
+  }
+
   private static CaBundle learned(Session session, CaBundle known, CtlException refused)
       throws InterruptedException {
     CaBundle learned;
     try {
-      learned =
-          known.learn(
-              asked(session).getCaSuccessionList().stream()
-                  .map(OwnerCertificate::answered)
-                  .toList());
+      learned = known.learn(succession(asked(session)));
     } catch (CtlException | PkiException other) {
       refused.addSuppressed(other);
       throw refused;

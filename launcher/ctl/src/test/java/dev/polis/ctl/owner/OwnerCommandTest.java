@@ -12,7 +12,9 @@ import dev.polis.ctl.Ownership;
 import dev.polis.ctl.session.OwnerKeyFile;
 import dev.polis.ctl.session.Session;
 import dev.polis.logtree.LogTree;
+import dev.polis.pki.CaBundle;
 import dev.polis.pki.CertificateAuthority;
+import dev.polis.pki.Crl;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.Fingerprint;
 import dev.polis.pki.NodeCredentials;
@@ -29,6 +31,9 @@ import dev.polis.rpc.RpcPeer;
 import dev.polis.rpc.RpcSettings;
 import dev.polis.wire.cluster.GetRecoveryChallengeRequest;
 import dev.polis.wire.cluster.GetRecoveryChallengeResponse;
+import dev.polis.wire.cluster.GetRevocationsRequest;
+import dev.polis.wire.cluster.GetRevocationsResponse;
+import dev.polis.wire.cluster.MembershipGrpc;
 import dev.polis.wire.cluster.OwnerKeysGrpc;
 import dev.polis.wire.cluster.RecoverOwnerKeyRequest;
 import dev.polis.wire.cluster.RecoverOwnerKeyResponse;
@@ -41,6 +46,7 @@ import dev.polis.wire.curator.GetCACertificateRequest;
 import dev.polis.wire.curator.GetCACertificateResponse;
 import io.grpc.Status;
 import io.grpc.stub.StreamObserver;
+import java.math.BigInteger;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -48,6 +54,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.security.KeyPair;
 import java.security.PrivateKey;
 import java.security.PublicKey;
+import java.security.cert.X509Certificate;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
@@ -85,6 +92,8 @@ class OwnerCommandTest {
   private Path owner;
   private final KeyPair first = Ed25519.generate();
   private final Cluster cluster = new Cluster();
+  private volatile List<X509Certificate> succession = List.of();
+  private volatile List<BigInteger> retired = List.of();
   private LocalRpcHost host;
 
   /** Ends the next rotation so, after the cluster has made it or before. */
@@ -191,13 +200,29 @@ class OwnerCommandTest {
   }
 
   /** Shows the cluster's certificate to strangers. */
-  private static final class Local extends CuratorLocalGrpc.CuratorLocalImplBase {
+  private final class Local extends CuratorLocalGrpc.CuratorLocalImplBase {
     @Override
     public void getCACertificate(
         GetCACertificateRequest request, StreamObserver<GetCACertificateResponse> caller) {
       caller.onNext(
           GetCACertificateResponse.newBuilder()
               .setIdentityCaCertificate(ByteString.copyFrom(Pem.der(CLUSTER.certificate())))
+              .addAllCaSuccession(
+                  succession.stream().map(each -> ByteString.copyFrom(Pem.der(each))).toList())
+              .build());
+      caller.onCompleted();
+    }
+  }
+
+  /** Shows its revocation list to strangers. */
+  private final class Members extends MembershipGrpc.MembershipImplBase {
+    @Override
+    public void getRevocations(
+        GetRevocationsRequest request, StreamObserver<GetRevocationsResponse> caller) {
+      Crl list = CLUSTER.revocationList(BigInteger.TWO, retired);
+      caller.onNext(
+          GetRevocationsResponse.newBuilder()
+              .setRevocations(ByteString.copyFrom(list.der()))
               .build());
       caller.onCompleted();
     }
@@ -217,6 +242,7 @@ class OwnerCommandTest {
             LogTree.create());
     host.serve(RpcHost.CURATOR, cluster);
     host.serve(RpcHost.CURATOR, new Local());
+    host.serve(RpcHost.CURATOR, new Members());
     host.serve(RpcHost.CURATOR, new Ownership(CLUSTER, key -> key.equals(cluster.accepted)));
     KeyPair node = Ed25519.generate();
     host.identify(
@@ -536,6 +562,41 @@ class OwnerCommandTest {
     assertNotEquals(second, cluster.accepted);
     assertOwned();
     assertEquals(2, formers().size(), () -> "former keys in " + owner);
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  @DisplayName(
+      "a recovery from a folder of before a rotation of the CA, or of its middle, learns the new CA")
+  void formerFolder(boolean knowsBoth) throws Exception {
+    CertificateAuthority former = CertificateAuthority.create("this cluster");
+    succession = List.of(former.link(CLUSTER.certificate()), CLUSTER.certificate());
+    CaBundle known = CaBundle.of(former.certificate());
+    Files.write(owner.resolve("ca.pem"), (knowsBoth ? known.learn(succession) : known).pemBytes());
+
+    CtlRun run = recover();
+
+    assertEquals(0, run.code(), run.err());
+    assertEquals(List.of(CLUSTER.certificate(), former.certificate()), trusted());
+  }
+
+  private List<X509Certificate> trusted() throws Exception {
+    return CaBundle.fromPem(Files.readString(owner.resolve("ca.pem"))).certificates();
+  }
+
+  @Test
+  @DisplayName("a folder trusts a retired CA no more after the next certificate")
+  void retiredCa() throws Exception {
+    CertificateAuthority former = CertificateAuthority.create("this cluster");
+    succession = List.of(former.link(CLUSTER.certificate()), CLUSTER.certificate());
+    retired = List.of(former.certificate().getSerialNumber());
+    Files.write(
+        owner.resolve("ca.pem"), CaBundle.of(former.certificate()).learn(succession).pemBytes());
+
+    CtlRun run = run("takeownership");
+
+    assertEquals(0, run.code(), run.err());
+    assertEquals(List.of(CLUSTER.certificate()), trusted());
   }
 
   @Test
