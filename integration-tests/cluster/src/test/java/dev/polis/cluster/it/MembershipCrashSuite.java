@@ -40,6 +40,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.MethodOrderer;
 import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.io.TempDir;
@@ -50,6 +51,8 @@ import org.junit.jupiter.api.io.TempDir;
  * same command then leads to the same end, and the nodes and the members of etcd are those that the
  * records name. A subclass says how a node ends.
  */
+@Tag("full")
+@Tag("longer")
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 abstract class MembershipCrashSuite {
 
