@@ -17,6 +17,8 @@ import dev.polis.pki.Ed25519;
 import dev.polis.pki.Fingerprint;
 import dev.polis.pki.Pem;
 import dev.polis.pki.TlsIdentity;
+import dev.polis.rpc.RpcClients;
+import dev.polis.rpc.RpcTrust;
 import dev.polis.wire.api.GetClusterInfoRequest;
 import dev.polis.wire.api.ManagementGrpc;
 import dev.polis.wire.api.NodeManagementGrpc;
@@ -30,6 +32,8 @@ import dev.polis.wire.cluster.RetireCaRequest;
 import dev.polis.wire.cluster.RotateCaRequest;
 import dev.polis.wire.common.NodeStatus;
 import dev.polis.wire.curator.CuratorGrpc;
+import dev.polis.wire.curator.CuratorLocalGrpc;
+import dev.polis.wire.curator.GetCACertificateRequest;
 import dev.polis.wire.curator.UpdateNodeStatusRequest;
 import dev.polis.wire.curator.WatchEvent;
 import io.grpc.ManagedChannel;
@@ -255,6 +259,30 @@ class ClusterCaTest {
       CaStatus after = ca(leader).getCa(GetCaRequest.getDefaultInstance());
       assertEquals(CaStep.CA_STEP_ISSUING, after.getStep());
       assertEquals(former, certificate(after.getOther()), "not a second rotation");
+    }
+  }
+
+  @Test
+  @DisplayName("a curator that has not read the proof of its CA yet names no CA")
+  void justStarted() throws Exception {
+    try (CuratorFixture leader = CuratorFixture.leading();
+        CuratorFixture member = CuratorFixture.idle()) {
+      member.followWithoutRecords(leader);
+      leader.resign();
+      member.swap();
+      ManagedChannel stranger = RpcClients.anonymous(RpcTrust.anybody()).dial(member.address());
+      try {
+        String refusal =
+            CuratorFixture.refused(
+                Status.Code.UNAVAILABLE,
+                () ->
+                    CuratorLocalGrpc.newBlockingV2Stub(stranger)
+                        .withDeadlineAfter(CuratorFixture.SOON.toSeconds(), TimeUnit.SECONDS)
+                        .getCACertificate(GetCACertificateRequest.getDefaultInstance()));
+        assertTrue(refusal.contains("has not read yet which CAs"), refusal);
+      } finally {
+        stranger.shutdownNow();
+      }
     }
   }
 
