@@ -22,6 +22,7 @@ import dev.polis.wire.curator.GetCACertificateResponse;
 import io.grpc.ManagedChannel;
 import io.grpc.Status;
 import io.grpc.StatusException;
+import io.grpc.stub.AbstractStub;
 import java.net.InetSocketAddress;
 import java.security.KeyPair;
 import java.security.cert.X509Certificate;
@@ -162,8 +163,7 @@ final class ClusterCalls implements AutoCloseable {
     ManagedChannel stranger = RpcClients.anonymous(RpcTrust.anybody()).dial(curator);
     try {
       GetCACertificateResponse answer =
-          CuratorLocalGrpc.newBlockingV2Stub(stranger)
-              .withDeadlineAfter(LIMIT.toMillis(), TimeUnit.MILLISECONDS)
+          limited(CuratorLocalGrpc.newBlockingV2Stub(stranger))
               .getCACertificate(GetCACertificateRequest.getDefaultInstance());
       learn(answer.getCaSuccessionList().stream().map(ClusterCalls::certificate).toList());
       return certificate(answer.getIdentityCaCertificate());
@@ -190,9 +190,7 @@ final class ClusterCalls implements AutoCloseable {
     Backoff backoff = new Backoff(FIRST_PAUSE, LONGEST_PAUSE);
     while (true) {
       try {
-        return call.make(
-            CuratorGrpc.newBlockingV2Stub(channel)
-                .withDeadlineAfter(LIMIT.toMillis(), TimeUnit.MILLISECONDS));
+        return call.make(limited(CuratorGrpc.newBlockingV2Stub(channel)));
       } catch (StatusException e) {
         if (!TEMPORARY.contains(e.getStatus().getCode())) {
           throw e;
@@ -213,9 +211,12 @@ final class ClusterCalls implements AutoCloseable {
    * @throws StatusException if no leader answers, or the leader refuses it
    */
   <T> T once(Call<T> call) throws StatusException {
-    return call.make(
-        CuratorGrpc.newBlockingV2Stub(channel)
-            .withDeadlineAfter(LIMIT.toMillis(), TimeUnit.MILLISECONDS));
+    return call.make(limited(CuratorGrpc.newBlockingV2Stub(channel)));
+  }
+
+  /** Returns a stub whose calls end {@link #LIMIT} from now. */
+  static <S extends AbstractStub<S>> S limited(S stub) {
+    return stub.withDeadlineAfter(LIMIT.toMillis(), TimeUnit.MILLISECONDS);
   }
 
   @Override

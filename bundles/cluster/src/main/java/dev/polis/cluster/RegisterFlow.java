@@ -3,17 +3,23 @@ package dev.polis.cluster;
 import com.google.protobuf.ByteString;
 import dev.polis.api.cluster.ClusterState;
 import dev.polis.api.cluster.EnrolmentException;
+import dev.polis.api.storage.MachineAttester;
 import dev.polis.api.storage.StorageSecurity;
 import dev.polis.base.boot.Wait;
+import dev.polis.files.FileException;
 import dev.polis.pki.CaBundle;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.Pem;
 import dev.polis.wire.api.NodeParameters.ClusterRegister;
+import dev.polis.wire.cluster.AttestationEvidence;
+import dev.polis.wire.cluster.AttestationGrpc;
+import dev.polis.wire.cluster.GetAttestationChallengeRequest;
 import dev.polis.wire.common.NodeLabels;
 import dev.polis.wire.common.NodeStorageSecurity;
 import dev.polis.wire.curator.CommitNodeRequest;
 import dev.polis.wire.curator.CommitNodeResponse;
+import dev.polis.wire.curator.CuratorGrpc.CuratorBlockingV2Stub;
 import dev.polis.wire.curator.RegisterNodeRequest;
 import dev.polis.wire.curator.RegisterNodeResponse;
 import dev.polis.wire.storage.EnrolmentJournal;
@@ -119,7 +125,7 @@ final class RegisterFlow {
     RegisterNodeResponse settings =
         steps.step(
             "registration",
-            wait -> refusable(() -> cluster.call(wait, leader -> leader.registerNode(request))));
+            wait -> refusable(() -> cluster.call(wait, leader -> register(leader, request, keys))));
     StorageSecurity security = steps.step("storage security", wait -> chosen(settings));
     return disk.advance(
         journal.toBuilder()
@@ -128,6 +134,47 @@ final class RegisterFlow {
             .setStorageSecurity(SecurityPolicy.wire(security))
             .build(),
         Step.STEP_REGISTERED);
+  }
+
+  /** Registers with evidence of the TPM, if there is a TPM and the leader asks for it. */
+  private RegisterNodeResponse register(
+      CuratorBlockingV2Stub leader, RegisterNodeRequest request, EnrolmentKeys keys)
+      throws StatusException {
+    RegisterNodeRequest.Builder attested = request.toBuilder();
+    evidence(leader, request, keys).ifPresent(attested::setAttestation);
+    // The TPM may have taken longer than a call may.
+    return ClusterCalls.limited(leader).registerNode(attested.build());
+  }
+
+  private Optional<AttestationEvidence> evidence(
+      CuratorBlockingV2Stub leader, RegisterNodeRequest request, EnrolmentKeys keys)
+      throws StatusException {
+    MachineAttester attester = organs.storage().attester();
+    if (!attester.possible()) {
+      return Optional.empty();
+    }
+    try {
+      return Optional.of(
+          attester.attest(
+              keys.node().getPublic(),
+              tpm ->
+                  ClusterCalls.limited(AttestationGrpc.newBlockingV2Stub(leader.getChannel()))
+                      .getAttestationChallenge(
+                          GetAttestationChallengeRequest.newBuilder()
+                              .setRegisterTicket(request.getRegisterTicket())
+                              .setKeys(tpm)
+                              .build())));
+    } catch (FileException e) {
+      // The cluster decides at the approval whether it needs evidence.
+      steps.log().warning("this node registers without evidence of its TPM: %s", e.getMessage());
+      return Optional.empty();
+    } catch (StatusException e) {
+      if (e.getStatus().getCode() == Status.Code.UNIMPLEMENTED) {
+        steps.log().info("the leader runs an older version, and asks for no evidence of the TPM");
+        return Optional.empty();
+      }
+      throw e;
+    }
   }
 
   private NodeLabels labels(ClusterRegister parameters) {

@@ -13,6 +13,9 @@ import dev.polis.rpc.RpcException;
 import dev.polis.rpc.RpcHost;
 import dev.polis.rpc.RpcPeer;
 import dev.polis.rpc.RpcSettings;
+import dev.polis.wire.cluster.AttestationGrpc;
+import dev.polis.wire.cluster.GetAttestationChallengeRequest;
+import dev.polis.wire.cluster.GetAttestationChallengeResponse;
 import dev.polis.wire.common.ClusterConfiguration;
 import dev.polis.wire.common.ClusterDirectory;
 import dev.polis.wire.curator.CommitNodeRequest;
@@ -66,6 +69,11 @@ final class FakeCluster implements AutoCloseable {
 
   volatile boolean approves = true;
 
+  /** Whether this version of the leader asks for evidence of a TPM. */
+  volatile boolean attests = true;
+
+  private final AtomicInteger challenges = new AtomicInteger();
+
   /** The answer to the question of the CA, in place of {@link #ca}. */
   volatile Optional<ByteString> shown = Optional.empty();
 
@@ -88,6 +96,7 @@ final class FakeCluster implements AutoCloseable {
             logs);
     host.serve(RpcHost.CURATOR, new Curator());
     host.serve(RpcHost.CURATOR, new Local());
+    host.serve(RpcHost.CURATOR, new Attestation());
     host.identify(leader);
   }
 
@@ -160,6 +169,23 @@ final class FakeCluster implements AutoCloseable {
               .setThisNodeId(leader.id().text())
               .setLeaderHost(address.getHostAddress())
               .setLeaderPort(PORT)
+              .build());
+    }
+  }
+
+  /** Counts the challenges in their nonces. */
+  private final class Attestation extends AttestationGrpc.AttestationImplBase {
+    @Override
+    public void getAttestationChallenge(
+        GetAttestationChallengeRequest request,
+        StreamObserver<GetAttestationChallengeResponse> caller) {
+      if (!attests) {
+        throw new RpcException(Status.Code.UNIMPLEMENTED, "an older version");
+      }
+      answer(
+          caller,
+          GetAttestationChallengeResponse.newBuilder()
+              .setNonce(ByteString.copyFromUtf8("challenge " + challenges.incrementAndGet()))
               .build());
     }
   }

@@ -13,6 +13,7 @@ import dev.polis.api.network.Network;
 import dev.polis.api.network.NetworkStatus;
 import dev.polis.api.storage.DataStatus;
 import dev.polis.api.storage.EnrolmentJournalStore;
+import dev.polis.api.storage.MachineAttester;
 import dev.polis.api.storage.MachineShareStore;
 import dev.polis.api.storage.RecoveryShareStore;
 import dev.polis.api.storage.RecoveryStatus;
@@ -26,6 +27,7 @@ import dev.polis.base.boot.StopReason;
 import dev.polis.base.boot.Wait;
 import dev.polis.base.values.MutableValue;
 import dev.polis.etcd.EtcdAccess;
+import dev.polis.files.FileException;
 import dev.polis.files.Stored;
 import dev.polis.files.layout.Root;
 import dev.polis.logtree.Secret;
@@ -36,11 +38,14 @@ import dev.polis.pki.NodeEndpoint;
 import dev.polis.pki.NodeId;
 import dev.polis.rpc.RpcHost;
 import dev.polis.rpc.RpcRevocations;
+import dev.polis.wire.cluster.AttestationEvidence;
+import dev.polis.wire.cluster.TpmKeys;
 import dev.polis.wire.storage.EnrolmentJournal;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Proxy;
 import java.net.InetAddress;
 import java.nio.file.Path;
+import java.security.PublicKey;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.util.List;
@@ -104,6 +109,9 @@ final class RecordingOrgans {
 
   /** Says whether this machine has a TPM. */
   volatile boolean tpm;
+
+  /** Whether the TPM fails to prove anything. */
+  volatile boolean tpmFails;
 
   /** Says whether the sealed configuration was bound to the machine. */
   volatile boolean bound = true;
@@ -201,6 +209,7 @@ final class RecordingOrgans {
       case "sealedConfiguration" -> sealedStore();
       case "recoveryShare" -> fake(RecoveryShareStore.class, this::share);
       case "machineShare" -> fake(MachineShareStore.class, this::machineShare);
+      case "attester" -> attester();
       case "mountNew", "mountExisting" -> {
         if (method.getName().equals("mountNew")) {
           volumeKeys = (UnlockKeys) arguments[1];
@@ -244,6 +253,27 @@ final class RecordingOrgans {
         yield null;
       }
       default -> throw new AssertionError(method);
+    };
+  }
+
+  /** Returns a prover whose evidence is the nonce of the challenge, or that fails. */
+  private MachineAttester attester() {
+    return new MachineAttester() {
+      @Override
+      public boolean possible() {
+        return tpm;
+      }
+
+      @Override
+      public <E extends Exception> AttestationEvidence attest(
+          PublicKey node, Challenger<E> challenger) throws FileException, E {
+        if (tpmFails) {
+          throw new FileException(FileException.Problem.IO, "the TPM", "repair it");
+        }
+        return AttestationEvidence.newBuilder()
+            .setNonce(challenger.ask(TpmKeys.getDefaultInstance()).getNonce())
+            .build();
+      }
     };
   }
 

@@ -212,6 +212,32 @@ class RegisterFlowTest {
     assertEquals(id, awaitHome(service).credentials().orElseThrow().id());
   }
 
+  @Test
+  @DisplayName("a machine with a TPM registers with evidence, and answers a newer challenge anew")
+  void evidence() throws Exception {
+    RecordingOrgans recording = organs("");
+    recording.tpm = true;
+    cluster.refusals.add(Status.Code.ABORTED);
+    awaitHome(start(recording));
+    assertEquals("challenge 2", nonce());
+  }
+
+  private String nonce() {
+    return cluster.registered.values().iterator().next().getAttestation().getNonce().toStringUtf8();
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  @DisplayName("a TPM that fails, or a leader of an older version: registered without evidence")
+  void noEvidence(boolean fails) throws Exception {
+    RecordingOrgans recording = organs("");
+    recording.tpm = true;
+    recording.tpmFails = fails;
+    cluster.attests = fails;
+    awaitHome(start(recording));
+    assertFalse(cluster.registered.values().iterator().next().hasAttestation());
+  }
+
   @ParameterizedTest
   @ValueSource(
       strings = {

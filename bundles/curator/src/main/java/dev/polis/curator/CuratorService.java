@@ -13,12 +13,14 @@ import dev.polis.base.values.MutableValue;
 import dev.polis.base.values.Value;
 import dev.polis.base.values.Watcher;
 import dev.polis.curator.api.AaaApi;
+import dev.polis.curator.api.AttestationApi;
 import dev.polis.curator.api.CertificatesApi;
 import dev.polis.curator.api.ChangesApi;
 import dev.polis.curator.api.ClusterCaApi;
 import dev.polis.curator.api.ConsensusMembers;
 import dev.polis.curator.api.CuratorApi;
 import dev.polis.curator.api.CuratorLocalApi;
+import dev.polis.curator.api.MachineAttestation;
 import dev.polis.curator.api.ManagementApi;
 import dev.polis.curator.api.MembershipApi;
 import dev.polis.curator.api.OperatorsApi;
@@ -375,6 +377,7 @@ final class CuratorService implements Curator, OrganInstance {
   }
 
   private List<BindableService> endpoints(NodeCredentials credentials) {
+    MachineAttestation attestation = new MachineAttestation(new SecureRandom(), parts.nanoTime());
     return Stream.of(
             new ManagementApi(
                 credentials.id(),
@@ -394,7 +397,9 @@ final class CuratorService implements Curator, OrganInstance {
                 streams,
                 parts.consensus(),
                 new WorkerCertificates(this::connectForKubernetes, InstantSource.system()),
+                attestation,
                 InstantSource.system()),
+            new AttestationApi(gate, attestation, InstantSource.system()),
             new PluginTrustApi(gate, parts.signed()),
             new PluginSetApi(gate, streams, InstantSource.system()),
             new CertificatesApi(credentials.id(), gate, InstantSource.system()),

@@ -57,8 +57,9 @@
  * </ul>
  *
  * <p>The packages below hold the parts: {@code record} the records in memory and in etcd, {@code
- * leader} the leadership and its streams, {@code filter} the filters of lists, {@code api} the
- * calls. Each uses the ones before it; this package wires them.
+ * leader} the leadership and its streams, {@code filter} the filters of lists, {@code attest} the
+ * evidence of machines, {@code api} the calls. Each uses the ones before it; this package wires
+ * them.
  *
  * <ul>
  *   <li>Needs: Consensus, HandOvers, HealthRegistry, Network, RpcHost, Supervisor

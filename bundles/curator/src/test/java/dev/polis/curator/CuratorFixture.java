@@ -608,7 +608,8 @@ public final class CuratorFixture implements AutoCloseable {
     return dial(RpcClients.authenticated(credentials.tls(), RpcTrust.cluster(clusterCa())));
   }
 
-  ManagedChannel asKey(KeyPair key) {
+  /** Opens a channel as a machine that becomes a node. */
+  public ManagedChannel asKey(KeyPair key) {
     return dial(RpcClients.ephemeral(key, RpcTrust.cluster(clusterCa())));
   }
 

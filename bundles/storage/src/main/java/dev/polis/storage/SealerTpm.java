@@ -6,12 +6,8 @@ import dev.polis.api.storage.StorageException.Refusal;
 import dev.polis.files.FileException;
 import dev.polis.files.FileException.Problem;
 import dev.polis.process.Commands;
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.security.SecureRandom;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HexFormat;
@@ -63,14 +59,11 @@ final class SealerTpm implements Sealer {
   private static final int KEY_BYTES = 32;
   private static final int NONCE_BYTES = 12;
   private static final int TAG_BITS = 128;
-  // A command takes half a second in an emulated machine; a TPM that needs a minute hangs.
-  private static final Duration PATIENCE = Duration.ofMinutes(1);
   private static final String PCRS = "pcrs";
   private static final String PUBLIC = "public";
   private static final String PRIVATE = "private";
 
-  private final String tcti;
-  private final Commands commands;
+  private final TpmTools tools;
   private final SecureRandom random = new SecureRandom();
 
   /**
@@ -78,8 +71,7 @@ final class SealerTpm implements Sealer {
    *     device:/dev/tpmrm0}
    */
   SealerTpm(String tcti, Commands commands) {
-    this.tcti = tcti;
-    this.commands = commands;
+    this.tools = new TpmTools(tcti, commands);
   }
 
   @Override
@@ -90,12 +82,12 @@ final class SealerTpm implements Sealer {
   @Override
   public byte[] seal(byte[] plain) throws FileException {
     byte[] key = random(KEY_BYTES);
-    try (Scratch scratch = new Scratch()) {
+    try (TpmTools.Scratch scratch = new TpmTools.Scratch()) {
       makePrimary(scratch);
       String policy = scratch.file("policy");
-      must("tpm2_createpolicy", "--policy-pcr", "--pcr-list", SELECTION, "--policy", policy);
-      must(
-          tool(
+      tools.must("tpm2_createpolicy", "--policy-pcr", "--pcr-list", SELECTION, "--policy", policy);
+      tools.must(
+          tools.tool(
               "tpm2_create",
               "--parent-context",
               scratch.file("primary"),
@@ -130,7 +122,7 @@ final class SealerTpm implements Sealer {
       throw new FileException(
           Problem.CORRUPTED, "the sealed content: " + e.getMessage(), "restore it from a copy", e);
     }
-    try (Scratch scratch = new Scratch()) {
+    try (TpmTools.Scratch scratch = new TpmTools.Scratch()) {
       scratch.write(PUBLIC, HexFormat.of().parseHex(envelope.field(PUBLIC)));
       scratch.write(PRIVATE, HexFormat.of().parseHex(envelope.field(PRIVATE)));
       makePrimary(scratch);
@@ -139,8 +131,8 @@ final class SealerTpm implements Sealer {
     }
   }
 
-  private void makePrimary(Scratch scratch) throws FileException {
-    must(
+  private void makePrimary(TpmTools.Scratch scratch) throws FileException {
+    tools.must(
         "tpm2_createprimary",
         "--hierarchy",
         "o",
@@ -150,10 +142,10 @@ final class SealerTpm implements Sealer {
         scratch.file("primary"));
   }
 
-  private void load(Scratch scratch) throws FileException {
+  private void load(TpmTools.Scratch scratch) throws FileException {
     Commands.Result loaded =
-        run(
-            tool(
+        tools.run(
+            tools.tool(
                 "tpm2_load",
                 "--parent-context",
                 scratch.file("primary"),
@@ -174,10 +166,10 @@ final class SealerTpm implements Sealer {
     }
   }
 
-  private byte[] key(Scratch scratch, Envelope envelope) throws FileException {
+  private byte[] key(TpmTools.Scratch scratch, Envelope envelope) throws FileException {
     Commands.Result opened =
-        run(
-            tool(
+        tools.run(
+            tools.tool(
                 "tpm2_unseal",
                 "--object-context",
                 scratch.file("object"),
@@ -209,8 +201,8 @@ final class SealerTpm implements Sealer {
   }
 
   /** Reads the PCRs of the policy, in their order. */
-  private byte[] pcrs(Scratch scratch) throws FileException {
-    must("tpm2_pcrread", SELECTION, "--output", scratch.file(PCRS));
+  private byte[] pcrs(TpmTools.Scratch scratch) throws FileException {
+    tools.must("tpm2_pcrread", SELECTION, "--output", scratch.file(PCRS));
     byte[] values = scratch.read(PCRS);
     if (values.length != Pcr.values().length * PCR_BYTES) {
       throw new StorageException(
@@ -220,45 +212,6 @@ final class SealerTpm implements Sealer {
           "activate the SHA-256 bank in the firmware's settings");
     }
     return values;
-  }
-
-  private List<String> tool(String program, String... arguments) {
-    List<String> command = new ArrayList<>(List.of(program, "--quiet", "--tcti", tcti));
-    command.addAll(List.of(arguments));
-    return command;
-  }
-
-  private void must(String program, String... arguments) throws FileException {
-    must(tool(program, arguments), new byte[0]);
-  }
-
-  private void must(List<String> command, byte[] input) throws FileException {
-    Commands.Result result = run(command, input);
-    if (!result.ok()) {
-      throw new StorageException(
-          Refusal.UNSUPPORTED,
-          "the TPM at %s does not work: %s".formatted(tcti, result.words()),
-          "check the firmware's settings of the TPM, and the package tpm2-tools; nothing was changed");
-    }
-  }
-
-  private Commands.Result run(List<String> command, byte[] input) throws FileException {
-    try {
-      return commands.run(PATIENCE, command, input);
-    } catch (IOException e) {
-      throw new StorageException(
-          Refusal.UNSUPPORTED,
-          "cannot run %s for the TPM: %s".formatted(command.getFirst(), e.getMessage()),
-          "install the package tpm2-tools",
-          e);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new StorageException(
-          Refusal.UNSUPPORTED,
-          "the TPM was not awaited, because the node stops",
-          "start it again",
-          e);
-    }
   }
 
   private byte[] encrypt(byte[] key, byte[] plain) {
@@ -302,58 +255,5 @@ final class SealerTpm implements Sealer {
 
   private static String hex(byte[] bytes) {
     return HexFormat.of().formatHex(bytes);
-  }
-
-  /** Holds the files that the programs pass to each other, in memory; the close removes them. */
-  private static final class Scratch implements AutoCloseable {
-    private final Path folder;
-
-    Scratch() throws FileException {
-      try {
-        folder = Files.createTempDirectory(VolumeKeyFile.memory(), "polis-tpm");
-      } catch (IOException e) {
-        throw failed(e);
-      }
-    }
-
-    String file(String name) {
-      return folder.resolve(name).toString();
-    }
-
-    byte[] read(String name) throws FileException {
-      try {
-        return Files.readAllBytes(folder.resolve(name));
-      } catch (IOException e) {
-        throw failed(e);
-      }
-    }
-
-    void write(String name, byte[] bytes) throws FileException {
-      try {
-        Files.write(folder.resolve(name), bytes);
-      } catch (IOException e) {
-        throw failed(e);
-      }
-    }
-
-    private static FileException failed(IOException e) {
-      return new FileException(
-          Problem.IO,
-          "the files of the TPM's programs in memory: " + e.getMessage(),
-          "check the tmpfs at /run and /dev/shm",
-          e);
-    }
-
-    @Override
-    public void close() throws FileException {
-      try (Stream<Path> files = Files.list(folder)) {
-        for (Path file : files.toList()) {
-          Files.delete(file);
-        }
-        Files.delete(folder);
-      } catch (IOException e) {
-        throw failed(e);
-      }
-    }
   }
 }

@@ -2,6 +2,7 @@ package dev.polis.storage;
 
 import dev.polis.api.storage.DataStatus;
 import dev.polis.api.storage.EnrolmentJournalStore;
+import dev.polis.api.storage.MachineAttester;
 import dev.polis.api.storage.MachineShareStore;
 import dev.polis.api.storage.RecoveryShareStore;
 import dev.polis.api.storage.RecoveryStatus;
@@ -135,6 +136,11 @@ public final class StorageComponent implements Storage {
   @Override
   public MachineShareStore machineShare() {
     return service.machineShare();
+  }
+
+  @Override
+  public MachineAttester attester() {
+    return service.attester();
   }
 
   @Override

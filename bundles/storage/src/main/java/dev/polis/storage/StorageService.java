@@ -2,6 +2,7 @@ package dev.polis.storage;
 
 import dev.polis.api.storage.DataStatus;
 import dev.polis.api.storage.EnrolmentJournalStore;
+import dev.polis.api.storage.MachineAttester;
 import dev.polis.api.storage.MachineShareStore;
 import dev.polis.api.storage.RecoveryShareStore;
 import dev.polis.api.storage.RecoveryStatus;
@@ -46,11 +47,12 @@ final class StorageService implements Storage {
   private final EnrolmentJournalFile journal;
   private final RecoveryShareFile share;
   private final MachineShareFile machineShare;
+  private final MachineAttester attester;
   private final RecoveryCheck recovery;
   private final StorageSecurity preferred;
 
   private StorageService(
-      Root root, VolumeCatalog catalog, StorageSettings.Wish wish, Sealer sealer, Log log)
+      Root root, VolumeCatalog catalog, StorageSettings settings, Sealer sealer, Log log)
       throws FileException {
     this.log = log;
     this.root = root;
@@ -63,7 +65,8 @@ final class StorageService implements Storage {
     this.machineShare = new MachineShareFile(root.esp().machineShare(), sealer);
     this.manager = new VolumeManager(root, catalog, sealed);
     this.recovery = new RecoveryCheck(root, share);
-    this.preferred = preferred(wish);
+    this.attester = settings.attester();
+    this.preferred = preferred(settings.security());
   }
 
   /**
@@ -85,8 +88,7 @@ final class StorageService implements Storage {
     VolumeTools tools = new VolumeTools(new Commands(), VolumeTools.isRoot());
     VolumeCatalog catalog =
         VolumeCatalog.of(root, settings.volumeBytes(), settings.device(), tools, daemons);
-    return new StorageService(root, catalog, settings.security(), sealer, log)
-        .adopted(predecessor.take());
+    return new StorageService(root, catalog, settings, sealer, log).adopted(predecessor.take());
   }
 
   private StorageService adopted(OrganState taken) throws FileException, InterruptedException {
@@ -234,6 +236,11 @@ final class StorageService implements Storage {
   @Override
   public MachineShareStore machineShare() {
     return machineShare;
+  }
+
+  @Override
+  public MachineAttester attester() {
+    return attester;
   }
 
   @Override

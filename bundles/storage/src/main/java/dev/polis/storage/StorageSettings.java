@@ -1,5 +1,6 @@
 package dev.polis.storage;
 
+import dev.polis.api.storage.MachineAttester;
 import dev.polis.api.storage.Sealer;
 import dev.polis.api.storage.StorageSecurity;
 import dev.polis.base.config.SettingCheck;
@@ -23,6 +24,10 @@ record StorageSettings(Path root, Wish security, long volumeBytes, Path deviceOr
 
   // XFS needs 300 MiB; etcd needs the rest for its log and one snapshot.
   private static final int SMALLEST_MEBIBYTES = 512;
+
+  /** Where the kernel shows what the firmware has measured. */
+  private static final Path FIRMWARE_LOG =
+      Path.of("/sys/kernel/security/tpm0/binary_bios_measurements");
 
   /** Lists the securities that an operator may request for a new data volume. */
   enum Wish {
@@ -69,6 +74,11 @@ record StorageSettings(Path root, Wish security, long volumeBytes, Path deviceOr
   /** Returns the sealer that the configuration names. */
   Sealer sealer() {
     return tpm.isEmpty() ? new SealerNone() : new SealerTpm(tpm, new Commands());
+  }
+
+  /** Returns the prover that the configuration names. */
+  MachineAttester attester() {
+    return new AttesterTpm(tpm, new Commands(), FIRMWARE_LOG);
   }
 
   private static Path root(String configured) {

@@ -6,6 +6,7 @@
  *        ┌─────────────────────────────────┤
  *        │                                 ├─ SealedConfigurationFile, EnrolmentJournalFile, RecoveryShareFile, MachineShareFile
  *        │                                 ├─ SealerTpm       binds two of them to this machine and what it booted
+ *        │                                 ├─ AttesterTpm     proves to a cluster what was booted
  *        │                                 ├─ RecoveryCheck   what opens the volume after a power-off
  *        │                                 ├─ StorageHealth   conditions for screens and metrics
  *        │                                 ├─ ClockCheck      the clock against the times of the node's files

@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.polis.api.storage.Sealer;
 import dev.polis.api.storage.StorageException;
@@ -15,16 +14,14 @@ import dev.polis.files.FileException;
 import dev.polis.files.FileException.Problem;
 import dev.polis.files.Stored;
 import dev.polis.files.layout.Root;
+import dev.polis.fixtures.SoftwareTpm;
 import dev.polis.logtree.Secret;
 import dev.polis.process.Commands;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
@@ -44,84 +41,37 @@ class SealerTpmTest {
   private Tpm tpm;
   private SealerTpm sealer;
 
-  /**
-   * Runs one TPM. Without a kernel's resource manager each program leaves its objects in it, so
-   * each command is followed by one that removes them.
-   */
+  /** Runs one TPM, whose objects are removed after each command. */
   private static final class Tpm extends Commands implements AutoCloseable {
-    private final Process process;
+    private final SoftwareTpm device;
     private final String tcti;
 
     Tpm(Path folder) throws Exception {
-      int port = freePort();
-      tcti = "swtpm:host=127.0.0.1,port=" + port;
-      process =
-          new ProcessBuilder(
-                  "swtpm",
-                  "socket",
-                  "--tpm2",
-                  "--tpmstate",
-                  "dir=" + Files.createDirectories(folder),
-                  "--server",
-                  "type=tcp,port=" + port,
-                  "--ctrl",
-                  "type=tcp,port=" + (port + 1),
-                  "--flags",
-                  "not-need-init,startup-clear")
-              .redirectErrorStream(true)
-              .redirectOutput(folder.resolve("log").toFile())
-              .start();
-      long end = System.nanoTime() + PATIENCE.toNanos();
-      while (!super.run(PATIENCE, List.of("tpm2_getrandom", "--tcti", tcti, "1")).ok()) {
-        assertTrue(
-            System.nanoTime() < end,
-            () -> "awaited an answer of swtpm for " + PATIENCE + "; it is in " + folder);
-      }
-    }
-
-    /** Finds two ports beside each other, which swtpm needs. */
-    private static int freePort() throws IOException {
-      while (true) {
-        try (ServerSocket first = new ServerSocket(0, 1, InetAddress.ofLiteral("127.0.0.1"));
-            ServerSocket second =
-                new ServerSocket(first.getLocalPort() + 1, 1, InetAddress.ofLiteral("127.0.0.1"))) {
-          return second.getLocalPort() - 1;
-        } catch (IOException taken) {
-          // The next port may be free of a neighbour.
-        }
-      }
+      device = new SoftwareTpm(folder);
+      tcti = device.tcti();
     }
 
     @Override
     public Result run(Duration within, List<String> command, byte[] input)
         throws IOException, InterruptedException {
       Result result = super.run(within, command, input);
-      super.run(
-          within, List.of("tpm2_flushcontext", "--tcti", tcti, "--transient-object"), new byte[0]);
+      device.flush();
       return result;
     }
 
     void extend(int pcr) throws Exception {
-      Result extended =
-          run(
-              PATIENCE,
-              List.of("tpm2_pcrextend", "--tcti", tcti, pcr + ":sha256=" + "ab".repeat(32)));
-      assertTrue(extended.ok(), extended::words);
+      device.extend(List.of(pcr + ":sha256=" + "ab".repeat(32)));
     }
 
     @Override
     public void close() {
-      process.destroy();
-      process.onExit().orTimeout(10, TimeUnit.SECONDS).join();
+      device.close();
     }
   }
 
   @BeforeEach
   void start() throws Exception {
-    Commands programs = new Commands();
-    for (String program : List.of("swtpm", "tpm2_unseal")) {
-      assumeTrue(programs.has(program), "this test needs the program " + program);
-    }
+    SoftwareTpm.requirePrograms();
     tpm = new Tpm(directory.resolve("tpm"));
     sealer = new SealerTpm(tpm.tcti, tpm);
   }

@@ -18,6 +18,7 @@ import dev.polis.wire.api.Configuration;
 import dev.polis.wire.api.Debug;
 import dev.polis.wire.api.ManagementOuterClass;
 import dev.polis.wire.audit.AuditOuterClass;
+import dev.polis.wire.cluster.AttestationOuterClass;
 import dev.polis.wire.cluster.Ca;
 import dev.polis.wire.cluster.CertificatesOuterClass;
 import dev.polis.wire.cluster.ChangesOuterClass;
@@ -86,6 +87,7 @@ class WireFormatTest {
           DebugOuterClass.getDescriptor(),
           HealthOuterClass.getDescriptor(),
           EtcdOuterClass.getDescriptor(),
+          AttestationOuterClass.getDescriptor(),
           MembershipOuterClass.getDescriptor(),
           Tickets.getDescriptor(),
           Ca.getDescriptor(),

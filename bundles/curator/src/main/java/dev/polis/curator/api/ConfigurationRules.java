@@ -11,6 +11,7 @@ import dev.polis.wire.common.ClusterConfiguration.Kubernetes;
 import dev.polis.wire.common.ClusterConfiguration.StorageSecurityPolicy;
 import dev.polis.wire.common.ClusterConfiguration.TPMMode;
 import java.util.List;
+import java.util.Set;
 
 /**
  * Checks cluster configurations and merges an operator's change into one. Regular expressions have
@@ -19,8 +20,13 @@ import java.util.List;
  */
 public final class ConfigurationRules {
 
-  /** The only field that an operator can change in an existing cluster. */
+  /** The labels that Kubernetes' nodes get, one of the fields that an operator can change. */
   public static final String LABELS_TO_SYNCHRONIZE = "kubernetes.node_labels_to_synchronize";
+
+  /** What the cluster demands of machines, the other one; it is changed as a whole. */
+  public static final String ATTESTATION = "attestation";
+
+  private static final Set<String> CHANGEABLE = Set.of(LABELS_TO_SYNCHRONIZE, ATTESTATION);
 
   private ConfigurationRules() {}
 
@@ -45,6 +51,7 @@ public final class ConfigurationRules {
     }
     checkDomain(configuration.getClusterDomain());
     checkExpressions(configuration);
+    AttestationRules.check(configuration.getAttestation());
   }
 
   private static boolean unset(int number, boolean unrecognized) {
@@ -101,22 +108,27 @@ public final class ConfigurationRules {
         requireSet(base, path, "base_config");
         requireSame(existing, base, path);
       }
-      merged = withLabels(merged, wanted);
+      merged =
+          path.equals(ATTESTATION)
+              ? merged.toBuilder().setAttestation(wanted.getAttestation()).build()
+              : withLabels(merged, wanted);
     }
     check(merged);
     return merged;
   }
 
   private static void requireKnown(String path) {
-    if (!path.equals(LABELS_TO_SYNCHRONIZE)) {
+    if (!CHANGEABLE.contains(path)) {
       throw Refusal.invalid(
-          "update_mask names \"%s\", which is not changeable; name only %s",
-          path, LABELS_TO_SYNCHRONIZE);
+          "update_mask names \"%s\", which is not changeable; name only %s or %s",
+          path, LABELS_TO_SYNCHRONIZE, ATTESTATION);
     }
   }
 
   private static void requireSet(ClusterConfiguration configuration, String path, String where) {
-    if (!configuration.hasKubernetes()) {
+    boolean set =
+        path.equals(ATTESTATION) ? configuration.hasAttestation() : configuration.hasKubernetes();
+    if (!set) {
       throw Refusal.invalid(
           "update_mask names \"%s\", but %s does not set it; set it, also to remove all entries",
           path, where);
@@ -125,6 +137,13 @@ public final class ConfigurationRules {
 
   private static void requireSame(
       ClusterConfiguration existing, ClusterConfiguration base, String path) {
+    if (path.equals(ATTESTATION)) {
+      if (!existing.getAttestation().equals(base.getAttestation())) {
+        throw Refusal.precondition(
+            "another client has changed %s since base_config was read; read it again", path);
+      }
+      return;
+    }
     List<Kubernetes.NodeLabelsToSynchronize> stored = labels(existing);
     if (!stored.equals(labels(base))) {
       throw Refusal.precondition(

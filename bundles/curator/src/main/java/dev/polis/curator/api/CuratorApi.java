@@ -55,13 +55,14 @@ public final class CuratorApi extends CuratorGrpc.CuratorImplBase {
       CallStreams streams,
       Consensus consensus,
       WorkerCertificates certificates,
+      MachineAttestation attestation,
       InstantSource clock) {
     this.gate = gate;
     this.streams = streams;
     this.consensus = consensus;
     this.certificates = certificates;
     this.clock = clock;
-    this.enrolment = new NodeEnrolment(clock);
+    this.enrolment = new NodeEnrolment(attestation, clock);
   }
 
   @Override

@@ -32,6 +32,7 @@ import dev.polis.wire.api.UpdateNodeLabelsRequest;
 import dev.polis.wire.api.UpdateNodeLabelsResponse;
 import dev.polis.wire.api.UpdateNodeRolesRequest;
 import dev.polis.wire.api.UpdateNodeRolesResponse;
+import dev.polis.wire.cluster.AttestationPolicy;
 import dev.polis.wire.common.ClusterConfiguration;
 import dev.polis.wire.common.ClusterDirectory;
 import dev.polis.wire.common.NodeState;
@@ -209,15 +210,22 @@ public final class ManagementApi extends ManagementGrpc.ManagementImplBase
     ApiCalls.unary(
         gate,
         caller,
-        term ->
-            term.records()
-                .updateNode(
-                    id, ManagementApi::approved, _ -> ApproveNodeResponse.getDefaultInstance()));
+        term -> {
+          AttestationPolicy policy = term.records().read().configuration().getAttestation();
+          return term.records()
+              .updateNode(
+                  id,
+                  node -> approved(node, policy),
+                  _ -> ApproveNodeResponse.getDefaultInstance());
+        });
   }
 
-  private static Node approved(Node node) {
+  private static Node approved(Node node, AttestationPolicy policy) {
     return switch (node.getFsmState()) {
-      case NODE_STATE_NEW -> node.toBuilder().setFsmState(NodeState.NODE_STATE_STANDBY).build();
+      case NODE_STATE_NEW -> {
+        AttestationRules.requireApprovable(node, policy);
+        yield node.toBuilder().setFsmState(NodeState.NODE_STATE_STANDBY).build();
+      }
       case NODE_STATE_STANDBY, NODE_STATE_UP -> node;
       default ->
           throw Refusal.precondition(

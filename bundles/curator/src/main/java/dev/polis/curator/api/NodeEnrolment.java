@@ -46,9 +46,11 @@ final class NodeEnrolment {
       "start the machine with an empty state directory and new node parameters to register it as"
           + " another node";
 
+  private final MachineAttestation attestation;
   private final InstantSource clock;
 
-  NodeEnrolment(InstantSource clock) {
+  NodeEnrolment(MachineAttestation attestation, InstantSource clock) {
+    this.attestation = attestation;
     this.clock = clock;
   }
 
@@ -76,8 +78,12 @@ final class NodeEnrolment {
           id, START_ANEW);
     }
     ClusterConfiguration configuration = term.records().read().configuration();
-    Node candidate = candidate(key, request, configuration);
-    Node stored = term.records().register(candidate, ticket, before -> same(before, candidate));
+    Node.Builder candidate = candidate(key, request, configuration);
+    if (request.hasAttestation()) {
+      candidate.setAttestation(attestation.check(key, request.getAttestation()));
+    }
+    Node attested = candidate.build();
+    Node stored = term.records().register(attested, ticket, before -> same(before, attested));
     return RegisterNodeResponse.newBuilder()
         .setClusterConfiguration(configuration)
         .setTpmUsage(stored.getTpmUsage())
@@ -86,7 +92,7 @@ final class NodeEnrolment {
         .build();
   }
 
-  private static Node candidate(
+  private static Node.Builder candidate(
       PublicKey key, RegisterNodeRequest request, ClusterConfiguration configuration) {
     return Node.newBuilder()
         .setId(NodeId.of(key).text())
@@ -94,8 +100,7 @@ final class NodeEnrolment {
         .setJoinKey(request.getJoinKey())
         .setFsmState(NodeState.NODE_STATE_NEW)
         .setTpmUsage(tpm(configuration, request.getHaveLocalTpm()))
-        .setLabels(NodeRecords.wire(labels(request)))
-        .build();
+        .setLabels(NodeRecords.wire(labels(request)));
   }
 
   private static NodeTPMUsage tpm(ClusterConfiguration configuration, boolean present) {
@@ -150,7 +155,9 @@ final class NodeEnrolment {
               + " of its first registration, or with an empty one to register it as another node",
           before.getId());
     }
+    MachineAttestation.requireUnused(before, candidate);
     return switch (before.getFsmState()) {
+      // With the evidence of the first registration, which the approver may have seen.
       case NODE_STATE_NEW, NODE_STATE_STANDBY -> before;
       default ->
           throw Refusal.precondition(

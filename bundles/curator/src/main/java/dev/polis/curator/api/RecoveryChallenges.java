@@ -9,32 +9,21 @@ import dev.polis.pki.RecoveryProof;
 import dev.polis.wire.cluster.GetRecoveryChallengeResponse;
 import dev.polis.wire.curator.stored.InitialOwner;
 import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.function.LongSupplier;
 
 /**
- * Gives challenges that only the holder of the recovery key can answer, and checks the proofs.
- * Strangers ask for them, so it stores none: a challenge is the time with a code of this object's
- * secret over the time, the appointed key, the recovery key and the number of recoveries, and its
- * answer is a code over the challenge. Thread-safe.
+ * Gives challenges that only the holder of the recovery key can answer, and checks the proofs. A
+ * challenge is for an appointed key, the recovery key and the number of recoveries. Thread-safe.
  */
 final class RecoveryChallenges {
 
   /** The time for an answer, which a program gives. */
   static final Duration TERM = Duration.ofMinutes(2);
 
-  private static final int CHALLENGE_BYTES = Long.BYTES + Hmac.BYTES;
-
-  private static final byte[] TIME = "time".getBytes(StandardCharsets.US_ASCII);
-  private static final byte[] ANSWER = "answer".getBytes(StandardCharsets.US_ASCII);
-
-  private final byte[] secret = new byte[Hmac.BYTES];
-  // The time in a challenge reveals nothing about the machine.
-  private final long origin;
-  private final LongSupplier nanoTime;
+  private final StatelessChallenges challenges;
 
   /**
    * Creates an object that accepts only the answers of its own challenges.
@@ -42,17 +31,14 @@ final class RecoveryChallenges {
    * @param nanoTime a monotonic clock
    */
   RecoveryChallenges(SecureRandom random, LongSupplier nanoTime) {
-    random.nextBytes(secret);
-    this.origin = random.nextLong();
-    this.nanoTime = nanoTime;
+    this.challenges = new StatelessChallenges(random, nanoTime);
   }
 
   /** Makes a challenge for the appointment of a key, 32 bytes. */
   GetRecoveryChallengeResponse give(InitialOwner owner, ByteString key) {
     requireRecoveryKey(owner);
-    byte[] challenge = challenge(nanoTime.getAsLong() + origin, owner, key);
-    RecoveryKey.Sealed sealed =
-        seal(owner.getRecoveryPublicKey(), Hmac.sha256(secret, ANSWER, challenge));
+    byte[] challenge = challenges.give(purpose(owner, key));
+    RecoveryKey.Sealed sealed = seal(owner.getRecoveryPublicKey(), challenges.answer(challenge));
     return GetRecoveryChallengeResponse.newBuilder()
         .setChallenge(ByteString.copyFrom(challenge))
         .setEncapsulatedKey(ByteString.copyFrom(sealed.encapsulatedKey()))
@@ -60,18 +46,12 @@ final class RecoveryChallenges {
         .build();
   }
 
-  private byte[] challenge(long time, InitialOwner owner, ByteString key) {
-    byte[] stamp = ByteBuffer.allocate(Long.BYTES).putLong(time).array();
-    byte[] recoveries = ByteBuffer.allocate(Integer.BYTES).putInt(owner.getRecoveries()).array();
-    byte[] code =
-        Hmac.sha256(
-            secret,
-            TIME,
-            stamp,
-            recoveries,
-            key.toByteArray(),
-            owner.getRecoveryPublicKey().toByteArray());
-    return ByteBuffer.allocate(CHALLENGE_BYTES).put(stamp).put(code).array();
+  private static byte[][] purpose(InitialOwner owner, ByteString key) {
+    return new byte[][] {
+      ByteBuffer.allocate(Integer.BYTES).putInt(owner.getRecoveries()).array(),
+      key.toByteArray(),
+      owner.getRecoveryPublicKey().toByteArray()
+    };
   }
 
   /**
@@ -98,10 +78,10 @@ final class RecoveryChallenges {
 
   /** Refuses a challenge or a proof of a wrong length, before the records are read. */
   static void checkLengths(ByteString challenge, ByteString proof) {
-    if (challenge.size() != CHALLENGE_BYTES) {
+    if (challenge.size() != StatelessChallenges.BYTES) {
       throw Refusal.invalid(
           "challenge has %d bytes; one from GetRecoveryChallenge has %d",
-          challenge.size(), CHALLENGE_BYTES);
+          challenge.size(), StatelessChallenges.BYTES);
     }
     if (proof.size() != Hmac.BYTES) {
       throw Refusal.invalid("proof has %d bytes; it needs %d", proof.size(), Hmac.BYTES);
@@ -122,20 +102,18 @@ final class RecoveryChallenges {
       RecoveryProof expected,
       ByteString proof) {
     requireRecoveryKey(owner);
-    byte[] given = challenge.toByteArray();
-    long time = ByteBuffer.wrap(given).getLong();
-    if (!Hmac.same(challenge(time, owner, key), given)) {
+    if (!challenges.gave(challenge, purpose(owner, key))) {
       throw Refusal.precondition(
           "the challenge is not valid here: another node led when it was given, it was given for"
               + " another key, or the owner's or the recovery key has been replaced by the recovery"
               + " key since; repeat the command; nothing was changed");
     }
-    if (nanoTime.getAsLong() + origin - time > TERM.toNanos()) {
+    if (challenges.isOlder(challenge, TERM)) {
       throw Refusal.precondition(
           "the challenge has ended: it is valid for %d s; repeat the command; nothing was changed",
           TERM.toSeconds());
     }
-    byte[] answer = Hmac.sha256(secret, ANSWER, given);
+    byte[] answer = challenges.answer(challenge.toByteArray());
     boolean proved = expected.isBy(answer, proof.toByteArray());
     Arrays.fill(answer, (byte) 0);
     if (!proved) {

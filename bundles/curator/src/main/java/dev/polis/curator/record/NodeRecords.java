@@ -65,6 +65,10 @@ public final class NodeRecords {
     if (stored.hasStatus()) {
       node.setStatus(stored.getStatus());
     }
+    if (stored.hasAttestation()) {
+      node.setAttestation(
+          stored.getAttestation().toBuilder().clearEndorsementCertificate().clearNonce());
+    }
     return node.build();
   }
 

@@ -32,7 +32,7 @@ public final class Refusal {
     return of(Status.Code.OUT_OF_RANGE, format, values);
   }
 
-  static RpcException aborted(String format, Object... values) {
+  public static RpcException aborted(String format, Object... values) {
     return of(Status.Code.ABORTED, format, values);
   }
 

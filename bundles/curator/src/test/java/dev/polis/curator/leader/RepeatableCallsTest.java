@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import dev.polis.rpc.RpcMethods;
 import dev.polis.wire.api.AAAGrpc;
 import dev.polis.wire.api.ManagementGrpc;
+import dev.polis.wire.cluster.AttestationGrpc;
 import dev.polis.wire.cluster.CertificatesGrpc;
 import dev.polis.wire.cluster.ChangesGrpc;
 import dev.polis.wire.cluster.ClusterCaGrpc;
@@ -58,6 +59,7 @@ class RepeatableCallsTest {
                 CuratorLocalGrpc.getServiceDescriptor(),
                 PluginTrustGrpc.getServiceDescriptor(),
                 PluginSetGrpc.getServiceDescriptor(),
+                AttestationGrpc.getServiceDescriptor(),
                 MembershipGrpc.getServiceDescriptor(),
                 RegisterTicketsGrpc.getServiceDescriptor(),
                 CertificatesGrpc.getServiceDescriptor(),

@@ -36,6 +36,7 @@ import java.security.PrivateKey;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Assertions;
@@ -88,6 +89,7 @@ class NodeEnrolmentIT {
           () -> second.ctl("health").all().contains("waiting for approval by an operator"),
           () -> second.ctl("health").all());
       refusesOtherApprovals(id);
+      refusesWithoutEvidence(id);
       refusesAnotherRegistration(second, id);
       assertEquals("NEW", GrowingCluster.text(cluster.listed(id).orElseThrow(), "state"));
 
@@ -115,6 +117,28 @@ class NodeEnrolmentIT {
     Finished ofAnotherKey = first.ctl("node", "approve", id, "--key", "SHA256:another");
     assertNotEquals(0, ofAnotherKey.code());
     assertTrue(ofAnotherKey.err().contains("it was not approved"), ofAnotherKey.all());
+  }
+
+  /** Demands evidence of a TPM for a while, which no node of this test has. */
+  private static void refusesWithoutEvidence(String id) {
+    String digest = "ab".repeat(32);
+    attestation("allow", "1.4.0", digest);
+    assertTrue(attestation("require").contains("1.4.0=" + digest));
+    Finished refused = first.ctl("node", "approve", id);
+    assertNotEquals(0, refused.code());
+    assertTrue(refused.out().contains("machine: no evidence of a TPM"), refused.all());
+    assertTrue(refused.err().contains("it has proved nothing of its machine"), refused.all());
+    attestation("forget", "1.4.0");
+    assertTrue(attestation("relax").contains("false"));
+  }
+
+  private static String attestation(String... arguments) {
+    return first
+        .ctl(
+            Stream.concat(Stream.of("cluster", "attestation"), Stream.of(arguments))
+                .toArray(String[]::new))
+        .requireSuccess("cluster attestation " + arguments[0])
+        .out();
   }
 
   private static void isMember(TestNode second, String id) throws Exception {

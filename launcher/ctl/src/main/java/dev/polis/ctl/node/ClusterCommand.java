@@ -18,8 +18,14 @@ import java.util.stream.Collectors;
 import picocli.CommandLine.Command;
 
 /** Groups the commands for the whole cluster. */
-@Command(name = "cluster", description = "Shows the cluster, and changes its ticket.")
-@Subcommands({ClusterCommand.InfoCommand.class, ClusterTicketCommand.class})
+@Command(
+    name = "cluster",
+    description = "Shows the cluster, and changes its ticket and its demands of machines.")
+@Subcommands({
+  ClusterCommand.InfoCommand.class,
+  ClusterTicketCommand.class,
+  ClusterAttestationCommand.class
+})
 public final class ClusterCommand {
 
   /** Configuration, certificate and directory. */

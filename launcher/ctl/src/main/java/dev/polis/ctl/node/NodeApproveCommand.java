@@ -17,7 +17,8 @@ import picocli.CommandLine.Parameters;
     name = "approve",
     description = {
       "Approves a node that has registered, which then becomes a member.",
-      "Compare its key with the one that the node itself shows."
+      "Compare its key with the one that the node itself shows.",
+      "Prints what its machine has proved by its TPM; \"node describe\" shows that before."
     })
 final class NodeApproveCommand extends SessionCommand {
 
@@ -40,6 +41,8 @@ final class NodeApproveCommand extends SessionCommand {
           "node %s has the key %s and not %s, so it was not approved; it is another machine than the one that shows that key"
               .formatted(id, fingerprint, key));
     }
+    AttestedLines.of(found, ClusterAttestationCommand.configuration(session).getAttestation())
+        .forEach(out()::println);
     boolean before = found.getState() != NodeState.NODE_STATE_NEW;
     session.call(
         () ->

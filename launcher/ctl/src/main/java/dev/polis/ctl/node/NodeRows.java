@@ -35,6 +35,7 @@ public final class NodeRows {
           .wide("KEY", "key", NodeRows::fingerprint)
           .wide("STORAGE", "storage", NodeRows::storage)
           .wide("TPM", "tpm", NodeRows::tpm)
+          .field("attestation", AttestedLines::json)
           .column("VERSION", "version", NodeRows::version)
           .column("HEARTBEAT", "heartbeat", NodeRows::heartbeat)
           .wide("LABELS", "labels", NodeRows::labels);

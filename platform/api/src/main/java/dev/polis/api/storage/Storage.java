@@ -111,6 +111,9 @@ public interface Storage {
   /** Returns the store of the machine share. */
   MachineShareStore machineShare();
 
+  /** Returns the prover of what this machine has booted. */
+  MachineAttester attester();
+
   /** Checks what would open the data volume after a power-off. */
   RecoveryStatus recovery();
 }

@@ -1,0 +1,96 @@
+package dev.polis.ctl.node;
+
+import com.google.gson.JsonObject;
+import com.google.protobuf.ByteString;
+import dev.polis.ctl.session.Rows;
+import dev.polis.ctl.session.WireName;
+import dev.polis.wire.api.Node;
+import dev.polis.wire.cluster.AllowedImage;
+import dev.polis.wire.cluster.AttestationPolicy;
+import dev.polis.wire.cluster.AttestedMachine;
+import java.util.ArrayList;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Optional;
+
+/** Says what a machine has proved by its TPM. */
+final class AttestedLines {
+
+  private AttestedLines() {}
+
+  /** Returns all of it; empty if the node has proved nothing. */
+  static Optional<JsonObject> json(Node node) {
+    if (!node.hasAttestation()) {
+      return Optional.empty();
+    }
+    AttestedMachine machine = node.getAttestation();
+    JsonObject json = new JsonObject();
+    json.add("programs", Rows.element(hex(machine.getProgramsList())));
+    json.addProperty("secureBoot", WireName.shortened(machine.getSecureBoot()));
+    json.add("changedPcrs", Rows.element(machine.getChangedPcrsList()));
+    json.add("unexplainedPcrs", Rows.element(machine.getUnexplainedPcrsList()));
+    json.addProperty("endorsementKey", hex(machine.getEndorsementKey()));
+    json.addProperty("tpm", machine.getTpm());
+    json.addProperty("tpmIssuer", machine.getTpmIssuer());
+    return Optional.of(json);
+  }
+
+  /**
+   * Returns what an approver reads.
+   *
+   * @param policy names the images
+   */
+  static List<String> of(Node node, AttestationPolicy policy) {
+    if (!node.hasAttestation()) {
+      return List.of("machine: no evidence of a TPM");
+    }
+    AttestedMachine machine = node.getAttestation();
+    List<String> lines = new ArrayList<>();
+    lines.add(
+        "machine: booted %s (PCR 4: %s), Secure Boot %s"
+            .formatted(
+                image(machine, policy),
+                String.join(" ", hex(machine.getProgramsList())),
+                switch (machine.getSecureBoot()) {
+                  case SECURE_BOOT_ON -> "on";
+                  case SECURE_BOOT_OFF -> "off";
+                  case SECURE_BOOT_UNKNOWN, UNRECOGNIZED -> "unknown";
+                }));
+    lines.add(
+        "TPM: %s; endorsement key SHA-256 %s"
+            .formatted(
+                machine.getTpmIssuer().isEmpty()
+                    ? ("without a usable certificate " + machine.getTpm()).strip()
+                    : "%s, certificate by \"%s\""
+                        .formatted(machine.getTpm(), machine.getTpmIssuer()),
+                hex(machine.getEndorsementKey())));
+    if (machine.getChangedPcrsCount() > 0) {
+      lines.add(
+          "PCRs %s: the machine has taken options or files beside its boot file"
+              .formatted(machine.getChangedPcrsList()));
+    }
+    if (machine.getUnexplainedPcrsCount() > 0) {
+      lines.add(
+          "PCRs %s: the firmware's log does not explain them; nothing above depends on them"
+              .formatted(machine.getUnexplainedPcrsList()));
+    }
+    return lines;
+  }
+
+  private static String image(AttestedMachine machine, AttestationPolicy policy) {
+    return policy.getImagesList().stream()
+        .filter(each -> each.getProgramsList().equals(machine.getProgramsList()))
+        .findFirst()
+        .map(AllowedImage::getName)
+        .map("image %s"::formatted)
+        .orElse("an image that the cluster does not name");
+  }
+
+  static List<String> hex(List<ByteString> digests) {
+    return digests.stream().map(AttestedLines::hex).toList();
+  }
+
+  private static String hex(ByteString digest) {
+    return HexFormat.of().formatHex(digest.toByteArray());
+  }
+}
