@@ -111,7 +111,22 @@ image_build() {
       refuse "the disk image could not be made: $(tail -n 1 "$work/disk.log")" "its log is $work/disk.log"
   } 8>"$work/lock"
   say "$output: a system of $(image_size "$work/system.img"), a boot file of $(image_size "$work/a.efi"), $(image_size "$output") on this disk, made in $(duration $((SECONDS - began)))"
-  printf '%s  %s\n' "$(cat "$work/root-hash")" "root hash of the system" "$(sha256sum <"$work/a.efi" | cut -d ' ' -f 1)" "SHA-256 of the boot file"
+  printf '%s  %s\n' "$(cat "$work/root-hash")" "root hash of the system" "$(sha256sum <"$work/a.efi" | cut -d ' ' -f 1)" "SHA-256 of the boot file" \
+    "$(image_measured "$work/a.efi")" "PCR 4 by the boot file" "$(image_measured "$work/boot/vmlinuz")" "PCR 4 by its kernel: polisctl cluster attestation allow NAME DIGEST DIGEST"
+}
+
+# image_measured FILE: prints the SHA-256 of a program of UEFI as the firmware measures it: without its checksum and its signatures (Authenticode).
+image_measured() {
+  local header signatures
+  header="$(od -A n -t u4 -j 60 -N 4 "$1" | tr -d ' ')"
+  # In a program of 64 bits the checksum is 88 bytes behind the start of the header, and the place of the signatures, which end the file, 168.
+  signatures="$(od -A n -t u4 -j $((header + 168)) -N 4 "$1" | tr -d ' ')"
+  [[ "$signatures" != 0 ]] || signatures="$(stat -c %s "$1")"
+  {
+    head -c $((header + 88)) "$1"
+    dd if="$1" bs=1 skip=$((header + 92)) count=76 status=none
+    dd if="$1" bs=1M iflag=skip_bytes,count_bytes skip=$((header + 176)) count=$((signatures - header - 176)) status=none
+  } | sha256sum | cut -d ' ' -f 1
 }
 
 # image_size FILE: prints how much a file takes on the disk.
