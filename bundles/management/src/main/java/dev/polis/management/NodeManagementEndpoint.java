@@ -38,9 +38,9 @@ final class NodeManagementEndpoint extends NodeManagementGrpc.NodeManagementImpl
               .formatted(request.getActivationModeValue()));
     }
     throw RpcException.failedPrecondition(
-        "this node has no operating system image to replace: it runs as a process on a system"
-            + " that others maintain; replace its bundles, or start it from a newer"
-            + " distribution");
+        "this node fetches no operating system image from a registry: on a machine that an image of"
+            + " Polis has booted, polisctl node update sends one; elsewhere others maintain the"
+            + " system, so replace the node's bundles, or start it from a newer distribution");
   }
 
   @Override

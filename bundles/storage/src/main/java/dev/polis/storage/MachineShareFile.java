@@ -41,6 +41,13 @@ final class MachineShareFile implements MachineShareStore {
     file.write(clusterUnlockKey.reveal(), true);
   }
 
+  /** Seals it again, if it is there. */
+  void reseal() throws FileException {
+    if (possible() && read() instanceof Stored.Present<Secret>(var _, Secret share)) {
+      write(share);
+    }
+  }
+
   @Override
   public void erase() throws FileException {
     placement.erase();

@@ -55,6 +55,15 @@ final class SealedConfigurationFile implements SealedConfigurationStore {
     file.write(encode(configuration), false);
   }
 
+  /** Seals it again, if this machine has bound it. */
+  void reseal() throws FileException {
+    if (file.binds()
+        && !file.unbound()
+        && read() instanceof Stored.Present<SealedConfiguration>(var _, var present)) {
+      file.write(encode(present), true);
+    }
+  }
+
   /** Seals the copy to the present recovery key, if this machine has bound the configuration. */
   void copyAgain() throws FileException {
     if (file.binds()

@@ -6,6 +6,11 @@ import dev.polis.api.storage.StorageException.Refusal;
 import dev.polis.files.FileException;
 import dev.polis.files.FileException.Problem;
 import dev.polis.process.Commands;
+import dev.polis.storage.slots.BootFile;
+import dev.polis.storage.slots.MeasuredBoot;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.security.SecureRandom;
 import java.util.ArrayList;
@@ -30,6 +35,10 @@ import javax.crypto.spec.SecretKeySpec;
  * TPM; each call makes the primary key of the owner hierarchy again, which is the same until the
  * TPM is cleared. The values of the PCRs are beside the object, so that a refusal names the changed
  * one.
+ *
+ * <p>After an update the key has two objects: for the present boot, and for the one with the boot
+ * file in the other slot, whose PCRs follow from the log of measurements. The payload authenticates
+ * the PCRs of both, so nothing on the disk can name a third boot for which this seals again.
  */
 final class SealerTpm implements Sealer {
 
@@ -62,16 +71,31 @@ final class SealerTpm implements Sealer {
   private static final String PCRS = "pcrs";
   private static final String PUBLIC = "public";
   private static final String PRIVATE = "private";
+  // Suffixes of the fields of each object.
+  private static final List<String> OBJECTS = List.of("", "-other");
+  private static final Path LOG = Path.of("/sys/kernel/security/tpm0/binary_bios_measurements");
 
   private final TpmTools tools;
+  private final Path log;
   private final SecureRandom random = new SecureRandom();
+
+  /** The PCRs of the boot from the other slot; empty if it has none that may unseal. */
+  private volatile List<byte[]> others = List.of();
 
   /**
    * @param tcti the way to the TPM, in the notation of tpm2-tools, such as {@code
    *     device:/dev/tpmrm0}
    */
   SealerTpm(String tcti, Commands commands) {
+    this(tcti, commands, LOG);
+  }
+
+  /**
+   * @param log the measurements of this boot
+   */
+  SealerTpm(String tcti, Commands commands, Path log) {
     this.tools = new TpmTools(tcti, commands);
+    this.log = log;
   }
 
   @Override
@@ -84,33 +108,52 @@ final class SealerTpm implements Sealer {
     byte[] key = random(KEY_BYTES);
     try (TpmTools.Scratch scratch = new TpmTools.Scratch()) {
       makePrimary(scratch);
-      String policy = scratch.file("policy");
-      tools.must("tpm2_createpolicy", "--policy-pcr", "--pcr-list", SELECTION, "--policy", policy);
-      tools.must(
-          tools.tool(
-              "tpm2_create",
-              "--parent-context",
-              scratch.file("primary"),
-              "--policy",
-              policy,
-              // Only the policy opens the object, and a refusal locks nothing.
-              "--attributes",
-              "fixedtpm|fixedparent|noda",
-              "--sealing-input",
-              "-",
-              "--public",
-              scratch.file(PUBLIC),
-              "--private",
-              scratch.file(PRIVATE)),
-          key);
+      byte[] now = pcrs(scratch);
+      List<byte[]> boots = new ArrayList<>(List.of(now));
+      others.stream().filter(pcrs -> !Arrays.equals(pcrs, now)).forEach(boots::add);
       Map<String, String> fields = new LinkedHashMap<>();
-      fields.put(PCRS, hex(pcrs(scratch)));
-      fields.put(PUBLIC, hex(scratch.read(PUBLIC)));
-      fields.put(PRIVATE, hex(scratch.read(PRIVATE)));
-      return new Envelope(NAME, fields, encrypt(key, plain)).encode();
+      for (int i = 0; i < boots.size(); i++) {
+        create(scratch, boots.get(i), key);
+        fields.put(PCRS + OBJECTS.get(i), hex(boots.get(i)));
+        fields.put(PUBLIC + OBJECTS.get(i), hex(scratch.read(PUBLIC)));
+        fields.put(PRIVATE + OBJECTS.get(i), hex(scratch.read(PRIVATE)));
+      }
+      return new Envelope(NAME, fields, encrypt(key, plain, bound(boots))).encode();
     } finally {
       Arrays.fill(key, (byte) 0);
     }
+  }
+
+  /** Makes an object with the key, which the TPM gives to a boot with these PCRs. */
+  private void create(TpmTools.Scratch scratch, byte[] pcrs, byte[] key) throws FileException {
+    String policy = scratch.file("policy");
+    scratch.write(PCRS, pcrs);
+    tools.must(
+        "tpm2_createpolicy",
+        "--policy-pcr",
+        "--pcr-list",
+        SELECTION,
+        "--pcr",
+        scratch.file(PCRS),
+        "--policy",
+        policy);
+    tools.must(
+        tools.tool(
+            "tpm2_create",
+            "--parent-context",
+            scratch.file("primary"),
+            "--policy",
+            policy,
+            // Only the policy opens the object, and a refusal locks nothing.
+            "--attributes",
+            "fixedtpm|fixedparent|noda",
+            "--sealing-input",
+            "-",
+            "--public",
+            scratch.file(PUBLIC),
+            "--private",
+            scratch.file(PRIVATE)),
+        key);
   }
 
   @Override
@@ -122,12 +165,53 @@ final class SealerTpm implements Sealer {
       throw new FileException(
           Problem.CORRUPTED, "the sealed content: " + e.getMessage(), "restore it from a copy", e);
     }
+    List<byte[]> boots =
+        OBJECTS.stream()
+            .filter(object -> envelope.fields().containsKey(PCRS + object))
+            .map(object -> HexFormat.of().parseHex(envelope.field(PCRS + object)))
+            .toList();
     try (TpmTools.Scratch scratch = new TpmTools.Scratch()) {
-      scratch.write(PUBLIC, HexFormat.of().parseHex(envelope.field(PUBLIC)));
-      scratch.write(PRIVATE, HexFormat.of().parseHex(envelope.field(PRIVATE)));
+      int own = boots.size() > 1 && Arrays.equals(boots.get(1), pcrs(scratch)) ? 1 : 0;
+      String object = OBJECTS.get(own);
+      scratch.write(PUBLIC, HexFormat.of().parseHex(envelope.field(PUBLIC + object)));
+      scratch.write(PRIVATE, HexFormat.of().parseHex(envelope.field(PRIVATE + object)));
       makePrimary(scratch);
       load(scratch);
-      return decrypt(key(scratch, envelope), envelope.payload());
+      byte[] plain = decrypt(key(scratch, boots.get(own)), envelope.payload(), bound(boots));
+      others = boots.size() > 1 ? List.of(boots.get(1 - own)) : List.of();
+      return plain;
+    }
+  }
+
+  /** Returns what the payload authenticates beside itself: more than one boot. */
+  private static byte[] bound(List<byte[]> boots) {
+    ByteArrayOutputStream all = new ByteArrayOutputStream();
+    if (boots.size() > 1) {
+      boots.forEach(all::writeBytes);
+    }
+    return all.toByteArray();
+  }
+
+  @Override
+  public void alsoFor(Path booted, Path next) throws FileException {
+    List<Integer> numbers = Stream.of(Pcr.values()).map(pcr -> pcr.number).toList();
+    try (TpmTools.Scratch scratch = new TpmTools.Scratch();
+        BootFile present = BootFile.read(booted);
+        BootFile update = BootFile.read(next)) {
+      MeasuredBoot boot = MeasuredBoot.read(log);
+      if (!Arrays.equals(boot.pcrs(numbers), pcrs(scratch))) {
+        throw new IOException("its log of measurements does not lead to its present PCRs");
+      }
+      others = List.of(boot.pcrs(numbers, present, update));
+    } catch (FileException e) {
+      throw e;
+    } catch (IOException e) {
+      throw new StorageException(
+          Refusal.UNSUPPORTED,
+          "the TPM of this machine would not unseal after a boot of %s: %s"
+              .formatted(next, e.getMessage()),
+          "reboot, and try again; an installation with the recovery key needs no prediction",
+          e);
     }
   }
 
@@ -138,6 +222,10 @@ final class SealerTpm implements Sealer {
         "o",
         "--key-algorithm",
         "ecc",
+        // Without "noda" some losses of power in a row would lock the TPM, since each may hide a
+        // guess of a password.
+        "--attributes",
+        "fixedtpm|fixedparent|sensitivedataorigin|userwithauth|restricted|decrypt|noda",
         "--key-context",
         scratch.file("primary"));
   }
@@ -166,7 +254,7 @@ final class SealerTpm implements Sealer {
     }
   }
 
-  private byte[] key(TpmTools.Scratch scratch, Envelope envelope) throws FileException {
+  private byte[] key(TpmTools.Scratch scratch, byte[] then) throws FileException {
     Commands.Result opened =
         tools.run(
             tools.tool(
@@ -181,7 +269,6 @@ final class SealerTpm implements Sealer {
     if (opened.ok()) {
       return scratch.read("key");
     }
-    byte[] then = HexFormat.of().parseHex(envelope.field(PCRS));
     byte[] now = pcrs(scratch);
     List<String> changed = new ArrayList<>();
     for (Pcr pcr : Pcr.values()) {
@@ -214,10 +301,10 @@ final class SealerTpm implements Sealer {
     return values;
   }
 
-  private byte[] encrypt(byte[] key, byte[] plain) {
+  private byte[] encrypt(byte[] key, byte[] plain, byte[] bound) {
     byte[] nonce = random(NONCE_BYTES);
     try {
-      byte[] secret = cipher(Cipher.ENCRYPT_MODE, key, nonce).doFinal(plain);
+      byte[] secret = cipher(Cipher.ENCRYPT_MODE, key, nonce, bound).doFinal(plain);
       byte[] all = Arrays.copyOf(nonce, NONCE_BYTES + secret.length);
       System.arraycopy(secret, 0, all, NONCE_BYTES, secret.length);
       return all;
@@ -226,9 +313,9 @@ final class SealerTpm implements Sealer {
     }
   }
 
-  private static byte[] decrypt(byte[] key, byte[] payload) throws FileException {
+  private static byte[] decrypt(byte[] key, byte[] payload, byte[] bound) throws FileException {
     try {
-      return cipher(Cipher.DECRYPT_MODE, key, Arrays.copyOf(payload, NONCE_BYTES))
+      return cipher(Cipher.DECRYPT_MODE, key, Arrays.copyOf(payload, NONCE_BYTES), bound)
           .doFinal(payload, NONCE_BYTES, payload.length - NONCE_BYTES);
     } catch (GeneralSecurityException | IllegalArgumentException e) {
       throw new FileException(
@@ -241,9 +328,11 @@ final class SealerTpm implements Sealer {
     }
   }
 
-  private static Cipher cipher(int mode, byte[] key, byte[] nonce) throws GeneralSecurityException {
+  private static Cipher cipher(int mode, byte[] key, byte[] nonce, byte[] bound)
+      throws GeneralSecurityException {
     Cipher cipher = Cipher.getInstance("AES/GCM/NoPadding");
     cipher.init(mode, new SecretKeySpec(key, "AES"), new GCMParameterSpec(TAG_BITS, nonce));
+    cipher.updateAAD(bound);
     return cipher;
   }
 

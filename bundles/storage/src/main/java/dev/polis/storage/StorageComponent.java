@@ -13,6 +13,7 @@ import dev.polis.api.storage.Storage;
 import dev.polis.api.storage.StorageException;
 import dev.polis.api.storage.StorageSecurity;
 import dev.polis.api.storage.UnlockKeys;
+import dev.polis.base.boot.BootReport;
 import dev.polis.base.values.Value;
 import dev.polis.files.FileException;
 import dev.polis.files.layout.Root;
@@ -20,10 +21,19 @@ import dev.polis.handover.HandOvers;
 import dev.polis.health.HealthRegistry;
 import dev.polis.logtree.LogTree;
 import dev.polis.logtree.Secret;
+import dev.polis.process.Commands;
 import dev.polis.process.ProcessManager;
+import dev.polis.rpc.CallStreams;
 import dev.polis.rpc.RpcHost;
+import dev.polis.storage.slots.Slots;
+import dev.polis.storage.slots.SystemEndpoint;
 import dev.polis.supervision.Supervisor;
+import io.grpc.BindableService;
+import java.util.Hashtable;
+import java.util.Map;
 import java.util.Optional;
+import org.osgi.framework.BundleContext;
+import org.osgi.framework.ServiceRegistration;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.ConfigurationPolicy;
@@ -44,11 +54,15 @@ public final class StorageComponent implements Storage {
 
   private final HandOvers.Membership<StorageInstance> membership;
   private final StorageService service;
+  private final CallStreams streams = new CallStreams();
+  private final ServiceRegistration<BindableService> endpoint;
 
   /** Prepares the state directory and adopts a mounted volume. */
   @Activate
   public StorageComponent(
+      BundleContext bundle,
       StorageConfig config,
+      @Reference BootReport boot,
       @Reference LogTree logs,
       @Reference Supervisor supervisor,
       @Reference HealthRegistry healths,
@@ -65,23 +79,41 @@ public final class StorageComponent implements Storage {
     this.membership =
         handOvers.join(
             "storage",
-            predecessor ->
-                new StorageInstance(
-                    StorageService.open(
-                        settings,
-                        sealer,
-                        new VolumeDaemonsManaged(processes),
-                        logs.log("root.storage"),
-                        predecessor),
-                    supervisor,
-                    healths,
-                    processes,
-                    rpc.audit()));
+            predecessor -> {
+              StorageService opened =
+                  StorageService.open(
+                      settings,
+                      sealer,
+                      new VolumeDaemonsManaged(processes),
+                      logs.log("root.storage"),
+                      predecessor);
+              return new StorageInstance(
+                  opened,
+                  supervisor,
+                  healths,
+                  processes,
+                  rpc.audit(),
+                  slots(settings, sealer, opened));
+            });
     this.service = membership.instance().service();
+    this.endpoint =
+        bundle.registerService(
+            BindableService.class,
+            new SystemEndpoint(slots(settings, sealer, service), boot, streams),
+            new Hashtable<>(Map.of(RpcHost.LISTENER, RpcHost.MANAGEMENT)));
+  }
+
+  private static Optional<Slots> slots(
+      StorageSettings settings, Sealer sealer, StorageService service) {
+    return settings
+        .slots()
+        .map(folder -> new Slots(folder, new Commands(), sealer, service::reseal));
   }
 
   @Deactivate
   void deactivate() {
+    endpoint.unregister();
+    streams.close();
     membership.leave();
   }
 

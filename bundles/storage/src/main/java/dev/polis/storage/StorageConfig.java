@@ -46,4 +46,12 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
           "the TPM that seals what this node keeps outside of the data volume, in the notation of"
               + " tpm2-tools, such as device:/dev/tpmrm0; if empty, none does")
   String tpm() default "";
+
+  /** The slots for a system. */
+  @AttributeDefinition(
+      name = "Slots",
+      description =
+          "folder in which a machine that an image of Polis has booted describes its slots; if"
+              + " empty, others maintain the system")
+  String slots() default "";
 }

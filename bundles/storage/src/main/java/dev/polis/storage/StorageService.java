@@ -272,6 +272,12 @@ final class StorageService implements Storage {
     }
   }
 
+  /** Seals again all that is bound to this machine. */
+  void reseal() throws FileException {
+    sealed.reseal();
+    machineShare.reseal();
+  }
+
   /** Checks the file of the sealed configuration without its sealer. */
   Stored<?> sealedIntact() {
     return sealed.intact();

@@ -17,8 +17,10 @@ import java.util.Optional;
  * @param volumeBytes the size of a new data volume
  * @param deviceOrNull the partition for the data volume; null for an image file
  * @param tpm the way to the TPM; empty for none
+ * @param slotsOrNull the folder that describes the slots; null if others maintain the system
  */
-record StorageSettings(Path root, Wish security, long volumeBytes, Path deviceOrNull, String tpm) {
+record StorageSettings(
+    Path root, Wish security, long volumeBytes, Path deviceOrNull, String tpm, Path slotsOrNull) {
 
   private static final SettingCheck CHECK = SettingCheck.of("dev.polis.storage");
 
@@ -63,12 +65,18 @@ record StorageSettings(Path root, Wish security, long volumeBytes, Path deviceOr
                     Integer.MAX_VALUE)
             << 20,
         config.device().isEmpty() ? null : path("device", config.device()),
-        config.tpm().strip());
+        config.tpm().strip(),
+        config.slots().isEmpty() ? null : path("slots", config.slots()));
   }
 
   /** Returns the partition for the data volume; empty for an image file. */
   Optional<Path> device() {
     return Optional.ofNullable(deviceOrNull);
+  }
+
+  /** Returns the folder that describes the slots; empty if others maintain the system. */
+  Optional<Path> slots() {
+    return Optional.ofNullable(slotsOrNull);
   }
 
   /** Returns the sealer that the configuration names. */

@@ -11,6 +11,7 @@
  *        │                                 ├─ StorageHealth   conditions for screens and metrics
  *        │                                 ├─ ClockCheck      the clock against the times of the node's files
  *        │                                 └─ AuditVolume     opens the platform's audit log on the volume
+ *        ├─ slots                updates the system of a machine that an image has booted
  *        └─ VolumeManager        mounts, and publishes whether data/ can be used
  *             ├─ VolumeMaker     makes and discards; nothing else does
  *             ├─ VolumeMarks     the owner of a volume, and whether it is finished
@@ -37,15 +38,15 @@
  * kernel never pages out keys.
  *
  * <ul>
- *   <li>Needs: HandOvers, HealthRegistry, LogTree, ProcessManager, RpcHost, Supervisor
+ *   <li>Needs: BootReport, HandOvers, HealthRegistry, LogTree, ProcessManager, RpcHost, Supervisor
  *   <li>Uses if there: Sealer
- *   <li>Provides: Storage
+ *   <li>Provides: BindableService, Storage
  *   <li>Configuration: dev.polis.storage
  *   <li>Files: data/audit, data/volume, ephemeral/storage, esp/enrolment_journal.pb,
  *       esp/machine_share, esp/recovery_configuration.pb, esp/recovery_share.pb,
  *       esp/sealed_configuration.pb, esp/volume_format, owner/recovery-key.pem, volume.gocryptfs,
  *       volume.luks
- *   <li>Ports: none
+ *   <li>Ports: management
  * </ul>
  */
 package dev.polis.storage;

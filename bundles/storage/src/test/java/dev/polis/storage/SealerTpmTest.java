@@ -14,14 +14,22 @@ import dev.polis.files.FileException;
 import dev.polis.files.FileException.Problem;
 import dev.polis.files.Stored;
 import dev.polis.files.layout.Root;
+import dev.polis.fixtures.BootFiles;
 import dev.polis.fixtures.SoftwareTpm;
 import dev.polis.logtree.Secret;
 import dev.polis.process.Commands;
+import dev.polis.storage.slots.BootFile;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Arrays;
+import java.util.HexFormat;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
@@ -60,7 +68,11 @@ class SealerTpmTest {
     }
 
     void extend(int pcr) throws Exception {
-      device.extend(List.of(pcr + ":sha256=" + "ab".repeat(32)));
+      extend(pcr, "ab".repeat(32));
+    }
+
+    void extend(int pcr, String digest) throws Exception {
+      device.extend(List.of(pcr + ":sha256=" + digest));
     }
 
     @Override
@@ -127,6 +139,114 @@ class SealerTpmTest {
     assertEquals(
         Refusal.FOREIGN,
         assertThrows(StorageException.class, () -> sealer.unseal(sealed)).refusal());
+  }
+
+  /** Restarts the TPM, and measures a boot file as firmware, loader and stub do. */
+  private SealerTpm boot(Path file) throws Exception {
+    tpm.close();
+    tpm = new Tpm(directory.resolve("tpm"));
+    Map<String, String> measured;
+    try (BootFile booted = BootFile.read(file)) {
+      measured = booted.measured();
+    }
+    MeasuredLog log = new MeasuredLog();
+    for (String part : List.of("program", "kernel")) {
+      log.measure(tpm, 4, measured.get(part));
+    }
+    for (String part : List.of(".linux", ".osrel", ".cmdline", ".initrd")) {
+      log.measure(tpm, 11, measured.get(part));
+    }
+    log.measure(tpm, 12, measured.get("options"));
+    return new SealerTpm(tpm.tcti, tpm, log.write(directory.resolve("log")));
+  }
+
+  /** Keeps the log of a firmware. */
+  private static final class MeasuredLog {
+    private final ByteBuffer log = ByteBuffer.allocate(1 << 16).order(ByteOrder.LITTLE_ENDIAN);
+
+    MeasuredLog() {
+      // The event that names the algorithms: SHA-1 and SHA-256.
+      log.putInt(0).putInt(3).put(new byte[20]).putInt(24 + 4 + 8 + 1).put(new byte[24]);
+      log.putInt(2).putShort((short) 4).putShort((short) 20);
+      log.putShort((short) 0x0b).putShort((short) 32).put((byte) 0);
+    }
+
+    void measure(Tpm tpm, int pcr, String digest) throws Exception {
+      tpm.extend(pcr, digest);
+      log.putInt(pcr).putInt(0x0d).putInt(2).putShort((short) 4).put(new byte[20]);
+      log.putShort((short) 0x0b).put(HexFormat.of().parseHex(digest)).putInt(2).putShort((short) 1);
+    }
+
+    Path write(Path file) throws IOException {
+      return Files.write(file, Arrays.copyOf(log.array(), log.position()));
+    }
+  }
+
+  private Path bootFile(char slot, String version) throws IOException {
+    return Files.write(directory.resolve(slot + version), BootFiles.of(slot, version));
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName(
+      "after an update the boot from the other slot unseals, and the present one; a third one does not, also when the disk names it")
+  void update() throws Exception {
+    Path present = bootFile('a', "1");
+    Path next = bootFile('b', "2");
+    Path third = bootFile('b', "3");
+    SealerTpm before = boot(present);
+    before.alsoFor(present, next);
+    byte[] sealed = before.seal(CONTENT);
+    assertArrayEquals(CONTENT, before.unseal(sealed));
+
+    Envelope named = Envelope.decode(SealerTpm.NAME, sealed);
+    Map<String, String> fields = new LinkedHashMap<>(named.fields());
+    fields.put("pcrs-other", "cd".repeat(32 * 4));
+    byte[] forged = new Envelope(SealerTpm.NAME, fields, named.payload()).encode();
+    assertEquals(
+        Problem.CORRUPTED,
+        assertThrows(FileException.class, () -> before.unseal(forged)).problem());
+
+    SealerTpm after = boot(next);
+    assertArrayEquals(CONTENT, after.unseal(sealed));
+    byte[] again = after.seal(CONTENT);
+
+    SealerTpm back = boot(present);
+    assertArrayEquals(CONTENT, back.unseal(again), "the former system is the way back");
+
+    SealerTpm other = boot(third);
+    StorageException refused = assertThrows(StorageException.class, () -> other.unseal(again));
+    assertEquals(Refusal.WRONG_KEY, refused.refusal());
+  }
+
+  @Test
+  @DisplayName(
+      "a boot that the log does not explain, and a boot file that was not booted, are no ground for a prediction")
+  void noPrediction() throws Exception {
+    Path present = bootFile('a', "1");
+    Path next = bootFile('b', "2");
+    SealerTpm running = boot(present);
+    assertTrue(
+        assertThrows(StorageException.class, () -> running.alsoFor(next, present))
+            .getMessage()
+            .contains("is not the one that this machine has booted"));
+    tpm.extend(11);
+    assertTrue(
+        assertThrows(StorageException.class, () -> running.alsoFor(present, next))
+            .getMessage()
+            .contains("does not lead to its present PCRs"));
+  }
+
+  @Test
+  @DisplayName("losses of power in a row lock nothing")
+  void lossesOfPower() throws Exception {
+    byte[] sealed = sealer.seal(CONTENT);
+    // The TPM locks what is not exempt after three.
+    for (int losses = 0; losses < 5; losses++) {
+      tpm.close();
+      tpm = new Tpm(directory.resolve("tpm"));
+      assertArrayEquals(CONTENT, new SealerTpm(tpm.tcti, tpm).unseal(sealed));
+    }
   }
 
   @Test

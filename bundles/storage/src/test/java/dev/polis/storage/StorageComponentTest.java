@@ -14,6 +14,7 @@ import dev.polis.base.boot.StopReason;
 import dev.polis.base.posix.Mounts;
 import dev.polis.base.values.Watcher;
 import dev.polis.files.FileException;
+import dev.polis.fixtures.SilentBoot;
 import dev.polis.handover.HandOverTable;
 import dev.polis.handover.HandOvers;
 import dev.polis.health.HealthTable;
@@ -24,6 +25,7 @@ import dev.polis.rpc.LocalRpcHost;
 import dev.polis.rpc.RpcSettings;
 import dev.polis.supervision.SupervisionTree;
 import java.lang.annotation.Annotation;
+import java.lang.reflect.Proxy;
 import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.time.Duration;
@@ -32,6 +34,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.osgi.framework.BundleContext;
+import org.osgi.framework.ServiceRegistration;
 
 /** Runs the organ as the framework does, with a real gocryptfs volume, which needs no root. */
 class StorageComponentTest {
@@ -52,7 +56,7 @@ class StorageComponentTest {
   }
 
   private record Configuration(
-      String root, String security, int volume_mebibytes, String device, String tpm)
+      String root, String security, int volume_mebibytes, String device, String tpm, String slots)
       implements StorageConfig {
     @Override
     public Class<? extends Annotation> annotationType() {
@@ -70,7 +74,9 @@ class StorageComponentTest {
       VolumeBench.assumePossible(SECURITY);
     }
     return new StorageComponent(
-        new Configuration(directory.toString(), security, 512, "", ""),
+        registry(),
+        new Configuration(directory.toString(), security, 512, "", "", ""),
+        new SilentBoot(reason),
         logs,
         supervisor,
         HealthTable.open(supervisor),
@@ -78,6 +84,19 @@ class StorageComponentTest {
         processes,
         rpc,
         null);
+  }
+
+  /** Makes a service registry that forgets each service. */
+  private static BundleContext registry() {
+    return fake(BundleContext.class, fake(ServiceRegistration.class, null));
+  }
+
+  private static <T> T fake(Class<T> contract, Object answerOrNull) {
+    return contract.cast(
+        Proxy.newProxyInstance(
+            StorageComponentTest.class.getClassLoader(),
+            new Class<?>[] {contract},
+            (_, _, _) -> answerOrNull));
   }
 
   private HandOvers handOvers() {

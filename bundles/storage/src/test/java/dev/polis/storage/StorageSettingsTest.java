@@ -15,7 +15,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 class StorageSettingsTest {
 
-  record Config(String root, String security, int volume_mebibytes, String device, String tpm)
+  record Config(
+      String root, String security, int volume_mebibytes, String device, String tpm, String slots)
       implements StorageConfig {
     @Override
     public Class<? extends Annotation> annotationType() {
@@ -31,15 +32,17 @@ class StorageSettingsTest {
     "AUTHENTICATED_ENCRYPTED,AUTHENTICATED_ENCRYPTED"
   })
   void aSecurityIsNamedAsTheCommandLineOrTheWireWritesIt(String word, StorageSecurity meant) {
-    StorageSettings settings = StorageSettings.of(new Config("/state", word, 512, "", ""));
+    StorageSettings settings = StorageSettings.of(new Config("/state", word, 512, "", "", ""));
     assertEquals(Optional.of(meant), settings.security().named());
   }
 
   @Test
   void theStrongestSecurityIsNoneThatIsNamed() {
-    StorageSettings settings = StorageSettings.of(new Config("/state", "strongest", 8192, "", ""));
+    StorageSettings settings =
+        StorageSettings.of(new Config("/state", "strongest", 8192, "", "", ""));
     assertEquals(
-        new StorageSettings(Path.of("/state"), StorageSettings.Wish.STRONGEST, 8L << 30, null, ""),
+        new StorageSettings(
+            Path.of("/state"), StorageSettings.Wish.STRONGEST, 8L << 30, null, "", null),
         settings);
     assertEquals(Optional.empty(), settings.security().named());
   }
@@ -52,7 +55,7 @@ class StorageSettingsTest {
   })
   void aValueThatCannotBeUsedIsRefusedByNameWithWhatIsMeant(
       String root, String security, int mebibytes, String words) {
-    Config config = new Config(root, security, mebibytes, "", "");
+    Config config = new Config(root, security, mebibytes, "", "", "");
     String message =
         assertThrows(SettingException.class, () -> StorageSettings.of(config)).getMessage();
     assertTrue(message.contains(words), message);

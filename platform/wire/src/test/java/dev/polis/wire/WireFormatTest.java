@@ -101,6 +101,7 @@ class WireFormatTest {
           RecoveryOuterClass.getDescriptor(),
           Images.getDescriptor(),
           RuntimeOuterClass.getDescriptor(),
+          dev.polis.wire.system.System.getDescriptor(),
           AuditOuterClass.getDescriptor());
 
   @Test

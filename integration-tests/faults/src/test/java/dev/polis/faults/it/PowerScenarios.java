@@ -21,6 +21,7 @@ enum PowerScenarios {
   KUBERNETES_VOLUMES("dev.polis.kubernetes.worker.ProvisionerScenario"),
   KUBERNETES_CONTROLLER("dev.polis.kubernetes.control.ControlScenario"),
   DATA_VOLUME("dev.polis.storage.VolumeFileScenario"),
+  SYSTEM_SLOTS("dev.polis.storage.slots.SlotsScenario"),
   CONTAINERS("dev.polis.containers.RuntimeDiskScenario"),
   ROLES("dev.polis.roles.RoleScenario");
 

@@ -1,6 +1,8 @@
 package dev.polis.api.storage;
 
+import dev.polis.api.storage.StorageException.Refusal;
 import dev.polis.files.FileException;
+import java.nio.file.Path;
 import org.osgi.annotation.versioning.ConsumerType;
 
 /**
@@ -30,4 +32,20 @@ public interface Sealer {
    *     it never can
    */
   byte[] unseal(byte[] sealed) throws FileException;
+
+  /**
+   * Lets a boot of this machine with another boot file unseal, too, all that is sealed from now on.
+   * It replaces what a former call has allowed.
+   *
+   * @param booted the boot file that this machine has booted
+   * @param next the other one
+   * @throws FileException a {@link StorageException} if that boot could not unseal
+   */
+  default void alsoFor(Path booted, Path next) throws FileException {
+    throw new StorageException(
+        Refusal.UNSUPPORTED,
+        "the sealer \"%s\" cannot seal for another boot file than the present one"
+            .formatted(name()),
+        "install the image again, with the recovery key");
+  }
 }
