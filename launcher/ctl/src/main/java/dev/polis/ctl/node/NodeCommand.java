@@ -26,7 +26,8 @@ import picocli.CommandLine.Parameters;
   NodeDeleteCommand.class,
   NodeCommand.LogsCommand.class,
   NodeRoleCommand.class,
-  NodeRestartCommand.class
+  NodeRestartCommand.class,
+  NodeUpdateCommand.class
 })
 public final class NodeCommand {
 

@@ -34,6 +34,7 @@ import dev.polis.wire.images.NodeImagesGrpc;
 import dev.polis.wire.plugins.PluginsGrpc;
 import dev.polis.wire.recovery.RecoveryGrpc;
 import dev.polis.wire.runtime.RuntimeGrpc;
+import dev.polis.wire.system.NodeSystemGrpc;
 import io.grpc.CallOptions;
 import io.grpc.Channel;
 import io.grpc.ClientCall;
@@ -207,6 +208,11 @@ public final class Session implements AutoCloseable {
   /** Returns a stub without a deadline: a log that is followed has no end. */
   public NodeManagementGrpc.NodeManagementBlockingV2Stub node(Place place) {
     return NodeManagementGrpc.newBlockingV2Stub(asOwner(place, MANAGEMENT_PORT));
+  }
+
+  /** Returns a stub without a deadline: a system takes as long as its disk needs. */
+  public NodeSystemGrpc.NodeSystemBlockingV2Stub system(Place place) {
+    return NodeSystemGrpc.newBlockingV2Stub(asOwner(place, MANAGEMENT_PORT));
   }
 
   public RuntimeGrpc.RuntimeBlockingV2Stub runtime(Place place) {
