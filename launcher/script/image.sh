@@ -24,14 +24,17 @@ IMAGE_KERNEL=linux-image-cloud-amd64 IMAGE_STUB=systemd-boot-efi
 # The modules of Java that the class path needs, with what it looks up by name.
 IMAGE_JAVA_MODULES=java.base,java.compiler,java.desktop,java.instrument,java.logging,java.management,java.naming,java.net.http,java.security.jgss,java.security.sasl,java.sql,java.xml,jdk.crypto.ec,jdk.httpserver,jdk.management,jdk.net,jdk.unsupported,jdk.zipfs
 
-# The drivers that the initramfs loads, with those that they need: disks, dm-verity, the system's file system, the firmware's variables.
-IMAGE_DRIVERS=(virtio_pci virtio_blk virtio_scsi sd_mod ahci nvme dm_mod dm_verity erofs crc32c_intel sha256_generic efivarfs)
+# The drivers that the initramfs loads, with those that they need: disks, dm-verity, the system's file system, the firmware's variables, the ESP's file system.
+IMAGE_DRIVERS=(virtio_pci virtio_blk virtio_scsi sd_mod ahci nvme dm_mod dm_verity erofs crc32c_intel sha256_generic efivarfs vfat nls_cp437 nls_ascii)
 
 # All files of an image have this time, so that two builds of the same sources give the same bytes; Java's class data also depends on the times of jars.
 IMAGE_TIME=1767225600
 
 # The size of a slot for a system, and of the ESP, in MiB: the largest system so far, twice; two slots of boot files of 32 MiB, and room for a third.
 IMAGE_SLOT=512 IMAGE_ESP=128
+
+# The version of a system without --version.
+IMAGE_VERSION=0.1.0
 
 # test_programs TIER: prints the programs of the tests; those of images only for the tiers that build one.
 test_programs() {
@@ -42,7 +45,7 @@ test_programs() {
 }
 
 command_image() {
-  local action="${1:-}" to="$POLIS_CACHE/image/polis.img" parameters="" line="" key="" machine="$POLIS_CACHE/machine" address=127.83.84.2 until="" memory=2048 disk=2400 keys="" secure=off drive=""
+  local action="${1:-}" to="$POLIS_CACHE/image/polis.img" parameters="" line="" key="" machine="$POLIS_CACHE/machine" address=127.83.84.2 until="" memory=2048 disk=2400 keys="" secure=off drive="" version="$IMAGE_VERSION" reboots=end
   [[ "$action" == build || "$action" == run ]] || usage "image takes build or run, not \"$action\""
   shift
   while [[ $# -gt 0 ]]; do
@@ -56,6 +59,8 @@ command_image() {
           "run --drive") needs_value "$1" $# && drive="$2" ;;
           "run --secure-boot") needs_value "$1" $# && secure="$2" ;;
           "build --command-line") needs_value "$1" $# && line="$2" ;;
+          "build --version") needs_value "$1" $# && version="$2" ;;
+          "run --on-reboot") needs_value "$1" $# && reboots="$2" ;;
           "run --machine") needs_value "$1" $# && machine="$2" ;;
           "run --recovery-key") needs_value "$1" $# && key="$2" ;;
           "run --address") needs_value "$1" $# && address="$2" ;;
@@ -70,16 +75,19 @@ command_image() {
   done
   [[ -z "$parameters" || -f "$parameters" || "$action $parameters" == "run none" ]] || usage "--parameters $parameters: there is no such file"
   if [[ "$action" == build ]]; then
-    image_build "$to" "$parameters" "$line" "$keys"
+    [[ "$version" =~ ^[0-9]{1,9}(\.[0-9]{1,9}){0,3}$ ]] || usage "--version takes up to four numbers with dots between them, not \"$version\""
+    image_build "$to" "$parameters" "${line:+$line }polis.version=$version" "$keys"
+    image_update "$POLIS_CACHE/image" "${to%.img}.update" "$version"
   else
     [[ "$memory" =~ ^[1-9][0-9]*$ && "$disk" =~ ^[1-9][0-9]*$ ]] || usage "--memory and --disk take a number of MiB, not \"$memory\" and \"$disk\""
     [[ "$secure" == on || "$secure" == off ]] || usage "--secure-boot takes on or off, not \"$secure\""
+    [[ "$reboots" == end || "$reboots" == again ]] || usage "--on-reboot takes end or again, not \"$reboots\""
     local -a more=()
     [[ -z "$drive" || -f "$drive" ]] || usage "--drive $drive: there is no such file"
     [[ -z "$drive" ]] || more+=(-drive "if=none,id=drive,format=raw,readonly=on,file=$drive" -device virtio-blk-pci,drive=drive)
     [[ -z "$key" || -f "$key" ]] || usage "--recovery-key $key: there is no such file"
     [[ -z "$key" ]] || more+=(-fw_cfg "name=opt/dev.polis/recovery-key.pem,file=$key")
-    IMAGE_SECURE_BOOT="$secure" image_run "$machine" "$to" "$parameters" "$address" "$until" "$memory" "$disk" "${more[@]}"
+    IMAGE_SECURE_BOOT="$secure" IMAGE_REBOOTS="$reboots" image_run "$machine" "$to" "$parameters" "$address" "$until" "$memory" "$disk" "${more[@]}"
   fi
 }
 
@@ -112,7 +120,8 @@ image_build() {
   } 8>"$work/lock"
   say "$output: a system of $(image_size "$work/system.img"), a boot file of $(image_size "$work/a.efi"), $(image_size "$output") on this disk, made in $(duration $((SECONDS - began)))"
   printf '%s  %s\n' "$(cat "$work/root-hash")" "root hash of the system" "$(sha256sum <"$work/a.efi" | cut -d ' ' -f 1)" "SHA-256 of the boot file" \
-    "$(image_measured "$work/a.efi")" "PCR 4 by the boot file" "$(image_measured "$work/boot/vmlinuz")" "PCR 4 by its kernel: polisctl cluster attestation allow NAME DIGEST DIGEST"
+    "$(image_measured "$work/loader.efi")" "PCR 4 by the loader" "$(image_measured "$work/a.efi")" "PCR 4 by the boot file" \
+    "$(image_measured "$work/boot/vmlinuz")" "PCR 4 by its kernel: polisctl cluster attestation allow NAME DIGEST DIGEST DIGEST"
 }
 
 # image_measured FILE: prints the SHA-256 of a program of UEFI as the firmware measures it: without its checksum and its signatures (Authenticode).
@@ -290,7 +299,7 @@ image_boot_file() {
   local work="$1" slot="$2"
   printf '%s polis.slot=%s polis.verity=%s polis.hash-offset=%s' "console=tty0 console=ttyS0 panic=10 quiet loglevel=4 random.trust_cpu=on${3:+ $3}" \
     "$slot" "$(cat "$work/root-hash")" "$(cat "$work/hash-offset")" >"$work/command-line"
-  printf 'ID=polis\nNAME=Polis\nVERSION_ID=0.1.0\nPRETTY_NAME="Polis (%s)"\n' "$slot" >"$work/os-release"
+  printf 'ID=polis\nNAME=Polis\nPRETTY_NAME="Polis (%s)"\n' "$slot" >"$work/os-release"
   # The addresses are those of systemd's own tools: each part lies behind the largest one that the stub expects before it.
   objcopy --enable-deterministic-archives \
     --add-section .osrel="$work/os-release" --change-section-vma .osrel=0x20000 \
@@ -353,7 +362,7 @@ image_disk() {
   mkfs.vfat -F 32 -i 504f4c53 -n POLIS-ESP --invariant "$esp" >/dev/null || return 1
   touch -d "@$IMAGE_TIME" "$work/a.efi"
   mmd -i "$esp" ::/EFI ::/EFI/BOOT ::/EFI/polis ::/polis &&
-    mcopy -m -i "$esp" "$work/a.efi" ::/EFI/BOOT/BOOTX64.EFI || return 1
+    image_loader "$work" "$esp" "$keys" || return 1
   if [[ -n "$parameters" ]]; then
     mcopy -m -i "$esp" "$parameters" "::/polis/parameters.${parameters##*.}" || return 1
   fi
@@ -371,6 +380,38 @@ image_disk() {
     dd if="$work/system.img" of="$disk" bs=1M seek=$((1 + IMAGE_ESP)) conv=notrunc,sparse status=none || return 1
   mkdir -p "$(dirname "$output")"
   mv "$disk" "$output"
+}
+
+# image_loader WORK ESP KEYS: puts the boot loader and the boot file of slot a on the ESP. Of the boot files in EFI/Linux the loader starts the one with the
+# highest number that has not been given up; "gate" and an update give the names.
+image_loader() {
+  local work="$1" esp="$2" keys="$3"
+  printf 'timeout 0\neditor no\n' >"$work/loader.conf"
+  cp "$work/root/usr/lib/systemd/boot/efi/systemd-bootx64.efi" "$work/loader.efi" || return 1
+  [[ -z "$keys" ]] || image_sign "$work/loader.efi" "$keys" || return 1
+  touch -d "@$IMAGE_TIME" "$work/loader.conf" "$work/loader.efi" &&
+    mmd -i "$esp" ::/EFI/Linux ::/loader &&
+    mcopy -m -i "$esp" "$work/loader.efi" ::/EFI/BOOT/BOOTX64.EFI &&
+    mcopy -m -i "$esp" "$work/loader.conf" ::/loader/loader.conf &&
+    mcopy -m -i "$esp" "$work/a.efi" ::/EFI/Linux/polis-00000001-a.efi
+}
+
+# image_update WORK OUTPUT VERSION: makes an update file: a line for each part with its size and digest, then the parts.
+image_update() {
+  local work="$1" output="$2" part
+  local -a parts=("boot-a $work/a.efi" "boot-b $work/b.efi" "system $work/system.img")
+  {
+    printf 'polis-update 1\narchitecture amd64\nversion %s\n' "$3"
+    for part in "${parts[@]}"; do
+      printf '%s %s %s\n' "${part%% *}" "$(stat -c %s "${part#* }")" "$(sha256sum <"${part#* }" | cut -d ' ' -f 1)"
+    done
+    printf '\n'
+    for part in "${parts[@]}"; do
+      cat "${part#* }"
+    done
+  } >"$output.new"
+  mv "$output.new" "$output"
+  say "$output: an update to version $3 of $(image_size "$output")"
 }
 
 # image_accelerator WORK: prints "kvm" if the kernel of the image boots with it, and "tcg" otherwise: some machines have a /dev/kvm that starts no ordinary
@@ -458,7 +499,7 @@ image_firmware() {
   fi
   [[ -f "$place/$code" ]] || refuse "a virtual machine needs the firmware $place/$code" "install the package ovmf"
   FIRMWARE+=(-M "q35,smm=$smm" -drive "if=pflash,unit=0,readonly=on,format=raw,file=$place/$code" -drive "if=pflash,unit=1,format=raw,file=$folder/vars.fd")
-  [[ "$2" == on && ! -f "$folder/vars.fd" ]] || FIRMWARE+=(-no-reboot)
+  [[ "${IMAGE_REBOOTS:-}" == again || ("$2" == on && ! -f "$folder/vars.fd") ]] || FIRMWARE+=(-no-reboot)
   [[ -f "$folder/vars.fd" ]] || cp "$place/OVMF_VARS_4M.fd" "$folder/vars.fd"
 }
 

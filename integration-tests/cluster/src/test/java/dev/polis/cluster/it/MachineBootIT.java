@@ -68,7 +68,15 @@ class MachineBootIT {
     other = folder.resolve("other.img");
     String printed = polis("image", "build", "--to", image.toString());
     assertTrue(printed.matches("(?s)[0-9a-f]{64}  root hash of the system\\n.*"), printed);
-    polis("image", "build", "--to", other.toString(), "--command-line", "polis.other=1");
+    polis(
+        "image",
+        "build",
+        "--to",
+        other.toString(),
+        "--command-line",
+        "polis.other=1",
+        "--version",
+        "0.2.0");
   }
 
   @AfterEach
@@ -226,15 +234,77 @@ class MachineBootIT {
   void changedSystem() throws Exception {
     Path machine = Files.createDirectories(folder.resolve("changed"));
     Path disk = Files.copy(image, machine.resolve("disk.img"));
+    flip(disk, SYSTEM_BEGIN + SUPERBLOCK);
+    String console = Machine.start(machine, "polis: next: start the other slot").ended();
+    assertTrue(console.contains("the system on /dev/vda2 cannot be mounted"), console);
+  }
+
+  @Test
+  @Tag("long")
+  @DisplayName(
+      "D-42 an update boots the other slot, where the TPM opens the node's data, and stays; one with a changed byte is given up, and the running one boots by itself")
+  void d42_update() throws Exception {
+    Path home = folder.resolve("updated");
+    Machine machine = Machine.start(home, "", "--on-reboot", "again");
+    machine.await("✓ curator");
+    String address = "127.0.93.1";
+    ctl("context", "add", "machine", address);
+    Await.until(
+        BOOT,
+        "the machine's node at " + address + " to accept its owner",
+        () -> finished("takeownership", "--owner-key", home + "/owner/owner-key.pem").code() == 0);
+    String node = ctl("node", "list", "-o", "json");
+
+    String updated = ctl("node", "update", sibling(other));
+    assertTrue(updated.contains("version 0.2.0 runs in slot b, and stays"), updated);
+    assertEquals(
+        id(node), id(ctl("node", "list", "-o", "json")), "the records are those of before");
+    assertFalse(machine.console().contains("recovery key:"), machine::all);
+
+    Finished refused = finished("node", "update", sibling(image));
+    assertTrue(refused.code() != 0 && refused.err().contains("--downgrade"), refused::toString);
+    ctl("node", "update", "--downgrade", "--no-reboot", sibling(image));
+    machine.cut();
+    flip(home.resolve("disk.img"), SYSTEM_BEGIN + SUPERBLOCK);
+    String console = Machine.start(home, "HOME", "--on-reboot", "again").ended();
+    assertTrue(console.contains("slot a is given up"), console);
+    assertTrue(console.contains("polis: system: slot b, version 0.2.0"), console);
+    assertTrue(console.contains("✓ curator"), console);
+  }
+
+  private static void flip(Path disk, long position) throws IOException {
     try (FileChannel channel =
         FileChannel.open(disk, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
       ByteBuffer one = ByteBuffer.allocate(1);
-      channel.read(one, SYSTEM_BEGIN + SUPERBLOCK);
+      channel.read(one, position);
       one.put(0, (byte) (one.get(0) ^ 1)).rewind();
-      channel.write(one, SYSTEM_BEGIN + SUPERBLOCK);
+      channel.write(one, position);
     }
-    String console = Machine.start(machine, "polis: next: start the other slot").ended();
-    assertTrue(console.contains("the system on /dev/vda2 cannot be mounted"), console);
+  }
+
+  private static Finished finished(String... arguments) throws Exception {
+    List<String> command =
+        new ArrayList<>(
+            List.of(
+                REPOSITORY.resolve("polis").toString(),
+                "ctl",
+                "--config",
+                folder.resolve("contexts").toString()));
+    command.addAll(List.of(arguments));
+    return Finished.of(command, ENVIRONMENT, BOOT.multipliedBy(2));
+  }
+
+  private static String ctl(String... arguments) throws Exception {
+    return finished(arguments).requireSuccess("polis ctl " + List.of(arguments)).out();
+  }
+
+  private static String sibling(Path image) {
+    return image.toString().replace(".img", ".update");
+  }
+
+  /** Returns the id of the only node in a list. */
+  private static String id(String nodes) {
+    return nodes.replaceAll("(?s).*\"id\": *\"([^\"]+)\".*", "$1");
   }
 
   @Test
