@@ -121,7 +121,9 @@ image_build() {
   say "$output: a system of $(image_size "$work/system.img"), a boot file of $(image_size "$work/a.efi"), $(image_size "$output") on this disk, made in $(duration $((SECONDS - began)))"
   printf '%s  %s\n' "$(cat "$work/root-hash")" "root hash of the system" "$(sha256sum <"$work/a.efi" | cut -d ' ' -f 1)" "SHA-256 of the boot file" \
     "$(image_measured "$work/loader.efi")" "PCR 4 by the loader" "$(image_measured "$work/a.efi")" "PCR 4 by the boot file" \
-    "$(image_measured "$work/boot/vmlinuz")" "PCR 4 by its kernel: polisctl cluster attestation allow NAME DIGEST DIGEST DIGEST"
+    "$(image_measured "$work/boot/vmlinuz")" "PCR 4 by its kernel" \
+    "$({ iconv -t UTF-16LE <"$work/command-line" && printf '\0\0'; } | sha256sum | cut -d ' ' -f 1)" \
+    "PCR 12 by the options of the loader: polisctl cluster attestation allow NAME DIGEST DIGEST DIGEST --options DIGEST"
 }
 
 # image_measured FILE: prints the SHA-256 of a program of UEFI as the firmware measures it: without its checksum and its signatures (Authenticode).

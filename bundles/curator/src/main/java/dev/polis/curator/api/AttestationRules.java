@@ -16,6 +16,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** Checks what the cluster demands of machines, and whether a machine satisfies it. */
 final class AttestationRules {
@@ -41,7 +42,9 @@ final class AttestationRules {
       }
       boolean sound =
           image.getProgramsCount() > 0
-              && image.getProgramsList().stream().allMatch(each -> each.size() == DIGEST_BYTES);
+              && Stream.of(image.getProgramsList(), image.getOptionsList())
+                  .flatMap(List::stream)
+                  .allMatch(each -> each.size() == DIGEST_BYTES);
       if (!sound) {
         throw Refusal.invalid(
             "attestation.images: image \"%s\" needs the SHA-256 of each program of its boot, %d"
@@ -81,14 +84,32 @@ final class AttestationRules {
     }
     AttestedMachine machine = node.getAttestation();
     requireImage(node, machine, policy.getImagesList());
-    for (int pcr : machine.getChangedPcrsList()) {
+    List<Integer> changed = new ArrayList<>(machine.getChangedPcrsList());
+    if (hasOptionsOf(policy.getImagesList(), machine)) {
+      changed.remove((Integer) BootEvidence.OPTIONS);
+    }
+    for (int pcr : changed) {
       throw refused(
           node,
-          "PCR %d (%s): expected no measurement, found some; remove them from the ESP and from the"
-                  .formatted(pcr, BootEvidence.beside(pcr))
+          "PCR %d (%s): expected no measurement but those of an allowed image, found %s; remove others from the ESP and from the"
+                  .formatted(
+                      pcr,
+                      BootEvidence.beside(pcr),
+                      pcr == BootEvidence.OPTIONS ? hex(machine.getOptionsList()) : "some")
               + " firmware's boot options");
     }
     requireAuthority(node, machine, authorities(policy));
+  }
+
+  /** Returns whether the options of the boot are those of an allowed image; of any, if none is. */
+  private static boolean hasOptionsOf(List<AllowedImage> images, AttestedMachine machine) {
+    return images.isEmpty()
+        || images.stream()
+            .anyMatch(
+                each ->
+                    each.getProgramsList().equals(machine.getProgramsList())
+                        && each.getOptionsCount() > 0
+                        && each.getOptionsList().equals(machine.getOptionsList()));
   }
 
   private static void requireImage(Node node, AttestedMachine machine, List<AllowedImage> images) {

@@ -22,6 +22,9 @@ public final class BootEvidence {
   private static final int PROGRAMS = 4;
   private static final int SECURE_BOOT = 7;
 
+  /** The PCR of the options that a boot loader gives to the boot file. */
+  public static final int OPTIONS = 12;
+
   /** What systemd's stub takes beside the boot file: options, credentials, further file systems. */
   private static final Map<Integer, String> BESIDE =
       Map.of(
@@ -73,6 +76,9 @@ public final class BootEvidence {
                     Sha256.begin().digest(evidence.getKeys().getEndorsement().toByteArray())));
     quoted.forEach((pcr, value) -> compare(log, pcr, value, machine));
     programs(log.of(PROGRAMS)).forEach(machine::addPrograms);
+    if (!machine.getUnexplainedPcrsList().contains(OPTIONS)) {
+      log.of(OPTIONS).forEach(event -> machine.addOptions(ByteString.copyFrom(event.digest())));
+    }
     machine.setSecureBoot(secureBoot(log.of(SECURE_BOOT)));
     EndorsementCertificate.describe(
         endorsement, evidence.getEndorsementCertificate().toByteArray(), machine);

@@ -54,6 +54,15 @@ class AttestationRulesTest {
     assertTrue(second.contains("PCR 4"), second);
     String beside = refused(attested(machine.clone().addChangedPcrs(12)), policy);
     assertTrue(beside.contains("PCR 12 (options and credentials beside the boot file)"), beside);
+    AttestedMachine.Builder optioned = machine.clone().addChangedPcrs(12).addOptions(OTHER);
+    assertTrue(
+        refused(attested(optioned), policy).contains("found [%s]".formatted("bb".repeat(32))));
+    policy.setImages(0, policy.getImages(0).toBuilder().addOptions(OTHER));
+    AttestationRules.requireApprovable(attested(optioned), policy.build());
+    String more = refused(attested(optioned.clone().addOptions(THIS)), policy);
+    assertTrue(more.contains("PCR 12"), more);
+    AttestationRules.requireApprovable(
+        attested(optioned.clone().addOptions(THIS)), policy.clone().clearImages().build());
     String nothing = refused(Node.newBuilder().setId("metropolis-1").build(), policy);
     assertTrue(nothing.contains("it has proved nothing of its machine"), nothing);
 

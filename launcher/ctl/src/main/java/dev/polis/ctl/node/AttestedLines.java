@@ -16,6 +16,9 @@ import java.util.Optional;
 /** Says what a machine has proved by its TPM. */
 final class AttestedLines {
 
+  /** The PCR of the options that a boot loader gives to the boot file. */
+  private static final int OPTIONS = 12;
+
   private AttestedLines() {}
 
   /** Returns all of it; empty if the node has proved nothing. */
@@ -27,6 +30,7 @@ final class AttestedLines {
     JsonObject json = new JsonObject();
     json.add("programs", Rows.element(hex(machine.getProgramsList())));
     json.addProperty("secureBoot", WireName.shortened(machine.getSecureBoot()));
+    json.add("options", Rows.element(hex(machine.getOptionsList())));
     json.add("changedPcrs", Rows.element(machine.getChangedPcrsList()));
     json.add("unexplainedPcrs", Rows.element(machine.getUnexplainedPcrsList()));
     json.addProperty("endorsementKey", hex(machine.getEndorsementKey()));
@@ -49,7 +53,9 @@ final class AttestedLines {
     lines.add(
         "machine: booted %s (PCR 4: %s), Secure Boot %s"
             .formatted(
-                image(machine, policy),
+                image(machine, policy)
+                    .map(image -> "image " + image.getName())
+                    .orElse("an image that the cluster does not name"),
                 String.join(" ", hex(machine.getProgramsList())),
                 switch (machine.getSecureBoot()) {
                   case SECURE_BOOT_ON -> "on";
@@ -64,10 +70,14 @@ final class AttestedLines {
                     : "%s, certificate by \"%s\""
                         .formatted(machine.getTpm(), machine.getTpmIssuer()),
                 hex(machine.getEndorsementKey())));
-    if (machine.getChangedPcrsCount() > 0) {
+    List<Integer> changed = new ArrayList<>(machine.getChangedPcrsList());
+    if (image(machine, policy).filter(each -> hasOptions(each, machine)).isPresent()) {
+      changed.remove((Integer) OPTIONS);
+    }
+    if (!changed.isEmpty()) {
       lines.add(
           "PCRs %s: the machine has taken options or files beside its boot file"
-              .formatted(machine.getChangedPcrsList()));
+              .formatted(changed));
     }
     if (machine.getUnexplainedPcrsCount() > 0) {
       lines.add(
@@ -77,13 +87,14 @@ final class AttestedLines {
     return lines;
   }
 
-  private static String image(AttestedMachine machine, AttestationPolicy policy) {
+  private static Optional<AllowedImage> image(AttestedMachine machine, AttestationPolicy policy) {
     return policy.getImagesList().stream()
         .filter(each -> each.getProgramsList().equals(machine.getProgramsList()))
-        .findFirst()
-        .map(AllowedImage::getName)
-        .map("image %s"::formatted)
-        .orElse("an image that the cluster does not name");
+        .findFirst();
+  }
+
+  private static boolean hasOptions(AllowedImage image, AttestedMachine machine) {
+    return image.getOptionsCount() > 0 && image.getOptionsList().equals(machine.getOptionsList());
   }
 
   static List<String> hex(List<ByteString> digests) {

@@ -22,6 +22,7 @@ import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 /** Groups the commands for what the cluster demands of machines. */
@@ -146,14 +147,21 @@ final class ClusterAttestationCommand {
             "the SHA-256 of each program, in the order in which \"image build\" prints them")
     List<String> digests;
 
+    @Option(
+        names = "--options",
+        paramLabel = "DIGEST",
+        description = "the SHA-256 of the options that the boot loader gives (PCR 12)")
+    List<String> options = List.of();
+
     @Override
     AttestationPolicy changed(AttestationPolicy now) {
       AllowedImage.Builder image = AllowedImage.newBuilder().setName(name);
-      digests.forEach(digest -> image.addPrograms(program(digest)));
+      digests.forEach(digest -> image.addPrograms(digest(digest)));
+      options.forEach(digest -> image.addOptions(digest(digest)));
       return without(now, name).toBuilder().addImages(image).build();
     }
 
-    private static ByteString program(String digest) {
+    private static ByteString digest(String digest) {
       try {
         return ByteString.copyFrom(HexFormat.of().parseHex(digest));
       } catch (IllegalArgumentException e) {

@@ -43,7 +43,15 @@ class AttestedLinesTest {
             "TPM: manufacturer=id:1, certificate by \"CN=Maker\"; endorsement key SHA-256 0102"),
         AttestedLines.of(of(MACHINE), policy));
     assertEquals(
-        "{\"programs\":[\"%s\"],\"secureBoot\":\"ON\",\"changedPcrs\":[],\"unexplainedPcrs\":[],\"endorsementKey\":\"0102\",\"tpm\":\"manufacturer=id:1\",\"tpmIssuer\":\"CN=Maker\"}"
+        AttestedLines.of(of(MACHINE), policy),
+        AttestedLines.of(
+            of(MACHINE.toBuilder().addChangedPcrs(12).addOptions(PROGRAM).build()),
+            policy.toBuilder()
+                .setImages(0, policy.getImages(0).toBuilder().addOptions(PROGRAM))
+                .build()),
+        "the options of an image are none beside it");
+    assertEquals(
+        "{\"programs\":[\"%s\"],\"secureBoot\":\"ON\",\"options\":[],\"changedPcrs\":[],\"unexplainedPcrs\":[],\"endorsementKey\":\"0102\",\"tpm\":\"manufacturer=id:1\",\"tpmIssuer\":\"CN=Maker\"}"
             .formatted("aa".repeat(32)),
         AttestedLines.json(of(MACHINE)).orElseThrow().toString());
   }
