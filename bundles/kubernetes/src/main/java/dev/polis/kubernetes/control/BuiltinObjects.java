@@ -57,9 +57,7 @@ final class BuiltinObjects {
         storageClass(),
         runtimeClass(),
         networkPolicyWarning(),
-        networkPolicyWarningBinding(),
-        removedNodes(),
-        removedNodesBinding());
+        networkPolicyWarningBinding());
   }
 
   private static KubeObject netservices() {
@@ -186,42 +184,6 @@ final class BuiltinObjects {
          "spec": {"policyName": "%1$s", "validationActions": ["Warn"]}}
         """
             .formatted(UNENFORCED));
-  }
-
-  /** Returns a policy that refuses what the kubelet of a removed node writes. */
-  private static KubeObject removedNodes() {
-    return object(
-        POLICIES,
-        """
-        {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
-         "metadata": {"name": "%s"},
-         "spec": {
-           "failurePolicy": "Fail",
-           "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"},
-           "matchConstraints": {"resourceRules": [
-             {"apiGroups": ["*"], "apiVersions": ["*"],
-              "operations": ["CREATE", "UPDATE", "DELETE", "CONNECT"], "resources": ["*/*"]}]},
-           "matchConditions": [
-             {"name": "nodes", "expression": "'%s' in request.userInfo.groups"}],
-           "validations": [
-             {"expression": "!has(params.data) || !(request.userInfo.username.replace('system:node:', '') in params.data)",
-              "message": "the cluster has removed this node"}]}}
-        """
-            .formatted(WorkerRights.NAME, KubernetesNames.GROUP_NODES));
-  }
-
-  private static KubeObject removedNodesBinding() {
-    return object(
-        POLICY_BINDINGS,
-        """
-        {"apiVersion": "admissionregistration.k8s.io/v1",
-         "kind": "ValidatingAdmissionPolicyBinding",
-         "metadata": {"name": "%1$s"},
-         "spec": {"policyName": "%1$s", "validationActions": ["Deny"],
-                  "paramRef": {"name": "%1$s", "namespace": "%2$s",
-                               "parameterNotFoundAction": "Allow"}}}
-        """
-            .formatted(WorkerRights.NAME, WorkerRights.NAMESPACE));
   }
 
   private static KubeObject object(String collection, String json) {

@@ -12,10 +12,14 @@ import java.util.concurrent.TimeUnit;
 /** Wakes a task when the record of a node of the cluster changes. Thread-safe. */
 final class NodeChanges {
 
+  /** A node that reports without end must not keep its readers busy. */
+  private static final Duration LEAST = Duration.ofMillis(500);
+
   private final Semaphore events = new Semaphore(0);
 
   /** Waits for a change since the last call, but no longer than this. */
   void await(Duration longest) throws InterruptedException {
+    Thread.sleep(LEAST);
     events.tryAcquire(longest.toMillis(), TimeUnit.MILLISECONDS);
     events.drainPermits();
   }

@@ -109,9 +109,10 @@ final class NodeObjectTask implements Task {
   }
 
   private void copy() throws IOException, InterruptedException {
-    List<Node> listed = new ArrayList<>();
+    List<Node> listed = nodes();
+    // First: a rule for labels that is refused must keep no right back.
+    rights.apply(listed, this::nodes);
     Map<String, SortedMap<String, String>> wanted = wanted(listed);
-    rights.apply(listed);
     api.each(NODES, node -> copy(node, wanted));
     written.keySet().retainAll(wanted.keySet());
   }
@@ -126,32 +127,33 @@ final class NodeObjectTask implements Task {
     }
   }
 
-  /**
-   * Returns the wanted labels by node.
-   *
-   * @param listed takes all nodes of the cluster
-   */
+  private ManagementGrpc.ManagementBlockingStub curator() {
+    return ManagementGrpc.newBlockingStub(leader).withDeadlineAfter(PATIENCE);
+  }
+
+  /** Returns all nodes of the cluster. */
+  private List<Node> nodes() {
+    List<Node> all = new ArrayList<>();
+    curator().getNodes(GetNodesRequest.getDefaultInstance()).forEachRemaining(all::add);
+    return all;
+  }
+
+  /** Returns the wanted labels by node. */
   private Map<String, SortedMap<String, String>> wanted(List<Node> listed) {
-    ManagementGrpc.ManagementBlockingStub curator =
-        ManagementGrpc.newBlockingStub(leader).withDeadlineAfter(PATIENCE);
     List<Pattern> rules =
         rules(
-            curator
+            curator()
                 .getClusterInfo(GetClusterInfoRequest.getDefaultInstance())
                 .getClusterConfiguration()
                 .getKubernetes()
                 .getNodeLabelsToSynchronizeList());
     Map<String, SortedMap<String, String>> wanted = new HashMap<>();
-    curator
-        .getNodes(GetNodesRequest.getDefaultInstance())
-        .forEachRemaining(
-            node -> {
-              listed.add(node);
-              // A damaged record keeps the node's labels.
-              if (node.getState() != NodeState.NODE_STATE_INVALID) {
-                wanted.put(node.getId(), labels(node, rules));
-              }
-            });
+    for (Node node : listed) {
+      // A damaged record keeps the node's labels.
+      if (node.getState() != NodeState.NODE_STATE_INVALID) {
+        wanted.put(node.getId(), labels(node, rules));
+      }
+    }
     return wanted;
   }
 

@@ -138,7 +138,7 @@ final class Reconciler {
         .forEach(names::add);
     for (JsonObject each : KubeClient.items(api.list(collection + LABELLED))) {
       KubeObject found = new KubeObject(collection, each);
-      if (!names.contains(found.name())) {
+      if (!names.contains(found.name()) && !WorkerRights.FORMER.contains(found.path())) {
         log.info("the node deletes %s, which it no longer needs", found.path());
         api.delete(found.path());
       }

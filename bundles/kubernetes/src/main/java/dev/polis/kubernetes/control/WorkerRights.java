@@ -2,15 +2,18 @@ package dev.polis.kubernetes.control;
 
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
 import dev.polis.api.kubernetes.KubernetesNames;
 import dev.polis.api.roles.RoleName;
 import dev.polis.api.roles.RoleRecord;
 import dev.polis.kubernetes.client.KubeClient;
+import dev.polis.kubernetes.client.KubeException;
 import dev.polis.pki.CertificateTemplate;
 import dev.polis.pki.NodeId;
 import dev.polis.wire.api.Node;
 import dev.polis.wire.common.NodeState;
 import java.io.IOException;
+import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.time.format.DateTimeParseException;
@@ -20,6 +23,9 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * Gives the rights of a worker's programs to the workers of the cluster alone, and takes a removed
@@ -27,23 +33,34 @@ import java.util.TreeSet;
  *
  * <p>The API server knows no list of revoked certificates, and those of a removed node are valid
  * until they end. So rights are given to users instead of their group, and for the kubelet, whose
- * rights are built into the API server, a policy of admission reads the names of removed nodes.
+ * rights are built into the API server, a policy of admission names the removed nodes.
  */
 final class WorkerRights {
 
-  /** The name of the policy of admission, and of the object that it reads. */
-  static final String NAME = "polis-removed-nodes";
-
-  static final String NAMESPACE = "kube-system";
-
-  private static final String REMOVED =
-      "/api/v1/namespaces/%s/configmaps/%s".formatted(NAMESPACE, NAME);
-
   static final String NODES = "/api/v1/nodes";
+
+  /**
+   * The bindings of former versions, which give the rights to groups. They end when those of the
+   * workers are written, so that no worker is without rights meanwhile.
+   */
+  static final Set<String> FORMER =
+      Set.of(
+          WorkerRights.BINDINGS + KubernetesNames.GROUP_NETSERVICES,
+          WorkerRights.BINDINGS + "polis:node-proxier",
+          WorkerRights.BINDINGS + KubernetesNames.GROUP_CSI_PROVISIONER);
 
   private static final String MANAGER = "polis.workers";
   private static final String RBAC = "rbac.authorization.k8s.io";
   private static final String BINDINGS = "/apis/" + RBAC + "/v1/clusterrolebindings/";
+  private static final String ADMISSION = "admissionregistration.k8s.io";
+  private static final String NAME = "polis-removed-nodes";
+  private static final String POLICY =
+      "/apis/" + ADMISSION + "/v1/validatingadmissionpolicies/" + NAME;
+  private static final String POLICY_BINDING =
+      "/apis/" + ADMISSION + "/v1/validatingadmissionpolicybindings/" + NAME;
+
+  /** The annotation of the policy with the removed nodes, each with the time of its removal. */
+  private static final String REMOVED = "polis.dev/removed-nodes";
 
   /** The given roles, each with the group by whose name its users are called. */
   private static final Map<String, String> ROLES =
@@ -55,12 +72,20 @@ final class WorkerRights {
           KubernetesNames.GROUP_CSI_PROVISIONER,
           KubernetesNames.GROUP_CSI_PROVISIONER);
 
+  /** The interval after which a changed or lost binding is written again, as other objects are. */
+  private static final Duration AGAIN = Duration.ofSeconds(30);
+
+  /** The HTTP code of the API server for a change of an immutable field. */
+  private static final int INVALID = 422;
+
   private final KubeClient api;
   private final NodeId own;
   private final InstantSource clock;
 
-  /** The workers that the bindings name; null before this controller has written them. */
+  /** The workers that the bindings name; null before this controller has written all of them. */
   private Set<String> boundOrNull;
+
+  private Instant bound = Instant.MIN;
 
   /** The members of the last call, of which the next one may lack some. */
   private Set<String> before = Set.of();
@@ -79,43 +104,85 @@ final class WorkerRights {
    * Gives and takes the rights.
    *
    * @param nodes all nodes of the cluster
+   * @param again reads them again, before a node counts as removed
    */
-  void apply(Collection<Node> nodes) throws IOException, InterruptedException {
-    Set<String> members = new TreeSet<>();
-    Set<String> workers = new TreeSet<>();
-    for (Node node : nodes) {
-      // A damaged record has no state, and its node keeps what it has.
-      if (node.getState() != NodeState.NODE_STATE_DECOMMISSIONED) {
-        members.add(node.getId());
-        if (RoleRecord.names(node.getRoles()).contains(RoleName.KUBERNETES_WORKER)) {
-          workers.add(node.getId());
-        }
-      }
-    }
+  void apply(Collection<Node> nodes, Supplier<? extends Collection<Node>> again)
+      throws IOException, InterruptedException {
+    Set<String> members = members(nodes);
     if (!members.contains(own.text())) {
       throw new IOException(
           "the records of the cluster do not name this node, so no other node is removed by them");
-    }
-    if (!workers.equals(boundOrNull)) {
-      bind(workers);
-      boundOrNull = workers;
     }
     Set<String> gone = new TreeSet<>(before);
     api.each(NODES, object -> gone.add(new KubeObject(NODES, object).name()));
     gone.removeIf(name -> members.contains(name) || !NodeId.matches(name));
     if (!gone.isEmpty()) {
-      refuse(gone);
-      for (String node : gone) {
-        api.delete(NODES + "/" + node);
-      }
+      // A worker may have registered since the records were read.
+      gone.removeAll(members(again.get()));
+    }
+    refuse(gone, members);
+    for (String node : gone) {
+      api.delete(NODES + "/" + node);
     }
     before = members;
+    bind(nodes);
   }
 
-  private void bind(Set<String> workers) throws IOException, InterruptedException {
+  private static Set<String> members(Collection<Node> nodes) {
+    return nodes.stream()
+        .filter(node -> node.getState() != NodeState.NODE_STATE_DECOMMISSIONED)
+        .map(Node::getId)
+        .collect(Collectors.toCollection(TreeSet::new));
+  }
+
+  private void bind(Collection<Node> nodes) throws IOException, InterruptedException {
+    Set<String> workers = new TreeSet<>();
+    for (Node node : nodes) {
+      boolean worker =
+          node.getState() == NodeState.NODE_STATE_INVALID
+              // A damaged record has no roles, and its node keeps what it has.
+              ? isBound(node.getId())
+              : node.getState() != NodeState.NODE_STATE_DECOMMISSIONED
+                  && RoleRecord.names(node.getRoles()).contains(RoleName.KUBERNETES_WORKER);
+      if (worker) {
+        workers.add(node.getId());
+      }
+    }
+    Instant now = clock.instant();
+    if (workers.equals(boundOrNull) && now.isBefore(bound.plus(AGAIN))) {
+      return;
+    }
+    boundOrNull = null;
     for (Map.Entry<String, String> each : ROLES.entrySet()) {
       String name = "polis:workers:" + each.getKey();
-      api.apply(BINDINGS + name, MANAGER, binding(name, each.getKey(), each.getValue(), workers));
+      write(BINDINGS + name, binding(name, each.getKey(), each.getValue(), workers));
+    }
+    for (String former : FORMER) {
+      api.delete(former);
+    }
+    boundOrNull = workers;
+    bound = now;
+  }
+
+  private boolean isBound(String node) throws IOException, InterruptedException {
+    if (boundOrNull != null) {
+      return boundOrNull.contains(node);
+    }
+    return api.find(BINDINGS + "polis:workers:" + KubernetesNames.GROUP_NETSERVICES)
+        .filter(binding -> binding.toString().contains(node))
+        .isPresent();
+  }
+
+  /** Writes an object; one whose immutable fields are others is made anew. */
+  private void write(String path, JsonObject object) throws IOException, InterruptedException {
+    try {
+      api.apply(path, MANAGER, object);
+    } catch (KubeException refused) {
+      if (refused.code() != INVALID) {
+        throw refused;
+      }
+      api.delete(path);
+      api.apply(path, MANAGER, object);
     }
   }
 
@@ -138,29 +205,85 @@ final class WorkerRights {
     return binding;
   }
 
-  /** Adds nodes to the removed ones, and forgets those whose certificates have ended. */
-  private void refuse(Set<String> gone) throws IOException, InterruptedException {
-    Map<String, String> removed = new TreeMap<>();
-    Optional<JsonObject> present = api.find(REMOVED);
-    if (present.isPresent() && present.get().has("data")) {
-      present
-          .get()
-          .getAsJsonObject("data")
-          .asMap()
-          .forEach((node, since) -> removed.put(node, since.getAsString()));
-    }
+  /**
+   * Adds nodes to the removed ones; forgets those that are members, and those whose certificates
+   * have ended.
+   */
+  private void refuse(Set<String> gone, Set<String> members)
+      throws IOException, InterruptedException {
+    Optional<JsonObject> present = api.find(POLICY);
+    Map<String, String> removed = new TreeMap<>(removed(present));
     Instant now = clock.instant();
-    boolean changed = removed.values().removeIf(since -> hasEnded(since, now));
-    for (String node : gone) {
-      changed |= removed.putIfAbsent(node, now.toString()) == null;
+    removed
+        .entrySet()
+        .removeIf(each -> members.contains(each.getKey()) || hasEnded(each.getValue(), now));
+    gone.forEach(node -> removed.putIfAbsent(node, now.toString()));
+    if (present.isEmpty() || !removed.equals(removed(present))) {
+      write(POLICY, policy(removed));
     }
-    if (changed) {
-      JsonObject data = new JsonObject();
-      removed.forEach(data::addProperty);
-      JsonObject map = object("v1", "ConfigMap", NAME);
-      map.add("data", data);
-      api.apply(REMOVED, MANAGER, map);
+    if (api.find(POLICY_BINDING).isEmpty()) {
+      write(POLICY_BINDING, policyBinding());
     }
+  }
+
+  private static Map<String, String> removed(Optional<JsonObject> policy) {
+    Map<String, String> removed = new TreeMap<>();
+    policy
+        .map(each -> each.getAsJsonObject("metadata").getAsJsonObject("annotations"))
+        .filter(annotations -> annotations.has(REMOVED))
+        .map(annotations -> annotations.get(REMOVED).getAsString())
+        .filter(text -> !text.isEmpty())
+        .ifPresent(
+            text ->
+                Stream.of(text.split(" "))
+                    .map(entry -> entry.split("=", 2))
+                    .filter(entry -> entry.length == 2)
+                    .forEach(entry -> removed.put(entry[0], entry[1])));
+    return removed;
+  }
+
+  /**
+   * Returns the policy. It has the names in itself: an object that it referred to would be followed
+   * by an informer of the API server, which can fall behind or refuse the writes of all users.
+   */
+  private static JsonObject policy(Map<String, String> removed) {
+    JsonObject policy = object(ADMISSION + "/v1", "ValidatingAdmissionPolicy", NAME);
+    JsonObject annotations = new JsonObject();
+    annotations.addProperty(
+        REMOVED,
+        removed.entrySet().stream()
+            .map(each -> each.getKey() + "=" + each.getValue())
+            .collect(Collectors.joining(" ")));
+    policy.getAsJsonObject("metadata").add("annotations", annotations);
+    String users =
+        removed.keySet().stream()
+            .map(node -> "'%s'".formatted(KubernetesNames.nodeUser(NodeId.parse(node))))
+            .collect(Collectors.joining(", ", "[", "]"));
+    policy.add(
+        "spec",
+        JsonParser.parseString(
+            """
+            {"failurePolicy": "Fail",
+             "matchConstraints": {"resourceRules": [
+               {"apiGroups": ["*"], "apiVersions": ["*"],
+                "operations": ["CREATE", "UPDATE", "DELETE", "CONNECT"], "resources": ["*/*"]}]},
+             "matchConditions": [
+               {"name": "nodes", "expression": "'%s' in request.userInfo.groups"}],
+             "validations": [
+               {"expression": "!(request.userInfo.username in %s)",
+                "message": "the cluster has removed this node"}]}
+            """
+                .formatted(KubernetesNames.GROUP_NODES, users)));
+    return policy;
+  }
+
+  private static JsonObject policyBinding() {
+    JsonObject binding = object(ADMISSION + "/v1", "ValidatingAdmissionPolicyBinding", NAME);
+    binding.add(
+        "spec",
+        JsonParser.parseString(
+            "{\"policyName\": \"%s\", \"validationActions\": [\"Deny\"]}".formatted(NAME)));
+    return binding;
   }
 
   /** Returns whether the last certificate of a node has ended that was removed at this time. */

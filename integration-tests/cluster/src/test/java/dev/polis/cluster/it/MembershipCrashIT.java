@@ -35,12 +35,12 @@ final class MembershipCrashIT extends MembershipCrashSuite {
               new StepOfOwner("rotate", "dev.polis.ctl.owner.OwnerKeyRotation.request"),
               new StepOfOwner("recover", "dev.polis.ctl.owner.OwnerCertificate.answered"),
               new StepOfOwner("rotate", "dev.polis.ctl.session.CtlFiles.move"))
-          .limit(LONG ? 4 : 1)
+          .limit(Tier.isLong() ? 4 : 1)
           .toList();
 
   @BeforeAll
   static void grow() throws Exception {
-    grow(new ProcessKill(directory, random()), "127.0.92.");
+    grow(new ProcessKill(directory, random()), "127.0.92.", Tier.isLong());
   }
 
   /** In each round, other kills end etcd, too. */
@@ -55,7 +55,7 @@ final class MembershipCrashIT extends MembershipCrashSuite {
   }
 
   @Test
-  @Order(6)
+  @Order(5)
   @DisplayName(
       "killed in polisctl, at each step of a rotation or a recovery: one other key is the owner's, and the former one opens nothing")
   void inPolisctl() throws Exception {

@@ -11,7 +11,6 @@ import dev.polis.cluster.it.StorageModesIT.Mode;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.CrashAgent;
 import dev.polis.fixtures.Finished;
-import dev.polis.fixtures.Tier;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.rpc.RpcClients;
 import dev.polis.rpc.RpcTrust;
@@ -40,7 +39,6 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.MethodOrderer;
 import org.junit.jupiter.api.Order;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.io.TempDir;
@@ -51,12 +49,11 @@ import org.junit.jupiter.api.io.TempDir;
  * same command then leads to the same end, and the nodes and the members of etcd are those that the
  * records name. A subclass says how a node ends.
  */
-@Tag("full")
-@Tag("longer")
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 abstract class MembershipCrashSuite {
 
-  static final boolean LONG = Tier.isLong();
+  /** Whether each step is taken, and not only some. */
+  private static boolean whole;
 
   private static final long SEED = Long.getLong("polis.seed", System.nanoTime());
 
@@ -195,9 +192,14 @@ abstract class MembershipCrashSuite {
     return new Random(SEED);
   }
 
-  /** Grows a cluster whose nodes end this way, at addresses that begin so. */
-  static void grow(Outage way, String addresses) throws Exception {
+  /**
+   * Grows a cluster whose nodes end this way, at addresses that begin so.
+   *
+   * @param each whether each step is taken, and not only some
+   */
+  static void grow(Outage way, String addresses, boolean each) throws Exception {
     outage = way;
+    whole = each;
     network = addresses;
     joined = 3;
     TestNode first = TestNode.member(outage.state("first"), network + 1, Mode.INSECURE);
@@ -269,7 +271,7 @@ abstract class MembershipCrashSuite {
 
   /** Returns the steps of each change: in the long form each one alone. */
   private List<List<Step>> kills(List<Step> all, String... usual) {
-    if (!LONG) {
+    if (!whole) {
       return List.of(shortForm(all, List.of(usual)));
     }
     List<List<Step>> kills = new ArrayList<>();
@@ -491,7 +493,8 @@ abstract class MembershipCrashSuite {
   }
 
   @Test
-  @Order(5)
+  // The last one, since it leaves a member that is off.
+  @Order(6)
   @DisplayName(
       "ended at each step of a join, on either side: the member gets the key of its volume")
   void intoTheClusterAgain() throws Exception {
