@@ -43,6 +43,7 @@ import dev.polis.pki.TlsKeys;
 import dev.polis.pki.TlsTrust;
 import dev.polis.process.ProcessManager;
 import dev.polis.process.ProcessRecord;
+import dev.polis.supervision.RunnableStatus;
 import dev.polis.supervision.Subtree;
 import dev.polis.supervision.SupervisionTree;
 import java.io.IOException;
@@ -179,6 +180,11 @@ final class ControlHarness implements AutoCloseable {
 
   KubernetesSettings settings() {
     return settings(programs);
+  }
+
+  /** Returns whether a runnable works; one waits for a curator, which no harness has. */
+  static boolean works(RunnableStatus runnable) {
+    return runnable.state().name().equals("HEALTHY") || runnable.dn().endsWith("node-watch");
   }
 
   /** Returns the settings of a controller with these programs. */

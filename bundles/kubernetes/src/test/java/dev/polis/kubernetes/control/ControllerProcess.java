@@ -250,7 +250,7 @@ final class ControllerProcess {
       Await.value(
           tree.runnables(),
           now ->
-              now.stream().allMatch(each -> each.state().name().equals("HEALTHY"))
+              now.stream().allMatch(ControlHarness::works)
                   && KubernetesPrograms.ofController().stream()
                       .allMatch(each -> processes.find(each).isPresent()),
           PATIENCE,

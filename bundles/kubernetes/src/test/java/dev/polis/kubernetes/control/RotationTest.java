@@ -339,7 +339,7 @@ class RotationTest {
         () ->
             pids(harness).size() == KubernetesPrograms.ofController().size()
                 && harness.tree.runnables().peek().orElseThrow().stream()
-                    .noneMatch(each -> !each.state().name().equals("HEALTHY")));
+                    .allMatch(ControlHarness::works));
   }
 
   /** Sets the clock right, and makes consensus and the cluster issue new certificates. */
