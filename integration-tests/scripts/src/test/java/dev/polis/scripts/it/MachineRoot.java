@@ -35,7 +35,7 @@ record MachineRoot(Path folder) {
     executable(
         "polis/machine/" + script,
         text.replace(">/dev/console", ">>/dev/console")
-            .replaceAll("(?<![\\w}])/(?=(run|state|polis|sys|dev/console)\\b)", folder + "/")
+            .replaceAll("(?<![\\w}])/(?=(run|state|boot|polis|sys|dev/console)\\b)", folder + "/")
             .replace("PATH=", "PATH=%s/usr/bin:".formatted(folder)));
   }
 
