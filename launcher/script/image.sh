@@ -76,8 +76,7 @@ command_image() {
   [[ -z "$parameters" || -f "$parameters" || "$action $parameters" == "run none" ]] || usage "--parameters $parameters: there is no such file"
   if [[ "$action" == build ]]; then
     [[ "$version" =~ ^[0-9]{1,9}(\.[0-9]{1,9}){0,3}$ ]] || usage "--version takes up to four numbers with dots between them, not \"$version\""
-    image_build "$to" "$parameters" "${line:+$line }polis.version=$version" "$keys"
-    image_update "$POLIS_CACHE/image" "${to%.img}.update" "$version"
+    image_build "$to" "$parameters" "${line:+$line }polis.version=$version" "$keys" "$version"
   else
     [[ "$memory" =~ ^[1-9][0-9]*$ && "$disk" =~ ^[1-9][0-9]*$ ]] || usage "--memory and --disk take a number of MiB, not \"$memory\" and \"$disk\""
     [[ "$secure" == on || "$secure" == off ]] || usage "--secure-boot takes on or off, not \"$secure\""
@@ -91,12 +90,12 @@ command_image() {
   fi
 }
 
-# image_build OUTPUT PARAMETERS COMMAND_LINE KEYS
+# image_build OUTPUT PARAMETERS COMMAND_LINE KEYS VERSION
 image_build() {
   # The times and modes of all files are part of the image.
   export SOURCE_DATE_EPOCH="$IMAGE_TIME"
   umask 022
-  local output="$1" parameters="$2" line="$3" keys="$4" java etcd work="$POLIS_CACHE/image" began=$SECONDS
+  local output="$1" parameters="$2" line="$3" keys="$4" version="$5" java etcd work="$POLIS_CACHE/image" began=$SECONDS
   java="$(java_home)"
   etcd="$(etcd_folder "$POLIS_CACHE")"
   provide_programs "$POLIS_CACHE" "${IMAGE_BUILDERS[@]}"
@@ -117,13 +116,25 @@ image_build() {
       refuse "the system could not be assembled: $(tail -n 1 "$work/system.log")" "its log is $work/system.log"
     while_waiting "making the disk" "$work/disk.log" image_disk "$work" "$output" "$parameters" "$line" "$keys" ||
       refuse "the disk image could not be made: $(tail -n 1 "$work/disk.log")" "its log is $work/disk.log"
+    say "$output: a system of $(image_size "$work/system.img"), a boot file of $(image_size "$work/a.efi"), $(image_size "$output") on this disk, made in $(duration $((SECONDS - began)))"
+    image_update "$work" "${output%.img}.update" "$version"
+    printf '%s  %s\n' "$(cat "$work/root-hash")" "root hash of the system" "$(sha256sum <"$work/a.efi" | cut -d ' ' -f 1)" "SHA-256 of the boot file"
+    image_allow "$work" "$version" "$keys"
   } 8>"$work/lock"
-  say "$output: a system of $(image_size "$work/system.img"), a boot file of $(image_size "$work/a.efi"), $(image_size "$output") on this disk, made in $(duration $((SECONDS - began)))"
-  printf '%s  %s\n' "$(cat "$work/root-hash")" "root hash of the system" "$(sha256sum <"$work/a.efi" | cut -d ' ' -f 1)" "SHA-256 of the boot file" \
-    "$(image_measured "$work/loader.efi")" "PCR 4 by the loader" "$(image_measured "$work/a.efi")" "PCR 4 by the boot file" \
-    "$(image_measured "$work/boot/vmlinuz")" "PCR 4 by its kernel" \
-    "$({ iconv -t UTF-16LE <"$work/command-line" && printf '\0\0'; } | sha256sum | cut -d ' ' -f 1)" \
-    "PCR 12 by the options of the loader: polisctl cluster attestation allow NAME DIGEST DIGEST DIGEST --options DIGEST"
+}
+
+# image_allow WORK VERSION KEYS: prints the commands that allow the machines of this image, which first boot slot a.
+image_allow() {
+  local work="$1" programs options
+  programs="$(image_measured "$work/loader.efi") $(image_measured "$work/a.efi")"
+  options="$({ iconv -t UTF-16LE <"$work/a.command-line" && printf '\0\0'; } | sha256sum | cut -d ' ' -f 1)"
+  # The loader and the stub both measure the command line that the one gives to the other.
+  printf '%s\n' "allow it on machines with Secure Boot off:" \
+    "  polisctl cluster attestation allow $2 $programs $(image_measured "$work/boot/vmlinuz") --options $options --options $options"
+  [[ -n "$3" ]] || return 0
+  # With Secure Boot the stub takes no command line from the loader, and starts the kernel without the firmware.
+  printf '%s\n' "allow it on machines with Secure Boot on (never seen on a machine: compare with what node describe shows):" \
+    "  polisctl cluster attestation allow $2-secure-boot $programs --options $options"
 }
 
 # image_measured FILE: prints the SHA-256 of a program of UEFI as the firmware measures it: without its checksum and its signatures (Authenticode).
@@ -300,12 +311,12 @@ image_libraries() {
 image_boot_file() {
   local work="$1" slot="$2"
   printf '%s polis.slot=%s polis.verity=%s polis.hash-offset=%s' "console=tty0 console=ttyS0 panic=10 quiet loglevel=4 random.trust_cpu=on${3:+ $3}" \
-    "$slot" "$(cat "$work/root-hash")" "$(cat "$work/hash-offset")" >"$work/command-line"
+    "$slot" "$(cat "$work/root-hash")" "$(cat "$work/hash-offset")" >"$work/$slot.command-line"
   printf 'ID=polis\nNAME=Polis\nPRETTY_NAME="Polis (%s)"\n' "$slot" >"$work/os-release"
   # The addresses are those of systemd's own tools: each part lies behind the largest one that the stub expects before it.
   objcopy --enable-deterministic-archives \
     --add-section .osrel="$work/os-release" --change-section-vma .osrel=0x20000 \
-    --add-section .cmdline="$work/command-line" --change-section-vma .cmdline=0x30000 \
+    --add-section .cmdline="$work/$slot.command-line" --change-section-vma .cmdline=0x30000 \
     --add-section .linux="$work/boot/vmlinuz" --change-section-vma .linux=0x2000000 \
     --add-section .initrd="$work/initramfs.zst" --change-section-vma .initrd=0x4000000 \
     "$work/root/usr/lib/systemd/boot/efi/linuxx64.efi.stub" "$work/$slot.efi"
