@@ -19,6 +19,7 @@ import dev.polis.files.FileException;
 import dev.polis.files.layout.Root;
 import dev.polis.handover.HandOvers;
 import dev.polis.health.HealthRegistry;
+import dev.polis.logtree.Log;
 import dev.polis.logtree.LogTree;
 import dev.polis.logtree.Secret;
 import dev.polis.process.Commands;
@@ -93,21 +94,22 @@ public final class StorageComponent implements Storage {
                   healths,
                   processes,
                   rpc.audit(),
-                  slots(settings, sealer, opened));
+                  slots(settings, sealer, opened, logs.log("root.storage")));
             });
     this.service = membership.instance().service();
     this.endpoint =
         bundle.registerService(
             BindableService.class,
-            new SystemEndpoint(slots(settings, sealer, service), boot, streams),
+            new SystemEndpoint(
+                slots(settings, sealer, service, logs.log("root.storage")), boot, streams),
             new Hashtable<>(Map.of(RpcHost.LISTENER, RpcHost.MANAGEMENT)));
   }
 
   private static Optional<Slots> slots(
-      StorageSettings settings, Sealer sealer, StorageService service) {
+      StorageSettings settings, Sealer sealer, StorageService service, Log log) {
     return settings
         .slots()
-        .map(folder -> new Slots(folder, new Commands(), sealer, service::reseal));
+        .map(folder -> new Slots(folder, new Commands(), sealer, service::reseal, log));
   }
 
   @Deactivate

@@ -1,6 +1,7 @@
 package dev.polis.storage.slots;
 
 import dev.polis.base.digest.Sha256;
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.nio.ByteBuffer;
@@ -9,13 +10,19 @@ import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.security.MessageDigest;
+import java.security.cert.Certificate;
+import java.security.cert.CertificateException;
+import java.security.cert.CertificateFactory;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashSet;
 import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.function.Supplier;
 
 /**
  * Reads a boot file, which is a program for UEFI with kernel, initramfs and command line as
@@ -37,15 +44,22 @@ public final class BootFile implements AutoCloseable {
   private static final int CHECKSUM = 64;
   private static final int CERTIFICATES = 144;
   private static final int SECTION_BYTES = 40;
+  private static final int CERTIFICATE_HEADER = 8;
+  private static final int CERTIFICATE_ALIGNMENT = 8;
+  private static final short PKCS_7 = 2;
+  // The stub's own sections grow by some bytes when they are loaded, and the other ones by none.
+  private static final int MOST_PADDING = 1 << 20;
 
   private record Section(String name, int size, int raw, int offset) {}
 
+  private final Path file;
   private final Arena arena;
   private final ByteBuffer bytes;
   private final int pe;
   private final List<Section> sections = new ArrayList<>();
 
-  private BootFile(Arena arena, ByteBuffer bytes) {
+  private BootFile(Path file, Arena arena, ByteBuffer bytes) {
+    this.file = file;
     this.arena = arena;
     this.bytes = bytes.order(ByteOrder.LITTLE_ENDIAN);
     this.pe = bytes.getInt(PE_OFFSET);
@@ -76,6 +90,7 @@ public final class BootFile implements AutoCloseable {
     Arena arena = Arena.ofConfined();
     try (FileChannel channel = FileChannel.open(file)) {
       return new BootFile(
+          file,
           arena,
           channel.map(FileChannel.MapMode.READ_ONLY, 0, channel.size(), arena).asByteBuffer());
     } catch (IOException e) {
@@ -83,7 +98,20 @@ public final class BootFile implements AutoCloseable {
       throw e;
     } catch (IllegalArgumentException | IndexOutOfBoundsException e) {
       arena.close();
-      throw new IOException("%s is not a boot file: %s".formatted(file, e.getMessage()), e);
+      throw foreign(file, e);
+    }
+  }
+
+  private static IOException foreign(Path file, Exception why) {
+    return new IOException("%s is not a boot file: %s".formatted(file, why.getMessage()), why);
+  }
+
+  /** Reads with offsets and sizes of the file, which may be wrong. */
+  private <T> T reading(Supplier<T> read) throws IOException {
+    try {
+      return read.get();
+    } catch (IllegalArgumentException | IndexOutOfBoundsException e) {
+      throw foreign(file, e);
     }
   }
 
@@ -92,9 +120,15 @@ public final class BootFile implements AutoCloseable {
     arena.close();
   }
 
-  /** Returns a parameter of the kernel's command line. */
-  public Optional<String> parameter(String name) {
-    return section(COMMAND_LINE).map(BootFile::text).flatMap(line -> parameter(line, name));
+  /**
+   * Returns a parameter of the kernel's command line.
+   *
+   * @throws IOException if this is no boot file
+   */
+  public Optional<String> parameter(String name) throws IOException {
+    return reading(() -> section(COMMAND_LINE))
+        .map(BootFile::text)
+        .flatMap(line -> parameter(line, name));
   }
 
   static Optional<String> parameter(String line, String name) {
@@ -111,13 +145,20 @@ public final class BootFile implements AutoCloseable {
   /**
    * Returns the digest of each part that a boot measures, by the part's name; two boot files with
    * the same names differ in nothing else.
+   *
+   * @throws IOException if this is no boot file
    */
-  public Map<String, String> measured() {
+  public Map<String, String> measured() throws IOException {
+    return reading(this::digests);
+  }
+
+  private Map<String, String> digests() {
     Map<String, String> digests = new LinkedHashMap<>();
     digests.put("program", programDigest());
     section(LINUX)
         .ifPresent(
-            linux -> digests.put("kernel", new BootFile(arena, linux.slice()).programDigest()));
+            linux ->
+                digests.put("kernel", new BootFile(file, arena, linux.slice()).programDigest()));
     for (Section section : sections) {
       digests.put(section.name(), digest(content(section)));
     }
@@ -132,6 +173,39 @@ public final class BootFile implements AutoCloseable {
     return digests;
   }
 
+  /**
+   * Returns the certificates in the signatures for Secure Boot; empty if the file has none. It
+   * checks no signature, which the firmware does.
+   *
+   * @throws IOException if this is no boot file
+   */
+  Set<Certificate> signers() throws IOException {
+    return reading(this::certificates);
+  }
+
+  private Set<Certificate> certificates() {
+    int at = bytes.getInt(pe + OPTIONAL + CERTIFICATES);
+    int end = at + bytes.getInt(pe + OPTIONAL + CERTIFICATES + 4);
+    Set<Certificate> all = new HashSet<>();
+    while (at < end) {
+      int length = bytes.getInt(at);
+      if (length <= CERTIFICATE_HEADER || length > end - at || bytes.getShort(at + 6) != PKCS_7) {
+        throw new IllegalArgumentException("its signature has an unknown format");
+      }
+      byte[] signature = new byte[length - CERTIFICATE_HEADER];
+      bytes.get(at + CERTIFICATE_HEADER, signature);
+      try {
+        all.addAll(
+            CertificateFactory.getInstance("X.509")
+                .generateCertificates(new ByteArrayInputStream(signature)));
+      } catch (CertificateException e) {
+        throw new IllegalArgumentException("its signature cannot be read: " + e.getMessage(), e);
+      }
+      at += (length + CERTIFICATE_ALIGNMENT - 1) / CERTIFICATE_ALIGNMENT * CERTIFICATE_ALIGNMENT;
+    }
+    return all;
+  }
+
   private Optional<ByteBuffer> section(String name) {
     return sections.stream()
         .filter(section -> section.name().equals(name))
@@ -143,6 +217,11 @@ public final class BootFile implements AutoCloseable {
   private ByteBuffer content(Section section) {
     if (section.size() <= section.raw()) {
       return bytes.slice(section.offset(), section.size());
+    }
+    if ((long) section.size() - section.raw() > MOST_PADDING) {
+      throw new IllegalArgumentException(
+          "its section %s has %d bytes in the file, and claims %d"
+              .formatted(section.name(), section.raw(), section.size()));
     }
     ByteBuffer padded = ByteBuffer.allocate(section.size());
     padded.put(bytes.slice(section.offset(), section.raw()));

@@ -6,6 +6,7 @@ import dev.polis.base.posix.Mounts;
 import dev.polis.files.AtomicFile;
 import dev.polis.files.FileException;
 import dev.polis.health.HealthCondition;
+import dev.polis.logtree.Log;
 import dev.polis.process.Commands;
 import dev.polis.rpc.RpcException;
 import dev.polis.wire.system.GetSystemResponse;
@@ -14,6 +15,7 @@ import dev.polis.wire.system.InstallResponse;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
@@ -21,12 +23,14 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.security.MessageDigest;
+import java.security.cert.Certificate;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -68,16 +72,18 @@ public final class Slots {
   private final Commands commands;
   private final Sealer sealer;
   private final Reseal reseal;
+  private final Log log;
 
   /**
    * @param folder the description of the slots
    * @param sealer learns of the next boot, so that it can unseal there
    */
-  public Slots(Path folder, Commands commands, Sealer sealer, Reseal reseal) {
+  public Slots(Path folder, Commands commands, Sealer sealer, Reseal reseal, Log log) {
     this.folder = folder;
     this.commands = commands;
     this.sealer = sealer;
     this.reseal = reseal;
+    this.log = log;
   }
 
   private String[] running() throws IOException {
@@ -148,9 +154,13 @@ public final class Slots {
     return answer.build();
   }
 
-  private static String version(Entry entry) throws IOException {
+  /** Returns the version in a boot file, which a loss of power or the disk may have damaged. */
+  private String version(Entry entry) {
     try (BootFile file = BootFile.read(entry.file())) {
       return file.parameter("polis.version").orElse("unknown");
+    } catch (IOException e) {
+      log.v(1).info("The version in slot %s is unknown: %s", entry.slot(), e.getMessage());
+      return "unknown";
     }
   }
 
@@ -193,7 +203,7 @@ public final class Slots {
         Path target = each == slot ? staged() : Path.of("/dev/null");
         receive(update, manifest, UpdateManifest.boot(each), target);
       }
-      requireBootFile(manifest, slot);
+      requireBootFile(manifest, slot, booted.file());
       sealer.alsoFor(booted.file(), staged());
       reseal.run();
       // Until the new one is whole, the loader must not start what the partition loses now.
@@ -211,15 +221,42 @@ public final class Slots {
           StandardCopyOption.ATOMIC_MOVE);
       forceNames();
     } finally {
-      Files.deleteIfExists(staged());
-      writable(false);
+      cleanUp();
     }
     return InstallResponse.newBuilder().setSlot("" + slot).setVersion(manifest.version()).build();
   }
 
+  /**
+   * Protects the ESP again, also when the caller has gone, which interrupts this thread. What the
+   * installation has come to is decided by now.
+   */
+  private void cleanUp() {
+    boolean interrupted = Thread.interrupted();
+    try {
+      try {
+        Files.deleteIfExists(staged());
+      } finally {
+        writable(false);
+      }
+    } catch (IOException e) {
+      log.error("After an update the ESP stays writable or full: %s; reboot", e.getMessage());
+    } catch (InterruptedException e) {
+      log.error("After an update the ESP stays writable; reboot");
+      interrupted = true;
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
   /** Turns the next power-off into a reboot. */
-  void reboot() throws IOException {
-    Files.writeString(folder.resolve("reboot"), "");
+  void reboot() {
+    try {
+      Files.writeString(folder.resolve("reboot"), "");
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   private void forceNames() throws IOException {
@@ -267,8 +304,9 @@ public final class Slots {
     }
   }
 
-  private void requireBootFile(UpdateManifest manifest, char slot) throws IOException {
-    try (BootFile next = BootFile.read(staged())) {
+  private void requireBootFile(UpdateManifest manifest, char slot, Path booted) throws IOException {
+    try (BootFile present = BootFile.read(booted);
+        BootFile next = BootFile.read(staged())) {
       String of = next.parameter("polis.slot").orElse("none");
       String version = next.parameter("polis.version").orElse("none");
       if (!of.equals("" + slot) || !version.equals(manifest.version())) {
@@ -276,7 +314,31 @@ public final class Slots {
             "the boot file in the update is for slot %s and version %s, not for slot %s and %s; nothing was changed"
                 .formatted(of, version, slot, manifest.version()));
       }
+      requireSameSigner(present, next);
     }
+  }
+
+  /**
+   * Refuses a boot file that Secure Boot would not start, and one that would give its keys to a
+   * firmware without any: the former system would not start any more.
+   */
+  private static void requireSameSigner(BootFile present, BootFile next) throws IOException {
+    Set<Certificate> before = present.signers();
+    Set<Certificate> after = next.signers();
+    if (!before.equals(after)) {
+      throw RpcException.failedPrecondition(
+          "the boot file of this machine is %s, that of the update is %s; build the update %s; nothing was changed"
+              .formatted(
+                  signature(before, "signed"),
+                  signature(after, before.isEmpty() ? "signed" : "signed by another key"),
+                  before.isEmpty()
+                      ? "without --secure-boot-keys, or install a signed image"
+                      : "with the keys of this machine: image build --secure-boot-keys"));
+    }
+  }
+
+  private static String signature(Set<Certificate> signers, String signed) {
+    return signers.isEmpty() ? "not signed" : signed;
   }
 
   /** Compares dotted numbers; a missing one is 0. */

@@ -20,7 +20,7 @@ import java.util.Optional;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicReference;
 
-/** Shows and updates the system of this machine for operators. */
+/** Shows the system of this machine to operators, and updates it for the owner. */
 public final class SystemEndpoint extends NodeSystemGrpc.NodeSystemImplBase {
 
   private final Slots slotsOrNull;
@@ -71,7 +71,14 @@ public final class SystemEndpoint extends NodeSystemGrpc.NodeSystemImplBase {
     }
     AtomicReference<String> reason = new AtomicReference<>();
     ((ServerCallStreamObserver<InstallResponse>) caller)
-        .setOnCloseHandler(() -> Optional.ofNullable(reason.get()).ifPresent(boot::powerOff));
+        .setOnCloseHandler(
+            () ->
+                Optional.ofNullable(reason.get())
+                    .ifPresent(
+                        why -> {
+                          here.reboot();
+                          boot.powerOff(why);
+                        }));
     String asked = "an update, asked for by " + RpcPeer.current().describe();
     streams.serve(
         "install",
@@ -85,7 +92,6 @@ public final class SystemEndpoint extends NodeSystemGrpc.NodeSystemImplBase {
                     });
             InstallResponse done = installed(here, bytes, choice);
             if (choice.get().getReboot()) {
-              here.reboot();
               reason.set(asked);
             }
             sink.send(done);

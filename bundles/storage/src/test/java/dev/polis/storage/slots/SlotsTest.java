@@ -8,6 +8,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.api.storage.Sealer;
 import dev.polis.fixtures.BootFiles;
+import dev.polis.logtree.LogTree;
+import dev.polis.pki.CertificateAuthority;
 import dev.polis.process.Commands;
 import dev.polis.rpc.RpcException;
 import dev.polis.wire.system.GetSystemResponse;
@@ -16,9 +18,12 @@ import dev.polis.wire.system.InstallResponse;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.cert.X509Certificate;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -83,7 +88,13 @@ class SlotsTest {
     Files.writeString(folder.resolve("running"), "a 0.2.0\n");
     Files.write(bootFiles().resolve("polis-00000001-a.efi"), BootFiles.of('a', "0.2.0"));
     Files.write(folder.resolve("other"), new byte[SLOT_BYTES]);
-    slots = new Slots(folder, new Commands(), new Noting(), () -> sealed.add("sealed again"));
+    slots =
+        new Slots(
+            folder,
+            new Commands(),
+            new Noting(),
+            () -> sealed.add("sealed again"),
+            LogTree.create().log("slots"));
   }
 
   private Path bootFiles() {
@@ -167,6 +178,71 @@ class SlotsTest {
     slots.install(
         new ByteArrayInputStream(older), choice(older).toBuilder().setAllowDowngrade(true).build());
     assertEquals("0.1.9", slots.describe().getOtherVersion());
+  }
+
+  private static byte[] signedUpdate(X509Certificate by) throws Exception {
+    return BootFiles.update(
+        "0.3.0",
+        BootFiles.signed(BootFiles.of('a', "0.3.0"), by),
+        BootFiles.signed(BootFiles.of('b', "0.3.0"), by),
+        SYSTEM);
+  }
+
+  @Test
+  @DisplayName(
+      "an update that the keys of this machine have not signed, and a signed one for a machine without keys, change nothing")
+  void otherSigner() throws Exception {
+    X509Certificate own = CertificateAuthority.create("db").certificate();
+    X509Certificate other = CertificateAuthority.create("db").certificate();
+    Map<String, String> before = content();
+    refused("without --secure-boot-keys", signedUpdate(own));
+    assertEquals(before, content());
+
+    Files.write(
+        bootFiles().resolve("polis-00000001-a.efi"),
+        BootFiles.signed(BootFiles.of('a', "0.2.0"), own));
+    before = content();
+    refused("that of the update is not signed", BootFiles.update("0.3.0", SYSTEM));
+    refused("signed by another key", signedUpdate(other));
+    assertEquals(before, content());
+    assertEquals(List.of(), sealed);
+    install(signedUpdate(own));
+    assertEquals("0.3.0", slots.describe().getOtherVersion());
+  }
+
+  @Test
+  @DisplayName("a boot file with wrong sizes in its headers is refused, whatever they claim")
+  void wrongSizes() throws Exception {
+    Path file = folder.resolve("wrong");
+    // The fields of the first section, its place, and the size of the headers.
+    for (int field : List.of(336, 344, 348, 148)) {
+      for (int claimed : List.of(Integer.MAX_VALUE, Integer.MIN_VALUE, 1 << 30, -1)) {
+        byte[] wrong = BootFiles.of('a', "1");
+        ByteBuffer.wrap(wrong).order(ByteOrder.LITTLE_ENDIAN).putInt(field, claimed);
+        Files.write(file, wrong);
+        try (BootFile read = BootFile.read(file)) {
+          IOException refused = assertThrows(IOException.class, read::measured);
+          assertTrue(refused.getMessage().contains("is not a boot file"), refused.getMessage());
+        }
+      }
+    }
+    byte[] unsigned = BootFiles.of('a', "1");
+    ByteBuffer.wrap(unsigned)
+        .order(ByteOrder.LITTLE_ENDIAN)
+        .putInt(232, 1024)
+        .putInt(236, Integer.MAX_VALUE - 1024);
+    Files.write(file, unsigned);
+    try (BootFile read = BootFile.read(file)) {
+      assertThrows(IOException.class, read::signers);
+    }
+  }
+
+  @Test
+  @DisplayName("a damaged boot file of the other slot hides nothing of this one")
+  void damagedOther() throws Exception {
+    Files.write(bootFiles().resolve("polis-00000002-b.efi"), new byte[10]);
+    GetSystemResponse now = slots.describe();
+    assertEquals("0.2.0 unknown", now.getVersion() + " " + now.getOtherVersion());
   }
 
   private void refused(String words, byte[] update) {

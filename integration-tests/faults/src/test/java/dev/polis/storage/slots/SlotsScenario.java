@@ -6,6 +6,7 @@ import dev.polis.files.AtomicFile.Durability;
 import dev.polis.files.Mode;
 import dev.polis.fixtures.BootFiles;
 import dev.polis.fixtures.power.PowerScenario;
+import dev.polis.logtree.LogTree;
 import dev.polis.process.Commands;
 import dev.polis.wire.system.InstallChoice;
 import java.io.ByteArrayInputStream;
@@ -85,7 +86,7 @@ final class SlotsScenario implements PowerScenario {
 
   private static void install(Path root, int version) throws Exception {
     byte[] update = BootFiles.update("" + version, system(version));
-    new Slots(root, new NoRemount(), new Open(), () -> {})
+    new Slots(root, new NoRemount(), new Open(), () -> {}, LogTree.create().log("slots"))
         .install(
             new ByteArrayInputStream(update),
             InstallChoice.newBuilder().setBytes(update.length).setTries(3).build());
