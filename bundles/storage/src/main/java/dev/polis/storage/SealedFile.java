@@ -32,6 +32,10 @@ final class SealedFile {
 
   /** Replaces the file, and erases the array. */
   void write(byte[] plain, boolean bind) throws FileException {
+    if (bind && binds()) {
+      // The sealer learns from what it unseals for which other boot it is to seal.
+      read(Function.identity());
+    }
     Sealer by = bind ? sealer : new SealerNone();
     try {
       file.write(new Envelope(kind, Map.of(SEALER, by.name()), by.seal(plain)).encode());

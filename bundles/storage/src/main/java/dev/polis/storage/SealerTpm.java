@@ -19,6 +19,8 @@ import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
 import javax.crypto.Cipher;
 import javax.crypto.spec.GCMParameterSpec;
@@ -79,8 +81,11 @@ final class SealerTpm implements Sealer {
   private final Path log;
   private final SecureRandom random = new SecureRandom();
 
-  /** The PCRs of the boot from the other slot; empty if it has none that may unseal. */
-  private volatile List<byte[]> others = List.of();
+  /**
+   * The PCRs of the boot from the other slot; empty if it has none that may unseal, and unset until
+   * this sealer has unsealed something that names it.
+   */
+  private final AtomicReference<List<byte[]>> others = new AtomicReference<>();
 
   /**
    * @param tcti the way to the TPM, in the notation of tpm2-tools, such as {@code
@@ -110,7 +115,10 @@ final class SealerTpm implements Sealer {
       makePrimary(scratch);
       byte[] now = pcrs(scratch);
       List<byte[]> boots = new ArrayList<>(List.of(now));
-      others.stream().filter(pcrs -> !Arrays.equals(pcrs, now)).forEach(boots::add);
+      Optional.ofNullable(others.get()).stream()
+          .flatMap(List::stream)
+          .filter(pcrs -> !Arrays.equals(pcrs, now))
+          .forEach(boots::add);
       Map<String, String> fields = new LinkedHashMap<>();
       for (int i = 0; i < boots.size(); i++) {
         create(scratch, boots.get(i), key);
@@ -178,7 +186,8 @@ final class SealerTpm implements Sealer {
       makePrimary(scratch);
       load(scratch);
       byte[] plain = decrypt(key(scratch, boots.get(own)), envelope.payload(), bound(boots));
-      others = boots.size() > 1 ? List.of(boots.get(1 - own)) : List.of();
+      // An update that is on its way knows better than what was sealed before it.
+      others.compareAndSet(null, boots.size() > 1 ? List.of(boots.get(1 - own)) : List.of());
       return plain;
     }
   }
@@ -202,7 +211,7 @@ final class SealerTpm implements Sealer {
       if (!Arrays.equals(boot.pcrs(numbers), pcrs(scratch))) {
         throw new IOException("its log of measurements does not lead to its present PCRs");
       }
-      others = List.of(boot.pcrs(numbers, present, update));
+      others.set(List.of(boot.pcrs(numbers, present, update)));
     } catch (FileException e) {
       throw e;
     } catch (IOException e) {

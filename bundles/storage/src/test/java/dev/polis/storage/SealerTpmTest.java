@@ -7,9 +7,12 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.polis.api.storage.SealedConfiguration;
 import dev.polis.api.storage.Sealer;
 import dev.polis.api.storage.StorageException;
 import dev.polis.api.storage.StorageException.Refusal;
+import dev.polis.api.storage.StorageSecurity;
+import dev.polis.api.storage.UnlockKeys;
 import dev.polis.files.FileException;
 import dev.polis.files.FileException.Problem;
 import dev.polis.files.Stored;
@@ -24,6 +27,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.HexFormat;
@@ -64,6 +68,11 @@ class SealerTpmTest {
         throws IOException, InterruptedException {
       Result result = super.run(within, command, input);
       device.flush();
+      if (command.getFirst().equals("tpm2_unseal")) {
+        // The kernel's resource manager, which is not here, ends the session of this program.
+        super.run(
+            within, List.of("tpm2_flushcontext", "--tcti", tcti, "--loaded-session"), new byte[0]);
+      }
       return result;
     }
 
@@ -217,6 +226,40 @@ class SealerTpmTest {
     SealerTpm other = boot(third);
     StorageException refused = assertThrows(StorageException.class, () -> other.unseal(again));
     assertEquals(Refusal.WRONG_KEY, refused.refusal());
+  }
+
+  private SealedConfigurationFile configurationBy(Sealer by) throws IOException {
+    var esp = Root.at(directory.resolve("state")).esp();
+    Files.createDirectories(esp.sealedConfiguration().path().getParent());
+    return new SealedConfigurationFile(
+        esp.sealedConfiguration(),
+        esp.recoveryConfiguration(),
+        new RecoveryShareFile(esp.recoveryShare()),
+        by);
+  }
+
+  @Test
+  @DisplayName(
+      "the files of an update are sealed for its boot, also if something was unsealed in between, and a write in its trial keeps the way back")
+  void updateOfTheFiles() throws Exception {
+    SealedConfiguration configuration =
+        new SealedConfiguration(
+            UnlockKeys.generate(new SecureRandom()).node(),
+            Secret.of("join"),
+            Certificates.ca(),
+            StorageSecurity.INSECURE);
+    Path present = bootFile('a', "1");
+    Path next = bootFile('b', "2");
+    SealerTpm before = boot(present);
+    SealedConfigurationFile running = configurationBy(before);
+    running.write(configuration);
+    before.alsoFor(present, next);
+    assertEquals(configuration, running.read().orThrow());
+    running.reseal();
+
+    configurationBy(boot(next)).write(configuration);
+    assertEquals(configuration, configurationBy(boot(next)).read().orThrow());
+    assertEquals(configuration, configurationBy(boot(present)).read().orThrow());
   }
 
   @Test
