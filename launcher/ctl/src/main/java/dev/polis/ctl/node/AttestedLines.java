@@ -9,6 +9,7 @@ import dev.polis.wire.cluster.AllowedImage;
 import dev.polis.wire.cluster.AttestationPolicy;
 import dev.polis.wire.cluster.AttestedMachine;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
@@ -71,8 +72,12 @@ final class AttestedLines {
                         .formatted(machine.getTpm(), machine.getTpmIssuer()),
                 hex(machine.getEndorsementKey())));
     List<Integer> changed = new ArrayList<>(machine.getChangedPcrsList());
-    if (image(machine, policy).filter(each -> hasOptions(each, machine)).isPresent()) {
-      changed.remove((Integer) OPTIONS);
+    if (machine.getOptionsCount() > 0 && changed.remove((Integer) OPTIONS)) {
+      if (image(machine, policy).filter(each -> hasOptions(each, machine)).isEmpty()) {
+        lines.add(
+            "options that the boot loader gave, of no image that the cluster names (PCR 12): "
+                + String.join(" ", hex(machine.getOptionsList())));
+      }
     }
     if (!changed.isEmpty()) {
       lines.add(
@@ -87,10 +92,11 @@ final class AttestedLines {
     return lines;
   }
 
+  /** Returns the image with these programs; of several, the one with these options. */
   private static Optional<AllowedImage> image(AttestedMachine machine, AttestationPolicy policy) {
     return policy.getImagesList().stream()
         .filter(each -> each.getProgramsList().equals(machine.getProgramsList()))
-        .findFirst();
+        .min(Comparator.comparing(each -> !hasOptions(each, machine)));
   }
 
   private static boolean hasOptions(AllowedImage image, AttestedMachine machine) {

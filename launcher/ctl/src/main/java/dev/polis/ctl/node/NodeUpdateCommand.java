@@ -86,7 +86,9 @@ final class NodeUpdateCommand extends CtlCommand {
       List<Node> nodes = NodeRows.fetch(session, "");
       Node node = NodeCommand.single(session, ids);
       place = nodes.size() == 1 ? session.here() : Place.of(node);
-      requireMayReboot(session, node, nodes);
+      if (!later) {
+        requireMayReboot(session, node, nodes);
+      }
       installed = session.stream(() -> send(session, place));
     }
     out().printf("version %s is in slot %s%n", installed.getVersion(), installed.getSlot()).flush();

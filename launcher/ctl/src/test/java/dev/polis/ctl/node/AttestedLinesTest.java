@@ -1,6 +1,7 @@
 package dev.polis.ctl.node;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.ByteString;
 import dev.polis.wire.api.Node;
@@ -50,6 +51,18 @@ class AttestedLinesTest {
                 .setImages(0, policy.getImages(0).toBuilder().addOptions(PROGRAM))
                 .build()),
         "the options of an image are none beside it");
+    AttestedMachine optional = MACHINE.toBuilder().addChangedPcrs(12).addOptions(PROGRAM).build();
+    assertEquals(
+        "options that the boot loader gave, of no image that the cluster names (PCR 12): "
+            + "aa".repeat(32),
+        AttestedLines.of(of(optional), policy).getLast());
+    AttestationPolicy two =
+        policy.toBuilder()
+            .addImages(policy.getImages(0).toBuilder().setName("1.4.1").addOptions(PROGRAM))
+            .build();
+    List<String> lines = AttestedLines.of(of(optional), two);
+    assertEquals(2, lines.size(), "the second image has the same programs and these options");
+    assertTrue(lines.getFirst().contains("image 1.4.1"), lines.getFirst());
     assertEquals(
         "{\"programs\":[\"%s\"],\"secureBoot\":\"ON\",\"options\":[],\"changedPcrs\":[],\"unexplainedPcrs\":[],\"endorsementKey\":\"0102\",\"tpm\":\"manufacturer=id:1\",\"tpmIssuer\":\"CN=Maker\"}"
             .formatted("aa".repeat(32)),
