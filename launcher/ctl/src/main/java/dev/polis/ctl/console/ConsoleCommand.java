@@ -3,6 +3,7 @@ package dev.polis.ctl.console;
 import dev.polis.ctl.session.CtlCommand;
 import dev.polis.ctl.session.CtlException;
 import dev.polis.ctl.session.ExitCode;
+import java.io.IOError;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -36,10 +37,7 @@ public final class ConsoleCommand extends CtlCommand {
   @Override
   protected ExitCode run() throws InterruptedException {
     options().target(); // refuses a wrong --state before the screen is cleared
-    try (Terminal terminal = terminal()) {
-      if (terminal.getType().startsWith(Terminal.TYPE_DUMB)) {
-        throw noTerminal(null);
-      }
+    try (Terminal terminal = opened()) {
       new ConsoleScreen(
               terminal,
               new ConsoleDebug(options()),
@@ -47,10 +45,25 @@ public final class ConsoleCommand extends CtlCommand {
               Optional.ofNullable(recoveryKey),
               stay)
           .run();
+    } catch (IOException | IOError gone) {
+      // A terminal that is gone cannot be closed in order; the page has ended.
       return ExitCode.OK;
-    } catch (IOException | IllegalStateException e) {
+    }
+    return ExitCode.OK;
+  }
+
+  private Terminal opened() throws IOException {
+    Terminal terminal;
+    try {
+      terminal = terminal();
+    } catch (IOException | IOError | IllegalStateException e) {
       throw noTerminal(e);
     }
+    if (terminal.getType().startsWith(Terminal.TYPE_DUMB)) {
+      terminal.close();
+      throw noTerminal(null);
+    }
+    return terminal;
   }
 
   /**
@@ -67,7 +80,7 @@ public final class ConsoleCommand extends CtlCommand {
         .build();
   }
 
-  private CtlException noTerminal(Exception causeOrNull) {
+  private CtlException noTerminal(Throwable causeOrNull) {
     return new CtlException(
         ExitCode.USAGE,
         "the console needs a terminal for its input and output; '%s' prints the same as lines"

@@ -2,6 +2,7 @@ package dev.polis.ctl.console;
 
 import dev.polis.wire.health.ExplainResponse;
 import dev.polis.wire.health.GetHealthResponse;
+import java.time.Instant;
 
 /** Holds what a node says of itself, or why it says nothing. */
 sealed interface ConsoleFacts {
@@ -19,4 +20,13 @@ sealed interface ConsoleFacts {
 
   /** The node has not answered, for a reason that is a sentence. */
   record Silence(String why) implements ConsoleFacts {}
+
+  /**
+   * Holds what one question has found out.
+   *
+   * @param node the id of the node, or a word for it
+   * @param address where the node was asked
+   * @param at the time of the answer
+   */
+  record Asked(String node, String address, Instant at, ConsoleFacts facts) {}
 }

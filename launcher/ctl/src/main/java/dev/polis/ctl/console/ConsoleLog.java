@@ -49,7 +49,12 @@ final class ConsoleLog {
     String before = "";
     while (true) {
       AtomicBoolean first = new AtomicBoolean(true);
-      String why = node.follow(part, entry -> fresh(entry, first.getAndSet(false)));
+      String why;
+      try {
+        why = node.follow(part, entry -> fresh(entry, first.getAndSet(false)));
+      } catch (RuntimeException defect) {
+        why = "the log cannot be read, for a defect of this program: " + defect;
+      }
       if (!why.equals(before)) {
         LogPayload said = LogPayload.Leveled.of(Severity.WARNING, clock.instant(), "", why);
         add(new LogEntry("console", 0, said));

@@ -3,7 +3,7 @@ package dev.polis.ctl.console;
 import dev.polis.logtree.LogEntry;
 import java.util.function.Predicate;
 
-/** Answers a page about one node; replaced in tests. */
+/** Answers a page about one node; each call may take long. Replaced in tests. */
 interface ConsoleNode {
 
   /** Returns the id of the node, or a word for it. */

@@ -9,10 +9,12 @@ import dev.polis.wire.health.GetHealthResponse;
 import dev.polis.wire.health.Level;
 import dev.polis.wire.health.Status;
 import dev.polis.wire.health.Wait;
+import java.time.Duration;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 import org.jline.utils.AttributedString;
 import org.jline.utils.AttributedStringBuilder;
 import org.jline.utils.AttributedStyle;
@@ -29,6 +31,9 @@ final class ConsolePage {
 
   /** So many lines of the log are worth their place, even if not all organs are shown then. */
   private static final int LEAST_LOG = 5;
+
+  /** A question each second, of a node that is well, has an answer long before. */
+  private static final Duration OLD = Duration.ofSeconds(5);
 
   private static final String INDENT = "  ";
 
@@ -77,8 +82,8 @@ final class ConsolePage {
   }
 
   private AttributedString title() {
-    String left = " Polis %s  %s".formatted(PlatformVersion.current(), state.node());
-    String right = "%s  %s ".formatted(state.address(), TIME.format(state.now()));
+    String left = " Polis %s  %s".formatted(PlatformVersion.current(), state.asked().node());
+    String right = "%s  %s ".formatted(state.asked().address(), TIME.format(state.now()));
     int gap = columns - left.length() - right.length();
     return gap >= 1
         ? cut(BAR, left + " ".repeat(gap) + right)
@@ -86,7 +91,17 @@ final class ConsolePage {
   }
 
   private List<AttributedString> status() {
-    return switch (state.facts()) {
+    long age = Duration.between(state.asked().at(), state.now()).toSeconds();
+    return age < OLD.toSeconds()
+        ? facts()
+        : Stream.concat(
+                Stream.of(cut(STRONG, "answer of %d s ago: the next one is late".formatted(age))),
+                facts().stream())
+            .toList();
+  }
+
+  private List<AttributedString> facts() {
+    return switch (state.asked().facts()) {
       case ConsoleFacts.Unasked() -> List.of(cut(PLAIN, "asking the node …"));
       case ConsoleFacts.Silence(String why) ->
           wrapped(PLAIN.foreground(AttributedStyle.RED), "", why);

@@ -6,6 +6,7 @@ import dev.polis.ctl.session.CtlFiles;
 import dev.polis.pki.Pem;
 import dev.polis.pki.PkiException;
 import dev.polis.pki.RecoveryKey;
+import java.io.IOError;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -22,6 +23,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jline.terminal.Attributes;
+import org.jline.terminal.Attributes.LocalFlag;
 import org.jline.terminal.Size;
 import org.jline.terminal.Terminal;
 import org.jline.terminal.Terminal.Signal;
@@ -41,6 +43,9 @@ final class ConsoleScreen {
   /** Messages of the kernel and of init go to the same terminal; the page covers them again. */
   private static final Duration COVER = Duration.ofSeconds(10);
 
+  /** Characters of a pasted text follow each other faster, keys of a person do not. */
+  private static final long PASTED = 50;
+
   /** A line of a key in PEM has 64 characters; a longer answer is none that this page asks for. */
   private static final int LONGEST_ANSWER = 256;
 
@@ -57,7 +62,7 @@ final class ConsoleScreen {
   private final boolean stays;
 
   private final AtomicBoolean resized = new AtomicBoolean(true);
-  private volatile ConsoleFacts facts = new ConsoleFacts.Unasked();
+  private volatile ConsoleFacts.Asked asked;
 
   private ConsoleLog log;
   private Future<?> following;
@@ -65,6 +70,7 @@ final class ConsoleScreen {
   private Prompt prompt = Prompt.NONE;
   private final StringBuilder typed = new StringBuilder();
   private String note = "";
+  private boolean pasting;
 
   /**
    * @param recoveryKey where a typed recovery key is written; empty if none is asked for
@@ -77,37 +83,59 @@ final class ConsoleScreen {
     this.clock = clock;
     this.recoveryKeyOrNull = recoveryKey.orElse(null);
     this.stays = stays;
+    asked = new ConsoleFacts.Asked("…", "…", clock.instant(), new ConsoleFacts.Unasked());
   }
 
   /** Shows the page until a key ends it, the terminal is gone, or this thread is interrupted. */
   void run() throws InterruptedException {
-    Attributes before = terminal.enterRawMode();
-    Terminal.SignalHandler resizing = terminal.handle(Signal.WINCH, _ -> resized.set(true));
-    terminal.puts(Capability.enter_ca_mode);
-    terminal.puts(Capability.cursor_invisible);
     ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
     try {
-      threads.submit(this::ask);
-      show("", threads);
-      draw(threads);
-    } catch (IOException gone) {
+      onTerminal(threads);
+    } catch (IOException | IOError | IllegalStateException gone) {
       // A terminal that is gone is the end of its page, as it is for every program.
       note = gone.getMessage();
     } finally {
       threads.shutdownNow();
+      threads.close();
+    }
+  }
+
+  private void onTerminal(ExecutorService threads) throws IOException, InterruptedException {
+    Attributes before = terminal.enterRawMode();
+    Terminal.SignalHandler resizing = terminal.handle(Signal.WINCH, _ -> resized.set(true));
+    try {
+      // Ctrl-C is a key: its signal would end the process before the terminal is restored.
+      Attributes raw = terminal.getAttributes();
+      raw.setLocalFlag(LocalFlag.ISIG, false);
+      terminal.setAttributes(raw);
+      terminal.puts(Capability.enter_ca_mode);
+      terminal.puts(Capability.cursor_invisible);
+      threads.submit(this::ask);
+      show("", threads);
+      draw(threads);
+    } finally {
       terminal.puts(Capability.clear_screen);
       terminal.puts(Capability.cursor_normal);
       terminal.puts(Capability.exit_ca_mode);
       terminal.flush();
       terminal.handle(Signal.WINCH, resizing);
       terminal.setAttributes(before);
-      threads.close();
     }
   }
 
   private Void ask() throws InterruptedException {
     while (true) {
-      facts = node.facts();
+      try {
+        String name = node.name();
+        String address = node.address();
+        ConsoleFacts facts = node.facts();
+        asked = new ConsoleFacts.Asked(name, address, clock.instant(), facts);
+      } catch (RuntimeException defect) {
+        String why = "the node cannot be asked, for a defect of this program: " + defect;
+        asked =
+            new ConsoleFacts.Asked(
+                asked.node(), asked.address(), clock.instant(), new ConsoleFacts.Silence(why));
+      }
       Thread.sleep(ASK_AGAIN);
     }
   }
@@ -138,9 +166,8 @@ final class ConsoleScreen {
       }
       boolean cover = System.nanoTime() - covered >= COVER.toNanos();
       if (resized.getAndSet(false) || cover) {
-        size = terminal.getSize();
         display.clear();
-        display.resize(size);
+        size = resize(display, size);
         covered = System.nanoTime();
         drawn = List.of();
       }
@@ -156,17 +183,25 @@ final class ConsoleScreen {
     }
   }
 
-  private ConsoleState state() {
+  private Size resize(Display display, Size former) {
+    try {
+      Size size = terminal.getSize();
+      display.resize(size);
+      return size;
+    } catch (IOError unknown) {
+      return former; // its program cannot be started, perhaps for want of memory
+    }
+  }
+
+  ConsoleState state() {
     return new ConsoleState(
-        node.name(),
-        node.address(),
         clock.instant(),
-        facts,
+        asked,
         log.part(),
         log.last(),
         logOnly,
         prompt,
-        typed.toString(),
+        prompt == Prompt.RECOVERY_KEY ? "*".repeat(typed.length()) : typed.toString(),
         note,
         keys());
   }
@@ -187,6 +222,7 @@ final class ConsoleScreen {
   /** Does what a key asks for. Returns whether the page continues. */
   private boolean pressed(int key, ExecutorService threads) throws IOException {
     if (key == NonBlockingReader.READ_EXPIRED) {
+      pasting = false;
       return true;
     }
     if (key == REDRAW) {
@@ -196,8 +232,19 @@ final class ConsoleScreen {
     if (key == INTERRUPT) {
       return stays;
     }
+    boolean pasted = terminal.reader().peek(PASTED) >= 0;
+    boolean last = pasting && !pasted;
+    pasting = pasted;
     if (prompt != Prompt.NONE) {
       answer(key, threads);
+      return true;
+    }
+    if (pasted || last) {
+      // Its characters are no commands: it may be a recovery key, and q would give a shell the
+      // rest.
+      if (last && note.isEmpty()) {
+        note = "a pasted text is no command: first press the key that asks for it";
+      }
       return true;
     }
     if ("lspr".indexOf(key) >= 0) {
@@ -225,6 +272,7 @@ final class ConsoleScreen {
         while (terminal.reader().peek(1) >= 0) {
           terminal.reader().read();
         }
+        pasting = false;
         leave();
       }
       case '\r', '\n' -> entered(threads);

@@ -7,23 +7,19 @@ import java.util.List;
 /**
  * Holds all that a page shows.
  *
- * @param node the id of the node, or a word for it
- * @param address where the node was asked
  * @param now the time of the page
- * @param facts what the node says of itself
+ * @param asked what the last question has found out
  * @param part the name in the supervision tree whose log is shown; empty for all
  * @param log the last entries of that log, the oldest first
  * @param logOnly whether the log has the whole page
  * @param prompt the question at the foot of the page
- * @param typed the answer so far
+ * @param typed the answer so far; of a recovery key as many stars
  * @param note what the last key has done; may be empty
  * @param keys the keys that do something, as text
  */
 record ConsoleState(
-    String node,
-    String address,
     Instant now,
-    ConsoleFacts facts,
+    ConsoleFacts.Asked asked,
     String part,
     List<LogEntry> log,
     boolean logOnly,

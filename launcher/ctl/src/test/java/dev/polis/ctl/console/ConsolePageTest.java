@@ -40,7 +40,15 @@ final class ConsolePageTest {
                         LogPayload.Leveled.of(Severity.INFO, NOW, "", "line " + number)))
             .toList();
     return new ConsoleState(
-        "metropolis-0a", "10.0.0.7", NOW, facts, "", log, false, prompt, typed, "", "q quit");
+        NOW,
+        new ConsoleFacts.Asked("metropolis-0a", "10.0.0.7", NOW, facts),
+        "",
+        log,
+        false,
+        prompt,
+        typed,
+        "",
+        "q quit");
   }
 
   private static List<String> page(ConsoleFacts facts, int columns, int rows) {
