@@ -102,7 +102,7 @@ public final class BootEvidence {
     }
   }
 
-  /** Returns the digests of all events but those that name no program. */
+  /** Returns the digest of each program, without the events whose text is fixed. */
   private static List<ByteString> programs(List<EventLog.Event> events) {
     return events.stream()
         .filter(event -> !isMark(event))

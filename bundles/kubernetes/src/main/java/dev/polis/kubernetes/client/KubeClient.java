@@ -75,6 +75,9 @@ public final class KubeClient implements AutoCloseable {
    */
   public static final String READY = "/readyz";
 
+  /** The HTTP code of the API server for a change of an immutable field. */
+  private static final int INVALID = 422;
+
   /** The prefix of a line about a failed check. */
   private static final String FAILED = "[-]";
 
@@ -291,6 +294,26 @@ public final class KubeClient implements AutoCloseable {
       throws IOException, InterruptedException {
     String query = "?force=true&fieldManager=" + URLEncoder.encode(manager, StandardCharsets.UTF_8);
     return send(json(path + query, APPLY).method("PATCH", body(object)));
+  }
+
+  /**
+   * Applies an object; makes it anew if its immutable fields are others.
+   *
+   * @return why it was made anew; empty if it was not
+   */
+  public Optional<String> applyAnew(String path, String manager, JsonObject object)
+      throws IOException, InterruptedException {
+    try {
+      apply(path, manager, object);
+      return Optional.empty();
+    } catch (KubeException refused) {
+      if (refused.code() != INVALID) {
+        throw refused;
+      }
+      delete(path);
+      apply(path, manager, object);
+      return Optional.of(refused.getMessage());
+    }
   }
 
   /** Changes some fields of an object (JSON merge patch). */

@@ -5,7 +5,6 @@ import dev.polis.health.HealthCondition;
 import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthScope;
 import dev.polis.kubernetes.client.KubeClient;
-import dev.polis.kubernetes.client.KubeException;
 import dev.polis.logtree.Log;
 import dev.polis.supervision.Context;
 import java.io.IOException;
@@ -41,9 +40,6 @@ final class Reconciler {
   private static final Duration RETRY = Duration.ofMillis(200);
 
   private static final String LABELLED = "?labelSelector=polis.dev%2Fbuiltin%3Dtrue";
-
-  /** The HTTP code of the API server for a change of an immutable field. */
-  private static final int INVALID = 422;
 
   private final KubeClient api;
   private final KubeLease lease;
@@ -113,16 +109,8 @@ final class Reconciler {
           object.path(), BuiltinObjects.LABEL);
       return;
     }
-    try {
-      api.apply(object.path(), MANAGER, object.content());
-    } catch (KubeException refused) {
-      if (refused.code() != INVALID || present.isEmpty()) {
-        throw refused;
-      }
-      log.info("the node replaces %s: %s", object.path(), refused.getMessage());
-      api.delete(object.path());
-      api.apply(object.path(), MANAGER, object.content());
-    }
+    api.applyAnew(object.path(), MANAGER, object.content())
+        .ifPresent(why -> log.info("the node has replaced %s: %s", object.path(), why));
   }
 
   private static boolean isOurs(JsonObject object) {

@@ -7,7 +7,6 @@ import dev.polis.api.kubernetes.KubernetesNames;
 import dev.polis.api.roles.RoleName;
 import dev.polis.api.roles.RoleRecord;
 import dev.polis.kubernetes.client.KubeClient;
-import dev.polis.kubernetes.client.KubeException;
 import dev.polis.pki.CertificateTemplate;
 import dev.polis.pki.NodeId;
 import dev.polis.wire.api.Node;
@@ -74,9 +73,6 @@ final class WorkerRights {
 
   /** The interval after which a changed or lost binding is written again, as other objects are. */
   private static final Duration AGAIN = Duration.ofSeconds(30);
-
-  /** The HTTP code of the API server for a change of an immutable field. */
-  private static final int INVALID = 422;
 
   private final KubeClient api;
   private final NodeId own;
@@ -155,10 +151,13 @@ final class WorkerRights {
     boundOrNull = null;
     for (Map.Entry<String, String> each : ROLES.entrySet()) {
       String name = "polis:workers:" + each.getKey();
-      write(BINDINGS + name, binding(name, each.getKey(), each.getValue(), workers));
+      api.applyAnew(
+          BINDINGS + name, MANAGER, binding(name, each.getKey(), each.getValue(), workers));
     }
-    for (String former : FORMER) {
-      api.delete(former);
+    if (bound.equals(Instant.MIN)) {
+      for (String former : FORMER) {
+        api.delete(former);
+      }
     }
     boundOrNull = workers;
     bound = now;
@@ -171,19 +170,6 @@ final class WorkerRights {
     return api.find(BINDINGS + "polis:workers:" + KubernetesNames.GROUP_NETSERVICES)
         .filter(binding -> binding.toString().contains(node))
         .isPresent();
-  }
-
-  /** Writes an object; one whose immutable fields are others is made anew. */
-  private void write(String path, JsonObject object) throws IOException, InterruptedException {
-    try {
-      api.apply(path, MANAGER, object);
-    } catch (KubeException refused) {
-      if (refused.code() != INVALID) {
-        throw refused;
-      }
-      api.delete(path);
-      api.apply(path, MANAGER, object);
-    }
   }
 
   private static JsonObject binding(String name, String role, String group, Set<String> workers) {
@@ -206,8 +192,8 @@ final class WorkerRights {
   }
 
   /**
-   * Adds nodes to the removed ones; forgets those that are members, and those whose certificates
-   * have ended.
+   * Adds nodes to the list of removed ones. A node leaves the list when it is a member again, or
+   * when its last certificate has ended.
    */
   private void refuse(Set<String> gone, Set<String> members)
       throws IOException, InterruptedException {
@@ -219,10 +205,10 @@ final class WorkerRights {
         .removeIf(each -> members.contains(each.getKey()) || hasEnded(each.getValue(), now));
     gone.forEach(node -> removed.putIfAbsent(node, now.toString()));
     if (present.isEmpty() || !removed.equals(removed(present))) {
-      write(POLICY, policy(removed));
+      api.applyAnew(POLICY, MANAGER, policy(removed));
     }
     if (api.find(POLICY_BINDING).isEmpty()) {
-      write(POLICY_BINDING, policyBinding());
+      api.applyAnew(POLICY_BINDING, MANAGER, policyBinding());
     }
   }
 

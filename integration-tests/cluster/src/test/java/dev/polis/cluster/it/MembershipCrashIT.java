@@ -40,18 +40,15 @@ final class MembershipCrashIT extends MembershipCrashSuite {
 
   @BeforeAll
   static void grow() throws Exception {
-    grow(new ProcessKill(directory, random()), "127.0.92.", Tier.isLong());
+    grow(new ProcessKill(directory, random()), "127.0.92.");
   }
 
   /** In each round, other kills end etcd, too. */
   @Override
-  int rounds() {
-    return Integer.getInteger("polis.times", Tier.pick(1, 1, 2));
-  }
-
-  @Override
-  List<Step> shortForm(List<Step> all, List<String> usual) {
-    return all.stream().filter(step -> usual.contains(step.report())).toList();
+  List<List<Step>> kills(List<Step> all, String... usual) {
+    return Tier.isLong()
+        ? alone(all, Integer.getInteger("polis.times", 2))
+        : List.of(all.stream().filter(step -> List.of(usual).contains(step.report())).toList());
   }
 
   @Test

@@ -52,9 +52,6 @@ import org.junit.jupiter.api.io.TempDir;
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 abstract class MembershipCrashSuite {
 
-  /** Whether each step is taken, and not only some. */
-  private static boolean whole;
-
   private static final long SEED = Long.getLong("polis.seed", System.nanoTime());
 
   private static final String VOTE = GrowingCluster.CONSENSUS;
@@ -192,14 +189,9 @@ abstract class MembershipCrashSuite {
     return new Random(SEED);
   }
 
-  /**
-   * Grows a cluster whose nodes end this way, at addresses that begin so.
-   *
-   * @param each whether each step is taken, and not only some
-   */
-  static void grow(Outage way, String addresses, boolean each) throws Exception {
+  /** Grows a cluster whose nodes end this way, at addresses that begin so. */
+  static void grow(Outage way, String addresses) throws Exception {
     outage = way;
-    whole = each;
     network = addresses;
     joined = 3;
     TestNode first = TestNode.member(outage.state("first"), network + 1, Mode.INSECURE);
@@ -259,23 +251,17 @@ abstract class MembershipCrashSuite {
     Files.move(begun, point(node), StandardCopyOption.ATOMIC_MOVE);
   }
 
-  /** Returns how often the long form takes each step. */
-  abstract int rounds();
-
   /**
-   * Returns the steps of the short form, at which nodes end in one change.
+   * Returns the steps at which nodes end in each change.
    *
    * @param usual a step of the leader and one of the other node that one change has, or none
    */
-  abstract List<Step> shortForm(List<Step> all, List<String> usual);
+  abstract List<List<Step>> kills(List<Step> all, String... usual);
 
-  /** Returns the steps of each change: in the long form each one alone. */
-  private List<List<Step>> kills(List<Step> all, String... usual) {
-    if (!whole) {
-      return List.of(shortForm(all, List.of(usual)));
-    }
+  /** Returns each step alone, so many times. */
+  static List<List<Step>> alone(List<Step> all, int times) {
     List<List<Step>> kills = new ArrayList<>();
-    for (int round = 0; round < rounds(); round++) {
+    for (int time = 0; time < times; time++) {
       all.forEach(step -> kills.add(List.of(step)));
     }
     return kills;

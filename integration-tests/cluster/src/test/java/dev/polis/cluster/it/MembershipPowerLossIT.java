@@ -1,7 +1,6 @@
 package dev.polis.cluster.it;
 
 import java.util.List;
-import java.util.Random;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 
@@ -13,20 +12,13 @@ import org.junit.jupiter.api.Tag;
 @Tag("long")
 final class MembershipPowerLossIT extends MembershipCrashSuite {
 
-  private static final Random RANDOM = random();
-
   @BeforeAll
   static void grow() throws Exception {
-    grow(new PowerCut(RANDOM), "127.0.67.", true);
+    grow(new PowerCut(random()), "127.0.67.");
   }
 
   @Override
-  int rounds() {
-    return Integer.getInteger("polis.times", 1);
-  }
-
-  @Override
-  List<Step> shortForm(List<Step> all, List<String> usual) {
-    return all;
+  List<List<Step>> kills(List<Step> all, String... usual) {
+    return alone(all, Integer.getInteger("polis.times", 1));
   }
 }

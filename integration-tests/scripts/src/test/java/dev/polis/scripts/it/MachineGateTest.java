@@ -79,7 +79,7 @@ class MachineGateTest {
   }
 
   @Test
-  @DisplayName("the only system goes on, and stays once its node is HOME")
+  @DisplayName("the only system continues, and stays once its node is HOME")
   void only() throws Exception {
     Files.move(bootFiles().resolve(FORMER), bootFiles().resolve("polis-00000001-a+0-1.efi"));
     machine.executable(
