@@ -47,17 +47,20 @@ maven() {
   maven_signs "$java" "$log" "$@" | follow_maven "$what"
 }
 
+# A Maven of a minute spends more on the second compiler than it gains: a build of all modules takes 49 s instead of 59 without it.
+MAVEN_QUICK='-XX:TieredStopAtLevel=1 -XX:+UseSerialGC'
+
 # maven_signs JAVA_HOME LOG ARGUMENT...: runs Maven and prints its lines about progress.
 maven_signs() {
   local java="$1" log="$2"
   shift 2
-  (cd "$POLIS_REPOSITORY" && JAVA_HOME="$java" mvn --batch-mode -Dstyle.color=never "$@" 2>&1 </dev/null) |
+  (cd "$POLIS_REPOSITORY" && JAVA_HOME="$java" MAVEN_OPTS="$MAVEN_QUICK ${MAVEN_OPTS:-}" mvn --batch-mode -Dstyle.color=never "$@" 2>&1 </dev/null) |
     tee "$log" |
     { grep --line-buffered -E '^\[[A-Z]+\] (Building [^ :]+ [0-9]|Running |Tests run:.*Time elapsed|Downloading )' || true; }
 }
 
-# maven_streams JAVA_HOME ACTION LOG ARGUMENT...: runs a Maven for each member of the array streams, which names modules, all at the same time. Adds their
-# logs to LOG. Succeeds if all do.
+# maven_streams JAVA_HOME ACTION LOG ARGUMENT...: runs the members of the array streams at the same time; each names groups of modules, and a Maven for each
+# group runs after the other. Adds their logs to LOG. Succeeds if all do.
 maven_streams() {
   local java="$1" what="$2" log="$3" beside=yes code=0
   shift 3
@@ -73,10 +76,20 @@ maven_stream() {
   local number="$1" java="$2" log="$3"
   shift 3
   if [[ $((number + 1)) -lt ${#streams[@]} ]]; then
-    maven_signs "$java" "$log.$number" -pl "${streams[number]}" "$@" >&3 | maven_stream $((number + 1)) "$java" "$log" "$@"
+    maven_groups "$java" "$log.$number" "${streams[number]}" "$@" >&3 | maven_stream $((number + 1)) "$java" "$log" "$@"
   else
-    maven_signs "$java" "$log.$number" -pl "${streams[number]}" "$@" >&3
+    maven_groups "$java" "$log.$number" "${streams[number]}" "$@" >&3
   fi
+}
+
+# maven_groups JAVA_HOME LOG GROUPS ARGUMENT...: runs a Maven for each group of modules, one after the other. Succeeds if all do.
+maven_groups() {
+  local java="$1" log="$2" groups="$3" group code=0 count=0
+  shift 3
+  for group in $groups; do
+    maven_signs "$java" "$log.$((count++))" -pl "$group" "$@" || code=$?
+  done
+  return "$code"
 }
 
 # follow_maven ACTION: turns Maven's lines into the moving line, or into a line for each module if there is no terminal.

@@ -60,11 +60,12 @@ run_tests() {
   return "$code"
 }
 
-# Per tier: modules whose tests run in a second Maven beside all others, so that both Mavens take about the same time. A third Maven loads two cores so much
-# that tests with time limits fail.
+# Per tier: modules whose tests run in a second stream beside all others, so that both streams take about the same time. A third stream loads two cores so
+# much that tests with time limits fail. A stream runs its groups, which spaces separate, one after the other, a Maven for each: the quick tests that compute
+# run beside those of the platform, which mostly wait; those that mostly wait run beside those of the curator and of polisctl, which compute.
 declare -A TIER_BESIDE=(
-  [quick]=integration-tests/cluster,integration-tests/container,integration-tests/faults,integration-tests/scripts,bundles/kubernetes,bundles/consensus,bundles/metrics,bundles/convergence,platform/etcd
-  [full]=integration-tests/cluster,integration-tests/faults
+  [quick]='integration-tests/cluster,integration-tests/container,integration-tests/faults,integration-tests/scripts bundles/kubernetes,bundles/consensus,bundles/metrics,bundles/convergence,platform/etcd'
+  [full]='integration-tests/cluster,integration-tests/faults'
 )
 
 # A module with few tests. It makes Maven fetch the files of the first tests before the streams begin, which would each write them to the same place.
@@ -110,7 +111,8 @@ test_everything() {
   ignoring+=(-Dsurefire.rerunFailingTestsCount=1)
   local -a once=("${ignoring[@]}" surefire:test "-DexcludedGroups=$without | alone" "$@")
   maven "$java" testing "$log.00" -pl "$FIRST_TESTED" "${once[@]}" || code=$?
-  local -a streams=("${TIER_BESIDE[$tier]}" "$others,!${TIER_BESIDE[$tier]//,/,!}")
+  local beside="${TIER_BESIDE[$tier]}"
+  local -a streams=("$beside" "$others,!${beside//[ ,]/,!}")
   maven_streams "$java" testing "$log" "${once[@]}" || code=$?
   alone="$(tagged alone)"
   if [[ -n "$alone" ]]; then

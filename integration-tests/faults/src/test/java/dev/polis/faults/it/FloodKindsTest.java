@@ -31,9 +31,9 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * Floods all ports of one node at once, in each way that a stranger can, from few addresses and
- * from many. A quick run only has open calls from few addresses; the long form has eight times as
- * many connections.
+ * from many. The long form has eight times as many connections.
  */
+@Tag("full")
 @Tag("longer")
 class FloodKindsTest {
 
@@ -106,10 +106,8 @@ class FloodKindsTest {
   }
 
   static Stream<Arguments> floods() {
-    return Tier.current() == Tier.QUICK
-        ? Stream.of(Arguments.of(Flood.Kind.OPEN_CALLS, FEW))
-        : Stream.of(Flood.Kind.values())
-            .flatMap(kind -> Stream.of(FEW, MANY).map(count -> Arguments.of(kind, count)));
+    return Stream.of(Flood.Kind.values())
+        .flatMap(kind -> Stream.of(FEW, MANY).map(count -> Arguments.of(kind, count)));
   }
 
   @ParameterizedTest(name = "{0} from {1} addresses")
