@@ -132,7 +132,7 @@ final class TestProofs {
     if (tier.equals("quick")) {
       if (!unproven.isEmpty()) {
         lines.add(
-            "%ss of which this run leaves a proof out: %d; polis test --full runs all"
+            "%ss of which this run leaves a proof out: %d; polis test --full and --long run them"
                 .formatted(kind, unproven.size()));
       }
       return;
