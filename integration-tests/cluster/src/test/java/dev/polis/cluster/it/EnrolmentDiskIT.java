@@ -107,7 +107,7 @@ class EnrolmentDiskIT {
 
   @Test
   @DisplayName(
-      "a disk full at any write is named with the remedy, and the node becomes the same one in the end")
+      "a disk full at any write is named with the remedy, and the node becomes the same one in the end; one that fills while the node runs is named to the operator, and the node continues once there is space")
   void fullAtEachWrite() throws Exception {
     Path state = directory.resolve("n");
     try (SmallDisk esp = SmallDisk.mounted(state.resolve("esp"));
@@ -125,29 +125,20 @@ class EnrolmentDiskIT {
       data.leave(PLENTY);
       goesOn(node);
       Enrolment.isItself(node, keys.id());
+      fillWhileItLives(node, keys.id(), data);
     }
   }
 
-  @Test
-  @DisplayName(
-      "a disk that fills while the node runs is named to the operator, and the node continues once there is space")
-  void fullWhileItLives() throws Exception {
-    Path state = directory.resolve("n");
-    try (SmallDisk data = SmallDisk.mounted(state.resolve("data"));
-        TestNode node = TestNode.prepared(state, "127.0.27.4")) {
-      data.leave(PLENTY);
-      node.up(INSECURE);
-      node.takeOwnership();
-      NodeId id = NodeId.parse(node.id());
-      Finished told = toldOfFullDisk(node, id, data);
-      assertEquals(5, told.code(), told.all());
-      assertFalse(told.err().contains("is the node up?"), told.all());
-      assertFalse(
-          node.said().contains(" at dev.polis."), "a stack trace for a full disk: " + node.said());
-      data.leave(PLENTY);
-      goesOn(node);
-      Enrolment.isItself(node, id);
-    }
+  /** Fills the disk of a running node, and requires that the operator learns of it. */
+  private static void fillWhileItLives(TestNode node, NodeId id, SmallDisk data) throws Exception {
+    Finished told = toldOfFullDisk(node, id, data);
+    assertEquals(5, told.code(), told.all());
+    assertFalse(told.err().contains("is the node up?"), told.all());
+    assertFalse(
+        node.said().contains(" at dev.polis."), "a stack trace for a full disk: " + node.said());
+    data.leave(PLENTY);
+    goesOn(node);
+    Enrolment.isItself(node, id);
   }
 
   private static void fillToThePage(TestNode node, Keys keys, SmallDisk esp, SmallDisk data)
