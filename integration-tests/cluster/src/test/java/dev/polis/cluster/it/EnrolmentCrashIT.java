@@ -72,12 +72,9 @@ class EnrolmentCrashIT {
                           && !BESIDE_AN_ENCRYPTED_VOLUME.contains(step))
           .toList();
 
-  /**
-   * The steps of a member's start; in the short form the one after which a member may answer, since
-   * kills at random moments come before it, too.
-   */
+  /** The steps of a member's start; in the short form, kills at random moments cover them. */
   private static final List<String> STEPS_OF_A_MEMBER =
-      LONG ? List.of("listeners", "curator") : List.of("curator");
+      LONG ? List.of("listeners", "curator") : List.of();
 
   /** Runs each step of an enrolment under its name. */
   private static final String STEP = "dev.polis.cluster.EnrolmentSteps.step";
@@ -105,7 +102,7 @@ class EnrolmentCrashIT {
 
   @Test
   @DisplayName(
-      "a crash after each step of an enrolment, and of a member's start: the same node, no key lost")
+      "a crash after each step of an enrolment, and in the long form of a member's start: the same node, no key lost")
   void crashAfterEachStep() throws Exception {
     try (TestNode node = TestNode.prepared(directory.resolve("n"), "127.0.25.1")) {
       Optional<EnrolmentJournal> first = Optional.empty();
@@ -120,16 +117,22 @@ class EnrolmentCrashIT {
       node.up();
       NodeId id = Enrolment.id(first.orElseThrow());
       Enrolment.isItself(node, id);
-      try (CrashWriters writers = CrashWriters.of(node)) {
-        CrashKill.BOTH.end(node);
-        // One check suffices: a crash after "listeners" comes before any write is answered.
-        for (String step : STEPS_OF_A_MEMBER) {
-          crash(node, step);
-        }
-        node.up();
-        writers.check("after a kill, and crashes after " + STEPS_OF_A_MEMBER);
+      if (!STEPS_OF_A_MEMBER.isEmpty()) {
+        crashAsMember(node);
+        Enrolment.isItself(node, id);
       }
-      Enrolment.isItself(node, id);
+    }
+  }
+
+  private static void crashAsMember(TestNode node) throws Exception {
+    try (CrashWriters writers = CrashWriters.of(node)) {
+      CrashKill.BOTH.end(node);
+      // One check suffices: a crash after "listeners" comes before any write is answered.
+      for (String step : STEPS_OF_A_MEMBER) {
+        crash(node, step);
+      }
+      node.up();
+      writers.check("after a kill, and crashes after " + STEPS_OF_A_MEMBER);
     }
   }
 
