@@ -29,8 +29,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -60,9 +60,9 @@ class LeaderLossIT {
   private static final DateTimeFormatter LOGGED =
       DateTimeFormatter.ofPattern("yyyy-MM-dd'T'HH:mm:ss.[SSSSSS][SSS]XX");
 
-  @TempDir Path directory;
+  @TempDir static Path directory;
 
-  private ThreeVoters voters;
+  private static ThreeVoters voters;
   private final List<Loss> losses = new ArrayList<>();
 
   /**
@@ -87,23 +87,25 @@ class LeaderLossIT {
     }
   }
 
-  @BeforeEach
-  void grow() throws Exception {
+  @BeforeAll
+  static void grow() throws Exception {
     voters = new ThreeVoters(directory, ADDRESSES, Mode.INSECURE);
     voters.found();
     voters.join();
+    voters.vote();
   }
 
-  @AfterEach
-  void sweep() {
-    voters.close();
+  @AfterAll
+  static void sweep() {
+    if (voters != null) {
+      voters.close();
+    }
   }
 
   @Test
   @DisplayName(
       "CUR-02 a killed leader is replaced within 2 s; no acknowledged write is lost, no read is stale")
   void leadersAreKilled() throws Exception {
-    voters.vote();
     for (int round = 1; round <= ROUNDS; round++) {
       voters.awaitCandidates(ADDRESSES.size());
       stopForAWhile();
@@ -111,9 +113,7 @@ class LeaderLossIT {
       TestNode first = lose("the process of the leader", false);
       voters.awaitCandidates(ADDRESSES.size() - 1);
       TestNode second = lose("the machine of the leader", true);
-      if (round < ROUNDS) {
-        comeBack(first, second);
-      }
+      comeBack(first, second);
     }
     report();
   }
@@ -122,7 +122,6 @@ class LeaderLossIT {
   @DisplayName(
       "while leaders are killed, each change with an id is answered, and made exactly once")
   void changesAreMadeOnce() throws Exception {
-    voters.vote();
     for (int round = 1; round <= ROUNDS; round++) {
       voters.awaitCandidates(ADDRESSES.size());
       Map<String, Long> before = versions();
