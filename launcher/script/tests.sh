@@ -65,7 +65,7 @@ run_tests() {
 # run beside those of the platform, which mostly wait; those that mostly wait run beside those of the curator and of polisctl, which compute.
 declare -A TIER_BESIDE=(
   [quick]='integration-tests/cluster,integration-tests/container,integration-tests/faults,integration-tests/scripts bundles/kubernetes,bundles/consensus,bundles/metrics,bundles/convergence,platform/etcd'
-  [full]='integration-tests/cluster,integration-tests/faults'
+  [full]='integration-tests/cluster,integration-tests/faults,integration-tests/container,integration-tests/scripts'
 )
 
 # A module with few tests. It makes Maven fetch the files of the first tests before the streams begin, which would each write them to the same place.
