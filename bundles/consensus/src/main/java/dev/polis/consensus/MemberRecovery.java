@@ -1,6 +1,7 @@
 package dev.polis.consensus;
 
 import dev.polis.api.consensus.ConsensusException;
+import dev.polis.base.backoff.Backoff;
 import dev.polis.base.boot.Wait;
 import dev.polis.consensus.ConsensusRecord.Stage;
 import dev.polis.files.AtomicFile;
@@ -61,6 +62,15 @@ final class MemberRecovery {
 
   /** The time for a connection to a member that lives; it takes milliseconds. */
   private static final Duration CONNECT = Duration.ofSeconds(2);
+
+  /**
+   * The time in which no member may answer. The etcd of a node that is up starts again within about
+   * three seconds, for example when its cluster gets a second member.
+   */
+  private static final Duration SILENCE = Duration.ofSeconds(10);
+
+  /** Far less than the time in which etcd listens after a start. */
+  private static final Duration PACE = Duration.ofMillis(250);
 
   private static final int CHUNK = 1 << 20;
 
@@ -164,7 +174,7 @@ final class MemberRecovery {
         "making a new cluster of etcd from %s, as ordered; cluster %s ends",
         order.snapshot().isEmpty() ? "this member's data" : order.snapshot(), record.clusterId());
     Path tool = tool();
-    requireOthersGone();
+    requireOthersGone(wait);
     boolean own = order.snapshot().isEmpty();
     if (!own) {
       requireSnapshot(Path.of(order.snapshot()));
@@ -191,7 +201,20 @@ final class MemberRecovery {
   }
 
   /** Refuses while another member is up, since two clusters with the same records would run. */
-  private void requireOthersGone() {
+  private void requireOthersGone(Wait wait) throws InterruptedException {
+    if (record.peers().isEmpty()) {
+      return;
+    }
+    wait.detail("listens for other members for %d s".formatted(SILENCE.toSeconds()));
+    Backoff pace = new Backoff(PACE, PACE);
+    long began = System.nanoTime();
+    do {
+      requireSilence();
+      pace.pause();
+    } while (System.nanoTime() - began < SILENCE.toNanos());
+  }
+
+  private void requireSilence() {
     for (String peer : record.peers()) {
       URI url = URI.create(peer.substring(peer.indexOf('=') + 1));
       if (answers(new InetSocketAddress(url.getHost(), url.getPort()))) {

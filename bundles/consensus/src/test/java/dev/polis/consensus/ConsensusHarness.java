@@ -250,9 +250,14 @@ final class ConsensusHarness implements AutoCloseable {
 
   /** Ends the instance and its etcd, as a loss of the machine does; the disk stays. */
   void lose() {
-    long pid = present.orElseThrow().pid();
+    long pid = etcdPid();
     closeInstance();
     kill(pid);
+  }
+
+  /** Returns the process of the present instance's etcd. */
+  long etcdPid() {
+    return present.orElseThrow().pid();
   }
 
   /** Kills a process like kill -9. */

@@ -162,11 +162,14 @@ class MemberRecoveryTest {
   }
 
   @Test
-  @DisplayName("an order of a new cluster is refused while another member is up")
+  @DisplayName(
+      "an order of a new cluster is refused while another member is up, also while its etcd starts again")
   void refusedBesideAnother() throws Exception {
     Instance leader = own.instance();
     String cluster = leader.startNew().clusterId();
     String member = Joining.becomeVoter(leader, second, second.instance());
+    // The hardest moment for the question is a restart of the other member's etcd.
+    ConsensusHarness.kill(own.etcdPid());
 
     Instance ordered = second.instance(ConsensusHarness.recovering(cluster, ""));
     ordered.consensus.startExisting(second.identity);
