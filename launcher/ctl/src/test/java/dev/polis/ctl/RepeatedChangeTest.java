@@ -196,17 +196,26 @@ class RepeatedChangeTest {
     }
   }
 
-  private CtlRun replace(String timeout) {
-    return CtlRun.of(
-        "--state",
-        state.toString(),
-        "--endpoint",
-        FOLLOWER,
-        "--timeout",
-        timeout,
-        "cluster",
-        "ticket",
-        "replace");
+  private CtlRun replace(String timeout, String... options) {
+    List<String> line =
+        new ArrayList<>(
+            List.of("--state", state.toString(), "--endpoint", FOLLOWER, "--timeout", timeout));
+    line.addAll(List.of("cluster", "ticket", "replace"));
+    line.addAll(List.of(options));
+    return CtlRun.of(line.toArray(String[]::new));
+  }
+
+  @Test
+  @DisplayName("a ticket of an earlier leader, which limits none, is no ticket for three nodes")
+  void unlimitedTicket() {
+    follower.remembering();
+    leader.remembering();
+
+    CtlRun run = replace("15", "--nodes", "3");
+
+    assertEquals(ExitCode.FAILED.code(), run.code(), run.out());
+    assertTrue(run.err().contains("for any number of nodes, and not for 3 nodes"), run.err());
+    assertTrue(run.err().contains("cluster ticket revoke"), run.err());
   }
 
   private void assertMadeOnce() {

@@ -71,7 +71,10 @@ public final class RegisterTicketsApi extends RegisterTicketsGrpc.RegisterTicket
                   clock.instant(),
                   most,
                   created ->
-                      ReplaceTicketResponse.newBuilder().setValidUntil(end(created)).build());
+                      ReplaceTicketResponse.newBuilder()
+                          .setValidUntil(end(created))
+                          .setMostNodes(created.getMostNodes())
+                          .build());
         });
   }
 

@@ -2,6 +2,7 @@ package dev.polis.ctl.node;
 
 import com.google.gson.JsonObject;
 import com.google.protobuf.Timestamp;
+import dev.polis.ctl.session.CtlException;
 import dev.polis.ctl.session.CtlOptions;
 import dev.polis.ctl.session.ExitCode;
 import dev.polis.ctl.session.Session;
@@ -10,6 +11,7 @@ import dev.polis.ctl.session.Subcommands;
 import dev.polis.wire.cluster.DescribeTicketRequest;
 import dev.polis.wire.cluster.DescribeTicketResponse;
 import dev.polis.wire.cluster.ReplaceTicketRequest;
+import dev.polis.wire.cluster.ReplaceTicketResponse;
 import dev.polis.wire.cluster.RevokeTicketRequest;
 import java.time.Instant;
 import picocli.CommandLine.Command;
@@ -85,13 +87,21 @@ final class ClusterTicketCommand {
     protected ExitCode run(Session session) throws InterruptedException {
       CtlOptions.requireAtLeast(0, nodes, "--nodes");
       ReplaceTicketRequest request = ReplaceTicketRequest.newBuilder().setMostNodes(nodes).build();
-      String end =
-          text(
-              session.call(() -> session.registerTickets().replaceTicket(request)).getValidUntil());
-      return print(
+      ReplaceTicketResponse ticket =
+          session.call(() -> session.registerTickets().replaceTicket(request));
+      String end = text(ticket.getValidUntil());
+      String made =
           "the former ticket registers no node; another one is valid until %s, for %s"
-              .formatted(end, ClusterTicketCommand.nodes(nodes)),
-          validUntil(end));
+              .formatted(end, ClusterTicketCommand.nodes(ticket.getMostNodes()));
+      if (ticket.getMostNodes() != nodes) {
+        throw new CtlException(
+            "%s, and not for %s: the leader's version of Polis does not limit tickets; revoke it (%s), or upgrade the leader and repeat this"
+                .formatted(
+                    made,
+                    ClusterTicketCommand.nodes(nodes),
+                    options().command("cluster ticket revoke")));
+      }
+      return print(made, validUntil(end));
     }
   }
 
