@@ -20,6 +20,7 @@ import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.NodeId;
 import dev.polis.pki.Pem;
+import dev.polis.rpc.RpcException;
 import dev.polis.wire.api.ApproveNodeRequest;
 import dev.polis.wire.api.GetRegisterTicketRequest;
 import dev.polis.wire.api.ManagementGrpc;
@@ -28,6 +29,7 @@ import dev.polis.wire.cluster.DescribeTicketRequest;
 import dev.polis.wire.cluster.DescribeTicketResponse;
 import dev.polis.wire.cluster.RegisterTicketsGrpc;
 import dev.polis.wire.cluster.ReplaceTicketRequest;
+import dev.polis.wire.cluster.RevokeTicketRequest;
 import dev.polis.wire.common.ClusterConfiguration.StorageSecurityPolicy;
 import dev.polis.wire.common.ClusterConfiguration.TPMMode;
 import dev.polis.wire.common.NodeLabels;
@@ -537,7 +539,7 @@ class NodeRegistrationTest {
       var tickets = RegisterTicketsGrpc.newBlockingV2Stub(fixture.asOwner());
       CuratorFixture.refused(
           Status.Code.INVALID_ARGUMENT, () -> soon(tickets).replaceTicket(places(1001)));
-      soon(tickets).replaceTicket(places(3));
+      assertEquals(3, soon(tickets).replaceTicket(places(3)).getMostNodes());
       ByteString ticket = ticket(fixture.management());
       List<Machine> machines = Stream.generate(() -> new Machine(fixture)).limit(8).toList();
       List<Future<Optional<String>>> answers =
@@ -568,6 +570,40 @@ class NodeRegistrationTest {
       Machine next = new Machine(fixture);
       next.register(next.request(ticket(fixture.management())));
     }
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName("D-36 a registration in flight, when its ticket is replaced or revoked, is refused")
+  void d36_inFlight() throws Exception {
+    try (CuratorFixture fixture = ETCD.leading();
+        EtcdClient records = fixture.records();
+        RecordStore store = new RecordStore(records.kv())) {
+      var tickets = RegisterTicketsGrpc.newBlockingV2Stub(fixture.asOwner());
+      ticket(fixture.management());
+      RegisterTicket replaced = store.registerTicket().orElseThrow();
+      soon(tickets).replaceTicket(places(2));
+      refusedInFlight(store, replaced);
+      RegisterTicket revoked = store.registerTicket().orElseThrow();
+      soon(tickets).revokeTicket(RevokeTicketRequest.getDefaultInstance());
+      refusedInFlight(store, revoked);
+    }
+  }
+
+  /** Writes the record of a node whose ticket was compared before. */
+  private static void refusedInFlight(RecordStore store, RegisterTicket compared) throws Exception {
+    KeyPair key = Ed25519.generate();
+    Node node =
+        Node.newBuilder()
+            .setId(NodeId.of(key.getPublic()).text())
+            .setPublicKey(raw(key))
+            .setJoinKey(raw(Ed25519.generate()))
+            .setFsmState(NodeState.NODE_STATE_NEW)
+            .build();
+    RpcException refused =
+        assertThrows(RpcException.class, () -> store.register(node, compared, before -> before));
+    assertTrue(refused.getMessage().contains("registerticket invalid"), refused.getMessage());
+    assertEquals(Optional.empty(), store.node(node.getId()));
   }
 
   private static ReplaceTicketRequest places(int most) {

@@ -429,7 +429,7 @@ public final class RecordStore implements AutoCloseable {
    * Writes the record of a new node, and the index by its join key in the same transaction.
    *
    * @param candidate NEW
-   * @param ticket with which it registers
+   * @param ticket with which it registers; refused if it is no longer the cluster's
    * @param known returns the record of a node that has registered before, or refuses by throwing;
    *     may run repeatedly, on another thread
    * @return the node's record
@@ -446,9 +446,13 @@ public final class RecordStore implements AutoCloseable {
           .update(
               RecordUpdate.of(
                   key,
-                  key,
+                  RecordKeys.REGISTER_TICKET,
                   Node.class,
-                  (record, same) -> Optional.of(record.map(known).orElse(added)),
+                  (record, present) -> {
+                    // A ticket that is replaced meanwhile fails the transaction.
+                    Tickets.requireSame(present, ticket.getOpaque());
+                    return Optional.of(record.map(known).orElse(added));
+                  },
                   List.of(
                       Op.put(
                           RecordKeys.joinKey(candidate.getJoinKey().toByteArray()),

@@ -63,17 +63,30 @@ public final class Tickets {
    * @throws dev.polis.rpc.RpcException PERMISSION_DENIED if it has not
    */
   public static void require(RegisterTicket ticket, ByteString shown, Instant now) {
+    requireSame(ticket, shown);
+    if (!isValid(ticket, now)) {
+      throw Refusal.denied(
+          "registerticket invalid: it has ended; make new node parameters (polisctl params make"
+              + " --register) and start the node with those");
+    }
+  }
+
+  /** Requires the same of the record in a transaction, whether or not the ticket has ended. */
+  static void requireSame(RecordState present, ByteString shown) {
+    requireSame(
+        present instanceof RecordState.Present(long revision, RegisterTicket ticket)
+            ? ticket
+            : RegisterTicket.getDefaultInstance(),
+        shown);
+  }
+
+  private static void requireSame(RegisterTicket ticket, ByteString shown) {
     boolean same = MessageDigest.isEqual(ticket.getOpaque().toByteArray(), shown.toByteArray());
     if (!same || ticket.getOpaque().isEmpty()) {
       throw Refusal.denied(
           "registerticket invalid: this cluster did not issue it, or has issued another one since;"
               + " make new node parameters (polisctl params make --register) and start the node"
               + " with those");
-    }
-    if (!isValid(ticket, now)) {
-      throw Refusal.denied(
-          "registerticket invalid: it has ended; make new node parameters (polisctl params make"
-              + " --register) and start the node with those");
     }
   }
 }
