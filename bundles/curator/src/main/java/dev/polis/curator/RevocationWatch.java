@@ -6,6 +6,7 @@ import dev.polis.etcd.EtcdClient;
 import dev.polis.logtree.Log;
 import dev.polis.pki.Crl;
 import dev.polis.pki.PkiAuthority;
+import dev.polis.pki.PkiException;
 import dev.polis.supervision.Context;
 import java.security.cert.X509Certificate;
 import java.time.InstantSource;
@@ -38,7 +39,7 @@ final class RevocationWatch {
         while (true) {
           Crl list = lists.get();
           // Its signer may be a CA that this node does not know yet.
-          trust.succeed(authority.proof());
+          succeed(authority::proof, context.log());
           trust.revoke(list);
         }
       }
@@ -50,9 +51,24 @@ final class RevocationWatch {
     context.healthy();
     try (Watcher<List<X509Certificate>> proofs = authority.followSuccession().watch()) {
       while (true) {
-        trust.succeed(proofs.get());
+        List<X509Certificate> proof = proofs.get();
+        succeed(() -> proof, context.log());
       }
     }
+  }
+
+  /** Learns of a newer CA; a proof that proves nothing keeps no revocation back. */
+  private void succeed(Proof proof, Log log) throws InterruptedException {
+    try {
+      trust.succeed(proof.read());
+    } catch (PkiException damaged) {
+      log.error("This node keeps its former CAs of the cluster: %s.", damaged.getMessage());
+    }
+  }
+
+  @FunctionalInterface
+  private interface Proof {
+    List<X509Certificate> read() throws InterruptedException;
   }
 
   /**

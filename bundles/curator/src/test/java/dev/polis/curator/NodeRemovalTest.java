@@ -13,9 +13,11 @@ import dev.polis.curator.record.RecordStore;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.MachineSpeed;
+import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.Crl;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeId;
+import dev.polis.pki.Pem;
 import dev.polis.rpc.RpcRevocations;
 import dev.polis.wire.api.ApproveNodeRequest;
 import dev.polis.wire.api.DecommissionNodeRequest;
@@ -45,9 +47,12 @@ import io.grpc.Status;
 import io.grpc.StatusException;
 import io.grpc.stub.AbstractStub;
 import io.grpc.stub.BlockingClientCall;
+import java.nio.charset.StandardCharsets;
 import java.security.KeyPair;
+import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -141,6 +146,26 @@ class NodeRemovalTest {
       return false;
     } catch (StatusException refused) {
       return refused.getStatus().getCode() == Status.Code.UNAUTHENTICATED;
+    }
+  }
+
+  @Test
+  @DisplayName("a proof of a newer CA that proves nothing keeps no revocation back")
+  void worthlessProof() throws Exception {
+    try (CuratorFixture leader = ETCD.leading();
+        CuratorFixture member = CuratorFixture.idle();
+        EtcdClient etcd = leader.records()) {
+      member.followWithoutRecords(leader);
+      X509Certificate foreign =
+          CertificateAuthority.selfSigned(Ed25519.generate(), InstantSource.system());
+      for (String worthless : List.of(Pem.encode("CERTIFICATE", Pem.der(foreign)), "no PEM")) {
+        etcd.kv()
+            .put(
+                "/cluster-pki/cluster-ca-succession.pem",
+                worthless.getBytes(StandardCharsets.US_ASCII));
+      }
+      decommission(leader.management(), member.id.text());
+      awaitRevoked(leader, member);
     }
   }
 
