@@ -21,6 +21,7 @@ import java.security.KeyPair;
 import java.security.cert.X509Certificate;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -69,8 +70,11 @@ final class FirstContact {
   /**
    * Returns the certificate of a user, also after the cluster has replaced its CA: the former one,
    * which this folder knows, proves the new one.
+   *
+   * @param remarks takes a sentence about what could not be asked
    */
-  Credentials fetch(Session session, CaBundle known, String name, KeyPair key)
+  Credentials fetch(
+      Session session, CaBundle known, String name, KeyPair key, Consumer<String> remarks)
       throws InterruptedException {
     CaBundle trusted = known;
     X509Certificate certificate;
@@ -80,7 +84,7 @@ final class FirstContact {
       trusted = learned(session, known, refused);
       certificate = OwnerCertificate.fetch(session, name, key, trusted);
     }
-    return Credentials.of(present(session, trusted), certificate);
+    return Credentials.of(present(session, trusted, remarks), certificate);
   }
 
   /** Holds the certificate of a user, and the CAs of its cluster. */
@@ -103,14 +107,19 @@ final class FirstContact {
    * Returns the cluster's CAs as they are now: with those that follow from the known ones, without
    * those that the cluster has retired, and with the one first that issues, which a proof of the
    * owner's or the recovery key names.
+   *
+   * @param remarks takes a sentence about what could not be asked
    */
-  static CaBundle present(Session session, CaBundle known) throws InterruptedException {
+  static CaBundle present(Session session, CaBundle known, Consumer<String> remarks)
+      throws InterruptedException {
     CaBundle learned = known;
     try {
       learned = known.learn(succession(asked(session)));
       return learned.follow(revocations(session, learned));
     } catch (CtlException | PkiException failed) {
-      // The command's own call fails for the same reason, and names it.
+      remarks.accept(
+          "the present CAs of the cluster could not be learned, so the known ones are used: "
+              + failed.getMessage());
       return learned;
     }
   }

@@ -285,7 +285,7 @@ public final class OperatorCommand {
                   + " operator key FILE'");
       CaBundle ca = contact.clusterCa(session);
       FirstContact.Credentials got =
-          contact.fetch(session, ca, name, new KeyPair(Ed25519.publicKey(own), own));
+          contact.fetch(session, ca, name, new KeyPair(Ed25519.publicKey(own), own), this::remark);
       X509Certificate certificate = got.certificate();
       OwnerCertificate.write(session.target(), got.ca(), certificate);
       String end = certificate.getNotAfter().toInstant().toString();

@@ -98,7 +98,7 @@ public final class OwnerCommand {
     protected ExitCode run(Session session) throws InterruptedException {
       String pem = RecoveryKeyFile.read(recoveryKey);
       RecoveryKeyFile.publicKey(recoveryKey, pem);
-      CaBundle ca = FirstContact.present(session, contact.clusterCa(session));
+      CaBundle ca = FirstContact.present(session, contact.clusterCa(session), this::remark);
       OwnerKeyRotation rotation = new OwnerKeyRotation(session, this::remark);
       X509Certificate certificate =
           new OwnerKeyRecovery(session, rotation, this::remark).run(ca, recoveryKey, pem);

@@ -52,7 +52,7 @@ public final class TakeOwnershipCommand extends CtlCommand {
       FirstContact.Credentials got =
           rotated.isPresent()
               ? new FirstContact.Credentials(ca, rotated.get())
-              : contact.fetch(session, ca, "owner", ownerKey(session.target()));
+              : contact.fetch(session, ca, "owner", ownerKey(session.target()), this::remark);
       X509Certificate certificate = got.certificate();
       OwnerCertificate.write(session.target(), got.ca(), certificate);
       rotated.ifPresent(accepted -> interrupted.finish(accepted, false));

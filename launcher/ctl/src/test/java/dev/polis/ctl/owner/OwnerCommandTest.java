@@ -94,6 +94,7 @@ class OwnerCommandTest {
   private final Cluster cluster = new Cluster();
   private volatile List<X509Certificate> succession = List.of();
   private volatile List<BigInteger> retired = List.of();
+  private volatile boolean hidesRevocations;
   private LocalRpcHost host;
 
   /** Ends the next rotation so, after the cluster has made it or before. */
@@ -219,6 +220,9 @@ class OwnerCommandTest {
     @Override
     public void getRevocations(
         GetRevocationsRequest request, StreamObserver<GetRevocationsResponse> caller) {
+      if (hidesRevocations) {
+        throw new RpcException(Status.Code.UNAVAILABLE, "no list yet");
+      }
       Crl list = CLUSTER.revocationList(BigInteger.TWO, retired);
       caller.onNext(
           GetRevocationsResponse.newBuilder()
@@ -359,6 +363,20 @@ class OwnerCommandTest {
     }
     assertOwned();
     assertFormerIsAside();
+  }
+
+  @Test
+  @DisplayName("taking ownership says that it could not learn the present CAs, and uses the known")
+  void unknownCas() throws Exception {
+    hidesRevocations = true;
+
+    CtlRun run = run("takeownership");
+
+    assertEquals(0, run.code(), run.err());
+    assertTrue(
+        run.err().contains("the present CAs of the cluster could not be learned"), run.err());
+    assertTrue(run.err().contains("no list yet"), run.err());
+    assertOwned();
   }
 
   /** Names the last step before an interruption after the cluster has accepted the new key. */
