@@ -177,6 +177,10 @@ abstract class MembershipCrashSuite {
 
   @TempDir static Path directory;
   private static final Map<String, TestNode> VOTERS = new LinkedHashMap<>();
+
+  /** All nodes that {@link #grow} has made, also when it has ended early. */
+  private static final List<TestNode> GROWN = new ArrayList<>();
+
   private static Outage outage;
   private static String network;
   private static GrowingCluster cluster;
@@ -194,24 +198,42 @@ abstract class MembershipCrashSuite {
     outage = way;
     network = addresses;
     joined = 3;
+    GROWN.clear();
     TestNode first = TestNode.member(outage.state("first"), network + 1, Mode.INSECURE);
+    GROWN.add(first);
     outage.prepared(first);
     cluster = new GrowingCluster(directory, withAgent(first));
     VOTERS.clear();
     VOTERS.put(cluster.firstId(), cluster.first());
-    TestNode second = joining("second", 2);
+    TestNode second = grown("second", 2);
     VOTERS.put(cluster.admit(second), second);
     cluster.becomeVoter(second, List.copyOf(VOTERS.keySet()).getLast());
-    third = joining("third", 3);
+    third = grown("third", 3);
     thirdId = cluster.admit(third);
   }
 
   @AfterAll
   static void sweep() throws Exception {
-    outage.remove(third);
-    for (TestNode voter : List.copyOf(VOTERS.values()).reversed()) {
-      outage.remove(voter);
+    List<Throwable> failures = new ArrayList<>();
+    for (TestNode node : GROWN.reversed()) {
+      try {
+        outage.remove(node);
+      } catch (Exception | Error failed) {
+        failures.add(failed);
+      }
     }
+    GROWN.clear();
+    if (!failures.isEmpty()) {
+      AssertionError stays = new AssertionError("a node stays behind", failures.getFirst());
+      failures.stream().skip(1).forEach(stays::addSuppressed);
+      throw stays;
+    }
+  }
+
+  private static TestNode grown(String name, int host) throws Exception {
+    TestNode node = joining(name, host);
+    GROWN.add(node);
+    return node;
   }
 
   static GrowingCluster cluster() {
