@@ -4,9 +4,11 @@ import dev.polis.api.storage.StorageException;
 import dev.polis.api.storage.StorageException.Refusal;
 import dev.polis.api.storage.StorageSecurity;
 import dev.polis.base.posix.Mounts;
+import dev.polis.files.AtomicFile;
 import dev.polis.files.FileException;
 import dev.polis.files.FileException.Problem;
 import dev.polis.files.FileTree;
+import dev.polis.files.UnforcedException;
 import dev.polis.files.layout.Root;
 import dev.polis.process.Commands;
 import java.io.IOException;
@@ -69,8 +71,8 @@ final class VolumeGocryptfs implements Volume {
   @Override
   public String how() {
     return "gocryptfs (AES-256-GCM for each 4 KiB block): it hides content and names and detects"
-        + " a changed block; it shows sizes, times and the number of files, and does not"
-        + " detect whole files put back to an older state";
+        + " a changed block; it shows sizes, times, the number of files and which names are"
+        + " equal, and does not detect whole files put back to an older state";
   }
 
   @Override
@@ -118,12 +120,18 @@ final class VolumeGocryptfs implements Volume {
           "gocryptfs",
           "-init",
           "-q",
+          // Else each directory has a file without which its names are unreadable, and which
+          // gocryptfs never forces: after a loss of power the directory answers ENOSYS for ever.
+          "-deterministic-names",
           "-scryptn",
           SCRYPT_COST,
           "-passfile",
           secret.toString(),
           cipher.toString());
+      AtomicFile.forceEntry(cipher.resolve(CONFIGURATION));
       serve();
+    } catch (UnforcedException e) {
+      throw tools.failed(cipher, "cannot keep " + cipher + ": " + e.getMessage());
     }
   }
 

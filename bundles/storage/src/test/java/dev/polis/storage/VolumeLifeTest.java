@@ -20,16 +20,19 @@ import dev.polis.files.FileException.Problem;
 import dev.polis.files.FilePlacement;
 import dev.polis.fixtures.Needs;
 import dev.polis.fixtures.TestThreads;
+import dev.polis.fixtures.power.RecordedDisk;
 import dev.polis.logtree.Secret;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.util.List;
+import java.util.Random;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -38,6 +41,9 @@ import org.junit.jupiter.params.provider.EnumSource;
 class VolumeLifeTest {
 
   private static final String WITNESS = "a witness that must not be found in the open";
+
+  /** A volume of gocryptfs has the size of its files. */
+  private static final long SMALL = 64L << 20;
 
   @TempDir Path directory;
   private final UnlockKeys keys = UnlockKeys.generate(new SecureRandom());
@@ -86,6 +92,29 @@ class VolumeLifeTest {
       assertArrayEquals(WITNESS.getBytes(UTF_8), Files.readAllBytes(witness()));
       Path key = VolumeKeyFile.place(VolumeCatalog.name(directory));
       assertFalse(Files.exists(key.getParent()), "the key's directory is left");
+    }
+  }
+
+  @Test
+  @DisplayName("a new volume of gocryptfs and its directories survive a loss of power")
+  void powerLoss() throws Exception {
+    StorageSecurity security = StorageSecurity.AUTHENTICATED_ENCRYPTED;
+    VolumeBench.assumePossible(security);
+    try (RecordedDisk disk = RecordedDisk.mount(SMALL, List.of())) {
+      Path state = disk.point().resolve("state");
+      bench = new VolumeBench(state, security);
+      try {
+        bench.manager.mountNew(security, keys);
+        bench.root.data().node().roles().write(WITNESS.getBytes(UTF_8));
+        unmount();
+        disk.losePower(new Random());
+        bench = new VolumeBench(state, security);
+        bench.manager.mountExisting(configuration(security, keys), keys.cluster());
+        assertArrayEquals(WITNESS.getBytes(UTF_8), Files.readAllBytes(witness()));
+      } finally {
+        unmount();
+        bench = null;
+      }
     }
   }
 
