@@ -60,13 +60,15 @@ run_tests() {
   return "$code"
 }
 
-# Per tier: modules whose tests run in a second stream beside all others, so that both streams take about the same time. A third stream loads two cores so
-# much that tests with time limits fail. A stream runs its groups, which spaces separate, one after the other, a Maven for each: the quick tests that compute
-# run beside those of the platform, which mostly wait; those that mostly wait run beside those of the curator and of polisctl, which compute.
+# Per tier: modules whose tests run in further streams beside all others. A stream runs its groups, which spaces separate, one after the other, a Maven for
+# each: the quick tests that compute run beside those of the platform, which mostly wait; those that mostly wait run beside those of the curator, which
+# compute. The third stream has what promises no time; it runs at a lower priority, in what the other two leave idle, since as an equal it would load two
+# cores so much that tests with time limits fail.
 declare -A TIER_BESIDE=(
-  [quick]='integration-tests/cluster,integration-tests/container,integration-tests/faults,integration-tests/scripts bundles/kubernetes,bundles/consensus,bundles/metrics,bundles/convergence,platform/etcd'
-  [full]='integration-tests/cluster,integration-tests/faults,integration-tests/container,integration-tests/scripts'
+  [quick]='integration-tests/cluster,integration-tests/faults bundles/kubernetes,bundles/consensus,bundles/metrics,bundles/convergence,platform/etcd'
+  [full]='integration-tests/cluster,integration-tests/faults'
 )
+TIER_FILLING='integration-tests/container,integration-tests/scripts,launcher/ctl,platform/pki,platform/wire,tools/baseline,tools/maven-plugin'
 
 # A module with few tests. It makes Maven fetch the files of the first tests before the streams begin, which would each write them to the same place.
 FIRST_TESTED=platform/base
@@ -112,7 +114,8 @@ test_everything() {
   local -a once=("${ignoring[@]}" surefire:test "-DexcludedGroups=$without | alone" "$@")
   maven "$java" testing "$log.00" -pl "$FIRST_TESTED" "${once[@]}" || code=$?
   local beside="${TIER_BESIDE[$tier]}"
-  local -a streams=("$beside" "$others,!${beside//[ ,]/,!}")
+  others+=",!${beside//[ ,]/,!},!${TIER_FILLING//,/,!}"
+  local -a streams=("$beside" "$others" "$TIER_FILLING")
   maven_streams "$java" testing "$log" "${once[@]}" || code=$?
   alone="$(tagged alone)"
   if [[ -n "$alone" ]]; then

@@ -210,6 +210,11 @@ class TestRunTest {
       }
     }
     assertEquals("!" + String.join(",!", modules), sorted(others), calls::toString);
+    List<String> priorities = Files.readAllLines(scripts.path("priorities"));
+    String ours = priorities.getFirst().split(" ")[0] + " ";
+    List<String> lower = priorities.stream().filter(call -> !call.startsWith(ours)).toList();
+    assertEquals(1, lower.size(), lower::toString);
+    assertTrue(lower.getFirst().contains(" -pl integration-tests/container,"), lower::toString);
 
     Path repository = scripts.path(".polis/repository");
     assertEquals(
@@ -629,6 +634,7 @@ class TestRunTest {
         """
         cd %s
         printf '%%s\\n' "$*" >>arguments
+        printf '%%s %%s\\n' "$(nice)" "$*" >>priorities
         case "$*" in
           *" validate"*) echo "[DEBUG] Using local repository at %s/fetched" && exit ;;
           *-DskipTests*) echo '[INFO] Building dev.polis.one 0.1.0      [1/2]' && exit ;;
