@@ -60,7 +60,7 @@ maven_signs() {
 }
 
 # maven_streams JAVA_HOME ACTION LOG ARGUMENT...: runs the members of the array streams at the same time, the third and later ones at a lower priority; each
-# names groups of modules, and a Maven for each group runs after the other. Adds their logs to LOG. Succeeds if all do.
+# names its groups. Adds their logs to LOG. Succeeds if all do.
 maven_streams() {
   local java="$1" what="$2" log="$3" beside=yes code=0
   shift 3
@@ -82,14 +82,22 @@ maven_stream() {
   fi
 }
 
-# maven_groups NUMBER JAVA_HOME LOG GROUPS ARGUMENT...: runs a Maven for each group of modules of a stream, one after the other. Succeeds if all do.
+# maven_groups NUMBER JAVA_HOME LOG GROUPS EXCLUDED ARGUMENT...: runs a Maven for each group of a stream, one after the other, without the tests of excluded
+# tags. A group MODULES@TAG runs the modules' tests with the tag, one process after the other; a group MODULES runs all others. Succeeds if all do.
 maven_groups() {
-  local number="$1" java="$2" log="$3" groups="$4" group code=0 count=0
-  shift 4
+  local number="$1" java="$2" log="$3" groups="$4" excluded="$5" group tag code=0 count=0
+  local -a chosen
+  shift 5
   # Under load such a process still gets a quarter of the time that one of the first two streams gets.
   [[ "$number" -lt 2 ]] || renice -n $(($(nice) + 6)) "$BASHPID" >/dev/null || true
   for group in $groups; do
-    maven_signs "$java" "$log.$((count++))" -pl "$group" "$@" || code=$?
+    tag="${group#*@}"
+    if [[ "$group" == *@* ]]; then
+      chosen=("-Dgroups=$tag" "-DexcludedGroups=$excluded" -Dpolis.forks=1 "-Dpolis.reports=$tag-reports")
+    else
+      chosen=("-DexcludedGroups=$excluded | alone | beside")
+    fi
+    maven_signs "$java" "$log.$((count++))" -pl "${group%@*}" "${chosen[@]}" "$@" || code=$?
   done
   return "$code"
 }

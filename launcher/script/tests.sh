@@ -60,15 +60,20 @@ run_tests() {
   return "$code"
 }
 
-# Per tier: modules whose tests run in further streams beside all others. A stream runs its groups, which spaces separate, one after the other, a Maven for
-# each: the quick tests that compute run beside those of the platform, which mostly wait; those that mostly wait run beside those of the curator, which
-# compute. The third stream has what promises no time; it runs at a lower priority, in what the other two leave idle, since as an equal it would load two
-# cores so much that tests with time limits fail.
+# Per tier: what runs in two further streams beside the tests of all other modules. A stream runs its groups, which spaces separate, one after the other, a
+# Maven for each; a group is modules, or MODULES@TAG for their tests with a tag. The quick tests that compute run beside those of the platform, which mostly
+# wait; those that mostly wait run beside those of the curator, which compute.
 declare -A TIER_BESIDE=(
   [quick]='integration-tests/cluster,integration-tests/faults bundles/kubernetes,bundles/consensus,bundles/metrics,bundles/convergence,platform/etcd'
   [full]='integration-tests/cluster,integration-tests/faults'
 )
-TIER_FILLING='integration-tests/container,integration-tests/scripts,launcher/ctl,platform/pki,platform/wire,tools/baseline,tools/maven-plugin'
+# The third stream has what promises no time, and the tests of a tag for this purpose. It runs at a lower priority, in what the other two leave idle: as an
+# equal it would load two cores so much that tests with time limits fail.
+TIER_FILLING_MODULES='integration-tests/container,integration-tests/scripts,launcher/ctl,platform/pki,platform/wire,tools/baseline,tools/maven-plugin'
+declare -A TIER_FILLING=(
+  [quick]="$TIER_FILLING_MODULES"
+  [full]="integration-tests/cluster@beside $TIER_FILLING_MODULES"
+)
 
 # A module with few tests. It makes Maven fetch the files of the first tests before the streams begin, which would each write them to the same place.
 FIRST_TESTED=platform/base
@@ -111,17 +116,16 @@ test_everything() {
   local -a ignoring=("-Dmaven.repo.local=$repository" -Dmaven.test.failure.ignore=true)
   # A whole run of some thousand tests on a busy machine is not worthless for one that fails once: it runs again, and the report names it.
   ignoring+=(-Dsurefire.rerunFailingTestsCount=1)
-  local -a once=("${ignoring[@]}" surefire:test "-DexcludedGroups=$without | alone" "$@")
-  maven "$java" testing "$log.00" -pl "$FIRST_TESTED" "${once[@]}" || code=$?
+  local -a once=("$without" "${ignoring[@]}" surefire:test "$@")
+  maven_groups 0 "$java" "$log.00" "$FIRST_TESTED" "${once[@]}" | follow_maven testing || code=$?
   local beside="${TIER_BESIDE[$tier]}"
-  others+=",!${beside//[ ,]/,!},!${TIER_FILLING//,/,!}"
-  local -a streams=("$beside" "$others" "$TIER_FILLING")
+  others+=",!${beside//[ ,]/,!},!${TIER_FILLING_MODULES//,/,!}"
+  local -a streams=("$beside" "$others" "${TIER_FILLING[$tier]}")
   maven_streams "$java" testing "$log" "${once[@]}" || code=$?
   alone="$(tagged alone)"
   if [[ -n "$alone" ]]; then
-    maven "$java" "testing alone" "$log.99" -pl "$alone" "${ignoring[@]}" surefire:test -Dgroups=alone "-DexcludedGroups=$without" \
-      -Dpolis.forks=1 -Dpolis.reports=alone-reports "$@" || code=$?
-    cat "$log.99" >>"$log" && rm -f "$log.99"
+    maven_groups 0 "$java" "$log.99" "$alone@alone" "${once[@]}" | follow_maven "testing alone" || code=$?
+    cat "$log".99* >>"$log" && rm -f "$log".99*
   fi
   return "$code"
 }
@@ -155,7 +159,7 @@ run_long() {
     class="$(basename "$file" .java)"
     if grep -qxF "$class" "$folder/passed"; then
       say "$class has passed before"
-    elif grep -q '@Tag("alone")' "$POLIS_REPOSITORY/$file"; then
+    elif grep -qE '@Tag\("(alone|beside)"\)' "$POLIS_REPOSITORY/$file"; then
       alone+=("$file")
     elif [[ "$file" =~ $LONG_WAITING ]]; then
       waiting+=("$file")

@@ -38,7 +38,7 @@ import org.junit.jupiter.api.io.TempDir;
  */
 @Tag("full")
 @Tag("longer")
-@Tag("alone")
+@Tag("beside")
 @Timeout(value = 40, unit = TimeUnit.MINUTES)
 class MachineBootIT {
 

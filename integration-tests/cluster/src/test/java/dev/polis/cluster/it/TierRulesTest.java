@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
  */
 class TierRulesTest {
 
-  private static final Set<String> TIERS = Set.of("full", "longer", "long", "alone");
+  private static final Set<String> TIERS = Set.of("full", "longer", "long", "alone", "beside");
 
   /** A tag for the purpose of a test, not its tier; ThreatModelTest requires it. */
   private static final String ATTACK = "attack";

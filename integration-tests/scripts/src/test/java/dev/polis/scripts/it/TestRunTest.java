@@ -196,10 +196,9 @@ class TestRunTest {
     for (String call : calls.subList(2, calls.size())) {
       assertTrue(
           call.endsWith(
-              " -Dsurefire.rerunFailingTestsCount=1 surefire:test -DexcludedGroups=full | long | alone "
-                  + QUICK
-                  + " --fail-at-end"),
+              " -Dsurefire.rerunFailingTestsCount=1 surefire:test " + QUICK + " --fail-at-end"),
           call);
+      assertTrue(call.contains(" -DexcludedGroups=full | long | alone | beside -D"), call);
       String chosen = call.replaceFirst("^.* -pl (\\S+) .*$", "$1");
       if (chosen.startsWith("!")) {
         others += chosen;
@@ -244,6 +243,23 @@ class TestRunTest {
             + QUICK
             + " --fail-at-end",
         Files.readAllLines(scripts.path("arguments")).getLast());
+  }
+
+  @Test
+  @DisplayName("A full run takes tests that promise no time beside the others, in one process")
+  void beside() throws Exception {
+    maven(0, PASSED);
+    Finished run = scripts.run("polis", "test", "--full", "--without-kubernetes");
+    assertEquals(0, run.code(), run.all());
+    List<String> calls =
+        Files.readAllLines(scripts.path("priorities")).stream()
+            .filter(call -> call.contains(" -Dgroups=beside "))
+            .toList();
+    assertEquals(1, calls.size(), calls::toString);
+    assertTrue(calls.getFirst().contains(" -pl integration-tests/cluster "), calls::toString);
+    assertTrue(
+        calls.getFirst().contains(" -Dpolis.forks=1 -Dpolis.reports=beside-reports -D"),
+        calls::toString);
   }
 
   private static String sorted(String modules) {
@@ -533,7 +549,7 @@ class TestRunTest {
     assertTrue(last.contains(" -pl platform/b "), last);
     assertTrue(
         last.contains(
-            " surefire:test -Dgroups=alone -DexcludedGroups=full | long -Dpolis.forks=1 -Dpolis.reports=alone-reports "),
+            " -Dgroups=alone -DexcludedGroups=full | long -Dpolis.forks=1 -Dpolis.reports=alone-reports -D"),
         last);
   }
 
