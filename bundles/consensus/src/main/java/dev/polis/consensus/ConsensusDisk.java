@@ -92,7 +92,8 @@ final class ConsensusDisk {
 
   /**
    * Moves all files of the member to the removed ones, in one step: no member starts from them. It
-   * keeps them, because an operator may have removed the member by mistake.
+   * keeps them, because an operator may have removed the member by mistake, and deletes those of
+   * earlier members, of which each takes 128 MiB or more.
    *
    * @return the new folder
    */
@@ -101,6 +102,7 @@ final class ConsensusDisk {
     Path to = files.removed().path().resolve(record.memberId());
     files.removed().create();
     try {
+      FileTree.empty(files.removed().path());
       Files.move(from, to, StandardCopyOption.ATOMIC_MOVE);
       return to;
     } catch (IOException stays) {
