@@ -64,12 +64,12 @@ run_tests() {
 # Maven for each; a group is modules, or MODULES@TAG for their tests with a tag. The quick tests that compute run beside those of the platform, which mostly
 # wait; those that mostly wait run beside those of the curator, which compute.
 declare -A TIER_BESIDE=(
-  [quick]='integration-tests/cluster,integration-tests/faults bundles/kubernetes,bundles/consensus,bundles/metrics,bundles/convergence,platform/etcd'
+  [quick]='integration-tests/cluster,integration-tests/faults bundles/kubernetes,bundles/consensus,bundles/metrics,bundles/convergence,platform/etcd,launcher/node'
   [full]='integration-tests/cluster,integration-tests/faults'
 )
 # The third stream has what promises no time, and the tests of a tag for this purpose. It runs at a lower priority, in what the other two leave idle: as an
 # equal it would load two cores so much that tests with time limits fail.
-TIER_FILLING_MODULES='integration-tests/container,integration-tests/scripts,launcher/ctl,platform/pki,platform/wire,tools/baseline,tools/maven-plugin'
+TIER_FILLING_MODULES='integration-tests/container,integration-tests/scripts launcher/ctl,platform/pki,platform/wire,tools/baseline,tools/maven-plugin'
 declare -A TIER_FILLING=(
   [quick]="$TIER_FILLING_MODULES"
   [full]="integration-tests/cluster@beside $TIER_FILLING_MODULES"
@@ -119,7 +119,7 @@ test_everything() {
   local -a once=("$without" "${ignoring[@]}" surefire:test "$@")
   maven_groups 0 "$java" "$log.00" "$FIRST_TESTED" "${once[@]}" | follow_maven testing || code=$?
   local beside="${TIER_BESIDE[$tier]}"
-  others+=",!${beside//[ ,]/,!},!${TIER_FILLING_MODULES//,/,!}"
+  others+=",!${beside//[ ,]/,!},!${TIER_FILLING_MODULES//[ ,]/,!}"
   local -a streams=("$beside" "$others" "${TIER_FILLING[$tier]}")
   maven_streams "$java" testing "$log" "${once[@]}" || code=$?
   alone="$(tagged alone)"

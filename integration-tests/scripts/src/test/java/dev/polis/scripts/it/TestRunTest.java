@@ -212,7 +212,7 @@ class TestRunTest {
     List<String> priorities = Files.readAllLines(scripts.path("priorities"));
     String ours = priorities.getFirst().split(" ")[0] + " ";
     List<String> lower = priorities.stream().filter(call -> !call.startsWith(ours)).toList();
-    assertEquals(1, lower.size(), lower::toString);
+    assertEquals(2, lower.size(), lower::toString);
     assertTrue(lower.getFirst().contains(" -pl integration-tests/container,"), lower::toString);
 
     Path repository = scripts.path(".polis/repository");
