@@ -30,7 +30,7 @@ import java.util.Optional;
 final class VolumeGocryptfs implements Volume {
 
   private static final String DAEMON = "volume-gocryptfs";
-  private static final String CONFIGURATION = "gocryptfs.conf";
+  static final String CONFIGURATION = "gocryptfs.conf";
   private static final String TYPE = "fuse.gocryptfs";
   // gocryptfs' documented exit code for a pass phrase that does not open the configuration.
   private static final int EXIT_PASSWORD_INCORRECT = 12;
@@ -128,11 +128,16 @@ final class VolumeGocryptfs implements Volume {
           "-passfile",
           secret.toString(),
           cipher.toString());
-      AtomicFile.forceEntry(cipher.resolve(CONFIGURATION));
+      keepConfiguration(cipher);
       serve();
     } catch (UnforcedException e) {
       throw tools.failed(cipher, "cannot keep " + cipher + ": " + e.getMessage());
     }
+  }
+
+  /** Forces the name that gocryptfs gave its file: it forces the content, then renames. */
+  static void keepConfiguration(Path cipher) throws UnforcedException {
+    AtomicFile.forceEntry(cipher.resolve(CONFIGURATION));
   }
 
   @Override

@@ -1,11 +1,15 @@
 package dev.polis.storage;
 
 import dev.polis.fixtures.power.PowerScenario;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.List;
 
-/** Makes the empty file and the empty directory of a data volume. */
+/**
+ * Makes the empty file and the empty directory of a data volume, and its file as gocryptfs does.
+ */
 final class VolumeFileScenario implements PowerScenario {
 
   private static final long BYTES = 1 << 20;
@@ -14,7 +18,15 @@ final class VolumeFileScenario implements PowerScenario {
   public List<Step> steps() {
     return List.of(
         root -> VolumeTools.allocate(image(root), BYTES),
-        root -> VolumeTools.allocateFolder(folder(root)));
+        root -> VolumeTools.allocateFolder(folder(root)),
+        root -> {
+          Path written = Files.createFile(folder(root).resolve("gocryptfs.conf.tmp"));
+          try (FileChannel file = FileChannel.open(written, StandardOpenOption.WRITE)) {
+            file.force(true);
+          }
+          Files.move(written, configuration(root));
+          VolumeGocryptfs.keepConfiguration(folder(root));
+        });
   }
 
   private static Path image(Path root) {
@@ -25,8 +37,16 @@ final class VolumeFileScenario implements PowerScenario {
     return root.resolve("volume.gocryptfs");
   }
 
+  private static Path configuration(Path root) {
+    return folder(root).resolve(VolumeGocryptfs.CONFIGURATION);
+  }
+
   @Override
   public String observe(Path root) {
-    return "image %s, folder %s".formatted(Files.exists(image(root)), Files.exists(folder(root)));
+    return "image %s, folder %s, configuration %s"
+        .formatted(
+            Files.exists(image(root)),
+            Files.exists(folder(root)),
+            Files.exists(configuration(root)));
   }
 }
