@@ -88,8 +88,8 @@ maven_groups() {
   local number="$1" java="$2" log="$3" groups="$4" excluded="$5" group tag code=0 count=0
   local -a chosen
   shift 5
-  # Under load such a process still gets a quarter of the time that one of the first two streams gets.
-  [[ "$number" -lt 2 ]] || renice -n $(($(nice) + 6)) "$BASHPID" >/dev/null || true
+  # Under load such a process still gets two fifths of the time that one of the first two streams gets.
+  [[ "$number" -lt 2 ]] || renice -n $(($(nice) + 4)) "$BASHPID" >/dev/null || true
   for group in $groups; do
     tag="${group#*@}"
     if [[ "$group" == *@* ]]; then

@@ -67,12 +67,11 @@ declare -A TIER_BESIDE=(
   [quick]='integration-tests/cluster,integration-tests/faults bundles/kubernetes,bundles/consensus,bundles/metrics,bundles/convergence,platform/etcd,launcher/node'
   [full]='integration-tests/cluster,integration-tests/faults'
 )
-# The third stream has what promises no time, and the tests of a tag for this purpose. It runs at a lower priority, in what the other two leave idle: as an
-# equal it would load two cores so much that tests with time limits fail.
-TIER_FILLING_MODULES='integration-tests/container,integration-tests/scripts launcher/ctl,platform/pki,platform/wire,tools/baseline,tools/maven-plugin'
+# The third stream has what promises no time: modules, or the tests of a tag for this purpose. It runs at a lower priority, in what the other two leave idle:
+# as an equal it would load two cores so much that tests with time limits fail.
 declare -A TIER_FILLING=(
-  [quick]="$TIER_FILLING_MODULES"
-  [full]="integration-tests/cluster@beside $TIER_FILLING_MODULES"
+  [quick]='integration-tests/container,integration-tests/scripts launcher/ctl,platform/pki,platform/wire,tools/baseline,tools/maven-plugin'
+  [full]='integration-tests/cluster@beside'
 )
 
 # A module with few tests. It makes Maven fetch the files of the first tests before the streams begin, which would each write them to the same place.
@@ -118,9 +117,11 @@ test_everything() {
   ignoring+=(-Dsurefire.rerunFailingTestsCount=1)
   local -a once=("$without" "${ignoring[@]}" surefire:test "$@")
   maven_groups 0 "$java" "$log.00" "$FIRST_TESTED" "${once[@]}" | follow_maven testing || code=$?
-  local beside="${TIER_BESIDE[$tier]}"
-  others+=",!${beside//[ ,]/,!},!${TIER_FILLING_MODULES//[ ,]/,!}"
-  local -a streams=("$beside" "$others" "${TIER_FILLING[$tier]}")
+  local beside="${TIER_BESIDE[$tier]}" filling="${TIER_FILLING[$tier]}"
+  for stream in $beside $filling; do
+    [[ "$stream" == *@* ]] || others+=",!${stream//,/,!}"
+  done
+  local -a streams=("$beside" "$others" "$filling")
   maven_streams "$java" testing "$log" "${once[@]}" || code=$?
   alone="$(tagged alone)"
   if [[ -n "$alone" ]]; then
