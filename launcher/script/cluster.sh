@@ -127,8 +127,11 @@ netns_of() {
 # member, it answers only there.
 netns_enter() {
   local at state="" base number name
-  for ((at = 1; at < $#; at++)); do
-    [[ "${!at}" != --state ]] || { at=$((at + 1)) && state="${!at}"; }
+  for ((at = 1; at <= $#; at++)); do
+    case "${!at}" in
+      --state) at=$((at + 1)) && state="${!at:-}" ;;
+      --state=*) state="${!at#*=}" ;;
+    esac
   done
   [[ -z "${POLIS_NETNS:-}" && "$(id -u)" == 0 ]] && place_in_cluster "$state" netns || return 0
   name="$(netns_name "$base")-$number"

@@ -53,6 +53,8 @@ class ClusterNetworksTest {
         ip netns exec $name-1 %3$s
         ip netns exec $name-3 %4$s
         mkdir %1$s/2 && netns_of %1$s/2 && echo within "${within[@]:0:3}"
+        (BASH_ARGV0=echo; netns_enter health --state %1$s/2)
+        (BASH_ARGV0=echo; netns_enter health --state=%1$s/2)
         ip netns delete $name-2
         (netns_of %1$s/2) || echo code $?
         echo 10.83.84.1 >%1$s/cluster
@@ -78,11 +80,14 @@ class ClusterNetworksTest {
         refused
         refused
         within ip netns exec
+        ctl health --state %1$s/2
+        ctl health --state=%1$s/2
         code 3
         again 10.83.84.1 3
         other 10.1.1.1 0
         left 0 0
-        """,
+        """
+            .formatted(base),
         run.out(),
         run::all);
     assertTrue(
