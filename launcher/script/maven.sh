@@ -59,7 +59,7 @@ maven_signs() {
     { grep --line-buffered -E '^\[[A-Z]+\] (Building [^ :]+ [0-9]|Running |Tests run:.*Time elapsed|Downloading )' || true; }
 }
 
-# maven_streams JAVA_HOME ACTION LOG ARGUMENT...: runs the members of the array streams at the same time, the third and later ones at a lower priority; each
+# maven_streams JAVA_HOME ACTION LOG ARGUMENT...: runs the members of the array streams at the same time, modules of the third at a lower priority; each
 # names its groups. Adds their logs to LOG. Succeeds if all do.
 maven_streams() {
   local java="$1" what="$2" log="$3" beside=yes code=0
@@ -88,8 +88,8 @@ maven_groups() {
   local number="$1" java="$2" log="$3" groups="$4" excluded="$5" group tag code=0 count=0
   local -a chosen
   shift 5
-  # Under load such a process still gets two fifths of the time that one of the first two streams gets.
-  [[ "$number" -lt 2 ]] || renice -n $(($(nice) + 4)) "$BASHPID" >/dev/null || true
+  # Under load such a process gets two fifths of the time that another one gets. A virtual machine, which has two threads, would get too little.
+  [[ "$number" -lt 2 || "$groups" == *@* ]] || renice -n $(($(nice) + 4)) "$BASHPID" >/dev/null || true
   for group in $groups; do
     tag="${group#*@}"
     if [[ "$group" == *@* ]]; then

@@ -67,8 +67,8 @@ declare -A TIER_BESIDE=(
   [quick]='integration-tests/cluster,integration-tests/faults bundles/kubernetes,bundles/consensus,bundles/metrics,bundles/convergence,platform/etcd,launcher/node'
   [full]='integration-tests/cluster,integration-tests/faults'
 )
-# The third stream has what promises no time: modules, or the tests of a tag for this purpose. It runs at a lower priority, in what the other two leave idle:
-# as an equal it would load two cores so much that tests with time limits fail.
+# The third stream has what promises no time: modules, or the tests of a tag for this purpose. Modules run at a lower priority, in what the other two leave
+# idle: as equals they would load two cores so much that tests with time limits fail.
 declare -A TIER_FILLING=(
   [quick]='integration-tests/container,integration-tests/scripts launcher/ctl,platform/pki,platform/wire,tools/baseline,tools/maven-plugin'
   [full]='integration-tests/cluster@beside'
