@@ -1,6 +1,7 @@
 package dev.polis.consensus;
 
 import dev.polis.api.consensus.Consensus;
+import dev.polis.api.consensus.ConsensusCa;
 import dev.polis.api.consensus.ConsensusCandidate;
 import dev.polis.api.consensus.ConsensusIdentity;
 import dev.polis.api.consensus.ConsensusInvitation;
@@ -138,6 +139,21 @@ public final class ConsensusComponent implements Consensus, MetricsExporter {
   @Override
   public List<ConsensusVoter> voters() throws InterruptedException {
     return service.voters();
+  }
+
+  @Override
+  public ConsensusCa ca() throws InterruptedException {
+    return service.ca();
+  }
+
+  @Override
+  public ConsensusCa rotateCa() throws InterruptedException {
+    return service.rotateCa();
+  }
+
+  @Override
+  public ConsensusCa retireCa() throws InterruptedException {
+    return service.retireCa();
   }
 
   @Override

@@ -9,6 +9,7 @@ import dev.polis.health.FileCheck;
 import dev.polis.health.FolderCheck;
 import dev.polis.health.HealthCondition;
 import dev.polis.health.ModeCheck;
+import dev.polis.pki.CaBundle;
 import dev.polis.pki.Pem;
 import dev.polis.pki.PkiException;
 import java.io.IOException;
@@ -87,7 +88,7 @@ final class ConsensusHealth {
         "consensus",
         () ->
             List.of(
-                files.ca().read().map(pem(Pem::certificate)),
+                files.ca().read().map(pem(CaBundle::fromPem)),
                 files.caKey().read().map(pem(Pem::privateKey)),
                 ConsensusRecord.read(files.member())));
   }
@@ -143,6 +144,6 @@ final class ConsensusHealth {
     return new CertificateCheck.Watched(
         "the CA of etcd",
         files.ca().path(),
-        "no command of this version replaces it: make a new cluster, and move your programs and data there");
+        "replace it before it ends: polisctl ca rotate --of etcd, then polisctl ca retire --of etcd; after its end, make a new cluster, and move your programs and data there");
   }
 }

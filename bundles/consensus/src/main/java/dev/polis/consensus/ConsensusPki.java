@@ -9,9 +9,11 @@ import dev.polis.etcd.EtcdTls;
 import dev.polis.files.FileException;
 import dev.polis.files.FilePlacement;
 import dev.polis.files.Stored;
+import dev.polis.pki.CaBundle;
 import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.CertificateTemplate;
 import dev.polis.pki.Ed25519;
+import dev.polis.pki.Fingerprint;
 import dev.polis.pki.Pem;
 import dev.polis.pki.PkiException;
 import dev.polis.pki.Renewal;
@@ -19,12 +21,15 @@ import java.net.InetAddress;
 import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
 import java.security.KeyPair;
+import java.security.MessageDigest;
+import java.security.PrivateKey;
 import java.security.PublicKey;
 import java.security.cert.CertificateParsingException;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.EnumMap;
 import java.util.HexFormat;
 import java.util.LinkedHashSet;
@@ -33,11 +38,16 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
+import java.util.stream.Stream;
 
 /**
  * Makes and renews the keys and certificates of the member: the etcd CA, etcd's own certificate,
  * and one for each user. Each instance makes its own certificates for users and keeps them in
  * memory; only the root user's is on the disk, for {@code etcdctl}. Thread-safe.
+ *
+ * <p>While one CA replaces another, the file of the CA holds both, and the key says which of them
+ * issues. So each step of {@link CaRotation} replaces one file. An instance keeps the CAs that it
+ * has read; the next run of the member reads them again.
  */
 final class ConsensusPki {
 
@@ -60,15 +70,18 @@ final class ConsensusPki {
 
   private final ConsensusFiles files;
   private final CertificateAuthority authority;
+  private final CaBundle trusted;
   private final InstantSource clock;
   private final Map<ConsensusUser, EtcdTls> users = new EnumMap<>(ConsensusUser.class);
 
   /** The reason for the replacement of etcd's key on the disk, or null. */
   private String replacedOrNull;
 
-  private ConsensusPki(ConsensusFiles files, CertificateAuthority authority, InstantSource clock) {
+  private ConsensusPki(
+      ConsensusFiles files, CertificateAuthority authority, CaBundle trusted, InstantSource clock) {
     this.files = files;
     this.authority = authority;
+    this.trusted = trusted;
     this.clock = clock;
   }
 
@@ -89,15 +102,15 @@ final class ConsensusPki {
                   + " of this disk; the node changed nothing")
               .formatted(missing.path()));
     }
-    return new ConsensusPki(files, whole ? read(files, clock) : create(files, clock), clock);
+    return whole ? read(files, clock) : create(files, clock);
   }
 
-  private static CertificateAuthority create(ConsensusFiles files, InstantSource clock)
+  private static ConsensusPki create(ConsensusFiles files, InstantSource clock)
       throws FileException {
     var made = CertificateAuthority.create(CertificateTemplate.authority(CA_NAME), clock);
     files.caKey().write(bytes(Pem.encode(made.privateKey())));
     files.ca().write(bytes(Pem.encode(made.certificate())));
-    return made;
+    return new ConsensusPki(files, made, CaBundle.of(made.certificate()), clock);
   }
 
   /** Stores the CA of an invitation. */
@@ -117,11 +130,23 @@ final class ConsensusPki {
         && string(content).equals(text);
   }
 
-  private static CertificateAuthority read(ConsensusFiles files, InstantSource clock)
-      throws FileException {
+  private static ConsensusPki read(ConsensusFiles files, InstantSource clock) throws FileException {
     try {
-      return new CertificateAuthority(
-          Pem.privateKey(text(files.caKey())), Pem.certificate(text(files.ca())), clock);
+      PrivateKey key = Pem.privateKey(text(files.caKey()));
+      CaBundle stored = CaBundle.fromPem(text(files.ca()));
+      X509Certificate issuing =
+          stored.certificates().stream()
+              .filter(ca -> Ed25519.match(key, ca.getPublicKey()))
+              .findFirst()
+              .orElse(stored.issuing());
+      return new ConsensusPki(
+          files,
+          new CertificateAuthority(key, issuing, clock),
+          new CaBundle(
+              Stream.concat(Stream.of(issuing), stored.certificates().stream())
+                  .distinct()
+                  .toList()),
+          clock);
     } catch (PkiException broken) {
       throw new ConsensusException(
           "the node cannot use the etcd CA in %s and %s: %s; restore both files from a copy of this disk; the node changed nothing"
@@ -134,9 +159,18 @@ final class ConsensusPki {
     return authority;
   }
 
-  /** Returns a token that no other cluster has; it changes only with the CA. */
+  /** Returns the CAs that the member trusts; the first one issues. */
+  CaBundle trusted() {
+    return trusted;
+  }
+
+  /**
+   * Returns a token that no other cluster has. It changes only with the trusted CAs: etcd reads
+   * them at its start alone, and a process with another command line is replaced. A member with
+   * data ignores it.
+   */
   String token() {
-    return token(authority.certificate());
+    return token(trusted);
   }
 
   /**
@@ -145,12 +179,33 @@ final class ConsensusPki {
    * @throws PkiException if the CA's certificate cannot be parsed
    */
   static String token(ConsensusFiles files) throws FileException {
-    return token(Pem.certificate(text(files.ca())));
+    return token(CaBundle.fromPem(text(files.ca())));
   }
 
-  private static String token(X509Certificate ca) {
-    byte[] digest = Sha256.begin().digest(Pem.der(ca));
-    return "POLIS-" + HexFormat.of().formatHex(digest, 0, TOKEN_BYTES);
+  private static String token(CaBundle trusted) {
+    MessageDigest digest = Sha256.begin();
+    ordered(trusted).forEach(ca -> digest.update(Pem.der(ca)));
+    return "POLIS-" + HexFormat.of().formatHex(digest.digest(), 0, TOKEN_BYTES);
+  }
+
+  /** Returns the CAs in an order that does not depend on which of them issues. */
+  private static Stream<X509Certificate> ordered(CaBundle trusted) {
+    return trusted.certificates().stream()
+        .sorted(Comparator.comparing(ca -> Fingerprint.of(ca).hex()));
+  }
+
+  private static String pem(CaBundle trusted) {
+    return Pem.encode(ordered(trusted).toArray(X509Certificate[]::new));
+  }
+
+  /** Writes the CAs that the next run of the member trusts. */
+  void trust(CaBundle next) throws FileException {
+    files.ca().write(bytes(pem(next)));
+  }
+
+  /** Writes the key of the trusted CA that issues from the next run on. */
+  void issueBy(CertificateAuthority next) throws FileException {
+    files.caKey().write(bytes(Pem.encode(next.privateKey())));
   }
 
   /**
@@ -162,7 +217,7 @@ final class ConsensusPki {
    */
   boolean ensureMember(ConsensusIdentity identity, InetAddress address) throws FileException {
     EtcdFiles.PeerPki target = files.etcd().peerPki();
-    boolean written = replace(target.ca(), Pem.encode(authority.certificate()));
+    boolean written = replace(target.ca(), pem(trusted));
     Optional<PublicKey> present = memberKey(target.key(), identity);
     written |= present.isEmpty();
     PublicKey key = present.isPresent() ? present.get() : makeMemberKey(target.key());
@@ -252,7 +307,7 @@ final class ConsensusPki {
     X509Certificate certificate =
         authority.issue(
             CertificateTemplate.client(user.userName()).withLifetime(LIFETIME), pair.getPublic());
-    return new EtcdTls(List.of(authority.certificate()), pair.getPrivate(), List.of(certificate));
+    return new EtcdTls(trusted.certificates(), pair.getPrivate(), List.of(certificate));
   }
 
   private boolean fits(

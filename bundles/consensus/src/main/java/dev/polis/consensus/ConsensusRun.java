@@ -125,11 +125,13 @@ final class ConsensusRun implements Task {
         MemberMaintenance maintenance =
             new MemberMaintenance(parts, member, access, root.admin(), state, setup, preparation);
         context.run("maintenance", maintenance::run);
+        CaRotation rotation = new CaRotation(member, access, root);
+        context.run("ca", rotation::run);
         context.healthy();
         state.serve(access);
         context.log().info("%s", access.running().text());
         setup.check();
-        stay(etcd, address, maintenance);
+        stay(etcd, address, maintenance, rotation);
       } catch (ProcessException ended) {
         throw explained(ended, etcd, member, context.log());
       }
@@ -202,7 +204,8 @@ final class ConsensusRun implements Task {
   }
 
   /** Waits until etcd ends or needs another command line. */
-  private void stay(Child etcd, InetAddress address, MemberMaintenance maintenance)
+  private void stay(
+      Child etcd, InetAddress address, MemberMaintenance maintenance, CaRotation rotation)
       throws Exception {
     try (Watcher<NetworkStatus> network = parts.network().watch()) {
       while (!etcd.hasEnded(NETWORK_POLL)) {
@@ -217,6 +220,9 @@ final class ConsensusRun implements Task {
         if (maintenance.outgrown()) {
           preparation.severalMembers();
           throw new RestartRequest("etcd to take the heartbeat of a cluster of several members");
+        }
+        if (rotation.due().isPresent()) {
+          throw new RestartRequest(rotation.due().get());
         }
       }
     } finally {

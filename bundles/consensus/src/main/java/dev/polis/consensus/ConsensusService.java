@@ -1,6 +1,7 @@
 package dev.polis.consensus;
 
 import dev.polis.api.consensus.Consensus;
+import dev.polis.api.consensus.ConsensusCa;
 import dev.polis.api.consensus.ConsensusCandidate;
 import dev.polis.api.consensus.ConsensusException;
 import dev.polis.api.consensus.ConsensusIdentity;
@@ -39,6 +40,7 @@ import dev.polis.logtree.Log;
 import dev.polis.logtree.LogTree;
 import dev.polis.logtree.convert.EtcdConverter;
 import dev.polis.pki.NodeId;
+import dev.polis.pki.PkiAuthority;
 import dev.polis.process.LogTail;
 import dev.polis.process.ManagedProcess;
 import dev.polis.process.ProcessManager;
@@ -85,7 +87,8 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
   private final Subtree subtree;
   private final HealthScope health;
   private final Log log;
-  private final MemberState state = new MemberState();
+  private final UserIdentities identities;
+  private final MemberState state;
   private final ConsensusDisk disk;
   private final EarlyStart early;
   private final ReentrantLock lock = new ReentrantLock();
@@ -94,6 +97,12 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
 
   /** Opens the organ's subtree; a member runs only after a caller requests it. */
   ConsensusService(ConsensusSettings settings, Parts parts) {
+    this(settings, parts, new UserIdentities());
+  }
+
+  private ConsensusService(ConsensusSettings settings, Parts parts, UserIdentities identities) {
+    this.identities = identities;
+    this.state = new MemberState(identities);
     this.data = parts.data();
     this.subtree = parts.supervisor().organ("consensus");
     this.log = parts.logs().log(subtree.dn());
@@ -126,7 +135,7 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
   static ConsensusService start(
       ConsensusSettings settings, Parts parts, HandOvers.Predecessor predecessor) {
     OrganState taken = predecessor.take();
-    ConsensusService service = new ConsensusService(settings, parts);
+    ConsensusService service = new ConsensusService(settings, parts, UserIdentities.find(taken));
     try {
       if (predecessor.exists()) {
         service.goOn(taken);
@@ -183,7 +192,7 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
       }
       given = started.identity();
       endRun(StopReason.CODE_REPLACED);
-      return OrganState.NONE.with(IDENTITY, given).with(STATUS, status);
+      return identities.addTo(OrganState.NONE.with(IDENTITY, given).with(STATUS, status));
     } finally {
       lock.unlock();
     }
@@ -387,26 +396,9 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
     }
   }
 
-  /**
-   * Makes another member that is up the leader, which saves an election; the stop does not depend
-   * on it.
-   */
   private void handOverLeadership() throws InterruptedException {
-    if (!(state.status().peek().orElseThrow() instanceof ConsensusStatus.Running)) {
-      return;
-    }
-    EtcdAccess root = state.access().access(ConsensusUser.ROOT);
-    try {
-      MemberSurvey survey = MemberSurvey.of(root);
-      Optional<EtcdMember> heir = survey.heir();
-      if (heir.isPresent()) {
-        try (EtcdClient client = EtcdClient.connect(root)) {
-          client.admin().moveLeader(state.access().endpoint(), heir.get().id());
-        }
-        log.info("handed the leadership of etcd to %s", heir.get().name());
-      }
-    } catch (EtcdException refused) {
-      log.warning("etcd stops without handing over its leadership: %s", refused.getMessage());
+    if (state.status().peek().orElseThrow() instanceof ConsensusStatus.Running) {
+      LeaderHandOver.run(state.access(), log);
     }
   }
 
@@ -418,7 +410,8 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
   @Override
   public EtcdAccess access(String user) {
     ConsensusUser known = ConsensusUser.handedOut(user);
-    return state.access().access(known);
+    MemberAccess access = state.access();
+    return access.access(known, identities.of(known, access.pki()));
   }
 
   @Override
@@ -469,22 +462,27 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
   /** Does something with the list of members through the local member. */
   @FunctionalInterface
   private interface MembersWork<T> {
-    T with(EtcdMembers members, MemberAccess access) throws InterruptedException;
+    T with(EtcdMembers members, EtcdClient root) throws InterruptedException;
   }
 
   private <T> T withMembers(String what, MembersWork<T> work) throws InterruptedException {
     MemberAccess access = state.runningAccess();
     EtcdAccess root = access.access(ConsensusUser.ROOT);
     try (EtcdClient client = EtcdClient.connect(root)) {
-      return work.with(new EtcdMembers(client.admin(), root), access);
+      return work.with(new EtcdMembers(client.admin(), root), client);
     } catch (EtcdException refused) {
       throw new ConsensusException(
           "etcd does not %s: %s".formatted(what, refused.getMessage()), refused);
     }
   }
 
-  private static MemberChanges changes(EtcdMembers members, MemberAccess access) {
-    return new MemberChanges(members, access.pki().authority(), access.member().clusterId());
+  private MemberChanges changes(EtcdMembers members, EtcdClient root) throws InterruptedException {
+    PkiAuthority stored = new EtcdAuthority(root).read();
+    return new MemberChanges(
+        members,
+        stored.authority(),
+        stored.succession() instanceof PkiAuthority.Succession.Prepared,
+        state.runningAccess().member().clusterId());
   }
 
   @Override
@@ -492,7 +490,7 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
       throws InterruptedException {
     ConsensusStanding standing =
         withMembers(
-            "accept " + node, (members, access) -> changes(members, access).admit(node, candidate));
+            "accept " + node, (members, root) -> changes(members, root).admit(node, candidate));
     if (standing instanceof ConsensusStanding.Invited(ConsensusInvitation invitation)) {
       log.info("etcd has member %s, a learner, for %s", invitation.memberId(), node);
       state.memberAdded();
@@ -504,8 +502,8 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
   public void expel(String memberId) throws InterruptedException {
     withMembers(
         "remove member " + memberId,
-        (members, access) -> {
-          changes(members, access).expel(memberId);
+        (members, root) -> {
+          changes(members, root).expel(memberId);
           return memberId;
         });
     log.info("etcd has removed member %s", memberId);
@@ -513,7 +511,25 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
 
   @Override
   public List<ConsensusVoter> voters() throws InterruptedException {
-    return withMembers("list its members", (members, access) -> members.voters());
+    return withMembers("list its members", (members, root) -> members.voters());
+  }
+
+  @Override
+  public ConsensusCa ca() throws InterruptedException {
+    return withMembers(
+        "tell its CA", (members, root) -> new EtcdAuthority(root).state(members.list()));
+  }
+
+  @Override
+  public ConsensusCa rotateCa() throws InterruptedException {
+    return withMembers(
+        "replace its CA", (members, root) -> new EtcdAuthority(root).rotate(members.list()));
+  }
+
+  @Override
+  public ConsensusCa retireCa() throws InterruptedException {
+    return withMembers(
+        "retire its former CA", (members, root) -> new EtcdAuthority(root).retire(members.list()));
   }
 
   private ConsensusOverview overview(MemberAccess access, EtcdAdmin admin)

@@ -1,21 +1,38 @@
 package dev.polis.consensus;
 
+import dev.polis.api.consensus.ConsensusCa;
+import dev.polis.api.consensus.ConsensusCa.Step;
 import dev.polis.api.consensus.ConsensusException;
+import dev.polis.base.values.Value;
 import dev.polis.etcd.Compare;
 import dev.polis.etcd.EtcdClient;
+import dev.polis.etcd.EtcdMember;
+import dev.polis.etcd.KeyPrefix;
+import dev.polis.etcd.KeyRange;
 import dev.polis.etcd.Op;
+import dev.polis.pki.CaBundle;
 import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.CertificateTemplate;
 import dev.polis.pki.Pem;
+import dev.polis.pki.PkiAuthority;
+import dev.polis.pki.PkiAuthority.Succession;
 import dev.polis.pki.PkiBackend;
 import dev.polis.pki.PkiStore;
+import java.nio.charset.StandardCharsets;
 import java.security.cert.X509Certificate;
 import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Collectors;
 
 /**
  * Stores the etcd CA in etcd, where each member finds it and can issue certificates with it. The CA
  * exists before etcd runs, so this class writes it to the place where the PKI store expects an
- * authority of its name; from then on the store owns it, with a revocation list.
+ * authority of its name; from then on the store owns it, with a revocation list and a successor.
+ *
+ * <p>Beside it each member reports the CAs with which its etcd runs. So a step of a rotation waits
+ * until the step before has reached each member.
  */
 final class EtcdAuthority {
 
@@ -26,6 +43,10 @@ final class EtcdAuthority {
   static final String NAME = "CA";
 
   static final String PREFIX = "/pki/";
+
+  /** The prefix of the members' reports, each under the member's id. */
+  private static final KeyPrefix REPORTS = KeyPrefix.of("/trust/");
+
   static final String KEY = PREFIX + "keys/" + NAME + "-privkey.bin";
   static final String CERTIFICATE = PREFIX + "issued/" + NAME + "-cert.der";
 
@@ -50,22 +71,116 @@ final class EtcdAuthority {
   /**
    * Stores the CA if it is missing.
    *
-   * @throws ConsensusException if etcd has another one: then its data and this node's files do not
-   *     match
+   * @throws ConsensusException if etcd has one that this node does not trust: then its data and
+   *     this node's files do not match
    */
-  void ensure(CertificateAuthority authority) throws InterruptedException {
-    store(authority);
-    X509Certificate stored =
-        new PkiStore(PkiBackend.etcd(client, client.kv(), PREFIX))
-            .ensureAuthority(NAME, CertificateTemplate.authority(ConsensusPki.CA_NAME))
-            .certificate();
-    // The store renews the certificate near its end, for the same key.
-    if (!stored.getPublicKey().equals(authority.certificate().getPublicKey())) {
+  void ensure(ConsensusPki pki) throws InterruptedException {
+    store(pki.authority());
+    PkiAuthority stored = read();
+    if (stored.succession() instanceof Succession.Prepared(X509Certificate next)
+        && isSame(next, pki.trusted().issuing())) {
+      // The records were restored from a snapshot of the step before, and this disk is ahead.
+      stored.succeed();
+    } else if (!pki.trusted().contains(stored.certificate())) {
       throw new ConsensusException(
           ("etcd holds another CA under %s%s than this node's disk: the disk or etcd was"
-                  + " restored from another cluster; restore both from the same copy")
+                  + " restored from another cluster, or from before a rotation of the CA; restore both from the same copy")
               .formatted(client.namespace(), CERTIFICATE));
     }
+  }
+
+  /** Returns whether two certificates belong to one CA, which renews its own near its end. */
+  static boolean isSame(X509Certificate one, X509Certificate other) {
+    return one.getPublicKey().equals(other.getPublicKey());
+  }
+
+  /** Returns the stored CA. */
+  PkiAuthority read() throws InterruptedException {
+    return new PkiStore(PkiBackend.etcd(client, client.kv(), PREFIX))
+        .ensureAuthority(NAME, CertificateTemplate.authority(ConsensusPki.CA_NAME));
+  }
+
+  /** Returns the changed keys of a rotation, reports included. */
+  Value<String> changes() {
+    return client.range(KeyRange.all(), (key, _) -> key);
+  }
+
+  // ---- the steps of a rotation
+
+  /** Reports the CAs with which a member's etcd runs; the first one has signed its certificate. */
+  void report(String memberId, CaBundle trusted) throws InterruptedException {
+    String key = REPORTS.key(memberId);
+    String text = String.join(" ", trusted.fingerprints());
+    if (client.kv().get(key).filter(stored -> stored.text().equals(text)).isEmpty()) {
+      client.kv().put(key, text.getBytes(StandardCharsets.UTF_8));
+    }
+  }
+
+  /** Returns the fingerprints that each member has reported, by its id. */
+  Map<String, List<String>> reports() throws InterruptedException {
+    return client.kv().range(REPORTS.range()).keys().stream()
+        .collect(
+            Collectors.toMap(
+                each -> REPORTS.extractId(each.key()).orElseThrow(),
+                each -> List.of(each.text().split(" "))));
+  }
+
+  /**
+   * Returns how far a rotation is.
+   *
+   * @param members the members of etcd
+   */
+  ConsensusCa state(List<EtcdMember> members) throws InterruptedException {
+    PkiAuthority authority = read();
+    X509Certificate issuing = authority.certificate();
+    ConsensusCa now =
+        switch (authority.succession()) {
+          case Succession.None _ -> state(Step.ONE, issuing, Optional.empty());
+          case Succession.Prepared(X509Certificate next) ->
+              state(Step.PREPARED, issuing, Optional.of(next));
+          case Succession.Issuing(X509Certificate former) ->
+              state(Step.ISSUING, issuing, Optional.of(former));
+        };
+    Map<String, List<String>> reports = reports();
+    return now.withWaiting(
+        members.stream()
+            .filter(each -> !now.isReached(reports.getOrDefault(hex(each), List.of())))
+            .map(each -> each.hasStarted() ? each.name() : each.peerUrls().getFirst())
+            .sorted()
+            .toList());
+  }
+
+  private static ConsensusCa state(
+      Step step, X509Certificate issuing, Optional<X509Certificate> other) {
+    return new ConsensusCa(step, issuing, other, List.of());
+  }
+
+  private static String hex(EtcdMember member) {
+    return Long.toHexString(member.id());
+  }
+
+  /** Begins or continues a rotation, unless a member waits for the present step. */
+  ConsensusCa rotate(List<EtcdMember> members) throws InterruptedException {
+    ConsensusCa now = state(members);
+    if (!now.waiting().isEmpty() || now.step() == Step.ISSUING) {
+      return now;
+    }
+    if (now.step() == Step.ONE) {
+      read().prepareSuccessor();
+    } else {
+      read().succeed();
+    }
+    return state(members);
+  }
+
+  /** Ends the trust in the former CA, if each member has a certificate of the new one. */
+  ConsensusCa retire(List<EtcdMember> members) throws InterruptedException {
+    ConsensusCa now = state(members);
+    if (!now.waiting().isEmpty() || now.step() != Step.ISSUING) {
+      return now;
+    }
+    read().retireFormer();
+    return state(members);
   }
 
   private void store(CertificateAuthority authority) throws InterruptedException {

@@ -4,7 +4,9 @@ import dev.polis.api.consensus.ConsensusMember;
 import dev.polis.api.consensus.ConsensusStatus;
 import dev.polis.etcd.EtcdAccess;
 import dev.polis.etcd.EtcdEndpoint;
+import dev.polis.etcd.EtcdTls;
 import java.util.List;
+import java.util.function.Supplier;
 
 /**
  * Makes each user's access to a member that has served. It survives restarts of etcd.
@@ -17,8 +19,12 @@ record MemberAccess(ConsensusPki pki, EtcdEndpoint endpoint, ConsensusMember mem
 
   /** Returns the access of a user, limited to the user's namespace. */
   EtcdAccess access(ConsensusUser user) {
-    return new EtcdAccess(
-        List.of(endpoint), new EtcdAccess.MutualTls(pki.user(user)), user.namespace());
+    return access(user, () -> pki.user(user));
+  }
+
+  /** Returns the access of a user with other identities. */
+  EtcdAccess access(ConsensusUser user, Supplier<EtcdTls> newest) {
+    return new EtcdAccess(List.of(endpoint), new EtcdAccess.MutualTls(newest), user.namespace());
   }
 
   /** Returns the status of the running member without alarms. */

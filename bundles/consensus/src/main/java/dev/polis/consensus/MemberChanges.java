@@ -35,15 +35,19 @@ final class MemberChanges {
 
   private final Members members;
   private final CertificateAuthority authority;
+  private final boolean succeeded;
   private final String clusterId;
 
   /**
    * @param authority the CA of etcd, which an invited node gets
+   * @param succeeded true while members learn to trust its successor
    * @param clusterId the id of the etcd cluster in hexadecimal
    */
-  MemberChanges(Members members, CertificateAuthority authority, String clusterId) {
+  MemberChanges(
+      Members members, CertificateAuthority authority, boolean succeeded, String clusterId) {
     this.members = members;
     this.authority = authority;
+    this.succeeded = succeeded;
     this.clusterId = clusterId;
   }
 
@@ -80,6 +84,12 @@ final class MemberChanges {
       others = members.list();
     }
     requirePlace(node, candidate, others);
+    if (succeeded) {
+      // It would trust only the CA that another is about to replace.
+      throw new ConsensusException(
+          "%s waits until each member of etcd trusts its new CA; continue its rotation: polisctl ca rotate --of etcd"
+              .formatted(node));
+    }
     EtcdMember added = members.addLearner(candidate.peerUrl());
     return invitation(added, members.list());
   }

@@ -80,6 +80,9 @@ final class MemberMaintenance {
   /** Renews the due certificates; returns whether a user's certificate was due. */
   private boolean renewCertificates(Context context) throws FileException {
     boolean users = member.pki().renewUsers();
+    if (users) {
+      state.renewed(member.pki());
+    }
     if (member.pki().ensureMember(member.identity(), member.address())) {
       context.log().info("renewed the certificate that etcd shows");
     }

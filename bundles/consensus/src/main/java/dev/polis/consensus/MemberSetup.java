@@ -95,7 +95,7 @@ final class MemberSetup {
   void check() throws InterruptedException {
     if (checksLater) {
       checkRights();
-      new EtcdAuthority(root).ensure(member.pki().authority());
+      new EtcdAuthority(root).ensure(member.pki());
     }
   }
 
@@ -127,7 +127,7 @@ final class MemberSetup {
 
   private void ensure() throws InterruptedException {
     new EtcdAuthSetup(root.admin()).ensure();
-    new EtcdAuthority(root).ensure(member.pki().authority());
+    new EtcdAuthority(root).ensure(member.pki());
   }
 
   /** Writes the values for the next start, if they have changed. */

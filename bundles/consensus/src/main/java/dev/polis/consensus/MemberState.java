@@ -18,6 +18,8 @@ final class MemberState {
   private final MutableValue<ConsensusStatus> status =
       new MutableValue<>(new ConsensusStatus.Stopped());
 
+  private final UserIdentities identities;
+
   /** True to keep the published status until a run serves or has failed. */
   private boolean quiet;
 
@@ -25,6 +27,13 @@ final class MemberState {
   private EtcdAccess running; // null until etcd has run
   private boolean serving;
   private boolean memberAdded;
+
+  /**
+   * @param identities the identities of users, which each run renews
+   */
+  MemberState(UserIdentities identities) {
+    this.identities = identities;
+  }
 
   Value<ConsensusStatus> status() {
     return status;
@@ -69,12 +78,18 @@ final class MemberState {
   /** Returns this access from now on, and publishes that the member runs. */
   synchronized void serve(MemberAccess next) {
     access = next;
+    identities.renew(next.pki());
     serving = true;
     if (!quiet || !isOf(next)) {
       status.set(next.running());
     }
     quiet = false;
     notifyAll();
+  }
+
+  /** Gives other organs the renewed identities of their users. */
+  void renewed(ConsensusPki pki) {
+    identities.renew(pki);
   }
 
   /** Publishes a change of a serving member; does nothing after the end of its run. */

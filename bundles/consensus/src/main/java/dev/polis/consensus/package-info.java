@@ -53,6 +53,9 @@
  * keys. It accepts members by a name in their certificates, which no user's certificate has. A
  * separate CA for members would do the same, but a data directory of an earlier version has none.
  *
+ * <p>The records in etcd order a rotation of its CA, and each voter follows them ({@link
+ * dev.polis.consensus.CaRotation}): it writes one file, runs again, and reports what it trusts.
+ *
  * <p>If the node runs as root, etcd does not ({@link dev.polis.consensus.EtcdOwner}): it passes
  * through the organ's folder to {@code peer_pki}, which is the node's, and has {@code data} and its
  * working directory for itself. Its key is not the node's.

@@ -110,7 +110,7 @@ class ConsensusCrashTest {
       try (EtcdClient root = EtcdClient.connect(member.rootAccess())) {
         new EtcdAuthSetup(root.admin()).ensure();
         if (last == Step.AUTHORITY_STORED) {
-          new EtcdAuthority(root).ensure(member.pki().authority());
+          new EtcdAuthority(root).ensure(member.pki());
         }
       }
     }

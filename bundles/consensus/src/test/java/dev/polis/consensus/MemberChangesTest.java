@@ -29,7 +29,7 @@ class MemberChangesTest {
 
   private final Members etcd = new Members();
   private final MemberChanges changes =
-      new MemberChanges(etcd, CertificateAuthority.create("a CA"), "c1");
+      new MemberChanges(etcd, CertificateAuthority.create("a CA"), false, "c1");
 
   /** Keeps the list of members that etcd would keep. */
   private static final class Members implements MemberChanges.Members {

@@ -20,6 +20,7 @@ import dev.polis.curator.api.ClusterCaApi;
 import dev.polis.curator.api.ConsensusMembers;
 import dev.polis.curator.api.CuratorApi;
 import dev.polis.curator.api.CuratorLocalApi;
+import dev.polis.curator.api.EtcdCa;
 import dev.polis.curator.api.MachineAttestation;
 import dev.polis.curator.api.ManagementApi;
 import dev.polis.curator.api.MembershipApi;
@@ -403,7 +404,7 @@ final class CuratorService implements Curator, OrganInstance {
             new PluginTrustApi(gate, parts.signed()),
             new PluginSetApi(gate, streams, InstantSource.system()),
             new CertificatesApi(credentials.id(), gate, InstantSource.system()),
-            new ClusterCaApi(gate),
+            new ClusterCaApi(gate, new EtcdCa(parts.consensus(), this::connectForKubernetes)),
             new MembershipApi(gate, trusts, members),
             new CuratorLocalApi(credentials.id(), this::authority, address, leaders),
             new ChangesApi())

@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.ByteString;
+import dev.polis.api.consensus.ConsensusCa;
+import dev.polis.api.kubernetes.KubernetesNames;
 import dev.polis.curator.record.CuratorPki;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.fixtures.Await;
@@ -23,13 +25,17 @@ import dev.polis.wire.api.GetClusterInfoRequest;
 import dev.polis.wire.api.ManagementGrpc;
 import dev.polis.wire.api.NodeManagementGrpc;
 import dev.polis.wire.api.RebootRequest;
+import dev.polis.wire.api.UpdateNodeRolesRequest;
 import dev.polis.wire.cluster.CaStatus;
 import dev.polis.wire.cluster.CaStep;
 import dev.polis.wire.cluster.ClusterCaGrpc;
 import dev.polis.wire.cluster.ClusterCaGrpc.ClusterCaBlockingV2Stub;
 import dev.polis.wire.cluster.GetCaRequest;
+import dev.polis.wire.cluster.GetEtcdCaRequest;
 import dev.polis.wire.cluster.RetireCaRequest;
+import dev.polis.wire.cluster.RetireEtcdCaRequest;
 import dev.polis.wire.cluster.RotateCaRequest;
+import dev.polis.wire.cluster.RotateEtcdCaRequest;
 import dev.polis.wire.common.NodeStatus;
 import dev.polis.wire.curator.CuratorGrpc;
 import dev.polis.wire.curator.CuratorLocalGrpc;
@@ -41,6 +47,7 @@ import io.grpc.Status;
 import io.grpc.StatusException;
 import io.grpc.stub.BlockingClientCall;
 import java.math.BigInteger;
+import java.nio.charset.StandardCharsets;
 import java.security.KeyPair;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
@@ -49,6 +56,7 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
@@ -284,6 +292,66 @@ class ClusterCaTest {
         stranger.shutdownNow();
       }
     }
+  }
+
+  @Test
+  @DisplayName("a step of etcd's CA waits for the API servers that have run, and for no other node")
+  void apiServers() throws Exception {
+    try (CuratorFixture leader = CuratorFixture.leading();
+        EtcdClient kubernetes = EtcdClient.connect(leader.access("kubernetes"))) {
+      String node = leader.id().text();
+      X509Certificate first = CertificateAuthority.create("the first CA").certificate();
+      leader.members.ca = new ConsensusCa(ConsensusCa.Step.ONE, first, Optional.empty(), List.of());
+      leader
+          .management()
+          .withDeadlineAfter(CuratorFixture.SOON.toSeconds(), TimeUnit.SECONDS)
+          .updateNodeRoles(
+              UpdateNodeRolesRequest.newBuilder()
+                  .setId(node)
+                  .setKubernetesController(true)
+                  .build());
+
+      CaStatus prepared = rotateEtcd(leader);
+
+      assertEquals(CaStep.CA_STEP_PREPARED, prepared.getStep());
+      assertEquals(List.of(), prepared.getWaitingNodesList());
+      X509Certificate next = certificate(prepared.getOther());
+      reportApiServer(kubernetes, node, first);
+      assertEquals(List.of(node), rotateEtcd(leader).getWaitingNodesList());
+      String early =
+          refusal(() -> ca(leader).retireEtcdCa(RetireEtcdCaRequest.getDefaultInstance()));
+      assertTrue(early.contains("polisctl ca rotate --of etcd"), early);
+      reportApiServer(kubernetes, node, first, next);
+      CaStatus issuing = rotateEtcd(leader);
+      assertEquals(CaStep.CA_STEP_ISSUING, issuing.getStep());
+      assertEquals(next, certificate(issuing.getIssuing()));
+      String waits =
+          refusal(() -> ca(leader).retireEtcdCa(RetireEtcdCaRequest.getDefaultInstance()));
+      assertTrue(waits.contains(node), waits);
+      reportApiServer(kubernetes, node, next, first);
+      CaStatus retired = ca(leader).retireEtcdCa(RetireEtcdCaRequest.getDefaultInstance());
+      assertEquals(CaStep.CA_STEP_ONE, retired.getStep());
+      assertEquals(List.of(node), retired.getWaitingNodesList());
+      reportApiServer(kubernetes, "a-node-without-the-role", first);
+      reportApiServer(kubernetes, node, next);
+      assertEquals(
+          List.of(),
+          ca(leader).getEtcdCa(GetEtcdCaRequest.getDefaultInstance()).getWaitingNodesList());
+    }
+  }
+
+  private static CaStatus rotateEtcd(CuratorFixture leader) throws Exception {
+    return ca(leader).rotateEtcdCa(RotateEtcdCaRequest.getDefaultInstance());
+  }
+
+  private static void reportApiServer(
+      EtcdClient kubernetes, String node, X509Certificate... trusted) throws Exception {
+    kubernetes
+        .kv()
+        .put(
+            KubernetesNames.ETCD_TRUST_PREFIX + node,
+            String.join(" ", new CaBundle(List.of(trusted)).fingerprints())
+                .getBytes(StandardCharsets.UTF_8));
   }
 
   private static TlsIdentity owner(CuratorFixture leader) throws Exception {

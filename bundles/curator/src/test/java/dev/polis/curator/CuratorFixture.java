@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.google.protobuf.ByteString;
 import dev.polis.api.consensus.Consensus;
+import dev.polis.api.consensus.ConsensusCa;
 import dev.polis.api.consensus.ConsensusMember;
 import dev.polis.api.consensus.ConsensusOverview;
 import dev.polis.api.consensus.ConsensusStanding;
@@ -31,6 +32,7 @@ import dev.polis.handover.HandOvers;
 import dev.polis.health.HealthTable;
 import dev.polis.logtree.LogTree;
 import dev.polis.logtree.Secret;
+import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.NodeEndpoint;
@@ -92,6 +94,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
@@ -425,7 +428,8 @@ public final class CuratorFixture implements AutoCloseable {
     return etcd;
   }
 
-  private EtcdAccess access(String user) {
+  /** Returns the access to etcd of one user. */
+  EtcdAccess access(String user) {
     EtcdAccess etcd = EtcdAccess.plaintext(endpoints.toArray(String[]::new));
     return (records.isEmpty() ? etcd : etcd.sub(records)).sub(user);
   }
@@ -453,18 +457,38 @@ public final class CuratorFixture implements AutoCloseable {
     volatile List<ConsensusMember> members = List.of();
     volatile ConsensusStanding standing = new ConsensusStanding.Learner();
     final List<String> expelled = new CopyOnWriteArrayList<>();
+    volatile ConsensusCa ca;
 
     private Object answer(String method, Object[] arguments) {
       return switch (method) {
         case "voters" -> voters;
         case "overview" -> overview();
         case "admit" -> standing;
+        case "ca", "rotateCa", "retireCa" -> ca = next(method);
         case "expel" -> {
           expelled.add((String) arguments[0]);
           yield null;
         }
         default -> throw new AssertionError("the fake consensus does not support " + method);
       };
+    }
+
+    /** Makes a step as consensus does, whose members reach each step at once. */
+    private ConsensusCa next(String method) {
+      boolean rotate = method.equals("rotateCa");
+      boolean retire = method.equals("retireCa");
+      Optional<X509Certificate> issuing = Optional.of(ca.issuing());
+      if (rotate && ca.step() == ConsensusCa.Step.ONE) {
+        var next = Optional.of(CertificateAuthority.create("the next CA").certificate());
+        return new ConsensusCa(ConsensusCa.Step.PREPARED, ca.issuing(), next, List.of());
+      }
+      if (rotate && ca.step() == ConsensusCa.Step.PREPARED) {
+        X509Certificate next = ca.other().orElseThrow();
+        return new ConsensusCa(ConsensusCa.Step.ISSUING, next, issuing, List.of());
+      }
+      return retire && ca.step() == ConsensusCa.Step.ISSUING
+          ? new ConsensusCa(ConsensusCa.Step.ONE, ca.issuing(), Optional.empty(), List.of())
+          : ca;
     }
 
     private ConsensusOverview overview() {

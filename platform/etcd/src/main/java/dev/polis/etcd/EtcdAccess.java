@@ -3,6 +3,7 @@ package dev.polis.etcd;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.function.Supplier;
 import java.util.stream.IntStream;
 
 /**
@@ -21,8 +22,23 @@ public record EtcdAccess(List<EtcdEndpoint> endpoints, Security security, EtcdNa
   /** Leaves the connection unprotected; for loopback and tests. */
   public record Plaintext() implements Security {}
 
-  /** Protects the connection with mutual TLS. */
-  public record MutualTls(EtcdTls tls) implements Security {}
+  /**
+   * Protects the connection with mutual TLS. Each handshake takes the newest key, certificate and
+   * CAs, so a client outlives a rotation of them.
+   *
+   * @param newest returns them, without blocking
+   */
+  public record MutualTls(Supplier<EtcdTls> newest) implements Security {
+    /** Takes the same key, certificate and CAs for ever. */
+    public MutualTls(EtcdTls fixed) {
+      this(() -> fixed);
+    }
+
+    /** Returns the newest key, certificate and CAs. */
+    public EtcdTls tls() {
+      return newest.get();
+    }
+  }
 
   public EtcdAccess {
     endpoints = List.copyOf(endpoints);
@@ -65,7 +81,13 @@ public record EtcdAccess(List<EtcdEndpoint> endpoints, Security security, EtcdNa
   }
 
   Optional<EtcdTls> tls() {
-    return security instanceof MutualTls mutual ? Optional.of(mutual.tls()) : Optional.empty();
+    return identity().map(Supplier::get);
+  }
+
+  Optional<Supplier<EtcdTls>> identity() {
+    return security instanceof MutualTls(Supplier<EtcdTls> newest)
+        ? Optional.of(newest)
+        : Optional.empty();
   }
 
   private static List<EtcdEndpoint> parse(List<String> endpoints) {

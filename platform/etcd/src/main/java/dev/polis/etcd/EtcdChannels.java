@@ -22,6 +22,7 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import javax.net.ssl.SSLException;
 
 /** Opens one channel to each member, on an event loop of their own. */
@@ -76,7 +77,7 @@ final class EtcdChannels implements AutoCloseable {
   EtcdChannels(EtcdAccess access) {
     this.security =
         access
-            .tls()
+            .identity()
             .map(EtcdChannels::sslContext)
             .<Consumer<NettyChannelBuilder>>map(tls -> builder -> builder.sslContext(tls))
             .orElse(NettyChannelBuilder::usePlaintext);
@@ -108,18 +109,18 @@ final class EtcdChannels implements AutoCloseable {
   }
 
   /** Returns a context of the JDK's TLS, the only provider that knows Ed25519. */
-  private static SslContext sslContext(EtcdTls tls) {
+  private static SslContext sslContext(Supplier<EtcdTls> newest) {
     try {
       return new EtcdSslContext(
           GrpcSslContexts.configure(SslContextBuilder.forClient(), SslProvider.JDK)
               .protocols("TLSv1.3")
               .ciphers(CIPHERS)
-              .keyManager(new EtcdKeyManager(tls))
-              .trustManager(tls.trusted())
+              .keyManager(new EtcdKeyManager(newest))
+              .trustManager(new EtcdTrustManager(newest))
               .build());
     } catch (SSLException unusable) {
       throw new IllegalArgumentException(
-          "the etcd client's key or certificate cannot be used for TLS: " + tls, unusable);
+          "the etcd client's key or certificate cannot be used for TLS: " + newest.get(), unusable);
     }
   }
 

@@ -6,8 +6,8 @@ import java.util.function.Supplier;
  * Opens clients of one user that share a connection, with one handshake and one event loop. The
  * first client opens the connection, and the last one closes it. Thread-safe.
  *
- * <p>When the access has changed, because the user has another certificate or etcd another address,
- * the next client gets a new connection; open clients keep theirs.
+ * <p>When the access has changed, because etcd has another address, the next client gets a new
+ * connection; open clients keep theirs.
  */
 public final class SharedEtcdConnection {
 

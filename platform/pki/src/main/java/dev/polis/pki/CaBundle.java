@@ -52,6 +52,11 @@ public record CaBundle(List<X509Certificate> certificates) {
     return pem().getBytes(StandardCharsets.UTF_8);
   }
 
+  /** Returns the fingerprints of the certificates, that of the issuing CA first. */
+  public List<String> fingerprints() {
+    return certificates.stream().map(ca -> Fingerprint.of(ca).hex()).toList();
+  }
+
   /** Returns the CA that issues certificates. */
   public X509Certificate issuing() {
     return certificates.getFirst();

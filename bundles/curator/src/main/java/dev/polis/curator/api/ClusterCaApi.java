@@ -17,9 +17,12 @@ import dev.polis.wire.cluster.CaStatus;
 import dev.polis.wire.cluster.CaStep;
 import dev.polis.wire.cluster.ClusterCaGrpc;
 import dev.polis.wire.cluster.GetCaRequest;
+import dev.polis.wire.cluster.GetEtcdCaRequest;
 import dev.polis.wire.cluster.Operator;
 import dev.polis.wire.cluster.RetireCaRequest;
+import dev.polis.wire.cluster.RetireEtcdCaRequest;
 import dev.polis.wire.cluster.RotateCaRequest;
+import dev.polis.wire.cluster.RotateEtcdCaRequest;
 import dev.polis.wire.curator.stored.Node;
 import io.grpc.stub.StreamObserver;
 import java.security.cert.X509Certificate;
@@ -29,16 +32,36 @@ import java.util.function.Predicate;
 import java.util.stream.Stream;
 
 /**
- * Serves the ClusterCa API: replaces the cluster's CA. The records of the CA say how far a rotation
- * is, and each step is one transaction, so a call that is repeated after a crash, or at another
- * leader, continues the same rotation.
+ * Serves the ClusterCa API: replaces the cluster's CA, and etcd's. The records of the CA say how
+ * far a rotation is, and each step is one transaction, so a call that is repeated after a crash, or
+ * at another leader, continues the same rotation.
  */
 public final class ClusterCaApi extends ClusterCaGrpc.ClusterCaImplBase {
 
   private final LeaderGate gate;
+  private final EtcdCa etcd;
 
-  public ClusterCaApi(LeaderGate gate) {
+  /**
+   * @param etcd replaces the CA of etcd
+   */
+  public ClusterCaApi(LeaderGate gate, EtcdCa etcd) {
     this.gate = gate;
+    this.etcd = etcd;
+  }
+
+  @Override
+  public void getEtcdCa(GetEtcdCaRequest request, StreamObserver<CaStatus> caller) {
+    ApiCalls.unary(gate, caller, etcd::status);
+  }
+
+  @Override
+  public void rotateEtcdCa(RotateEtcdCaRequest request, StreamObserver<CaStatus> caller) {
+    ApiCalls.unary(gate, caller, etcd::rotate);
+  }
+
+  @Override
+  public void retireEtcdCa(RetireEtcdCaRequest request, StreamObserver<CaStatus> caller) {
+    ApiCalls.unary(gate, caller, etcd::retire);
   }
 
   @Override

@@ -67,7 +67,9 @@ public final class RepeatableCalls implements ServerInterceptor {
           RegisterTicketsGrpc.getDescribeTicketMethod(),
           CertificatesGrpc.getRevokeCertificatesMethod(),
           ClusterCaGrpc.getRotateCaMethod(),
-          ClusterCaGrpc.getRetireCaMethod());
+          ClusterCaGrpc.getRetireCaMethod(),
+          ClusterCaGrpc.getRotateEtcdCaMethod(),
+          ClusterCaGrpc.getRetireEtcdCaMethod());
 
   private static final Set<String> REPEATABLE =
       Stream.concat(REMEMBERED.stream(), IDEMPOTENT.stream())

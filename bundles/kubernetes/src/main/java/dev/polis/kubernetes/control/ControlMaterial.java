@@ -7,23 +7,28 @@ import dev.polis.etcd.EtcdAccess;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.etcd.EtcdEndpoint;
 import dev.polis.etcd.EtcdTls;
+import dev.polis.etcd.KeyPrefix;
 import dev.polis.files.FileException;
 import dev.polis.kubernetes.pki.KubeIdentity;
 import dev.polis.kubernetes.pki.KubeKeys;
 import dev.polis.kubernetes.pki.KubeLifetimes;
 import dev.polis.kubernetes.pki.KubePki;
 import dev.polis.kubernetes.settings.KubernetesSettings;
+import dev.polis.pki.CaBundle;
 import dev.polis.pki.CertificateTemplate;
+import dev.polis.pki.Fingerprint;
 import dev.polis.pki.Pem;
 import dev.polis.pki.PkiException;
 import dev.polis.pki.Renewal;
 import dev.polis.pki.TlsIdentity;
 import java.net.InetAddress;
+import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
 import java.security.PublicKey;
 import java.security.cert.X509Certificate;
 import java.time.InstantSource;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 
@@ -38,8 +43,9 @@ final class ControlMaterial {
    *
    * @param keys the present keys
    * @param etcd the members of consensus
+   * @param etcdCas the CAs of consensus; the first one has signed the API server's certificate
    */
-  record Made(KubeKeys keys, List<EtcdEndpoint> etcd) {}
+  record Made(KubeKeys keys, List<EtcdEndpoint> etcd, CaBundle etcdCas) {}
 
   private final KubernetesSettings settings;
   private final ControlPlace place;
@@ -114,7 +120,34 @@ final class ControlMaterial {
         KubeIdentity.SCHEDULER_CLIENT);
     ensureServer(keys);
     ensureEtcd(objects);
-    return new Made(keys, objects.endpoints());
+    return new Made(keys, objects.endpoints(), etcdCas(objects));
+  }
+
+  /** Returns the CAs of consensus now, without a read of etcd. */
+  static CaBundle etcdCas(ClusterStatus cluster) {
+    return etcdCas(cluster.consensusClient(ConsensusUser.KUBE_APISERVER));
+  }
+
+  private static CaBundle etcdCas(EtcdAccess objects) {
+    return new CaBundle(tls(objects).trusted());
+  }
+
+  private static EtcdTls tls(EtcdAccess access) {
+    if (!(access.security() instanceof EtcdAccess.MutualTls mutual)) {
+      throw new IllegalStateException("consensus gave access without certificates");
+    }
+    return mutual.tls();
+  }
+
+  /** Reports the CAs of consensus with which the API server runs; a rotation waits for that. */
+  void report(ClusterStatus cluster, CaBundle etcdCas) throws InterruptedException {
+    String key = KeyPrefix.of(KubernetesNames.ETCD_TRUST_PREFIX).key(place.node().text());
+    String text = String.join(" ", etcdCas.fingerprints());
+    try (EtcdClient etcd = EtcdClient.connect(cluster.consensusClient(ConsensusUser.KUBERNETES))) {
+      if (etcd.kv().get(key).filter(stored -> stored.text().equals(text)).isEmpty()) {
+        etcd.kv().put(key, text.getBytes(StandardCharsets.UTF_8));
+      }
+    }
   }
 
   private KubeKeys keys(ClusterStatus cluster) throws InterruptedException {
@@ -168,11 +201,15 @@ final class ControlMaterial {
    * process of a node gets another certificate, so a difference requires no change of the file.
    */
   private void ensureEtcd(EtcdAccess access) throws FileException {
-    if (!(access.security() instanceof EtcdAccess.MutualTls(EtcdTls tls))) {
-      throw new IllegalStateException("consensus gave access without certificates");
-    }
+    EtcdTls tls = tls(access);
     X509Certificate ca = tls.trusted().getFirst();
-    files.write(ControlFile.ETCD_CA, Pem.encode(tls.trusted().toArray(X509Certificate[]::new)));
+    // In an order of their own: the API server starts again when this file changes.
+    files.write(
+        ControlFile.ETCD_CA,
+        Pem.encode(
+            tls.trusted().stream()
+                .sorted(Comparator.comparing(each -> Fingerprint.of(each).hex()))
+                .toArray(X509Certificate[]::new)));
     CertificateTemplate template =
         CertificateTemplate.client(ConsensusUser.KUBE_APISERVER.userName());
     if (fits(ControlFile.ETCD_CLIENT, template, ca.getPublicKey())) {

@@ -24,6 +24,7 @@ import dev.polis.kubernetes.settings.KubernetesPrograms;
 import dev.polis.kubernetes.settings.KubernetesSettings;
 import dev.polis.logtree.Log;
 import dev.polis.logtree.convert.KlogConverter;
+import dev.polis.pki.CaBundle;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.NodeId;
 import dev.polis.pki.PkiException;
@@ -75,6 +76,12 @@ public final class ControlPlane {
 
   /** The longest interval of checks, in which the node restores a lost key. */
   private static final Duration LONGEST_REFRESH = Duration.ofMinutes(10);
+
+  /**
+   * The interval of checks whether etcd has other CAs, which reads memory. A rotation waits for
+   * each API server.
+   */
+  private static final Duration ETCD_CAS_POLL = Duration.ofSeconds(2);
 
   private final KubernetesSettings settings;
   private final ControlParts parts;
@@ -303,6 +310,7 @@ public final class ControlPlane {
         awaitReady(api);
         describe(specs.apiServer()).ifPresent(ready::set);
         access.set(Optional.of(way));
+        material.report(member, made.etcdCas());
         start(specs.controllerManager(), new HealthzProbe(manager, api));
         start(specs.scheduler(), new HealthzProbe(scheduler, api));
         Reconciler reconciler = reconciler(api);
@@ -312,7 +320,7 @@ public final class ControlPlane {
         context.run("node-watch", this::watchNodes);
         context.healthy();
         context.log().info("the API server %s is ready at %s", programs.version(), place.api());
-        stay(specs, network);
+        stay(specs, made.etcdCas(), network);
       }
     }
 
@@ -404,18 +412,36 @@ public final class ControlPlane {
     }
 
     /** Renews due certificates, until the node has another address or a program has changed. */
-    private void stay(ControlSpecs specs, Watcher<NetworkStatus> network)
+    private void stay(ControlSpecs specs, CaBundle first, Watcher<NetworkStatus> network)
         throws InterruptedException, FileException, RestartRequest {
+      CaBundle etcdCas = first;
+      long next = System.nanoTime() + pause().toNanos();
       while (true) {
         try {
           NetworkStatus moved =
               network.get(
-                  status -> !status.address().equals(Optional.of(place.address())), pause());
+                  status -> !status.address().equals(Optional.of(place.address())), shortPause());
           throw new RestartRequest("the node's address has changed: " + moved);
         } catch (TimeoutException stillHere) {
-          refresh(specs);
+          if (System.nanoTime() - next >= 0 || !etcdCas.equals(etcdCas(etcdCas))) {
+            etcdCas = refresh(specs).orElse(etcdCas);
+            next = System.nanoTime() + pause().toNanos();
+          }
         }
       }
+    }
+
+    /** Returns the CAs of etcd now, or the known ones while this node has no access. */
+    private CaBundle etcdCas(CaBundle known) {
+      try {
+        return ControlMaterial.etcdCas(parts.cluster().peek().orElseThrow());
+      } catch (ConsensusUnavailableException away) {
+        return known;
+      }
+    }
+
+    private Duration shortPause() {
+      return pause().compareTo(ETCD_CAS_POLL) < 0 ? pause() : ETCD_CAS_POLL;
     }
 
     private Duration pause() {
@@ -423,16 +449,20 @@ public final class ControlPlane {
       return part.compareTo(LONGEST_REFRESH) < 0 ? part : LONGEST_REFRESH;
     }
 
-    private void refresh(ControlSpecs specs)
+    /** Renews what is due; returns the CAs of etcd, or nothing if the node could not check. */
+    private Optional<CaBundle> refresh(ControlSpecs specs)
         throws InterruptedException, FileException, RestartRequest {
       try {
-        ControlMaterial.Made made = material.refresh(parts.cluster().peek().orElseThrow());
+        ClusterStatus member = parts.cluster().peek().orElseThrow();
+        ControlMaterial.Made made = material.refresh(member);
         newest.set(made.keys());
         health.clear(NOT_RENEWED);
         if (!specs(made).equals(specs)) {
           throw new RestartRequest(
               "settings that the control plane's programs read only at their start have changed");
         }
+        material.report(member, made.etcdCas());
+        return Optional.of(made.etcdCas());
       } catch (ConsensusUnavailableException | EtcdException | PkiException unavailable) {
         health.set(
             HealthCondition.degraded(
@@ -440,6 +470,7 @@ public final class ControlPlane {
                 "the node cannot check the keys and certificates of Kubernetes, and the first of them ends at %s: %s"
                     .formatted(newest.get().firstEnd(), unavailable.getMessage()),
                 "repair that before then; the node tries again every ten minutes"));
+        return Optional.empty();
       }
     }
   }

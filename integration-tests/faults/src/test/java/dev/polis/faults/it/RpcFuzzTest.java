@@ -18,6 +18,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
@@ -67,8 +68,12 @@ class RpcFuzzTest {
 
   private static final int PROBE_SECONDS = 60;
 
-  /** Gives the node a certificate of another CA, and so the callers would not know it any more. */
-  private static final String ROTATION = "polis.cluster.ClusterCa/RotateCa";
+  /**
+   * Give the node a certificate of another CA, so that the callers would not know it any more, and
+   * start etcd again.
+   */
+  private static final Set<String> ROTATIONS =
+      Set.of("polis.cluster.ClusterCa/RotateCa", "polis.cluster.ClusterCa/RotateEtcdCa");
 
   @TempDir Path directory;
 
@@ -89,7 +94,7 @@ class RpcFuzzTest {
     try (FaultNode node = FaultNode.home(directory.resolve("n"), "127.0.32.2")) {
       node.awaitHealthy();
       List<FuzzMethod> methods = FuzzMethod.all();
-      methods.removeIf(method -> method.name().equals(ROTATION));
+      methods.removeIf(method -> ROTATIONS.contains(method.name()));
       Map<FuzzMethod, Integer> ports = ports(node, methods);
       assertEquals(Map.of(), changedByRefused(node, ports), "refused calls that changed something");
       fire(node, ports, WARM_UP);

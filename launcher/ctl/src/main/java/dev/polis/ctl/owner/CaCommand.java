@@ -17,27 +17,97 @@ import dev.polis.pki.UserCredentials;
 import dev.polis.wire.cluster.CaStatus;
 import dev.polis.wire.cluster.CaStep;
 import dev.polis.wire.cluster.GetCaRequest;
+import dev.polis.wire.cluster.GetEtcdCaRequest;
 import dev.polis.wire.cluster.RetireCaRequest;
+import dev.polis.wire.cluster.RetireEtcdCaRequest;
 import dev.polis.wire.cluster.RotateCaRequest;
+import dev.polis.wire.cluster.RotateEtcdCaRequest;
 import java.security.KeyPair;
 import java.time.Duration;
 import java.util.List;
+import java.util.function.Predicate;
 import java.util.stream.Stream;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** Groups the commands that replace the cluster's CA. */
+/** Groups the commands that replace the cluster's CA, and etcd's. */
 @Command(
     name = "ca",
     description = {
-      "Shows and replaces the CA that issues the certificates of the cluster's nodes and users:",
-      "first 'ca rotate', then 'ca retire'. In between the nodes accept certificates of both."
+      "Shows and replaces the CA that issues the certificates of the cluster's nodes and users, or the",
+      "one of etcd (--of etcd): first 'ca rotate', then 'ca retire'. In between certificates of both",
+      "are accepted."
     })
 @Subcommands({CaCommand.Status.class, CaCommand.Rotate.class, CaCommand.Retire.class})
 public final class CaCommand {
 
+  /** Names a CA on the command line. */
+  enum Ca {
+    /** The CA of nodes and users. */
+    cluster,
+    /** The CA of etcd's members and of its clients. */
+    etcd
+  }
+
+  /** Selects a CA. */
+  static final class Of {
+    @Option(
+        names = "--of",
+        paramLabel = "CA",
+        defaultValue = "cluster",
+        description = "the CA: ${COMPLETION-CANDIDATES}; ${DEFAULT-VALUE} without this option")
+    Ca ca;
+  }
+
+  /** Makes one step of a rotation. */
+  @FunctionalInterface
+  interface CtlCall {
+    CaStatus make(Session session) throws InterruptedException;
+  }
+
   /** Shows the CA, and is the base of the commands that change it. */
   abstract static class Base extends SessionCommand {
+
+    static final Duration PAUSE = Duration.ofMillis(500);
+
+    /** The time for the steps of etcd's CA: each member starts etcd again, one after the other. */
+    private static final Duration ETCD_PATIENCE = Duration.ofMinutes(3);
+
+    static CaStatus etcd(Session session) throws InterruptedException {
+      return session.call(
+          () -> session.clusterCa().getEtcdCa(GetEtcdCaRequest.getDefaultInstance()));
+    }
+
+    static void refuseForce(boolean force) {
+      if (force) {
+        throw new CtlException(
+            ExitCode.USAGE,
+            "--force is for the cluster's CA alone: a node that misses a step of etcd's CA is cut off from"
+                + " etcd; start it, or take its role away: node role remove NODE ConsensusMember");
+      }
+    }
+
+    /**
+     * Makes a step of etcd's CA, and waits until no node waits for another step.
+     *
+     * @param again tells after which states the step is made again
+     */
+    static CaStatus await(Session session, CtlCall next, Predicate<CaStatus> again)
+        throws InterruptedException {
+      long began = System.nanoTime();
+      CaStatus status = next.make(session);
+      while (status.getStep() == CaStep.CA_STEP_PREPARED || status.getWaitingNodesCount() > 0) {
+        if (System.nanoTime() - began > ETCD_PATIENCE.toNanos()) {
+          throw new CtlException(
+              "the rotation of etcd's CA waits for these nodes, and was not ended: %s; start those that are off and repeat the command, which continues"
+                  .formatted(String.join(", ", status.getWaitingNodesList())));
+        }
+        Thread.sleep(PAUSE);
+        status = again.test(status) ? next.make(session) : etcd(session);
+      }
+      return status;
+    }
 
     /** Writes the CAs that the cluster trusts to the folder of this user. */
     static void trust(Session session, CaStatus status) {
@@ -65,6 +135,14 @@ public final class CaCommand {
     }
 
     ExitCode show(CaStatus status) {
+      return print(text(status), json(status));
+    }
+
+    ExitCode showEtcd(CaStatus status) {
+      return print(etcdText(status), json(status));
+    }
+
+    static JsonObject json(CaStatus status) {
       JsonObject result = new JsonObject();
       result.addProperty("step", WireName.shortened(status.getStep()));
       result.addProperty("issuing", fingerprint(status.getIssuing()));
@@ -73,7 +151,37 @@ public final class CaCommand {
       }
       result.add("waitingNodes", array(status.getWaitingNodesList()));
       result.add("waitingUsers", array(status.getWaitingUsersList()));
-      return print(text(status), result);
+      return result;
+    }
+
+    static String etcdText(CaStatus status) {
+      String issuing = fingerprint(status.getIssuing());
+      return switch (status.getStep()) {
+        case CA_STEP_PREPARED ->
+            "The CA %s of etcd issues certificates. Its successor is %s.\n%s\nNext: ca rotate --of etcd, which continues."
+                .formatted(
+                    issuing,
+                    fingerprint(status.getOther()),
+                    waiting(
+                        "Nodes that do not trust the successor yet", status.getWaitingNodesList()));
+        case CA_STEP_ISSUING ->
+            "The CA %s of etcd issues certificates. Those of the former CA %s are accepted until 'ca retire --of etcd'.\n%s\nNext: ca retire --of etcd."
+                .formatted(
+                    issuing,
+                    fingerprint(status.getOther()),
+                    waiting(
+                        "Nodes with a certificate of the former CA", status.getWaitingNodesList()));
+        case CA_STEP_ONE, CA_STEP_UNSPECIFIED, UNRECOGNIZED ->
+            "The members of etcd trust one CA, %s.%s"
+                .formatted(
+                    issuing,
+                    status.getWaitingNodesCount() == 0
+                        ? ""
+                        : "\n"
+                            + waiting(
+                                "Nodes that have not started etcd with it alone yet",
+                                status.getWaitingNodesList()));
+      };
     }
 
     private static JsonArray array(List<String> names) {
@@ -86,7 +194,7 @@ public final class CaCommand {
       return Fingerprint.of(OwnerCertificate.answered(der)).hex();
     }
 
-    private static String text(CaStatus status) {
+    static String text(CaStatus status) {
       String issuing = fingerprint(status.getIssuing());
       return switch (status.getStep()) {
         case CA_STEP_PREPARED ->
@@ -119,8 +227,8 @@ public final class CaCommand {
   @Command(
       name = "status",
       description = {
-        "Shows the fingerprints of the CAs, the step of a rotation, and the nodes and users that lack",
-        "something for the next step."
+        "Shows the fingerprints of the cluster's CA and of etcd's, the step of a rotation of each, and the",
+        "nodes and users that lack something for the next step."
       })
   static final class Status extends Base {
     @Override
@@ -128,7 +236,10 @@ public final class CaCommand {
       CaStatus status =
           session.call(() -> session.clusterCa().getCa(GetCaRequest.getDefaultInstance()));
       trust(session, status);
-      return show(status);
+      CaStatus etcd = etcd(session);
+      JsonObject result = json(status);
+      result.add("etcd", json(etcd));
+      return print(text(status) + "\n\n" + etcdText(etcd), result);
     }
   }
 
@@ -145,7 +256,7 @@ public final class CaCommand {
     /** The time in which nodes that run report each step: they renew within seconds. */
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 
-    private static final Duration PAUSE = Duration.ofMillis(500);
+    @Mixin private Of of;
 
     @Option(
         names = "--force",
@@ -157,6 +268,18 @@ public final class CaCommand {
 
     @Override
     protected ExitCode run(Session session) throws InterruptedException {
+      if (of.ca == Ca.etcd) {
+        refuseForce(force);
+        return showEtcd(
+            await(
+                session,
+                each ->
+                    each.call(
+                        () ->
+                            each.clusterCa()
+                                .rotateEtcdCa(RotateEtcdCaRequest.getDefaultInstance())),
+                status -> status.getStep() != CaStep.CA_STEP_ISSUING));
+      }
       long began = System.nanoTime();
       CaStatus status = advance(session);
       while (status.getStep() == CaStep.CA_STEP_PREPARED || status.getWaitingNodesCount() > 0) {
@@ -205,8 +328,22 @@ public final class CaCommand {
         })
     boolean force;
 
+    @Mixin private Of of;
+
     @Override
     protected ExitCode run(Session session) throws InterruptedException {
+      if (of.ca == Ca.etcd) {
+        refuseForce(force);
+        return showEtcd(
+            await(
+                session,
+                each ->
+                    each.call(
+                        () ->
+                            each.clusterCa()
+                                .retireEtcdCa(RetireEtcdCaRequest.getDefaultInstance())),
+                _ -> false));
+      }
       CaStatus before =
           session.call(() -> session.clusterCa().getCa(GetCaRequest.getDefaultInstance()));
       if (before.getStep() == CaStep.CA_STEP_ISSUING) {

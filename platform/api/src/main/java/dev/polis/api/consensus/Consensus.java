@@ -110,6 +110,34 @@ public interface Consensus {
   List<ConsensusVoter> voters() throws InterruptedException;
 
   /**
+   * Returns the CA of etcd, and how far a rotation of it is.
+   *
+   * @throws ConsensusException if the local member is not running or does not answer
+   * @throws InterruptedException if interrupted while waiting for an answer
+   */
+  ConsensusCa ca() throws InterruptedException;
+
+  /**
+   * Begins or continues a rotation of etcd's CA: makes a new CA, or lets it issue once each member
+   * trusts it. It changes nothing while a member waits for the present step.
+   *
+   * @return the state after the call
+   * @throws ConsensusException if the local member is not running or does not answer
+   * @throws InterruptedException if interrupted while waiting for an answer
+   */
+  ConsensusCa rotateCa() throws InterruptedException;
+
+  /**
+   * Ends the trust in the former CA of etcd. It changes nothing unless each member has a
+   * certificate of the new one.
+   *
+   * @return the state after the call, in which members wait until their etcd has started again
+   * @throws ConsensusException if the local member is not running or does not answer
+   * @throws InterruptedException if interrupted while waiting for an answer
+   */
+  ConsensusCa retireCa() throws InterruptedException;
+
+  /**
    * Stops the member and its process, also one that an earlier instance left running: leadership
    * first moves to another member that can take it. The data of the member stays.
    *
@@ -127,7 +155,8 @@ public interface Consensus {
   /**
    * Returns the access to etcd for one user, limited to the namespace of that user. {@code
    * kube-apiserver} has no namespace, and can use only the keys of an API server. It stays valid
-   * over restarts of etcd. When its certificate is renewed or this node's address changes, {@link
+   * over restarts of etcd, and its connections take a renewed certificate, or the CAs of a
+   * rotation, at their next handshake. When this node's address changes, {@link
    * ConsensusStatus.Running} is published again; a consumer that keeps an access asks again then.
    *
    * @param user {@code curator}, {@code kubernetes} or {@code kube-apiserver}

@@ -27,7 +27,7 @@
  * replacement of every line of our code.
  */
 @Export
-@Version("1.1.0")
+@Version("1.2.0")
 package dev.polis.api.consensus;
 
 import org.osgi.annotation.bundle.Export;

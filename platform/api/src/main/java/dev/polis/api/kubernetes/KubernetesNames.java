@@ -9,6 +9,12 @@ public final class KubernetesNames {
   public static final String PKI_PREFIX = "/kube-pki/";
 
   /**
+   * The prefix of reports in that namespace, each under the id of a node: the fingerprints of
+   * etcd's CAs with which the node's API server runs, the one that signed its certificate first.
+   */
+  public static final String ETCD_TRUST_PREFIX = "/etcd-trust/";
+
+  /**
    * The name of the authority in that store which signs all certificates that the API server
    * accepts.
    */

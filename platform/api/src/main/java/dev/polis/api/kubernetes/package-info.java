@@ -17,7 +17,7 @@
  * test of one organ alone would notice.
  */
 @Export
-@Version("1.0.0")
+@Version("1.1.0")
 package dev.polis.api.kubernetes;
 
 import org.osgi.annotation.bundle.Export;

@@ -1,0 +1,56 @@
+package dev.polis.consensus;
+
+import dev.polis.etcd.EtcdTls;
+import dev.polis.handover.OrganState;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
+
+/**
+ * Keeps the newest key and certificate of each user that another organ has. The connections of that
+ * organ take them at each handshake, also after this organ was replaced: one instance gives the map
+ * to the next.
+ *
+ * @param held by the names of the users
+ */
+record UserIdentities(Map<String, AtomicReference<EtcdTls>> held) {
+
+  private static final String NAME = "user-identities";
+
+  UserIdentities() {
+    this(new ConcurrentHashMap<>());
+  }
+
+  /** Returns the identities that another instance has given. */
+  @SuppressWarnings("unchecked") // each version gives a map of these types under this name
+  static UserIdentities find(OrganState taken) {
+    return taken
+        .find(NAME, Map.class)
+        .map(held -> new UserIdentities((Map<String, AtomicReference<EtcdTls>>) held))
+        .orElseGet(UserIdentities::new);
+  }
+
+  /** Adds the identities to what this instance gives to the next. */
+  OrganState addTo(OrganState state) {
+    return state.with(NAME, held);
+  }
+
+  /** Returns the newest identity of a user, as a source that stays valid. */
+  Supplier<EtcdTls> of(ConsensusUser user, ConsensusPki pki) {
+    AtomicReference<EtcdTls> newest =
+        held.computeIfAbsent(user.userName(), _ -> new AtomicReference<>());
+    newest.set(pki.user(user));
+    return newest::get;
+  }
+
+  /** Replaces the identities of all users that other organs have. */
+  void renew(ConsensusPki pki) {
+    for (ConsensusUser user : ConsensusUser.values()) {
+      AtomicReference<EtcdTls> newest = held.get(user.userName());
+      if (newest != null) {
+        newest.set(pki.user(user));
+      }
+    }
+  }
+}
