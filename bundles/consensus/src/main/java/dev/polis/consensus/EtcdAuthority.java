@@ -17,6 +17,7 @@ import dev.polis.pki.Pem;
 import dev.polis.pki.PkiAuthority;
 import dev.polis.pki.PkiAuthority.Succession;
 import dev.polis.pki.PkiBackend;
+import dev.polis.pki.PkiException;
 import dev.polis.pki.PkiStore;
 import java.nio.charset.StandardCharsets;
 import java.security.cert.X509Certificate;
@@ -165,10 +166,17 @@ final class EtcdAuthority {
     if (!now.waiting().isEmpty() || now.step() == Step.ISSUING) {
       return now;
     }
-    if (now.step() == Step.ONE) {
-      read().prepareSuccessor();
-    } else {
-      read().succeed();
+    try {
+      if (now.step() == Step.ONE) {
+        read().prepareSuccessor();
+      } else {
+        read().succeed();
+      }
+    } catch (PkiException refused) {
+      // Another call may have made this step meanwhile.
+      if (state(members).step() == now.step()) {
+        throw refused;
+      }
     }
     return state(members);
   }

@@ -282,7 +282,7 @@ final class MemberRecovery {
     try {
       if (!contains(file, key)) {
         throw new ConsensusException(
-            "%s is no snapshot of this cluster: it does not have the key of %s; name one that polisctl etcd snapshot has written for this cluster; the node changed nothing"
+            "%s is no snapshot of this cluster: it does not have the key of %s; name one that polisctl etcd snapshot has written for this cluster, after the last rotation of etcd's CA; the node changed nothing"
                 .formatted(file, parts.files().ca().path()));
       }
     } catch (IOException unreadable) {
