@@ -24,7 +24,6 @@ import java.security.cert.X509Certificate;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.stream.Collectors;
 
 /**
@@ -136,11 +135,11 @@ final class EtcdAuthority {
     X509Certificate issuing = authority.certificate();
     ConsensusCa now =
         switch (authority.succession()) {
-          case Succession.None _ -> state(Step.ONE, issuing, Optional.empty());
+          case Succession.None _ -> state(Step.ONE, CaBundle.of(issuing));
           case Succession.Prepared(X509Certificate next) ->
-              state(Step.PREPARED, issuing, Optional.of(next));
+              state(Step.PREPARED, new CaBundle(List.of(issuing, next)));
           case Succession.Issuing(X509Certificate former) ->
-              state(Step.ISSUING, issuing, Optional.of(former));
+              state(Step.ISSUING, new CaBundle(List.of(issuing, former)));
         };
     Map<String, List<String>> reports = reports();
     return now.withWaiting(
@@ -151,9 +150,8 @@ final class EtcdAuthority {
             .toList());
   }
 
-  private static ConsensusCa state(
-      Step step, X509Certificate issuing, Optional<X509Certificate> other) {
-    return new ConsensusCa(step, issuing, other, List.of());
+  private static ConsensusCa state(Step step, CaBundle cas) {
+    return new ConsensusCa(step, cas, List.of());
   }
 
   private static String hex(EtcdMember member) {

@@ -56,7 +56,6 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
@@ -301,7 +300,7 @@ class ClusterCaTest {
         EtcdClient kubernetes = EtcdClient.connect(leader.access("kubernetes"))) {
       String node = leader.id().text();
       X509Certificate first = CertificateAuthority.create("the first CA").certificate();
-      leader.members.ca = new ConsensusCa(ConsensusCa.Step.ONE, first, Optional.empty(), List.of());
+      leader.members.ca = new ConsensusCa(ConsensusCa.Step.ONE, CaBundle.of(first), List.of());
       leader
           .management()
           .withDeadlineAfter(CuratorFixture.SOON.toSeconds(), TimeUnit.SECONDS)

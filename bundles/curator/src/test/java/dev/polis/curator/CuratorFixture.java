@@ -32,6 +32,7 @@ import dev.polis.handover.HandOvers;
 import dev.polis.health.HealthTable;
 import dev.polis.logtree.LogTree;
 import dev.polis.logtree.Secret;
+import dev.polis.pki.CaBundle;
 import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeCredentials;
@@ -94,7 +95,6 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
@@ -477,17 +477,18 @@ public final class CuratorFixture implements AutoCloseable {
     private ConsensusCa next(String method) {
       boolean rotate = method.equals("rotateCa");
       boolean retire = method.equals("retireCa");
-      Optional<X509Certificate> issuing = Optional.of(ca.issuing());
       if (rotate && ca.step() == ConsensusCa.Step.ONE) {
-        var next = Optional.of(CertificateAuthority.create("the next CA").certificate());
-        return new ConsensusCa(ConsensusCa.Step.PREPARED, ca.issuing(), next, List.of());
+        X509Certificate next = CertificateAuthority.create("the next CA").certificate();
+        return new ConsensusCa(
+            ConsensusCa.Step.PREPARED, new CaBundle(List.of(ca.issuing(), next)), List.of());
       }
       if (rotate && ca.step() == ConsensusCa.Step.PREPARED) {
         X509Certificate next = ca.other().orElseThrow();
-        return new ConsensusCa(ConsensusCa.Step.ISSUING, next, issuing, List.of());
+        return new ConsensusCa(
+            ConsensusCa.Step.ISSUING, new CaBundle(List.of(next, ca.issuing())), List.of());
       }
       return retire && ca.step() == ConsensusCa.Step.ISSUING
-          ? new ConsensusCa(ConsensusCa.Step.ONE, ca.issuing(), Optional.empty(), List.of())
+          ? new ConsensusCa(ConsensusCa.Step.ONE, CaBundle.of(ca.issuing()), List.of())
           : ca;
     }
 

@@ -1,5 +1,6 @@
 package dev.polis.api.consensus;
 
+import dev.polis.pki.CaBundle;
 import dev.polis.pki.Fingerprint;
 import java.security.cert.X509Certificate;
 import java.util.List;
@@ -10,13 +11,12 @@ import java.util.Optional;
  * Describes the CA of etcd, and how far a rotation of it is.
  *
  * @param step the step of the rotation
- * @param issuing the CA that issues certificates
- * @param other the CA that will replace it, or that it has replaced; empty in {@link Step#ONE}
+ * @param cas the CA that issues certificates, then the one that will replace it, or that it has
+ *     replaced; only the first in {@link Step#ONE}
  * @param waiting the members that have not reported the step yet, which the next step waits for:
  *     the name of each, or the URL of one that has never started
  */
-public record ConsensusCa(
-    Step step, X509Certificate issuing, Optional<X509Certificate> other, List<String> waiting) {
+public record ConsensusCa(Step step, CaBundle cas, List<String> waiting) {
 
   /** Lists the steps of a rotation. */
   public enum Step {
@@ -30,9 +30,18 @@ public record ConsensusCa(
 
   public ConsensusCa {
     Objects.requireNonNull(step, "step");
-    Objects.requireNonNull(issuing, "issuing");
-    Objects.requireNonNull(other, "other");
+    Objects.requireNonNull(cas, "cas");
     waiting = List.copyOf(waiting);
+  }
+
+  /** Returns the CA that issues certificates. */
+  public X509Certificate issuing() {
+    return cas.issuing();
+  }
+
+  /** Returns the CA that will replace it, or that it has replaced. */
+  public Optional<X509Certificate> other() {
+    return cas.certificates().stream().skip(1).findFirst();
   }
 
   /**
@@ -42,16 +51,16 @@ public record ConsensusCa(
    *     certificate
    */
   public boolean isReached(List<String> trusted) {
-    String issuer = Fingerprint.of(issuing).hex();
+    String issuer = Fingerprint.of(issuing()).hex();
     return switch (step) {
       case ONE -> trusted.equals(List.of(issuer));
-      case PREPARED -> trusted.contains(Fingerprint.of(other.orElseThrow()).hex());
+      case PREPARED -> trusted.contains(Fingerprint.of(other().orElseThrow()).hex());
       case ISSUING -> trusted.indexOf(issuer) == 0;
     };
   }
 
   /** Returns the same state with these members that wait. */
   public ConsensusCa withWaiting(List<String> now) {
-    return new ConsensusCa(step, issuing, other, now);
+    return new ConsensusCa(step, cas, now);
   }
 }
