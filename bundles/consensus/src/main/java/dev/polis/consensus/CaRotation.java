@@ -1,11 +1,11 @@
 package dev.polis.consensus;
 
 import dev.polis.base.values.Watcher;
-import dev.polis.etcd.EtcdAccess;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.etcd.EtcdClosedException;
 import dev.polis.etcd.EtcdException;
 import dev.polis.etcd.EtcdMember;
+import dev.polis.etcd.Lease;
 import dev.polis.files.FileException;
 import dev.polis.logtree.Log;
 import dev.polis.pki.CaBundle;
@@ -17,8 +17,11 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.TimeoutException;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * Brings a voter to the CAs that the records in etcd want, and reports them.
@@ -40,23 +43,86 @@ final class CaRotation {
   /** The interval of checks whether the others are up; nothing tells of that. */
   private static final Duration AGAIN = Duration.ofSeconds(1);
 
+  /** The time for the answers to writes under way, which take milliseconds with a quorum. */
+  private static final Duration ANSWER = Duration.ofSeconds(2);
+
+  /** The time after which others write again if this node is lost; their calls wait for longer. */
+  private static final Duration HAND_OVER = Duration.ofSeconds(5);
+
+  /**
+   * Describes another start of etcd.
+   *
+   * @param trusted the CAs from then on
+   * @param leads true if this member leads
+   * @param others the ids of the other voters
+   */
+  private record Turn(CaBundle trusted, boolean leads, Set<String> others) {}
+
   private final PreparedMember member;
   private final MemberAccess access;
+  private final EtcdClient root;
   private final EtcdAuthority records;
+  private final MemberState state;
+  private volatile Optional<Turn> turn = Optional.empty();
   private volatile String due = "";
+  private long held; // the last hand-over of another member for which writes were held; 0 before
 
   /**
    * @param root a client of the root namespace
    */
-  CaRotation(PreparedMember member, MemberAccess access, EtcdClient root) {
+  CaRotation(PreparedMember member, MemberAccess access, EtcdClient root, MemberState state) {
     this.member = member;
     this.access = access;
+    this.root = root;
     this.records = new EtcdAuthority(root);
+    this.state = state;
   }
 
   /** Returns the reason for another run of the member; empty if it needs none. */
   Optional<String> due() {
     return Optional.of(due).filter(reason -> !reason.isEmpty());
+  }
+
+  /**
+   * Writes the CAs of the next run, if it starts etcd again. Before that, this member holds the
+   * writes of its organs, since the end of etcd would leave those under way unanswered. If it
+   * leads, all members do so while another one becomes the leader: a leader that hands over drops
+   * the writes that others send it, and they learn that after six seconds.
+   */
+  void makeReady(Log log) throws InterruptedException, FileException {
+    Optional<Turn> now = turn;
+    if (now.isEmpty()) {
+      return;
+    }
+    if (now.get().leads()) {
+      handOver(now.get().others(), log);
+    } else {
+      hold(log);
+    }
+    member.pki().trust(now.get().trusted());
+  }
+
+  private void hold(Log log) throws InterruptedException {
+    if (!state.hold(ANSWER)) {
+      log.warning(
+          "etcd starts again though writes had no answer within %d s; their outcome is unknown",
+          ANSWER.toSeconds());
+    }
+  }
+
+  private void handOver(Set<String> others, Log log) throws InterruptedException {
+    try (Lease lease = root.leases().grant(HAND_OVER)) {
+      if (!records.askToHold(lease, others, ANSWER.plus(ANSWER))) {
+        log.warning(
+            "the leadership of etcd moves though not all of %s hold their writes; the outcome of some may be unknown",
+            others);
+      }
+      hold(log);
+      LeaderHandOver.run(access, log);
+    } catch (EtcdException unanswered) {
+      log.warning(
+          "etcd starts again without handing over its leadership: %s", unanswered.getMessage());
+    }
   }
 
   void run(Context context) throws InterruptedException, FileException {
@@ -100,6 +166,9 @@ final class CaRotation {
 
   /** Makes the next step; returns whether it has to wait for another member. */
   private boolean step(Log log) throws InterruptedException, FileException {
+    if (holdsForAnother()) {
+      return true;
+    }
     PkiAuthority stored = records.read();
     CaBundle own = member.pki().trusted();
     if (!EtcdAuthority.isSame(own.issuing(), stored.certificate())) {
@@ -119,11 +188,16 @@ final class CaRotation {
       records.report(access.member().id(), own);
       return false;
     }
-    if (!isItsTurn(wanted.get())) {
+    MemberSurvey survey = MemberSurvey.of(access.access(ConsensusUser.ROOT));
+    if (!isItsTurn(survey, wanted.get())) {
       return true;
     }
-    LeaderHandOver.run(access, log);
-    member.pki().trust(wanted.get());
+    turn =
+        Optional.of(
+            new Turn(
+                wanted.get(),
+                survey.answers().getFirst().isLeader(),
+                voters(survey).map(CaRotation::hex).collect(Collectors.toSet())));
     due = "etcd to start with the CAs that its members trust now";
     return false;
   }
@@ -145,18 +219,47 @@ final class CaRotation {
         other.map(each -> new CaBundle(List.of(issuing, each))).orElse(CaBundle.of(issuing)));
   }
 
-  private boolean isItsTurn(CaBundle wanted) throws InterruptedException {
-    EtcdAccess root = access.access(ConsensusUser.ROOT);
-    MemberSurvey survey = MemberSurvey.of(root);
-    long own = Long.parseUnsignedLong(access.member().id(), 16);
+  /** Holds the writes of this member's organs while another member hands over its leadership. */
+  private boolean holdsForAnother() throws InterruptedException {
+    OptionalLong asked = records.askedToHold();
+    if (asked.isEmpty()) {
+      if (held != 0) {
+        state.release();
+        held = 0;
+      }
+      return false;
+    }
+    if (held != asked.getAsLong()) {
+      held = asked.getAsLong();
+      if (state.hold(ANSWER)) {
+        records.holds(access.member().id(), held);
+      }
+    }
+    return true;
+  }
+
+  private long own() {
+    return Long.parseUnsignedLong(access.member().id(), 16);
+  }
+
+  /** Returns the other voters. */
+  private Stream<EtcdMember> voters(MemberSurvey survey) {
+    return survey.answers().stream()
+        .map(MemberSurvey.Answer::member)
+        .filter(each -> !each.learner() && each.id() != own());
+  }
+
+  private static String hex(EtcdMember member) {
+    return Long.toHexString(member.id());
+  }
+
+  private boolean isItsTurn(MemberSurvey survey, CaBundle wanted) throws InterruptedException {
     Map<String, List<String>> reports = records.reports();
     Set<String> reported = Set.copyOf(wanted.fingerprints());
-    return survey.silentBeside(own).isEmpty()
-        && survey.answers().stream()
-            .map(MemberSurvey.Answer::member)
-            .filter(each -> !each.learner() && Long.compareUnsigned(each.id(), own) < 0)
-            .map(EtcdMember::id)
-            .map(Long::toHexString)
+    return survey.silentBeside(own()).isEmpty()
+        && voters(survey)
+            .filter(each -> Long.compareUnsigned(each.id(), own()) < 0)
+            .map(CaRotation::hex)
             .allMatch(id -> reported.equals(Set.copyOf(reports.getOrDefault(id, List.of()))));
   }
 }

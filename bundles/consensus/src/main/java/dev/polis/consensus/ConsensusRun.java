@@ -79,6 +79,7 @@ final class ConsensusRun implements Task {
 
   private void fail(Context context, String reason) {
     boolean served = state.endRun();
+    state.release();
     if (!context.cancelled()) {
       state.publish(
           served
@@ -125,13 +126,13 @@ final class ConsensusRun implements Task {
         MemberMaintenance maintenance =
             new MemberMaintenance(parts, member, access, root.admin(), state, setup, preparation);
         context.run("maintenance", maintenance::run);
-        CaRotation rotation = new CaRotation(member, access, root);
+        CaRotation rotation = new CaRotation(member, access, root, state);
         context.run("ca", rotation::run);
         context.healthy();
         state.serve(access);
         context.log().info("%s", access.running().text());
         setup.check();
-        stay(etcd, address, maintenance, rotation);
+        stay(etcd, address, maintenance, rotation, context.log());
       } catch (ProcessException ended) {
         throw explained(ended, etcd, member, context.log());
       }
@@ -205,7 +206,7 @@ final class ConsensusRun implements Task {
 
   /** Waits until etcd ends or needs another command line. */
   private void stay(
-      Child etcd, InetAddress address, MemberMaintenance maintenance, CaRotation rotation)
+      Child etcd, InetAddress address, MemberMaintenance maintenance, CaRotation rotation, Log log)
       throws Exception {
     try (Watcher<NetworkStatus> network = parts.network().watch()) {
       while (!etcd.hasEnded(NETWORK_POLL)) {
@@ -222,6 +223,7 @@ final class ConsensusRun implements Task {
           throw new RestartRequest("etcd to take the heartbeat of a cluster of several members");
         }
         if (rotation.due().isPresent()) {
+          rotation.makeReady(log);
           throw new RestartRequest(rotation.due().get());
         }
       }

@@ -410,8 +410,7 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
   @Override
   public EtcdAccess access(String user) {
     ConsensusUser known = ConsensusUser.handedOut(user);
-    MemberAccess access = state.access();
-    return access.access(known, identities.of(known, access.pki()));
+    return state.access().access(known, identities);
   }
 
   @Override

@@ -4,11 +4,14 @@ import dev.polis.api.consensus.ConsensusCa;
 import dev.polis.api.consensus.ConsensusCa.Step;
 import dev.polis.api.consensus.ConsensusException;
 import dev.polis.base.values.Value;
+import dev.polis.base.values.Watcher;
 import dev.polis.etcd.Compare;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.etcd.EtcdMember;
 import dev.polis.etcd.KeyPrefix;
 import dev.polis.etcd.KeyRange;
+import dev.polis.etcd.KeyValue;
+import dev.polis.etcd.Lease;
 import dev.polis.etcd.Op;
 import dev.polis.pki.CaBundle;
 import dev.polis.pki.CertificateAuthority;
@@ -21,9 +24,13 @@ import dev.polis.pki.PkiException;
 import dev.polis.pki.PkiStore;
 import java.nio.charset.StandardCharsets;
 import java.security.cert.X509Certificate;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.concurrent.TimeoutException;
 import java.util.stream.Collectors;
 
 /**
@@ -46,6 +53,12 @@ final class EtcdAuthority {
 
   /** The prefix of the members' reports, each under the member's id. */
   private static final KeyPrefix REPORTS = KeyPrefix.of("/trust/");
+
+  /** The key of a member that hands over its leadership, for which the others hold writes. */
+  private static final String HAND_OVER = "/hand-over";
+
+  /** The prefix of the revisions of that key for which a member holds writes, under its id. */
+  private static final KeyPrefix HELD = KeyPrefix.of("/held/");
 
   static final String KEY = PREFIX + "keys/" + NAME + "-privkey.bin";
   static final String CERTIFICATE = PREFIX + "issued/" + NAME + "-cert.der";
@@ -123,6 +136,42 @@ final class EtcdAuthority {
             Collectors.toMap(
                 each -> REPORTS.extractId(each.key()).orElseThrow(),
                 each -> List.of(each.text().split(" "))));
+  }
+
+  /**
+   * Asks the other members to hold the writes of their users until the lease ends.
+   *
+   * @param others the ids of the members
+   * @return false if some do not answer in this time
+   */
+  boolean askToHold(Lease lease, Set<String> others, Duration within) throws InterruptedException {
+    long asked = client.kv().put(HAND_OVER, new byte[0], lease);
+    long end = System.nanoTime() + within.toNanos();
+    try (Watcher<String> changes = changes().watch()) {
+      while (!holding(asked).containsAll(others)) {
+        changes.get(_ -> true, Duration.ofNanos(Math.max(0, end - System.nanoTime())));
+      }
+      return true;
+    } catch (TimeoutException silent) {
+      return false;
+    }
+  }
+
+  private Set<String> holding(long asked) throws InterruptedException {
+    return client.kv().range(HELD.range()).keys().stream()
+        .filter(each -> each.text().equals(Long.toString(asked)))
+        .map(each -> HELD.extractId(each.key()).orElseThrow())
+        .collect(Collectors.toSet());
+  }
+
+  /** Returns the revision at which a member asked others to hold writes; empty if none does now. */
+  OptionalLong askedToHold() throws InterruptedException {
+    return client.kv().get(HAND_OVER).stream().mapToLong(KeyValue::modRevision).findFirst();
+  }
+
+  /** Reports that a member holds writes. */
+  void holds(String memberId, long asked) throws InterruptedException {
+    client.kv().put(HELD.key(memberId), Long.toString(asked).getBytes(StandardCharsets.UTF_8));
   }
 
   /**

@@ -4,8 +4,10 @@ import dev.polis.api.consensus.ConsensusMember;
 import dev.polis.api.consensus.ConsensusStatus;
 import dev.polis.etcd.EtcdAccess;
 import dev.polis.etcd.EtcdEndpoint;
+import dev.polis.etcd.EtcdHold;
 import dev.polis.etcd.EtcdTls;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.Supplier;
 
 /**
@@ -19,12 +21,17 @@ record MemberAccess(ConsensusPki pki, EtcdEndpoint endpoint, ConsensusMember mem
 
   /** Returns the access of a user, limited to the user's namespace. */
   EtcdAccess access(ConsensusUser user) {
-    return access(user, () -> pki.user(user));
+    return access(user, () -> pki.user(user), Optional.empty());
   }
 
-  /** Returns the access of a user with other identities. */
-  EtcdAccess access(ConsensusUser user, Supplier<EtcdTls> newest) {
-    return new EtcdAccess(List.of(endpoint), new EtcdAccess.MutualTls(newest), user.namespace());
+  /** Returns the access of a user that another organ has. */
+  EtcdAccess access(ConsensusUser user, UserIdentities identities) {
+    return access(user, identities.of(user, pki), Optional.of(identities.hold()));
+  }
+
+  private EtcdAccess access(ConsensusUser user, Supplier<EtcdTls> newest, Optional<EtcdHold> hold) {
+    return new EtcdAccess(
+        List.of(endpoint), new EtcdAccess.MutualTls(newest), user.namespace(), hold);
   }
 
   /** Returns the status of the running member without alarms. */

@@ -79,12 +79,27 @@ final class MemberState {
   synchronized void serve(MemberAccess next) {
     access = next;
     identities.renew(next.pki());
+    release();
     serving = true;
     if (!quiet || !isOf(next)) {
       status.set(next.running());
     }
     quiet = false;
     notifyAll();
+  }
+
+  /**
+   * Holds the writes of other organs until a run serves or fails.
+   *
+   * @return false if some that are under way have no answer in this time
+   */
+  boolean hold(Duration within) throws InterruptedException {
+    return identities.hold().hold(within);
+  }
+
+  /** Sends the held writes of other organs. */
+  void release() {
+    identities.hold().release();
   }
 
   /** Gives other organs the renewed identities of their users. */
@@ -153,6 +168,7 @@ final class MemberState {
 
   /** Removes the access, and publishes that the member is stopped. */
   synchronized void clear() {
+    release();
     access = null;
     running = null;
     serving = false;

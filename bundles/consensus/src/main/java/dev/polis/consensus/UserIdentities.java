@@ -1,5 +1,6 @@
 package dev.polis.consensus;
 
+import dev.polis.etcd.EtcdHold;
 import dev.polis.etcd.EtcdTls;
 import dev.polis.handover.OrganState;
 import java.util.Map;
@@ -10,16 +11,18 @@ import java.util.function.Supplier;
 /**
  * Keeps the newest key and certificate of each user that another organ has. The connections of that
  * organ take them at each handshake, also after this organ was replaced: one instance gives the map
- * to the next.
+ * to the next. The same goes for the hold of their writes.
  *
  * @param held by the names of the users
+ * @param hold holds all users' writes while etcd starts again
  */
-record UserIdentities(Map<String, AtomicReference<EtcdTls>> held) {
+record UserIdentities(Map<String, AtomicReference<EtcdTls>> held, EtcdHold hold) {
 
   private static final String NAME = "user-identities";
+  private static final String HOLD = "user-hold";
 
   UserIdentities() {
-    this(new ConcurrentHashMap<>());
+    this(new ConcurrentHashMap<>(), new EtcdHold());
   }
 
   /** Returns the identities that another instance has given. */
@@ -27,13 +30,17 @@ record UserIdentities(Map<String, AtomicReference<EtcdTls>> held) {
   static UserIdentities find(OrganState taken) {
     return taken
         .find(NAME, Map.class)
-        .map(held -> new UserIdentities((Map<String, AtomicReference<EtcdTls>>) held))
+        .map(
+            held ->
+                new UserIdentities(
+                    (Map<String, AtomicReference<EtcdTls>>) held,
+                    taken.require(HOLD, EtcdHold.class)))
         .orElseGet(UserIdentities::new);
   }
 
   /** Adds the identities to what this instance gives to the next. */
   OrganState addTo(OrganState state) {
-    return state.with(NAME, held);
+    return state.with(NAME, held).with(HOLD, hold);
   }
 
   /** Returns the newest identity of a user, as a source that stays valid. */

@@ -13,8 +13,13 @@ import java.util.stream.IntStream;
  * @param endpoints members to talk to, in order of preference, at least one
  * @param security the protection of the connection
  * @param namespace the part of the key space that the client sees
+ * @param hold holds the client's writes while the member starts again; empty if nothing does
  */
-public record EtcdAccess(List<EtcdEndpoint> endpoints, Security security, EtcdNamespace namespace) {
+public record EtcdAccess(
+    List<EtcdEndpoint> endpoints,
+    Security security,
+    EtcdNamespace namespace,
+    Optional<EtcdHold> hold) {
 
   /** Selects the protection of a connection. */
   public sealed interface Security {}
@@ -47,6 +52,11 @@ public record EtcdAccess(List<EtcdEndpoint> endpoints, Security security, EtcdNa
     }
   }
 
+  /** Names an access whose writes nothing holds. */
+  public EtcdAccess(List<EtcdEndpoint> endpoints, Security security, EtcdNamespace namespace) {
+    this(endpoints, security, namespace, Optional.empty());
+  }
+
   /** Returns unprotected access to the root namespace. */
   public static EtcdAccess plaintext(String... endpoints) {
     return new EtcdAccess(parse(List.of(endpoints)), new Plaintext(), EtcdNamespace.ROOT);
@@ -59,7 +69,7 @@ public record EtcdAccess(List<EtcdEndpoint> endpoints, Security security, EtcdNa
 
   /** Returns the same access, limited to the namespace {@code part} within the present one. */
   public EtcdAccess sub(String part) {
-    return new EtcdAccess(endpoints, security, namespace.sub(part));
+    return new EtcdAccess(endpoints, security, namespace.sub(part), hold);
   }
 
   /** Returns the same access through other members. */

@@ -52,6 +52,7 @@ final class EtcdConnection implements AutoCloseable {
   private static final Duration DRAIN = DEFAULT_DEADLINE.plusSeconds(2);
 
   private final EtcdChannels channels;
+  private final EtcdHold hold;
   private final LeaseClocks clocks;
   private final ScheduledThreadPoolExecutor timer;
   private final ExecutorService workers = Executors.newVirtualThreadPerTaskExecutor();
@@ -67,6 +68,7 @@ final class EtcdConnection implements AutoCloseable {
     this.clocks = clocks;
     this.timer = newTimer();
     this.channels = new EtcdChannels(access);
+    this.hold = access.hold().orElseGet(EtcdHold::new);
     this.members = access.endpoints().stream().map(channels::open).toList();
     this.preferred = members.getFirst();
     this.watches = new WatchStreams(this);
@@ -211,6 +213,32 @@ final class EtcdConnection implements AutoCloseable {
       Duration within)
       throws InterruptedException {
     long deadline = System.nanoTime() + within.toNanos();
+    if (effect == Effect.REPEATABLE) {
+      return attempts(method, request, effect, what, within, deadline);
+    }
+    if (!hold.enter(deadline)) {
+      throw closed
+          ? closedException()
+          : new EtcdUnavailableException(
+              "etcd at %s: %s was not sent within %d ms, because the member starts again; check why it takes so long: polisctl health"
+                  .formatted(member(), what.get(), within.toMillis()),
+              null);
+    }
+    try {
+      return attempts(method, request, effect, what, within, deadline);
+    } finally {
+      hold.leave();
+    }
+  }
+
+  private <Q, R> R attempts(
+      MethodDescriptor<Q, R> method,
+      Q request,
+      Effect effect,
+      Supplier<String> what,
+      Duration within,
+      long deadline)
+      throws InterruptedException {
     Backoff backoff = new Backoff(RETRY_FIRST, RETRY_MOST);
     Optional<StatusRuntimeException> lastFailure = Optional.empty();
     for (int attempt = 1; ; attempt++) {
