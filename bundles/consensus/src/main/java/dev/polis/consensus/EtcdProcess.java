@@ -34,6 +34,13 @@ final class EtcdProcess implements ChildProgram {
   private static final ChildPlan.Patience PATIENCE =
       ChildPlan.Patience.of(Duration.ofSeconds(2), Duration.ofSeconds(5));
 
+  /**
+   * The time to end. etcd ends its calls in milliseconds, and then waits six seconds for the
+   * watches of its clients, which end with it alone. A killed etcd has all that it acknowledged on
+   * its disk.
+   */
+  private static final Duration GRACE = Duration.ofSeconds(2);
+
   private record Port(String setting, InetAddress address, int number) {
     String takenBy(String who) {
       return "; %s %s:%d is taken by %s: end it, start the node with another --address, or set %s of dev.polis.consensus"
@@ -92,7 +99,8 @@ final class EtcdProcess implements ChildProgram {
         .withEnvironment(Map.of("HOME", parts.files().etcd().path().toString()))
         .withDirectory(parts.files().sockets().path())
         .withAccount(owner.account())
-        .withFingerprint(binary.digest());
+        .withFingerprint(binary.digest())
+        .withGrace(GRACE);
   }
 
   /** Returns whether etcd reports that it is healthy. */
