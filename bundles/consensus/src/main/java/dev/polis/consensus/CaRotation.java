@@ -63,7 +63,7 @@ final class CaRotation {
   private final EtcdClient root;
   private final EtcdAuthority records;
   private final MemberState state;
-  private volatile Optional<Turn> turn = Optional.empty();
+  private volatile Turn turn; // null while etcd need not start again
   private volatile String due = "";
   private long held; // the last hand-over of another member for which writes were held; 0 before
 
@@ -90,16 +90,16 @@ final class CaRotation {
    * the writes that others send it, and they learn that after six seconds.
    */
   void makeReady(Log log) throws InterruptedException, FileException {
-    Optional<Turn> now = turn;
-    if (now.isEmpty()) {
+    Turn now = turn;
+    if (now == null) {
       return;
     }
-    if (now.get().leads()) {
-      handOver(now.get().others(), log);
+    if (now.leads()) {
+      handOver(now.others(), log);
     } else {
       hold(log);
     }
-    member.pki().trust(now.get().trusted());
+    member.pki().trust(now.trusted());
   }
 
   private void hold(Log log) throws InterruptedException {
@@ -193,11 +193,10 @@ final class CaRotation {
       return true;
     }
     turn =
-        Optional.of(
-            new Turn(
-                wanted.get(),
-                survey.answers().getFirst().isLeader(),
-                voters(survey).map(CaRotation::hex).collect(Collectors.toSet())));
+        new Turn(
+            wanted.get(),
+            survey.answers().getFirst().isLeader(),
+            voters(survey).map(CaRotation::hex).collect(Collectors.toSet()));
     due = "etcd to start with the CAs that its members trust now";
     return false;
   }

@@ -7,7 +7,6 @@ import dev.polis.etcd.EtcdEndpoint;
 import dev.polis.etcd.EtcdHold;
 import dev.polis.etcd.EtcdTls;
 import java.util.List;
-import java.util.Optional;
 import java.util.function.Supplier;
 
 /**
@@ -21,15 +20,15 @@ record MemberAccess(ConsensusPki pki, EtcdEndpoint endpoint, ConsensusMember mem
 
   /** Returns the access of a user, limited to the user's namespace. */
   EtcdAccess access(ConsensusUser user) {
-    return access(user, () -> pki.user(user), Optional.empty());
+    return access(user, () -> pki.user(user), EtcdHold.NONE);
   }
 
   /** Returns the access of a user that another organ has. */
   EtcdAccess access(ConsensusUser user, UserIdentities identities) {
-    return access(user, identities.of(user, pki), Optional.of(identities.hold()));
+    return access(user, identities.of(user, pki), identities.hold());
   }
 
-  private EtcdAccess access(ConsensusUser user, Supplier<EtcdTls> newest, Optional<EtcdHold> hold) {
+  private EtcdAccess access(ConsensusUser user, Supplier<EtcdTls> newest, EtcdHold hold) {
     return new EtcdAccess(
         List.of(endpoint), new EtcdAccess.MutualTls(newest), user.namespace(), hold);
   }

@@ -13,13 +13,10 @@ import java.util.stream.IntStream;
  * @param endpoints members to talk to, in order of preference, at least one
  * @param security the protection of the connection
  * @param namespace the part of the key space that the client sees
- * @param hold holds the client's writes while the member starts again; empty if nothing does
+ * @param hold holds the client's writes while the member starts again
  */
 public record EtcdAccess(
-    List<EtcdEndpoint> endpoints,
-    Security security,
-    EtcdNamespace namespace,
-    Optional<EtcdHold> hold) {
+    List<EtcdEndpoint> endpoints, Security security, EtcdNamespace namespace, EtcdHold hold) {
 
   /** Selects the protection of a connection. */
   public sealed interface Security {}
@@ -54,7 +51,7 @@ public record EtcdAccess(
 
   /** Names an access whose writes nothing holds. */
   public EtcdAccess(List<EtcdEndpoint> endpoints, Security security, EtcdNamespace namespace) {
-    this(endpoints, security, namespace, Optional.empty());
+    this(endpoints, security, namespace, EtcdHold.NONE);
   }
 
   /** Returns unprotected access to the root namespace. */

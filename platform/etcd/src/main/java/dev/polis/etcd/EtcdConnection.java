@@ -68,7 +68,7 @@ final class EtcdConnection implements AutoCloseable {
     this.clocks = clocks;
     this.timer = newTimer();
     this.channels = new EtcdChannels(access);
-    this.hold = access.hold().orElseGet(EtcdHold::new);
+    this.hold = access.hold();
     this.members = access.endpoints().stream().map(channels::open).toList();
     this.preferred = members.getFirst();
     this.watches = new WatchStreams(this);

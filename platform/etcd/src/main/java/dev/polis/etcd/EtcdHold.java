@@ -9,6 +9,9 @@ import java.util.concurrent.TimeUnit;
  */
 public final class EtcdHold {
 
+  /** Holds nothing; the hold of an access without another one. */
+  public static final EtcdHold NONE = new EtcdHold();
+
   private int underWay; // guarded by this
   private boolean held; // guarded by this
 
@@ -18,6 +21,9 @@ public final class EtcdHold {
    * @return false if some have no answer in this time
    */
   public synchronized boolean hold(Duration within) throws InterruptedException {
+    if (this == NONE) {
+      throw new IllegalStateException("this hold is of all accesses without one; make another");
+    }
     held = true;
     long end = System.nanoTime() + within.toNanos();
     while (underWay > 0 && System.nanoTime() - end < 0) {
