@@ -534,13 +534,15 @@ abstract class MembershipCrashSuite {
   private static void isDisowned(TestNode node, String id) throws Exception {
     Await.until(
         TestNode.PATIENCE,
-        "the removed node to say so",
-        () -> node.said().contains("the cluster has removed " + id),
+        "the removed node to say so, or to end",
+        () ->
+            node.said().contains("the cluster has removed " + id)
+                && (node.said().contains("this node is DISOWNING") || node.hasEnded()),
         node::said);
-    if (node.said().contains("this node is DISOWNING")) {
-      node.stop();
-    } else {
+    if (node.hasEnded()) {
       assertNotEquals(0, node.awaitEnd(), node::said);
+    } else {
+      node.stop();
     }
     Path credentials = node.state().resolve("data/node/credentials");
     assertFalse(Files.exists(credentials.resolve("cert-key.pem")), "its key is on the disk");
