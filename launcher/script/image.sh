@@ -208,7 +208,7 @@ image_system() {
   printf 'root:x:0:0:root:/root:/bin/false\nnobody:x:65534:65534:nobody:/nonexistent:/bin/false\n' >"$root/etc/passwd"
   printf 'root:x:0:\ntty:x:5:\nnogroup:x:65534:\n' >"$root/etc/group"
   printf 'passwd: files\ngroup: files\nhosts: files dns\n' >"$root/etc/nsswitch.conf"
-  printf '127.0.0.1 localhost\n::1 localhost\n' >"$root/etc/hosts"
+  ln -sf /run/polis/hosts "$root/etc/hosts"
   ln -sf /run/polis/resolv.conf "$root/etc/resolv.conf"
   ln -sf /run/polis/machine-id "$root/etc/machine-id"
   # A minute is the longest pause between two processes of the node, and two are ample for a start.

@@ -39,6 +39,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.SortedSet;
 import java.util.TreeSet;
@@ -96,6 +97,11 @@ class ConvergenceServiceTest {
       @Override
       public void publishLocalName(NodeId node) {
         throw new AssertionError("this organ publishes no name");
+      }
+
+      @Override
+      public void publishNames(Map<NodeId, InetAddress> nodes) {
+        throw new AssertionError("this organ publishes no names");
       }
 
       @Override

@@ -11,6 +11,8 @@ import dev.polis.pki.NodeId;
 import dev.polis.supervision.Supervisor;
 import dev.polis.wire.net.Net;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.util.Map;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Deactivate;
@@ -56,6 +58,11 @@ public final class NetworkComponent implements Network {
   @Override
   public void publishLocalName(NodeId node) throws IOException {
     service.publishLocalName(node);
+  }
+
+  @Override
+  public void publishNames(Map<NodeId, InetAddress> nodes) throws IOException {
+    service.publishNames(nodes);
   }
 
   @Override

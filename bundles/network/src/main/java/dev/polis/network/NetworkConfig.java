@@ -28,4 +28,10 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
           "File to which the node writes the name servers of a network_config and of DHCP, if"
               + " there are any")
   String resolver_file() default "/etc/resolv.conf";
+
+  @AttributeDefinition(
+      description =
+          "Folder to which the node also writes hosts and machine-id, for the other programs of a"
+              + " machine of its own; if empty, none")
+  String names_folder() default "";
 }

@@ -28,12 +28,14 @@ import dev.polis.supervision.Supervisor;
 import dev.polis.wire.UnknownFields;
 import dev.polis.wire.net.Net;
 import java.io.IOException;
+import java.net.InetAddress;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
@@ -48,6 +50,8 @@ final class NetworkService implements Network, OrganInstance {
   private static final String STATUS = "status";
 
   private static final String MANAGED = "managed";
+
+  private static final String NAMES = "names";
 
   private static final Duration POLL_INTERVAL = Duration.ofSeconds(1);
 
@@ -84,7 +88,9 @@ final class NetworkService implements Network, OrganInstance {
     DhcpLinks.Plan plan = restore(!adopts);
     Root.Ephemeral ephemeral = parts.root().ephemeral();
     addresses = new HostAddresses(settings.address(), HostAddresses.thisMachine());
-    names = new NodeNames(ephemeral.hosts(), ephemeral.machineId());
+    names =
+        new NodeNames(
+            ephemeral.hosts(), ephemeral.machineId(), settings.namesFolder(), names(taken));
     subtree = parts.supervisor().organ("network");
     health = parts.health().organ("network", subtree.dn());
     dhcp =
@@ -133,13 +139,24 @@ final class NetworkService implements Network, OrganInstance {
   public synchronized OrganState give() {
     dhcp.pause();
     gave = true;
-    return OrganState.NONE.with(STATUS, status.peek()).with(MANAGED, settings.manage());
+    return OrganState.NONE
+        .with(STATUS, status.peek())
+        .with(MANAGED, settings.manage())
+        .with(NAMES, names.cluster());
   }
 
   @Override
   public synchronized void resume(OrganState state) {
     gave = false;
     dhcp.resume();
+  }
+
+  @SuppressWarnings("unchecked") // the value that give() has stored
+  private static Map<NodeId, InetAddress> names(OrganState taken) {
+    return taken
+        .find(NAMES, Map.class)
+        .map(found -> (Map<NodeId, InetAddress>) found)
+        .orElse(Map.of());
   }
 
   // ---- the network
@@ -292,6 +309,11 @@ final class NetworkService implements Network, OrganInstance {
     if (Machine.isFirstProcess()) {
       nameMachine(node);
     }
+  }
+
+  @Override
+  public void publishNames(Map<NodeId, InetAddress> nodes) throws IOException {
+    names.cluster(nodes);
   }
 
   private void nameMachine(NodeId node) {

@@ -10,8 +10,9 @@ import java.nio.file.Path;
  * @param address the node's address for others; empty to select one of the machine's
  * @param manage true if this node owns the network interfaces
  * @param resolverFile the file for the name servers
+ * @param namesFolder the folder for names that other programs read; empty for none
  */
-record NetworkSettings(String address, boolean manage, Path resolverFile) {
+record NetworkSettings(String address, boolean manage, Path resolverFile, String namesFolder) {
 
   private static final SettingCheck CHECK = SettingCheck.of("dev.polis.network");
 
@@ -29,12 +30,17 @@ record NetworkSettings(String address, boolean manage, Path resolverFile) {
       throw CHECK.refuse(
           "resolver.file", resolverFile, "which is not an absolute path; begin it with a slash");
     }
+    if (!namesFolder.isEmpty() && !Path.of(namesFolder).isAbsolute()) {
+      throw CHECK.refuse(
+          "names.folder", namesFolder, "which is not an absolute path; begin it with a slash");
+    }
   }
 
   static NetworkSettings of(NetworkConfig config) {
     return new NetworkSettings(
         config.address(),
         config.manage(),
-        Path.of(CHECK.present("resolver.file", config.resolver_file())));
+        Path.of(CHECK.present("resolver.file", config.resolver_file())),
+        config.names_folder());
   }
 }

@@ -1,6 +1,6 @@
 /**
  * Finds the node's address and publishes it, configures the network if the node owns it, and writes
- * the node's name.
+ * the names of the nodes.
  *
  * <pre>
  *   NetworkComponent (wires) ─▶ NetworkService ── each second ──▶ HostAddresses (interfaces, bind probe)
@@ -45,8 +45,9 @@
  * <p>Not promised: router advertisements, DHCPv6, bonds and VLANs; the organ refuses a
  * configuration with one. It does not test by ARP whether another machine has an address that a
  * server gives, and asks no new server when a cable moves to another network before the time of
- * renewal. It does not change {@code /etc/hosts}, nor the host name unless the node is the first
- * process of the machine.
+ * renewal. It does not change {@code /etc/hosts} unless that is a link into {@code names.folder},
+ * as on a machine of its own, nor the host name unless the node is the first process of the
+ * machine.
  *
  * <p>Why an own client and not dhclient, udhcpc or a library: a child process has no state to show
  * in health or to hand over, and its scripts change the interfaces. The only Java library on Maven

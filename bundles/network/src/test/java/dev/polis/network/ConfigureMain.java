@@ -27,7 +27,7 @@ final class ConfigureMain {
     root.ephemeral().create();
     NetworkSettings settings =
         new NetworkSettings(
-            arguments[1], Boolean.parseBoolean(arguments[2]), Path.of(arguments[3]));
+            arguments[1], Boolean.parseBoolean(arguments[2]), Path.of(arguments[3]), "");
     LogTree logs = LogTree.create();
     try (SupervisionTree tree = SupervisionTree.open(logs)) {
       NetworkService service =

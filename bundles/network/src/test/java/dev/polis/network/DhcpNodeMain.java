@@ -91,7 +91,7 @@ final class DhcpNodeMain {
   }
 
   private HandOvers.Membership<NetworkService> next() throws Exception {
-    NetworkSettings settings = new NetworkSettings("", true, resolver);
+    NetworkSettings settings = new NetworkSettings("", true, resolver, "");
     NetworkService.Parts parts = new NetworkService.Parts(root, tree, health, logs);
     return handOvers.join(
         "network", predecessor -> new NetworkService(settings, parts, predecessor.take()));

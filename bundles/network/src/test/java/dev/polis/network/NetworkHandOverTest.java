@@ -51,7 +51,7 @@ class NetworkHandOverTest {
 
   private HandOvers.Membership<NetworkService> next(boolean manage) throws Exception {
     NetworkSettings settings =
-        new NetworkSettings("127.0.0.1", manage, folder.resolve("resolv.conf"));
+        new NetworkSettings("127.0.0.1", manage, folder.resolve("resolv.conf"), "");
     NetworkService.Parts parts = new NetworkService.Parts(root, tree, health, logs);
     return handOvers.join(
         "network", predecessor -> new NetworkService(settings, parts, predecessor.take()));

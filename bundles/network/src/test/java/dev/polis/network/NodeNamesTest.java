@@ -12,6 +12,8 @@ import java.net.InetAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Map;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -29,7 +31,7 @@ class NodeNamesTest {
   @BeforeEach
   void open() {
     files = Root.at(directory).ephemeral();
-    names = new NodeNames(files.hosts(), files.machineId());
+    names = new NodeNames(files.hosts(), files.machineId(), "", Map.of());
   }
 
   private static NetworkStatus up(String address) {
@@ -70,12 +72,40 @@ class NodeNamesTest {
   @Test
   void theNextInstanceKnowsTheNameAndAnotherNodeIsRefused() throws Exception {
     names.local(SELF);
-    NodeNames next = new NodeNames(files.hosts(), files.machineId());
+    NodeNames next = new NodeNames(files.hosts(), files.machineId(), "", Map.of());
     next.status(up("192.0.2.8"));
     assertTrue(hosts().contains("192.0.2.8 " + SELF.text()));
     var refusal = assertThrows(IllegalStateException.class, () -> next.local(OTHER));
     assertTrue(refusal.getMessage().contains(SELF.text()), refusal.getMessage());
     assertTrue(refusal.getMessage().contains(OTHER.text()), refusal.getMessage());
+  }
+
+  @Test
+  @DisplayName(
+      "D-45 the name of a node that was removed is forgotten; another instance keeps the others")
+  void d45_cluster() throws Exception {
+    names.status(up("192.0.2.7"));
+    names.local(SELF);
+    InetAddress former = InetAddress.ofLiteral("192.0.2.6");
+    names.cluster(Map.of(SELF, former, OTHER, InetAddress.ofLiteral("2001:db8::8")));
+    String own = "127.0.0.1 localhost\n::1 localhost\n192.0.2.7 " + SELF.text() + "\n";
+    String others = "2001:db8:0:0:0:0:0:8 " + OTHER.text() + "\n";
+    assertEquals(own + others, hosts());
+
+    Path shown = Files.createDirectory(directory.resolve("shown"));
+    NodeNames next =
+        new NodeNames(files.hosts(), files.machineId(), shown.toString(), names.cluster());
+    next.status(up("192.0.2.7"));
+    assertEquals(own + others, hosts());
+    assertEquals(own + others, Files.readString(shown.resolve("hosts")));
+    next.cluster(Map.of(SELF, former));
+    assertEquals(own, hosts());
+    assertEquals(own, Files.readString(shown.resolve("hosts")));
+    assertEquals(
+        "rw-r--r--",
+        PosixFilePermissions.toString(Files.getPosixFilePermissions(shown.resolve("hosts"))));
+    next.local(SELF);
+    assertEquals(SELF.hex() + "\n", Files.readString(shown.resolve("machine-id")));
   }
 
   @Test

@@ -257,6 +257,7 @@ final class RoleService implements LocalRoleServer, OrganInstance {
           "heartbeat",
           new RoleHeartbeat(connection, settings.heartbeat(), health, InstantSource.system())::run);
       context.run("consensus", member::run);
+      context.run("names", new RoleNodeNames(connection, parts.network())::run);
       context.healthy();
       awaitDisowned();
     }

@@ -18,6 +18,10 @@
  * follows the leader, with this node's certificate. It makes no difference if this node itself is
  * the leader.
  *
+ * <p>One more child, {@code names}, follows the cluster's nodes and gives their addresses to the
+ * network organ, for the hosts file: of the organs that know the leader, this one knows the network
+ * too.
+ *
  * <p><b>Roles do not wait for the cluster.</b> The roles that were wanted last are remembered on
  * the data volume and start as soon as it is open, so that a node which comes up during an outage
  * does its work. What the cluster says later counts.

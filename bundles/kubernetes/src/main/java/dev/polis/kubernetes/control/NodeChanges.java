@@ -1,10 +1,10 @@
 package dev.polis.kubernetes.control;
 
 import dev.polis.rpc.resolver.LeaderConnection;
+import dev.polis.rpc.resolver.ListedNodes;
 import dev.polis.supervision.Context;
 import dev.polis.wire.curator.CuratorGrpc;
 import dev.polis.wire.curator.WatchEvent;
-import dev.polis.wire.curator.WatchRequest;
 import java.time.Duration;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
@@ -26,14 +26,11 @@ final class NodeChanges {
 
   /** Watches the records until this thread is interrupted. */
   void follow(LeaderConnection leader, Context context) throws InterruptedException {
-    WatchRequest nodes =
-        WatchRequest.newBuilder()
-            .setNodesInCluster(WatchRequest.NodesInCluster.getDefaultInstance())
-            .build();
     leader.follow(
         context,
         "the watch of the nodes",
-        channel -> CuratorGrpc.newBlockingV2Stub(channel).withWaitForReady().watch(nodes),
+        channel ->
+            CuratorGrpc.newBlockingV2Stub(channel).withWaitForReady().watch(ListedNodes.REQUEST),
         () -> (WatchEvent event) -> events.release());
   }
 }

@@ -9,17 +9,12 @@ import dev.polis.logtree.Log;
 import dev.polis.rpc.resolver.LeaderConnection;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.Task;
-import dev.polis.wire.curator.CuratorGrpc;
 import dev.polis.wire.curator.Node;
-import dev.polis.wire.curator.WatchEvent;
-import dev.polis.wire.curator.WatchRequest;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.LinkedHashSet;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.TreeMap;
 
 /**
  * Watches the nodes with the role KubernetesController, and publishes the addresses of their API
@@ -45,18 +40,11 @@ final class ControllerWatch implements Task {
 
   @Override
   public void run(Context context) throws InterruptedException {
-    WatchRequest nodes =
-        WatchRequest.newBuilder()
-            .setNodesInCluster(WatchRequest.NodesInCluster.getDefaultInstance())
-            .build();
-    connection.follow(
+    connection.followNodes(
         context,
         "the watch of the controllers",
-        leader -> CuratorGrpc.newBlockingV2Stub(leader).withWaitForReady().watch(nodes),
-        () -> {
-          ControllerSet found = new ControllerSet(settings);
-          return event -> found.accept(event).ifPresent(now -> remember(now, context.log()));
-        });
+        node -> server(node, settings),
+        now -> remember(new LinkedHashSet<>(now.values()), context.log()));
   }
 
   private void remember(Set<InetSocketAddress> now, Log log) {
@@ -70,35 +58,15 @@ final class ControllerWatch implements Task {
     }
   }
 
-  /** Collects the events of one stream. */
-  static final class ControllerSet {
-
-    private final KubernetesSettings settings;
-    private final Map<String, InetSocketAddress> byNode = new TreeMap<>();
-    private boolean complete;
-
-    ControllerSet(KubernetesSettings settings) {
-      this.settings = settings;
+  /** Returns the API server of a node with the role. */
+  static Optional<InetSocketAddress> server(Node node, KubernetesSettings settings) {
+    String address = node.getStatus().getExternalAddress();
+    if (address.isEmpty()
+        || !RoleRecord.names(node.getRoles()).contains(RoleName.KUBERNETES_CONTROLLER)) {
+      return Optional.empty();
     }
-
-    /** Adds an event; returns the set once the initial nodes are complete. */
-    Optional<Set<InetSocketAddress>> accept(WatchEvent event) {
-      event.getNodesList().forEach(this::put);
-      event.getNodeTombstonesList().forEach(gone -> byNode.remove(gone.getNodeId()));
-      complete |= event.getProgress() == WatchEvent.Progress.PROGRESS_LAST_BACKLOGGED;
-      return complete ? Optional.of(new LinkedHashSet<>(byNode.values())) : Optional.empty();
-    }
-
-    private void put(Node node) {
-      String address = node.getStatus().getExternalAddress();
-      if (address.isEmpty()
-          || !RoleRecord.names(node.getRoles()).contains(RoleName.KUBERNETES_CONTROLLER)) {
-        byNode.remove(node.getId());
-        return;
-      }
-      InetAddress host =
-          KubernetesAddresses.of(InetAddress.ofLiteral(address), settings.links()).host();
-      byNode.put(node.getId(), new InetSocketAddress(host, settings.apiPort()));
-    }
+    InetAddress host =
+        KubernetesAddresses.of(InetAddress.ofLiteral(address), settings.links()).host();
+    return Optional.of(new InetSocketAddress(host, settings.apiPort()));
   }
 }

@@ -4,8 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import dev.polis.api.containers.Isolation;
 import dev.polis.base.values.MutableValue;
+import dev.polis.kubernetes.settings.KubernetesSettings;
 import dev.polis.logtree.Log;
 import dev.polis.logtree.LogTree;
+import dev.polis.rpc.resolver.ListedNodes;
 import dev.polis.wire.common.NodeRoles;
 import dev.polis.wire.curator.Node;
 import dev.polis.wire.curator.WatchEvent;
@@ -16,6 +18,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
@@ -47,12 +50,13 @@ class ControllerWatchTest {
 
   @Test
   void serversArePublishedOnceAllNodesHaveCome() {
-    var found = new ControllerWatch.ControllerSet(WorkerFixture.settings("auto"));
+    KubernetesSettings settings = WorkerFixture.settings("auto");
+    var found = new ListedNodes<InetSocketAddress>(node -> ControllerWatch.server(node, settings));
     assertEquals(
         Optional.empty(),
         found.accept(WatchEvent.newBuilder().addNodes(node("a", "127.0.0.1", true)).build()));
     assertEquals(
-        Optional.of(new LinkedHashSet<>(List.of(FIRST, SECOND))),
+        Optional.of(Map.of("a", FIRST, "b", SECOND)),
         found.accept(
             WatchEvent.newBuilder()
                 .addNodes(node("b", "192.0.2.7", true))
@@ -60,10 +64,10 @@ class ControllerWatchTest {
                 .setProgress(WatchEvent.Progress.PROGRESS_LAST_BACKLOGGED)
                 .build()));
     assertEquals(
-        Optional.of(Set.of(SECOND)),
+        Optional.of(Map.of("b", SECOND)),
         found.accept(WatchEvent.newBuilder().addNodes(node("a", "127.0.0.1", false)).build()));
     assertEquals(
-        Optional.of(Set.of()),
+        Optional.of(Map.of()),
         found.accept(
             WatchEvent.newBuilder()
                 .addNodeTombstones(WatchEvent.NodeTombstone.newBuilder().setNodeId("b"))

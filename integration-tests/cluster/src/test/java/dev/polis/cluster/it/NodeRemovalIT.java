@@ -88,6 +88,8 @@ class NodeRemovalIT {
     try (TestNode second = cluster.joining("second", "127.0.48.2")) {
       String id = cluster.admit(second, Mode.INSECURE);
       NodeCredentials former = credentials(second);
+      awaitNames(first, FIRST + " " + firstId, second.address() + " " + id);
+      awaitNames(second, second.address() + " " + id, FIRST + " " + firstId);
       Finished early = first.ctl("node", "delete", id);
       assertNotEquals(0, early.code(), early.all());
       assertTrue(early.err().contains("node decommission " + id), early.all());
@@ -99,6 +101,7 @@ class NodeRemovalIT {
       assertEquals(
           "DECOMMISSIONED", GrowingCluster.text(cluster.listed(id).orElseThrow(), "state"));
       firstIsHome();
+      awaitNames(first, FIRST + " " + firstId);
       saysThatItIsDisowned(second, id);
       refusesAtEachPort(former);
       Path credentials = second.state().resolve("data/node/credentials");
@@ -114,6 +117,16 @@ class NodeRemovalIT {
       assertTrue(Files.exists(second.state().resolve("esp/sealed_configuration.pb")));
       firstIsHome();
     }
+  }
+
+  /** Waits until the hosts file of a node has these lines after those of localhost. */
+  private static void awaitNames(TestNode node, String... lines) throws Exception {
+    Path hosts = node.state().resolve("ephemeral/hosts");
+    Await.until(
+        TestNode.PATIENCE,
+        "the names of the nodes in " + hosts,
+        () -> List.of(lines).equals(Files.readAllLines(hosts).stream().skip(2).toList()),
+        () -> Files.readString(hosts));
   }
 
   private static void saysThatItIsDisowned(TestNode node, String id) throws Exception {

@@ -7,6 +7,7 @@ import dev.polis.pki.NodeId;
 import dev.polis.wire.net.Net;
 import java.io.IOException;
 import java.net.InetAddress;
+import java.util.Map;
 import org.osgi.annotation.versioning.ProviderType;
 
 /** Publishes the node's address and name, and configures its network. Thread-safe. */
@@ -42,6 +43,15 @@ public interface Network {
    *     before
    */
   void publishLocalName(NodeId node) throws IOException;
+
+  /**
+   * Writes the names of the cluster's nodes to the hosts file, in place of those of the last call.
+   * This node's own name stays. Another instance of the service keeps them.
+   *
+   * @param nodes the address of each node by its id
+   * @throws IOException if the file cannot be written; the former one stays then
+   */
+  void publishNames(Map<NodeId, InetAddress> nodes) throws IOException;
 
   /**
    * Applies a configuration to the network interfaces and stores it, so that each later start

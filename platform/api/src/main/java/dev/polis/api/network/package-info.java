@@ -13,13 +13,13 @@
  * up yet, an unplugged cable) is a state with a reason and no failure; a lost address leads back to
  * that state.
  *
- * <p>Names are node ids. They are written to the node's own hosts file, for programs that are
- * configured to read it; {@code /etc/hosts} is left as it is.
+ * <p>Names are the ids of the cluster's nodes. They are written to the node's own hosts file, and
+ * on a machine of its own to {@code /etc/hosts}; elsewhere {@code /etc/hosts} is left as it is.
  *
  * <p>Not promised: that a peer can reach the address. That is known only when one did.
  */
 @Export
-@Version("1.2.0")
+@Version("1.3.0")
 package dev.polis.api.network;
 
 import org.osgi.annotation.bundle.Export;

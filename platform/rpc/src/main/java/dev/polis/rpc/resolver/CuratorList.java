@@ -5,13 +5,10 @@ import dev.polis.pki.NodeId;
 import dev.polis.wire.curator.CuratorGrpc;
 import dev.polis.wire.curator.Node;
 import dev.polis.wire.curator.WatchEvent;
-import dev.polis.wire.curator.WatchRequest;
 import io.grpc.ManagedChannel;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.util.HashMap;
 import java.util.Iterator;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Consumer;
@@ -47,30 +44,12 @@ final class CuratorList {
   }
 
   private boolean read(ManagedChannel channel) {
-    Iterator<WatchEvent> events =
-        CuratorGrpc.newBlockingStub(channel)
-            .watch(
-                WatchRequest.newBuilder()
-                    .setNodesInCluster(WatchRequest.NodesInCluster.getDefaultInstance())
-                    .build());
-    Map<String, NodeEndpoint> listed = new HashMap<>();
-    boolean complete = false;
+    Iterator<WatchEvent> events = CuratorGrpc.newBlockingStub(channel).watch(ListedNodes.REQUEST);
+    ListedNodes<NodeEndpoint> listed = new ListedNodes<>(CuratorList::curator);
     while (events.hasNext()) {
-      WatchEvent event = events.next();
-      event.getNodesList().forEach(node -> note(listed, node));
-      event.getNodeTombstonesList().forEach(gone -> listed.remove(gone.getNodeId()));
-      complete |= event.getProgress() == WatchEvent.Progress.PROGRESS_LAST_BACKLOGGED;
-      if (complete) {
-        report.accept(Set.copyOf(listed.values()));
-      }
+      listed.accept(events.next()).ifPresent(now -> report.accept(Set.copyOf(now.values())));
     }
     return true;
-  }
-
-  private static void note(Map<String, NodeEndpoint> listed, Node node) {
-    curator(node)
-        .ifPresentOrElse(
-            endpoint -> listed.put(node.getId(), endpoint), () -> listed.remove(node.getId()));
   }
 
   private static Optional<NodeEndpoint> curator(Node node) {

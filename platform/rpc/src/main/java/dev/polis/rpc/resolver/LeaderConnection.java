@@ -11,12 +11,16 @@ import dev.polis.rpc.BlockingStreams;
 import dev.polis.rpc.RpcClients;
 import dev.polis.rpc.RpcTrust;
 import dev.polis.supervision.Context;
+import dev.polis.wire.curator.CuratorGrpc;
+import dev.polis.wire.curator.Node;
 import io.grpc.Channel;
 import io.grpc.ManagedChannel;
 import io.grpc.StatusException;
 import io.grpc.stub.BlockingClientCall;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -140,6 +144,30 @@ public final class LeaderConnection implements AutoCloseable {
       }
       backoff.pause();
     }
+  }
+
+  /**
+   * Follows the nodes of the cluster at the leader until it is interrupted.
+   *
+   * @param what the name of the watch, for the log
+   * @param kept returns what is kept of a node; a node without it is left out
+   * @param reader receives what is kept, by the ids of the nodes, at each change
+   */
+  public <T> void followNodes(
+      Context context,
+      String what,
+      Function<Node, Optional<T>> kept,
+      Consumer<Map<String, T>> reader)
+      throws InterruptedException {
+    follow(
+        context,
+        what,
+        leader ->
+            CuratorGrpc.newBlockingV2Stub(leader).withWaitForReady().watch(ListedNodes.REQUEST),
+        () -> {
+          ListedNodes<T> listed = new ListedNodes<>(kept);
+          return event -> listed.accept(event).ifPresent(reader);
+        });
   }
 
   /**

@@ -40,7 +40,7 @@
  * looks as healthy as the leader.
  */
 @Export
-@Version("2.0.0")
+@Version("2.1.0")
 package dev.polis.rpc.resolver;
 
 import org.osgi.annotation.bundle.Export;
