@@ -43,10 +43,10 @@ final class VolumeFileScenario implements PowerScenario {
 
   @Override
   public String observe(Path root) {
-    return "image %s, folder %s, configuration %s"
+    return "image %s, folder %s%s"
         .formatted(
             Files.exists(image(root)),
             Files.exists(folder(root)),
-            Files.exists(configuration(root)));
+            Files.exists(configuration(root)) ? ", configuration" : "");
   }
 }
