@@ -1,6 +1,8 @@
 package dev.polis.kubernetes.control;
 
 import com.google.gson.JsonObject;
+import com.google.re2j.Pattern;
+import com.google.re2j.PatternSyntaxException;
 import dev.polis.api.roles.RoleName;
 import dev.polis.api.roles.RoleRecord;
 import dev.polis.health.HealthCondition;
@@ -26,8 +28,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import java.util.regex.Pattern;
-import java.util.regex.PatternSyntaxException;
 
 /**
  * Copies the roles of the cluster's nodes, and the labels that the cluster's configuration selects,
@@ -157,7 +157,10 @@ final class NodeObjectTask implements Task {
     return wanted;
   }
 
-  /** Returns the wanted labels of a node in Kubernetes. */
+  /**
+   * Returns the wanted labels of a node in Kubernetes. The time of a match grows with the length of
+   * the rule and of the label alone, so that no rule holds this thread.
+   */
   static SortedMap<String, String> labels(Node node, List<Pattern> rules) {
     SortedMap<String, String> labels = new TreeMap<>();
     for (NodeLabels.Pair pair : node.getLabels().getPairsList()) {

@@ -1,14 +1,16 @@
 package dev.polis.kubernetes.control;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
+import com.google.re2j.Pattern;
 import dev.polis.api.roles.RoleName;
 import dev.polis.api.roles.RoleRecord;
 import dev.polis.wire.api.Node;
 import dev.polis.wire.common.NodeLabels;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.regex.Pattern;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -51,5 +53,20 @@ class NodeObjectTaskTest {
             "node-role.kubernetes.io/KubernetesWorker", ""),
         NodeObjectTask.labels(
             node(), List.of(Pattern.compile("/rack=r[0-9]$"), Pattern.compile("^zone="))));
+  }
+
+  @Test
+  @DisplayName("a rule on which a backtracking match takes years takes no time here")
+  void catastrophic() {
+    Node node =
+        Node.newBuilder()
+            .setLabels(NodeLabels.newBuilder().addPairs(pair("rack", "a".repeat(60) + "!")))
+            .build();
+    // Years against milliseconds: a busy machine makes no difference.
+    assertTimeoutPreemptively(
+        Duration.ofSeconds(30),
+        () ->
+            assertEquals(
+                Map.of(), NodeObjectTask.labels(node, List.of(Pattern.compile("(.*a){25}$")))));
   }
 }
