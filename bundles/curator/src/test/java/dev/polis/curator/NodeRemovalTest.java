@@ -25,12 +25,14 @@ import dev.polis.wire.api.DeleteNodeRequest;
 import dev.polis.wire.api.GetRegisterTicketRequest;
 import dev.polis.wire.api.ManagementGrpc.ManagementBlockingV2Stub;
 import dev.polis.wire.api.UpdateNodeRolesRequest;
+import dev.polis.wire.cluster.CertificatesGrpc;
 import dev.polis.wire.cluster.DescribeTicketRequest;
 import dev.polis.wire.cluster.GetRevocationsRequest;
 import dev.polis.wire.cluster.MembershipGrpc;
 import dev.polis.wire.cluster.RegisterTicketsGrpc;
 import dev.polis.wire.cluster.RegisterTicketsGrpc.RegisterTicketsBlockingV2Stub;
 import dev.polis.wire.cluster.ReplaceTicketRequest;
+import dev.polis.wire.cluster.RevokeCertificatesRequest;
 import dev.polis.wire.cluster.RevokeTicketRequest;
 import dev.polis.wire.common.NodeRoles;
 import dev.polis.wire.common.NodeState;
@@ -314,6 +316,33 @@ class NodeRemovalTest {
       assertEquals(Optional.empty(), store.node(id));
       assertEquals(others, store.requireNode(leader.id.text()));
       awaitRevoked(leader, member);
+    }
+  }
+
+  @Test
+  @DisplayName("a node whose certificates are revoked is decommissioned, whatever roles it has")
+  void revoked() throws Exception {
+    try (CuratorFixture leader = ETCD.leading();
+        CuratorFixture member = CuratorFixture.idle();
+        EtcdClient etcd = leader.records();
+        RecordStore store = new RecordStore(etcd.kv())) {
+      member.followWithoutRecords(leader);
+      String id = member.id.text();
+      ManagementBlockingV2Stub owner = leader.management();
+      soon(owner)
+          .updateNodeRoles(
+              UpdateNodeRolesRequest.newBuilder().setId(id).setKubernetesWorker(true).build());
+
+      soon(CertificatesGrpc.newBlockingV2Stub(leader.asOwner()))
+          .revokeCertificates(
+              RevokeCertificatesRequest.newBuilder().setNode(id).setForce(true).build());
+
+      awaitRevoked(leader, member);
+      Node left = store.requireNode(id);
+      assertEquals(NodeState.NODE_STATE_DECOMMISSIONED, left.getFsmState());
+      assertTrue(left.getClusterUnlockKey().isEmpty(), "the half of the volume key is still there");
+      delete(owner, lost(id).toBuilder().clearSafetyBypassNotDecommissioned().build());
+      assertEquals(Optional.empty(), store.node(id));
     }
   }
 

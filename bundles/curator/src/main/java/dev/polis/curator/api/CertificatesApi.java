@@ -181,7 +181,7 @@ public final class CertificatesApi extends CertificatesGrpc.CertificatesImplBase
   }
 
   private static String consequence(NodeId node) {
-    return "node %s leaves the cluster for good and erases its credentials; its record stays until polisctl node delete --bypass-not-decommissioned --bypass-has-roles %s"
+    return "node %s leaves the cluster for good and erases its credentials; its record stays, as decommissioned, until polisctl node delete --bypass-has-roles %s"
         .formatted(node, node);
   }
 

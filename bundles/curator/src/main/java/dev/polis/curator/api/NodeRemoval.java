@@ -76,7 +76,8 @@ final class NodeRemoval {
   }
 
   /**
-   * Revokes all certificates of a node for good, whose record stays.
+   * Revokes all certificates of a node for good. Its record stays and says that the node has left,
+   * so that the controllers of Kubernetes take the rights of its programs, too.
    *
    * @throws dev.polis.rpc.RpcException if the cluster would stop without the node
    */
@@ -84,6 +85,9 @@ final class NodeRemoval {
     turn.lockInterruptibly();
     try {
       requireRevocable(term, id);
+      if (isMember(term, id)) {
+        term.records().updateNode(id.text(), NodeRemoval::decommissioned);
+      }
       term.pki().revokeNode(id);
     } finally {
       turn.unlock();
@@ -92,9 +96,13 @@ final class NodeRemoval {
 
   /** Refuses the revocation of a member without which the cluster would stop. */
   void requireRevocable(LeaderTerm term, NodeId id) throws InterruptedException {
-    if (term.records().node(id.text()).filter(node -> !isCandidate(node)).isPresent()) {
+    if (isMember(term, id)) {
       requireReplaceable(term, id.text());
     }
+  }
+
+  private static boolean isMember(LeaderTerm term, NodeId id) throws InterruptedException {
+    return term.records().node(id.text()).filter(node -> !isCandidate(node)).isPresent();
   }
 
   /** Refuses the removal of a node without which the cluster would stop. */
