@@ -83,6 +83,14 @@ final class AttestationRules {
               + " answer");
     }
     AttestedMachine machine = node.getAttestation();
+    for (int pcr : machine.getUnexplainedPcrsList()) {
+      if (BootEvidence.DECISIVE.contains(pcr)) {
+        throw refused(
+            node,
+            "PCR %d: not measured, since the firmware's log has no event of it; update the firmware, or switch its log on"
+                .formatted(pcr));
+      }
+    }
     requireImage(node, machine, policy.getImagesList());
     List<Integer> changed = new ArrayList<>(machine.getChangedPcrsList());
     if (hasOptionsOf(policy.getImagesList(), machine)) {

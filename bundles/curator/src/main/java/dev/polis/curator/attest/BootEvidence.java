@@ -19,7 +19,10 @@ import java.util.SortedMap;
 /** Derives what a machine has booted from its evidence. */
 public final class BootEvidence {
 
+  /** The PCR of the programs that the firmware starts. */
   private static final int PROGRAMS = 4;
+
+  /** The PCR of Secure Boot and its keys. */
   private static final int SECURE_BOOT = 7;
 
   /** The PCR of the options that a boot loader gives to the boot file. */
@@ -31,8 +34,8 @@ public final class BootEvidence {
           12, "options and credentials beside the boot file",
           13, "file systems beside the boot file");
 
-  /** The PCRs about which the log makes statements, and so has to give. */
-  private static final Set<Integer> DECISIVE = Set.of(PROGRAMS, SECURE_BOOT);
+  /** The PCRs about which the log makes statements, and so may not contradict. */
+  public static final Set<Integer> DECISIVE = Set.of(PROGRAMS, SECURE_BOOT);
 
   private static final long SEPARATOR = 4;
   private static final long ACTION = 0x80000007L;
@@ -89,7 +92,8 @@ public final class BootEvidence {
       EventLog log, int pcr, byte[] quoted, AttestedMachine.Builder machine) {
     byte[] replayed = log.replayed(pcr);
     if (!Arrays.equals(replayed, quoted)) {
-      if (DECISIVE.contains(pcr)) {
+      // A firmware may write no log for a PCR; the approver reads that nothing is known of it.
+      if (DECISIVE.contains(pcr) && !log.of(pcr).isEmpty()) {
         throw Refusal.denied(
             "attestation: the event log does not explain PCR %d: its %d events give %s, and the TPM"
                 + " has %s; the log was changed, or the machine's firmware writes a wrong one",

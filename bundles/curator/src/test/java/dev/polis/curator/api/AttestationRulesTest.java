@@ -63,6 +63,11 @@ class AttestationRulesTest {
     assertTrue(more.contains("PCR 12"), more);
     AttestationRules.requireApprovable(
         attested(optioned.clone().addOptions(THIS)), policy.clone().clearImages().build());
+    for (int pcr : List.of(4, 7)) {
+      String unmeasured =
+          refused(attested(machine.clone().addUnexplainedPcrs(pcr)), policy.clone().clearImages());
+      assertTrue(unmeasured.contains("PCR %d: not measured".formatted(pcr)), unmeasured);
+    }
     String nothing = refused(Node.newBuilder().setId("metropolis-1").build(), policy);
     assertTrue(nothing.contains("it has proved nothing of its machine"), nothing);
 

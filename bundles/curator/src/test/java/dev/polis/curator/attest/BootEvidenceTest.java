@@ -14,13 +14,16 @@ import dev.polis.wire.cluster.AttestationEvidence;
 import dev.polis.wire.cluster.AttestedMachine;
 import dev.polis.wire.cluster.AttestedMachine.SecureBoot;
 import dev.polis.wire.curator.RegisterNodeRequest;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.security.MessageDigest;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
@@ -164,12 +167,56 @@ class BootEvidenceTest {
         AttestedMachine proved = withLog(damaged);
         // A mark with another text counts as one more program.
         assertTrue(
-            proved.getProgramsList().containsAll(honest.getProgramsList()), "round " + round);
+            proved.getUnexplainedPcrsList().contains(4)
+                || proved.getProgramsList().containsAll(honest.getProgramsList()),
+            "round " + round);
         assertNotEquals(SecureBoot.SECURE_BOOT_ON, proved.getSecureBoot(), "round " + round);
       } catch (RpcException refused) {
         assertTrue(refused.getMessage().startsWith("attestation: "), refused.getMessage());
       }
     }
+  }
+
+  @Test
+  @DisplayName("a log without events of PCR 4 or 7 registers a machine of which these are unknown")
+  void unmeasured() {
+    for (int pcr : List.of(4, 7)) {
+      AttestedMachine machine = withLog(without(pcr, evidence.getEventLog().toByteArray()));
+      assertEquals(List.of(pcr), machine.getUnexplainedPcrsList());
+      assertEquals(pcr == 4 ? 0 : PROGRAMS.size(), machine.getProgramsCount());
+      assertEquals(
+          pcr == 7 ? SecureBoot.SECURE_BOOT_UNKNOWN : SecureBoot.SECURE_BOOT_OFF,
+          machine.getSecureBoot());
+    }
+  }
+
+  /** Returns a log without the events of a PCR; each event has one digest for each algorithm. */
+  private static byte[] without(int pcr, byte[] log) {
+    ByteBuffer events = ByteBuffer.wrap(log).order(ByteOrder.LITTLE_ENDIAN);
+    // The first event, in the format of TPM 1.2, lists the algorithms with the sizes of digests.
+    events.position(28);
+    int end = 32 + events.getInt();
+    events.position(56);
+    Map<Short, Short> sizes = new HashMap<>();
+    for (int count = events.getInt(); count > 0; count--) {
+      sizes.put(events.getShort(), events.getShort());
+    }
+    ByteArrayOutputStream kept = new ByteArrayOutputStream();
+    kept.write(log, 0, end);
+    while (end < log.length) {
+      int begin = end;
+      events.position(begin + 2 * Integer.BYTES);
+      for (int count = events.getInt(); count > 0; count--) {
+        short algorithm = events.getShort();
+        events.position(events.position() + sizes.get(algorithm));
+      }
+      int size = events.getInt();
+      end = events.position() + size;
+      if (events.getInt(begin) != pcr) {
+        kept.write(log, begin, end - begin);
+      }
+    }
+    return kept.toByteArray();
   }
 
   @Test

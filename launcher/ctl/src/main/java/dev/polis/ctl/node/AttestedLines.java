@@ -17,6 +17,12 @@ import java.util.Optional;
 /** Says what a machine has proved by its TPM. */
 final class AttestedLines {
 
+  /** The PCR of the programs that the firmware starts. */
+  private static final int PROGRAMS = 4;
+
+  /** The PCR of Secure Boot. */
+  private static final int SECURE_BOOT = 7;
+
   /** The PCR of the options that a boot loader gives to the boot file. */
   private static final int OPTIONS = 12;
 
@@ -51,18 +57,27 @@ final class AttestedLines {
     }
     AttestedMachine machine = node.getAttestation();
     List<String> lines = new ArrayList<>();
+    List<Integer> unexplained = new ArrayList<>(machine.getUnexplainedPcrsList());
+    String booted =
+        unexplained.remove((Integer) PROGRAMS)
+            ? "booted what its firmware's log does not have (PCR 4: not measured)"
+            : "booted %s (PCR 4: %s)"
+                .formatted(
+                    image(machine, policy)
+                        .map(image -> "image " + image.getName())
+                        .orElse("an image that the cluster does not name"),
+                    String.join(" ", hex(machine.getProgramsList())));
     lines.add(
-        "machine: booted %s (PCR 4: %s), Secure Boot %s"
+        "machine: %s, Secure Boot %s"
             .formatted(
-                image(machine, policy)
-                    .map(image -> "image " + image.getName())
-                    .orElse("an image that the cluster does not name"),
-                String.join(" ", hex(machine.getProgramsList())),
-                switch (machine.getSecureBoot()) {
-                  case SECURE_BOOT_ON -> "on";
-                  case SECURE_BOOT_OFF -> "off";
-                  case SECURE_BOOT_UNKNOWN, UNRECOGNIZED -> "unknown";
-                }));
+                booted,
+                unexplained.remove((Integer) SECURE_BOOT)
+                    ? "unknown (PCR 7: not measured)"
+                    : switch (machine.getSecureBoot()) {
+                      case SECURE_BOOT_ON -> "on";
+                      case SECURE_BOOT_OFF -> "off";
+                      case SECURE_BOOT_UNKNOWN, UNRECOGNIZED -> "unknown";
+                    }));
     lines.add(
         "TPM: %s; endorsement key SHA-256 %s"
             .formatted(
@@ -84,10 +99,10 @@ final class AttestedLines {
           "PCRs %s: the machine has taken options or files beside its boot file"
               .formatted(changed));
     }
-    if (machine.getUnexplainedPcrsCount() > 0) {
+    if (!unexplained.isEmpty()) {
       lines.add(
           "PCRs %s: the firmware's log does not explain them; nothing above depends on them"
-              .formatted(machine.getUnexplainedPcrsList()));
+              .formatted(unexplained));
     }
     return lines;
   }

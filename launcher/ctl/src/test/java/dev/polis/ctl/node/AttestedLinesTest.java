@@ -93,5 +93,10 @@ class AttestedLinesTest {
             "PCRs [12]: the machine has taken options or files beside its boot file",
             "PCRs [5]: the firmware's log does not explain them; nothing above depends on them"),
         AttestedLines.of(of(odd), policy));
+    AttestedMachine unmeasured =
+        odd.toBuilder().clearPrograms().addUnexplainedPcrs(4).addUnexplainedPcrs(7).build();
+    assertEquals(
+        "machine: booted what its firmware's log does not have (PCR 4: not measured), Secure Boot unknown (PCR 7: not measured)",
+        AttestedLines.of(of(unmeasured), policy).getFirst());
   }
 }
