@@ -45,7 +45,7 @@ test_programs() {
 }
 
 command_image() {
-  local action="${1:-}" to="$POLIS_CACHE/image/polis.img" parameters="" line="" key="" machine="$POLIS_CACHE/machine" address=127.83.84.2 until="" memory=2048 disk=2400 keys="" secure=off drive="" version="$IMAGE_VERSION" reboots=end
+  local action="${1:-}" to="$POLIS_CACHE/image/polis.img" parameters="" line="" key="" machine="$POLIS_CACHE/machine" address=127.83.84.2 until="" memory=2048 disk=2400 keys="" secure="" drive="" version="$IMAGE_VERSION" reboots=end
   [[ "$action" == build || "$action" == run ]] || usage "image takes build or run, not \"$action\""
   shift
   while [[ $# -gt 0 ]]; do
@@ -79,7 +79,7 @@ command_image() {
     image_build "$to" "$parameters" "${line:+$line }polis.version=$version" "$keys" "$version"
   else
     [[ "$memory" =~ ^[1-9][0-9]*$ && "$disk" =~ ^[1-9][0-9]*$ ]] || usage "--memory and --disk take a number of MiB, not \"$memory\" and \"$disk\""
-    [[ "$secure" == on || "$secure" == off ]] || usage "--secure-boot takes on or off, not \"$secure\""
+    [[ "$secure" == on || "${secure:-off}" == off ]] || usage "--secure-boot takes on or off, not \"$secure\""
     [[ "$reboots" == end || "$reboots" == again ]] || usage "--on-reboot takes end or again, not \"$reboots\""
     local -a more=()
     [[ -z "$drive" || -f "$drive" ]] || usage "--drive $drive: there is no such file"
@@ -465,7 +465,8 @@ image_run() {
     mv "$folder/disk.img.new" "$folder/disk.img"
   fi
   local -a FIRMWARE
-  image_firmware "$folder" "$IMAGE_SECURE_BOOT"
+  image_secure_boot "$folder" "$IMAGE_SECURE_BOOT"
+  image_firmware "$folder" "$(cat "$folder/secure-boot")"
   if [[ -z "$parameters" ]]; then
     parameters="$folder/owner/parameters.json"
     [[ -f "$parameters" ]] || ctl "$(java_home)" params make --owner "$folder/owner" --to "$parameters" >&2
@@ -501,6 +502,19 @@ image_run() {
   say "the machine is off; its console is in $folder/serial.log"
 }
 
+# image_secure_boot FOLDER WANTED: keeps in FOLDER/secure-boot whether the machine has Secure Boot, as its first run wants it: "on", or "off" without a wish.
+image_secure_boot() {
+  local kept="$1/secure-boot"
+  [[ -f "$kept" ]] || printf '%s\n' "${2:-off}" >"$kept"
+  [[ -z "$2" || "$2" == "$(cat "$kept")" ]] || refuse "the machine of $1 was made with --secure-boot $(cat "$kept"), not $2" \
+    "leave the option out, or name another folder by --machine; to change this machine, write $2 into $kept and delete $1/vars.fd"
+}
+
+# image_has_keys VARIABLES: returns whether the firmware's variables have the one that ends the setup mode: its name, PK, is in UTF-16.
+image_has_keys() {
+  LC_ALL=C grep -qaP 'P\x00K\x00\x00\x00' "$1"
+}
+
 # image_firmware FOLDER SECURE_BOOT: fills FIRMWARE with the firmware of a machine, as arguments for QEMU. With Secure Boot, only the firmware itself writes its
 # variables, from system management mode, and a machine without keys restarts once it has taken those of its boot file.
 image_firmware() {
@@ -512,8 +526,8 @@ image_firmware() {
   fi
   [[ -f "$place/$code" ]] || refuse "a virtual machine needs the firmware $place/$code" "install the package ovmf"
   FIRMWARE+=(-M "q35,smm=$smm" -drive "if=pflash,unit=0,readonly=on,format=raw,file=$place/$code" -drive "if=pflash,unit=1,format=raw,file=$folder/vars.fd")
-  [[ "${IMAGE_REBOOTS:-}" == again || ("$2" == on && ! -f "$folder/vars.fd") ]] || FIRMWARE+=(-no-reboot)
   [[ -f "$folder/vars.fd" ]] || cp "$place/OVMF_VARS_4M.fd" "$folder/vars.fd"
+  [[ "${IMAGE_REBOOTS:-}" == again ]] || { [[ "$2" == on ]] && ! image_has_keys "$folder/vars.fd"; } || FIRMWARE+=(-no-reboot)
 }
 
 # image_tpm FOLDER: starts the TPM of a machine. The one of a machine that was killed ends some moments later, and holds its state until then.
