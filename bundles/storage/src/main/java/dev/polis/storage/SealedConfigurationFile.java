@@ -28,13 +28,32 @@ final class SealedConfigurationFile implements SealedConfigurationStore {
   private final SealedFile file;
   private final RecoverySealedFile copy;
   private final RecoveryShareStore share;
+  private final Settled settled;
+
+  /** Refuses a boot that another one is going to follow, for which nothing would be sealed. */
+  @FunctionalInterface
+  interface Settled {
+    void require() throws FileException;
+  }
+
+  /** Creates a file of a machine whose boots are all the same. */
+  SealedConfigurationFile(
+      FilePlacement place, FilePlacement copy, RecoveryShareStore share, Sealer sealer) {
+    this(place, copy, share, sealer, () -> {});
+  }
 
   /**
    * @param copy the place of a copy for the owner, of what is bound to this machine
    * @param share names the owner's recovery key
+   * @param settled decides whether a recovery may seal for the present boot alone
    */
   SealedConfigurationFile(
-      FilePlacement place, FilePlacement copy, RecoveryShareStore share, Sealer sealer) {
+      FilePlacement place,
+      FilePlacement copy,
+      RecoveryShareStore share,
+      Sealer sealer,
+      Settled settled) {
+    this.settled = settled;
     this.file = new SealedFile("sealed-configuration", place, sealer);
     this.copy = new RecoverySealedFile(copy, RecoveryKey.Use.CONFIGURATION);
     this.share = share;
@@ -84,6 +103,10 @@ final class SealedConfigurationFile implements SealedConfigurationStore {
     byte[] plain = copy.open(recoveryPrivateKey);
     try {
       SealedConfiguration configuration = decode(plain);
+      // What this boot unseals names the other boot, for which the write seals, too.
+      if (!(read() instanceof Stored.Present<SealedConfiguration>)) {
+        settled.require();
+      }
       write(configuration);
       return configuration;
     } catch (IllegalArgumentException e) {

@@ -19,14 +19,11 @@ import dev.polis.files.FileException;
 import dev.polis.files.layout.Root;
 import dev.polis.handover.HandOvers;
 import dev.polis.health.HealthRegistry;
-import dev.polis.logtree.Log;
 import dev.polis.logtree.LogTree;
 import dev.polis.logtree.Secret;
-import dev.polis.process.Commands;
 import dev.polis.process.ProcessManager;
 import dev.polis.rpc.CallStreams;
 import dev.polis.rpc.RpcHost;
-import dev.polis.storage.slots.Slots;
 import dev.polis.storage.slots.SystemEndpoint;
 import dev.polis.supervision.Supervisor;
 import io.grpc.BindableService;
@@ -88,28 +85,14 @@ public final class StorageComponent implements Storage {
                       new VolumeDaemonsManaged(processes),
                       logs.log("root.storage"),
                       predecessor);
-              return new StorageInstance(
-                  opened,
-                  supervisor,
-                  healths,
-                  processes,
-                  rpc.audit(),
-                  slots(settings, sealer, opened, logs.log("root.storage")));
+              return new StorageInstance(opened, supervisor, healths, processes, rpc.audit());
             });
     this.service = membership.instance().service();
     this.endpoint =
         bundle.registerService(
             BindableService.class,
-            new SystemEndpoint(
-                slots(settings, sealer, service, logs.log("root.storage")), boot, streams),
+            new SystemEndpoint(service.slots(), boot, streams),
             new Hashtable<>(Map.of(RpcHost.LISTENER, RpcHost.MANAGEMENT)));
-  }
-
-  private static Optional<Slots> slots(
-      StorageSettings settings, Sealer sealer, StorageService service, Log log) {
-    return settings
-        .slots()
-        .map(folder -> new Slots(folder, new Commands(), sealer, service::reseal, log));
   }
 
   @Deactivate

@@ -15,14 +15,12 @@ import dev.polis.health.SelfCheck;
 import dev.polis.health.StatusHealth;
 import dev.polis.process.ProcessManager;
 import dev.polis.rpc.audit.AuditLog;
-import dev.polis.storage.slots.Slots;
 import dev.polis.supervision.Subtree;
 import dev.polis.supervision.Supervisor;
 import java.nio.file.Path;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 
 /** Runs the work around the volume: its checks, and the audit log on it. */
 final class StorageInstance implements OrganInstance {
@@ -32,18 +30,13 @@ final class StorageInstance implements OrganInstance {
   private final HealthScope health;
   private final AuditLog audit;
 
-  /**
-   * Starts the runnables of the organ.
-   *
-   * @param slots the slots of this machine; empty if others maintain its system
-   */
+  /** Starts the runnables of the organ. */
   StorageInstance(
       StorageService service,
       Supervisor supervisor,
       HealthRegistry healths,
       ProcessManager processes,
-      AuditLog audit,
-      Optional<Slots> slots) {
+      AuditLog audit) {
     this.service = service;
     this.audit = audit;
     ClockCheck clock = ClockCheck.of(service.root());
@@ -64,7 +57,7 @@ final class StorageInstance implements OrganInstance {
         "modes",
         SelfCheck.task(
             health, new ModeCheck("storage", List.of(service.root().esp().sealedConfiguration()))));
-    slots.ifPresent(here -> subtree.run("slots", SelfCheck.task(health, here::look)));
+    service.slots().ifPresent(here -> subtree.run("slots", SelfCheck.task(health, here::look)));
     subtree.run("audit", new AuditVolume(service, audit, clock)::run);
     subtree.run("audit-health", StatusHealth.task(audit.status(), health, AuditVolume::judge));
   }

@@ -23,6 +23,7 @@ import dev.polis.handover.OrganState;
 import dev.polis.logtree.Log;
 import dev.polis.logtree.Secret;
 import dev.polis.process.Commands;
+import dev.polis.storage.slots.Slots;
 import dev.polis.supervision.Context;
 import dev.polis.wire.storage.RecoveryShare;
 import java.time.Duration;
@@ -50,6 +51,7 @@ final class StorageService implements Storage {
   private final MachineAttester attester;
   private final RecoveryCheck recovery;
   private final StorageSecurity preferred;
+  private final Slots slotsOrNull;
 
   private StorageService(
       Root root, VolumeCatalog catalog, StorageSettings settings, Sealer sealer, Log log)
@@ -61,12 +63,21 @@ final class StorageService implements Storage {
     this.share = new RecoveryShareFile(root.esp().recoveryShare());
     this.sealed =
         new SealedConfigurationFile(
-            root.esp().sealedConfiguration(), root.esp().recoveryConfiguration(), share, sealer);
+            root.esp().sealedConfiguration(),
+            root.esp().recoveryConfiguration(),
+            share,
+            sealer,
+            this::requireSettled);
     this.machineShare = new MachineShareFile(root.esp().machineShare(), sealer);
     this.manager = new VolumeManager(root, catalog, sealed);
     this.recovery = new RecoveryCheck(root, share);
     this.attester = settings.attester();
     this.preferred = preferred(settings.security());
+    this.slotsOrNull =
+        settings
+            .slots()
+            .map(folder -> new Slots(folder, new Commands(), sealer, this::reseal, log))
+            .orElse(null);
   }
 
   /**
@@ -272,8 +283,19 @@ final class StorageService implements Storage {
     }
   }
 
+  /** Returns the slots of this machine; empty if others maintain its system. */
+  Optional<Slots> slots() {
+    return Optional.ofNullable(slotsOrNull);
+  }
+
+  private void requireSettled() throws FileException {
+    if (slotsOrNull != null) {
+      slotsOrNull.requireSettled();
+    }
+  }
+
   /** Seals again all that is bound to this machine. */
-  void reseal() throws FileException {
+  private void reseal() throws FileException {
     sealed.reseal();
     machineShare.reseal();
   }

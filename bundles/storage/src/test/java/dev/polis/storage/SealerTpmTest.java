@@ -34,6 +34,7 @@ import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.bouncycastle.crypto.params.X25519PrivateKeyParameters;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
@@ -48,6 +49,11 @@ class SealerTpmTest {
   private static final byte[] CONTENT =
       "the node's half of a key, and more than a TPM holds".repeat(20).getBytes();
   private static final Duration PATIENCE = Duration.ofSeconds(30);
+
+  private static final SealedConfigurationFile.Settled TRIAL =
+      () -> {
+        throw new FileException(Problem.DENIED, "a trial", "wait");
+      };
 
   @TempDir Path directory;
   private Tpm tpm;
@@ -229,13 +235,19 @@ class SealerTpmTest {
   }
 
   private SealedConfigurationFile configurationBy(Sealer by) throws IOException {
+    return configurationBy(by, () -> {});
+  }
+
+  private SealedConfigurationFile configurationBy(
+      Sealer by, SealedConfigurationFile.Settled settled) throws IOException {
     var esp = Root.at(directory.resolve("state")).esp();
     Files.createDirectories(esp.sealedConfiguration().path().getParent());
     return new SealedConfigurationFile(
         esp.sealedConfiguration(),
         esp.recoveryConfiguration(),
         new RecoveryShareFile(esp.recoveryShare()),
-        by);
+        by,
+        settled);
   }
 
   @Test
@@ -260,6 +272,36 @@ class SealerTpmTest {
     configurationBy(boot(next)).write(configuration);
     assertEquals(configuration, configurationBy(boot(next)).read().orThrow());
     assertEquals(configuration, configurationBy(boot(present)).read().orThrow());
+  }
+
+  @Test
+  @DisplayName(
+      "a recovery in the trial of an update keeps the way back if the TPM unseals, and asks first if it does not")
+  void recoveryInTrial() throws Exception {
+    SealedConfiguration configuration =
+        new SealedConfiguration(
+            UnlockKeys.generate(new SecureRandom()).node(),
+            Secret.of("join"),
+            Certificates.ca(),
+            StorageSecurity.INSECURE);
+    X25519PrivateKeyParameters owner = new X25519PrivateKeyParameters(new SecureRandom());
+    Secret key = Secret.of(owner.getEncoded());
+    Path present = bootFile('a', "1");
+    Path next = bootFile('b', "2");
+    SealerTpm before = boot(present);
+    new RecoveryShareFile(Root.at(directory.resolve("state")).esp().recoveryShare())
+        .seal(
+            Secret.of("0123456789abcdef0123456789ABCDEF"), owner.generatePublicKey().getEncoded());
+    before.alsoFor(present, next);
+    configurationBy(before).write(configuration);
+
+    assertEquals(configuration, configurationBy(boot(next), TRIAL).recover(key));
+    assertEquals(configuration, configurationBy(boot(present)).read().orThrow());
+
+    SealerTpm third = boot(bootFile('b', "3"));
+    assertThrows(FileException.class, () -> configurationBy(third, TRIAL).recover(key));
+    assertEquals(configuration, configurationBy(boot(present)).read().orThrow());
+    assertEquals(configuration, configurationBy(boot(bootFile('b', "3"))).recover(key));
   }
 
   @Test

@@ -1,6 +1,8 @@
 package dev.polis.storage.slots;
 
 import dev.polis.api.storage.Sealer;
+import dev.polis.api.storage.StorageException;
+import dev.polis.api.storage.StorageException.Refusal;
 import dev.polis.base.digest.Sha256;
 import dev.polis.base.posix.Mounts;
 import dev.polis.files.AtomicFile;
@@ -176,6 +178,30 @@ public final class Slots {
             "the system %s in slot %s did not become HOME and was given up; slot %s runs, with %s"
                 .formatted(version(failed.get()), failed.get().slot(), slot(), running()[1]),
             "read the console of that boot, and install a repaired one: polisctl node update FILE"));
+  }
+
+  /**
+   * Refuses that the TPM seals for the present boot alone while it is on trial: the former system
+   * could not unseal any more. The former boot file, which anyone with the disk changes, is no
+   * ground for sealing for its boot, too.
+   */
+  public void requireSettled() throws FileException {
+    if (returnsToFormer()) {
+      throw new StorageException(
+          Refusal.UNSUPPORTED,
+          "the running system is on trial, and a recovery would lock out the former one, to which this machine returns if the trial fails",
+          "wait for the end of the trial; if the TPM does not unseal for the former system either, give the recovery key to that one");
+    }
+  }
+
+  private boolean returnsToFormer() {
+    try {
+      return entry(slot()).filter(Entry::trial).isPresent()
+          && entry(other()).filter(file -> !file.givenUp()).isPresent();
+    } catch (IOException e) {
+      log.warning("The slots cannot be read before a recovery: %s", e.getMessage());
+      return false;
+    }
   }
 
   /**

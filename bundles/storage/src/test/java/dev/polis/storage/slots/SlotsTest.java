@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.api.storage.Sealer;
+import dev.polis.api.storage.StorageException;
 import dev.polis.fixtures.BootFiles;
 import dev.polis.logtree.LogTree;
 import dev.polis.pki.CertificateAuthority;
@@ -281,6 +282,24 @@ class SlotsTest {
     String reason = slots.look().orElseThrow().reason();
     assertTrue(reason.contains("0.9.0 in slot b"), reason);
     assertTrue(slots.describe().getOtherFailed());
+  }
+
+  @Test
+  @DisplayName(
+      "a recovery in a trial is refused while the former system can boot, and allowed otherwise")
+  void recoveryInTrial() throws Exception {
+    slots.requireSettled();
+    Files.move(
+        bootFiles().resolve("polis-00000001-a.efi"),
+        bootFiles().resolve("polis-00000003-a+2-1.efi"));
+    slots.requireSettled();
+    Files.write(bootFiles().resolve("polis-00000002-b.efi"), BootFiles.of('b', "0.1.0"));
+    String refused = assertThrows(StorageException.class, slots::requireSettled).getMessage();
+    assertTrue(refused.contains("the running system is on trial"), refused);
+    Files.move(
+        bootFiles().resolve("polis-00000002-b.efi"),
+        bootFiles().resolve("polis-00000002-b+0-3.efi"));
+    slots.requireSettled();
   }
 
   @ParameterizedTest
