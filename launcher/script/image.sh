@@ -12,7 +12,7 @@ IMAGE_RUNNERS=(qemu-system-x86_64 swtpm)
 IMAGE_SIGNERS=(openssl sbsign sbsiglist sbvarsign)
 
 # What the system has of Debian: the programs that init, the launcher and the organs call.
-IMAGE_PACKAGES=(bash busybox-static coreutils cryptsetup-bin e2fsprogs findutils gdisk grep iproute2 kmod libc-bin libtss2-tcti-device0 mawk mount procps sed tpm2-tools
+IMAGE_PACKAGES=(bash busybox-static coreutils cryptsetup-bin dosfstools e2fsprogs findutils gdisk grep iproute2 kmod libc-bin libtss2-tcti-device0 mawk mount procps sed tpm2-tools
   util-linux xfsprogs)
 
 # What these require for the scripts of an installed Debian, which the system does not run.

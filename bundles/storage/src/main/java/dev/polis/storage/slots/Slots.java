@@ -110,8 +110,12 @@ public final class Slots {
     return folder.resolve("esp/EFI/Linux");
   }
 
+  /**
+   * Returns the place of a boot file that is not in use yet. It is in a folder that the check of
+   * the ESP reads last: if a loss of power leaves both names of a rename, the loader's one stays.
+   */
   private Path staged() {
-    return folder.resolve("esp/EFI/polis/next");
+    return folder.resolve("esp/polis/next");
   }
 
   /** Returns the boot file that the loader prefers among those of a slot. */

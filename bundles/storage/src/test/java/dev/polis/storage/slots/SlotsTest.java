@@ -140,7 +140,7 @@ class SlotsTest {
     byte[] partition = Files.readAllBytes(folder.resolve("other"));
     assertEquals(SLOT_BYTES, partition.length);
     assertArrayEquals(SYSTEM, Arrays.copyOf(partition, SYSTEM.length));
-    assertFalse(Files.exists(folder.resolve("esp/EFI/polis/next")));
+    assertFalse(Files.exists(folder.resolve("esp/polis/next")));
     assertEquals(List.of("polis-00000001-a.efi then 0.3.0", "sealed again"), sealed);
 
     GetSystemResponse now = slots.describe();

@@ -109,4 +109,21 @@ class MachineInitramfsTest {
     assertFalse(started(), "the system does not start");
     assertEquals(List.of(OTHER, "polis-00000002-b+0-1.efi"), names());
   }
+
+  @Test
+  @DisplayName("both names of a boot file are given up, and neither counts as the other slot")
+  void twoNames() throws Exception {
+    failing("mount", "erofs", 99);
+    bootFile("polis-00000002-b+2-1.efi");
+    start();
+    assertEquals(List.of(OTHER, "polis-00000002-b+0-1.efi", "polis-00000002-b+0-2.efi"), names());
+
+    Files.delete(root.resolve("esp/EFI/Linux/polis-00000002-b+0-1.efi"));
+    Files.delete(root.resolve("esp/EFI/Linux/polis-00000002-b+0-2.efi"));
+    Files.delete(root.resolve("esp/EFI/Linux").resolve(OTHER));
+    bootFile(OWN);
+    bootFile("polis-00000002-b+2-1.efi");
+    start();
+    assertEquals(List.of("polis-00000002-b+2-1.efi", OWN), names(), "the only system stays");
+  }
 }
