@@ -1,7 +1,7 @@
 package dev.polis.ctl.kube;
 
-import com.google.protobuf.ByteString;
 import dev.polis.ctl.session.CtlException;
+import dev.polis.ctl.session.CtlFiles;
 import dev.polis.ctl.session.ExitCode;
 import dev.polis.ctl.session.Rows;
 import dev.polis.ctl.session.Session;
@@ -24,9 +24,6 @@ import picocli.CommandLine.Parameters;
 @Command(name = "image", description = "Loads container images into a node, and lists them.")
 @Subcommands({ImageCommand.LoadCommand.class, ImageCommand.ListCommand.class})
 public final class ImageCommand {
-
-  /** Well below the 4 MiB that a message may have, and few messages for an image. */
-  private static final int PART_BYTES = 1 << 20;
 
   private static final String STANDARD_INPUT = "-";
 
@@ -67,15 +64,8 @@ public final class ImageCommand {
         BlockingClientCall<LoadRequest, LoadResponse> call, InputStream archive)
         throws StatusException, InterruptedException {
       try {
-        for (byte[] part = archive.readNBytes(PART_BYTES);
-            part.length > 0;
-            part = archive.readNBytes(PART_BYTES)) {
-          if (!call.write(
-              LoadRequest.newBuilder().setDataPart(ByteString.copyFrom(part)).build())) {
-            // The node has ended the call; reading the answer says why.
-            return call.read();
-          }
-        }
+        CtlFiles.upload(
+            archive, part -> call.write(LoadRequest.newBuilder().setDataPart(part).build()));
       } catch (IOException e) {
         call.cancel("the archive cannot be read", e);
         throw new CtlException(file + " cannot be read: " + e.getMessage(), e);

@@ -1,9 +1,9 @@
 package dev.polis.ctl.node;
 
 import com.google.gson.JsonObject;
-import com.google.protobuf.ByteString;
 import dev.polis.ctl.session.CtlCommand;
 import dev.polis.ctl.session.CtlException;
+import dev.polis.ctl.session.CtlFiles;
 import dev.polis.ctl.session.CtlOptions;
 import dev.polis.ctl.session.ExitCode;
 import dev.polis.ctl.session.Place;
@@ -40,9 +40,6 @@ import picocli.CommandLine.Parameters;
     })
 final class NodeUpdateCommand extends CtlCommand {
   private static final Duration ASK_AGAIN = Duration.ofSeconds(1);
-
-  /** Well below the 4 MiB that a message may have, and few messages for a system. */
-  private static final int PART_BYTES = 1 << 20;
 
   @Option(names = "--downgrade", description = "accept a version below the running one")
   boolean downgrade;
@@ -127,15 +124,13 @@ final class NodeUpdateCommand extends CtlCommand {
                       .setAllowDowngrade(downgrade)
                       .setTries(tries)
                       .setReboot(!later));
-      for (byte[] part = in.readNBytes(PART_BYTES);
-          part.length > 0;
-          part = in.readNBytes(PART_BYTES)) {
-        if (!call.write(next.setDataPart(ByteString.copyFrom(part)).build())) {
-          // The node has ended the call; reading the answer says why.
-          return call.read();
-        }
-        next = InstallRequest.newBuilder();
-      }
+      CtlFiles.upload(
+          in,
+          part -> {
+            boolean more = call.write(next.setDataPart(part).build());
+            next.clearChoice();
+            return more;
+          });
     } catch (NoSuchFileException e) {
       call.cancel("the file does not exist", e);
       throw new CtlException(

@@ -2,6 +2,7 @@ package dev.polis.ctl.plugin;
 
 import com.google.protobuf.ByteString;
 import dev.polis.ctl.session.CtlException;
+import dev.polis.ctl.session.CtlFiles;
 import dev.polis.ctl.session.Session;
 import dev.polis.plugins.manifest.ManifestEnvelope;
 import dev.polis.plugins.manifest.PluginRefusedException;
@@ -26,9 +27,6 @@ import java.nio.file.Path;
  * @param header what it is, with its manifest
  */
 record PluginUpload(Path file, StageHeader header) {
-  /** Well below the 4 MiB that a message may have, and few messages for an organ. */
-  private static final int CHUNK_BYTES = 256 * 1024;
-
   private static final String MANIFEST = ".plugin";
 
   /** Reads what a file is; its signed manifest lies beside it as FILE.plugin. */
@@ -101,14 +99,7 @@ record PluginUpload(Path file, StageHeader header) {
       throws StatusException, InterruptedException {
     try (InputStream in = Files.newInputStream(file)) {
       in.skipNBytes(offset);
-      for (byte[] chunk = in.readNBytes(CHUNK_BYTES);
-          chunk.length > 0;
-          chunk = in.readNBytes(CHUNK_BYTES)) {
-        if (!call.write(StageRequest.newBuilder().setData(ByteString.copyFrom(chunk)).build())) {
-          // The node has ended the call; reading the answer says why.
-          return;
-        }
-      }
+      CtlFiles.upload(in, part -> call.write(StageRequest.newBuilder().setData(part).build()));
     } catch (IOException e) {
       throw new UncheckedIOException(file + " cannot be read", e);
     }

@@ -1,10 +1,13 @@
 package dev.polis.ctl.session;
 
+import com.google.protobuf.ByteString;
 import dev.polis.files.AtomicFile;
 import dev.polis.files.DiskTrouble;
 import dev.polis.files.Mode;
 import dev.polis.pki.PkiException;
+import io.grpc.StatusException;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
@@ -16,7 +19,28 @@ import java.nio.file.StandardOpenOption;
 /** Reads the operator's files, and writes them whole and for the operator alone. */
 public final class CtlFiles {
 
+  /**
+   * Below the limit of each upload, of which the lowest is 1 MiB, and few messages for a system.
+   */
+  private static final int PART_BYTES = 1 << 19;
+
+  /** Sends the next part of a stream to a node. */
+  @FunctionalInterface
+  public interface PartSender {
+    /** Returns false if the node has ended the call; its answer says why. */
+    boolean send(ByteString part) throws StatusException, InterruptedException;
+  }
+
   private CtlFiles() {}
+
+  /** Sends a stream in parts to its end, or until the node has ended the call. */
+  public static void upload(InputStream in, PartSender node)
+      throws IOException, StatusException, InterruptedException {
+    byte[] part;
+    do {
+      part = in.readNBytes(PART_BYTES);
+    } while (part.length > 0 && node.send(ByteString.copyFrom(part)));
+  }
 
   public static String read(Path file, String remedy) {
     try {
