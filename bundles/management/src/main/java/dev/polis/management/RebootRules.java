@@ -31,7 +31,9 @@ final class RebootRules {
           throw RpcException.failedPrecondition(
               "this node cannot do type FIRMWARE"
                   + HOST
-                  + "restart the node's process, or reboot the machine with the machine's own tools");
+                  + "restart the node's process, or reboot the machine with the machine's own tools;"
+                  + " one that an image of Polis has booted reboots by its power button, by"
+                  + " Ctrl-Alt-Del, and after polisctl node update");
       case TYPE_KEXEC ->
           throw RpcException.failedPrecondition(
               "this node cannot do type KEXEC"

@@ -54,7 +54,7 @@ final class NodeUpdateCommand extends CtlCommand {
   @Option(names = "--stop-pods", description = "reboot also a node that runs Pods")
   boolean stopPods;
 
-  @Option(names = "--no-reboot", description = "let a later reboot try the new system")
+  @Option(names = "--no-reboot", description = "let the next boot try the new system")
   boolean later;
 
   @Option(
@@ -90,6 +90,8 @@ final class NodeUpdateCommand extends CtlCommand {
     }
     out().printf("version %s is in slot %s%n", installed.getVersion(), installed.getSlot()).flush();
     if (later) {
+      remark(
+          "the next boot tries it: after the machine's power button or Ctrl-Alt-Del, or after this command once more without --no-reboot");
       return ExitCode.OK;
     }
     out().printf("the machine reboots; the new system stays once the node is HOME%n").flush();
