@@ -12,11 +12,11 @@ IMAGE_RUNNERS=(qemu-system-x86_64 swtpm)
 IMAGE_SIGNERS=(openssl sbsign sbsiglist sbvarsign)
 
 # What the system has of Debian: the programs that init, the launcher and the organs call.
-IMAGE_PACKAGES=(bash busybox-static coreutils cryptsetup-bin dosfstools e2fsprogs findutils gdisk grep iproute2 kmod libc-bin libtss2-tcti-device0 mawk mount procps sed tpm2-tools
+IMAGE_PACKAGES=(bash busybox-static chrony coreutils cryptsetup-bin dosfstools e2fsprogs findutils gdisk grep iproute2 kmod libc-bin libtss2-tcti-device0 mawk mount procps sed tpm2-tools
   util-linux xfsprogs)
 
 # What these require for the scripts of an installed Debian, which the system does not run.
-IMAGE_WITHOUT='^(adduser|debconf|dpkg|init-system-helpers|lib(pam|python|perl)[-a-z0-9.]*|logsave|media-types|mailcap|passwd|perl[-a-z0-9.]*|python3[-a-z0-9.]*|tar)$'
+IMAGE_WITHOUT='^(adduser|debconf|dpkg|init-system-helpers|lib(pam|python|perl)[-a-z0-9.]*|logsave|media-types|mailcap|passwd|perl[-a-z0-9.]*|python3[-a-z0-9.]*|sensible-utils|tar|tzdata|ucf)$'
 
 # Packages without what they require: the kernel, by the name of the package that follows its versions, and the stub of boot files.
 IMAGE_KERNEL=linux-image-cloud-amd64 IMAGE_STUB=systemd-boot-efi

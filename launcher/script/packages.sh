@@ -3,6 +3,7 @@
 
 # Debian's package, or packages, of each program, without the programs of every base system.
 declare -A PACKAGE_OF=(
+  [chronyd]=chrony
   [cpio]=cpio
   [cryptsetup]=cryptsetup-bin
   [curl]=curl
@@ -39,9 +40,9 @@ declare -A PACKAGE_OF=(
   [zstd]=zstd
 )
 # The programs that an ordinary user can use without an installation. The others need the rights of root, or a set-user-id bit, which only root can set.
-UNPACKED_RUN=" cryptsetup curl faketime gocryptfs initdb ip kill mkfs.xfs postgres prometheus-node-exporter qemu-storage-daemon "
+UNPACKED_RUN=" chronyd cryptsetup curl faketime gocryptfs initdb ip kill mkfs.xfs postgres prometheus-node-exporter qemu-storage-daemon "
 # The programs that even root only unpacks: their packages bring a service of the machine.
-UNPACKED_ONLY=" initdb nft postgres prometheus-node-exporter "
+UNPACKED_ONLY=" chronyd initdb nft postgres prometheus-node-exporter "
 # The place of PostgreSQL's programs on Debian: a folder for each major version, outside of every PATH.
 POSTGRESQL_PLACES=usr/lib/postgresql
 

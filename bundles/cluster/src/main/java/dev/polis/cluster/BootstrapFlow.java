@@ -44,7 +44,7 @@ final class BootstrapFlow {
    * @throws EnrolmentException if a step fails, naming the step
    */
   NodeCredentials run(ClusterBootstrap parameters) throws InterruptedException {
-    InetAddress address = steps.step("network address", organs::awaitAddress);
+    InetAddress address = organs.awaitNetwork(steps);
     EnrolmentJournal journal =
         disk.open(Flow.FLOW_BOOTSTRAP, parameters, started -> begin(started, parameters));
     EnrolmentKeys keys = EnrolmentKeys.of(journal);

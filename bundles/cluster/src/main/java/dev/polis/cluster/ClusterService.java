@@ -351,6 +351,9 @@ final class ClusterService implements ClusterManager {
     if (given.hasNetworkConfig()) {
       steps.step("network configuration", wait -> organs.configure(given.getNetworkConfig()));
     }
+    if (given.getTimeServerCount() > 0) {
+      steps.step("time servers", wait -> organs.keepClock(given.getTimeServerList()));
+    }
     if (given.hasClusterRegister()) {
       machine.transition(EnrolmentPhase.REGISTERING, "cluster_register in " + loaded.source());
       return new Enrolled(

@@ -7,6 +7,7 @@ import dev.polis.api.consensus.ConsensusIdentity;
 import dev.polis.api.consensus.ConsensusStatus;
 import dev.polis.api.curator.Curator;
 import dev.polis.api.curator.CuratorStatus;
+import dev.polis.api.network.ClockStatus;
 import dev.polis.api.network.Network;
 import dev.polis.api.network.NetworkStatus;
 import dev.polis.api.storage.DataStatus;
@@ -30,6 +31,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.TimeoutException;
 
 /**
  * Holds the organs that the manager drives, and waits for each.
@@ -78,6 +80,47 @@ record EnrolmentOrgans(
         }
       }
     }
+  }
+
+  /**
+   * Waits until the node has an address, and then some seconds for a time server, if this node
+   * keeps the clock: the next steps judge certificates, or make some.
+   */
+  InetAddress awaitNetwork(EnrolmentSteps steps) throws InterruptedException {
+    InetAddress address = steps.step("network address", this::awaitAddress);
+    if (!(network.clock().peek().orElseThrow() instanceof ClockStatus.NotKept)) {
+      steps.step("time server", this::awaitClock);
+    }
+    return address;
+  }
+
+  private String awaitClock(Wait wait) throws InterruptedException {
+    try (Watcher<ClockStatus> watcher = network.clock().watch()) {
+      ClockStatus now =
+          watcher.get(
+              status -> {
+                if (status instanceof ClockStatus.Searching(String reason, boolean late)) {
+                  wait.detail(reason);
+                  return late;
+                }
+                return true;
+              },
+              ClockStatus.PATIENCE);
+      return switch (now) {
+        case ClockStatus.Synchronised(String server, _, _) -> "the clock follows " + server;
+        case ClockStatus.Searching(String reason, _) -> "going on without one: " + reason;
+        case ClockStatus.NotKept(String reason, _) -> "going on without one: " + reason;
+      };
+    } catch (TimeoutException silent) {
+      return "going on without one: none has answered in %d s"
+          .formatted(ClockStatus.PATIENCE.toSeconds());
+    }
+  }
+
+  /** Takes the time servers of the parameters, or refuses them. */
+  String keepClock(List<String> timeServers) throws IOException, InterruptedException {
+    network.keepClock(timeServers);
+    return String.join(", ", timeServers);
   }
 
   String startNewConsensus(PrivateKey nodeKey, Wait wait) throws InterruptedException {

@@ -68,7 +68,7 @@ final class JoinFlow {
    * @throws EnrolmentException if a step fails, naming the step
    */
   Joined run(SealedConfiguration sealed) throws InterruptedException {
-    steps.step("network address", organs::awaitAddress);
+    organs.awaitNetwork(steps);
     steps.step(
         "data volume",
         wait -> {

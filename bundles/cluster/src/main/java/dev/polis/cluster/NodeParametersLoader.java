@@ -5,6 +5,7 @@ import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.UnknownFieldSet;
 import com.google.protobuf.util.JsonFormat;
 import dev.polis.api.curator.DomainNames;
+import dev.polis.api.network.TimeServers;
 import dev.polis.cluster.NodeParameterSource.Found;
 import dev.polis.logtree.Log;
 import dev.polis.pki.Identity;
@@ -149,6 +150,11 @@ final class NodeParametersLoader {
   }
 
   private static void check(NodeParameters parameters, NodeParameterSource source) {
+    TimeServers.problem(parameters.getTimeServerList())
+        .ifPresent(
+            problem -> {
+              throw wrong(source, "time_server: " + problem);
+            });
     switch (parameters.getClusterCase()) {
       case CLUSTER_BOOTSTRAP -> checkBootstrap(parameters.getClusterBootstrap(), source);
       case CLUSTER_REGISTER -> checkRegister(parameters.getClusterRegister(), source);

@@ -70,7 +70,7 @@ final class RegisterFlow {
    * @throws EnrolmentException if a step fails; names it
    */
   NodeCredentials run(ClusterRegister parameters, Progress progress) throws InterruptedException {
-    steps.step("network address", organs::awaitAddress);
+    organs.awaitNetwork(steps);
     EnrolmentJournal journal =
         disk.open(
             Flow.FLOW_REGISTER, parameters, started -> EnrolmentKeys.generate(started, random));

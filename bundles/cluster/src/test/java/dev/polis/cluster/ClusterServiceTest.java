@@ -17,6 +17,7 @@ import dev.polis.api.cluster.DisownedException;
 import dev.polis.api.cluster.EnrolmentException;
 import dev.polis.api.curator.BootstrapRequest;
 import dev.polis.api.curator.CuratorStatus;
+import dev.polis.api.network.ClockStatus;
 import dev.polis.api.storage.SealedConfiguration;
 import dev.polis.api.storage.StorageSecurity;
 import dev.polis.base.boot.StopReason;
@@ -283,6 +284,41 @@ class ClusterServiceTest {
 
     assertEquals("configure", recording.calls.getFirst());
     assertEquals(BOOTSTRAP, recording.calls.subList(1, recording.calls.size()));
+  }
+
+  @Test
+  @DisplayName(
+      "the time servers of the parameters are taken first, and the enrolment waits until the clock follows one, or is late")
+  void clockComesFirst() throws Exception {
+    NodeParameters.Builder given =
+        NodeParameters.parseFrom(Files.readAllBytes(parameters)).toBuilder();
+    Files.write(parameters, given.addTimeServer("192.0.2.1").build().toByteArray());
+    RecordingOrgans recording = new RecordingOrgans(directory, "");
+    recording.clock.set(new ClockStatus.Searching("asking 192.0.2.1", false));
+
+    ClusterService service = start(recording);
+    Await.until(SOON, "the wait", () -> recording.waits.contains("time server: asking 192.0.2.1"));
+    assertEquals(List.of("keepClock"), recording.calls);
+    recording.clock.set(
+        new ClockStatus.Synchronised("192.0.2.1", Duration.ZERO, InstantSource.system().instant()));
+
+    awaitHome(service);
+    assertTrue(
+        recording.waits.contains("time server: the clock follows 192.0.2.1"),
+        recording.waits.toString());
+    assertEquals(BOOTSTRAP, recording.calls.subList(1, recording.calls.size()));
+  }
+
+  @Test
+  @DisplayName("a node whose time servers do not answer goes on by the machine's own clock")
+  void lateClock() throws Exception {
+    RecordingOrgans recording = new RecordingOrgans(directory, "");
+    recording.clock.set(new ClockStatus.Searching("192.0.2.1 does not answer", true));
+
+    assertEquals(ClusterState.HOME, awaitHome(start(recording)).state());
+    assertTrue(
+        recording.waits.contains("time server: going on without one: 192.0.2.1 does not answer"),
+        recording.waits.toString());
   }
 
   @Test

@@ -138,6 +138,13 @@ class NodeParametersLoaderTest {
   }
 
   @Test
+  void givenATimeServerThatIsNone_thenRefused() throws IOException {
+    Files.write(esp(), bootstrap(1).toBuilder().addTimeServer("ntp iburst").build().toByteArray());
+    String refusal = refusal();
+    assertTrue(refusal.contains("time_server: the time server \"ntp iburst\""), refusal);
+  }
+
+  @Test
   void givenBothKindsInBinary_thenRefused() throws IOException {
     ByteArrayOutputStream both = new ByteArrayOutputStream();
     both.write(bootstrap(1).toByteArray());

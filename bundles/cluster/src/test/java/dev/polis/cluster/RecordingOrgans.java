@@ -9,6 +9,7 @@ import dev.polis.api.curator.BootstrapOutcome;
 import dev.polis.api.curator.BootstrapRequest;
 import dev.polis.api.curator.Curator;
 import dev.polis.api.curator.CuratorStatus;
+import dev.polis.api.network.ClockStatus;
 import dev.polis.api.network.Network;
 import dev.polis.api.network.NetworkStatus;
 import dev.polis.api.storage.DataStatus;
@@ -72,6 +73,7 @@ final class RecordingOrgans {
   final MutableValue<CuratorStatus> curatorStatus = new MutableValue<>(new CuratorStatus.Idle());
   final MutableValue<ConsensusStatus> consensusStatus =
       new MutableValue<>(new ConsensusStatus.Stopped());
+  final MutableValue<ClockStatus> clock = new MutableValue<>(new ClockStatus.NotKept("", ""));
   private final MutableValue<NetworkStatus> networkStatus =
       new MutableValue<>(new NetworkStatus.Up(InetAddress.getLoopbackAddress()));
   private final MutableValue<DataStatus> dataStatus =
@@ -338,6 +340,9 @@ final class RecordingOrgans {
       throws Throwable {
     if (method.getName().equals("status")) {
       return networkStatus;
+    }
+    if (method.getName().equals("clock")) {
+      return clock;
     }
     if (method.isDefault()) {
       return InvocationHandler.invokeDefault(self, method, arguments);

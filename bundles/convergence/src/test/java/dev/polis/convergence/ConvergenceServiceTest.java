@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.ByteString;
+import dev.polis.api.network.ClockStatus;
 import dev.polis.api.network.Network;
 import dev.polis.api.network.NetworkStatus;
 import dev.polis.api.roles.LocalRoleServer;
@@ -107,6 +108,16 @@ class ConvergenceServiceTest {
       @Override
       public void configure(Net configuration) {
         throw new AssertionError("this organ configures no network");
+      }
+
+      @Override
+      public Value<ClockStatus> clock() {
+        return new MutableValue<>(new ClockStatus.NotKept("", ""));
+      }
+
+      @Override
+      public void keepClock(List<String> timeServers) {
+        throw new AssertionError("this organ keeps no clock");
       }
     };
   }

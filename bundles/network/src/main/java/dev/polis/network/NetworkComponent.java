@@ -1,5 +1,6 @@
 package dev.polis.network;
 
+import dev.polis.api.network.ClockStatus;
 import dev.polis.api.network.Network;
 import dev.polis.api.network.NetworkStatus;
 import dev.polis.api.storage.Storage;
@@ -8,10 +9,12 @@ import dev.polis.handover.HandOvers;
 import dev.polis.health.HealthRegistry;
 import dev.polis.logtree.LogTree;
 import dev.polis.pki.NodeId;
+import dev.polis.process.ProcessManager;
 import dev.polis.supervision.Supervisor;
 import dev.polis.wire.net.Net;
 import java.io.IOException;
 import java.net.InetAddress;
+import java.util.List;
 import java.util.Map;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
@@ -34,11 +37,13 @@ public final class NetworkComponent implements Network {
       @Reference Supervisor supervisor,
       @Reference HealthRegistry health,
       @Reference HandOvers handOvers,
+      @Reference ProcessManager processes,
       @Reference LogTree logs,
       NetworkConfig config)
       throws Exception {
     NetworkSettings settings = NetworkSettings.of(config);
-    NetworkService.Parts parts = new NetworkService.Parts(storage.root(), supervisor, health, logs);
+    NetworkService.Parts parts =
+        new NetworkService.Parts(storage.root(), supervisor, health, processes, logs);
     this.membership =
         handOvers.join(
             "network", predecessor -> new NetworkService(settings, parts, predecessor.take()));
@@ -73,5 +78,15 @@ public final class NetworkComponent implements Network {
   @Override
   public void configure(Net configuration) throws IOException, InterruptedException {
     service.configure(configuration);
+  }
+
+  @Override
+  public Value<ClockStatus> clock() {
+    return service.clock();
+  }
+
+  @Override
+  public void keepClock(List<String> timeServers) throws IOException, InterruptedException {
+    service.keepClock(timeServers);
   }
 }

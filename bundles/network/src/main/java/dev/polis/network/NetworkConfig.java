@@ -34,4 +34,16 @@ import org.osgi.service.metatype.annotations.ObjectClassDefinition;
           "Folder to which the node also writes hosts and machine-id, for the other programs of a"
               + " machine of its own; if empty, none")
   String names_folder() default "";
+
+  @AttributeDefinition(
+      description =
+          "true: this node keeps the clock of its machine by time servers, and no other program"
+              + " sets it; false: it does not change the clock")
+  boolean clock() default false;
+
+  @AttributeDefinition(
+      description =
+          "Time servers, names or addresses with commas between; if empty, those of the node"
+              + " parameters")
+  String time_servers() default "";
 }

@@ -1,9 +1,11 @@
 package dev.polis.network;
 
 import com.google.protobuf.InvalidProtocolBufferException;
+import dev.polis.api.network.ClockStatus;
 import dev.polis.api.network.Network;
 import dev.polis.api.network.NetworkConfigException;
 import dev.polis.api.network.NetworkStatus;
+import dev.polis.api.network.TimeServers;
 import dev.polis.base.boot.StopReason;
 import dev.polis.base.posix.BootClock;
 import dev.polis.base.posix.Machine;
@@ -22,6 +24,7 @@ import dev.polis.logtree.Log;
 import dev.polis.logtree.LogTree;
 import dev.polis.pki.NodeId;
 import dev.polis.process.Commands;
+import dev.polis.process.ProcessManager;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.Subtree;
 import dev.polis.supervision.Supervisor;
@@ -29,6 +32,7 @@ import dev.polis.wire.UnknownFields;
 import dev.polis.wire.net.Net;
 import java.io.IOException;
 import java.net.InetAddress;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -56,7 +60,12 @@ final class NetworkService implements Network, OrganInstance {
   private static final Duration POLL_INTERVAL = Duration.ofSeconds(1);
 
   /** Holds the services that the organ uses. */
-  record Parts(Root root, Supervisor supervisor, HealthRegistry health, LogTree logs) {}
+  record Parts(
+      Root root,
+      Supervisor supervisor,
+      HealthRegistry health,
+      ProcessManager processes,
+      LogTree logs) {}
 
   private final NetworkSettings settings;
   private final FilePlacement stored;
@@ -67,6 +76,8 @@ final class NetworkService implements Network, OrganInstance {
   private final HealthScope health;
   private final InterfaceSetup setup;
   private final DhcpLinks dhcp;
+  private final FilePlacement timeServers;
+  private final MachineClock clock;
   private final Semaphore changed = new Semaphore(0);
   private final Log log;
   private boolean gave; // guarded by this
@@ -111,12 +122,19 @@ final class NetworkService implements Network, OrganInstance {
       }
       status = new MutableValue<>(addresses.poll(dhcp.awaited()));
       names.status(status.peek().orElseThrow());
+      timeServers = parts.root().esp().timeServers();
+      clock =
+          new MachineClock(
+              new MachineClock.Parts(subtree, parts.processes(), parts.root(), status),
+              MachineClock.Pace.DEFAULT);
+      clock.keep(settings.clock(), timeServers());
     } catch (IOException | InterruptedException | RuntimeException e) {
       close(StopReason.CODE_REPLACED);
       throw e;
     }
     subtree.run("address", this::follow);
     subtree.run("health", StatusHealth.task(status, health, NetworkHealth::of));
+    subtree.run("clock-health", StatusHealth.task(clock.status(), health, ClockHealth::of));
   }
 
   /**
@@ -138,6 +156,7 @@ final class NetworkService implements Network, OrganInstance {
   @Override
   public synchronized OrganState give() {
     dhcp.pause();
+    clock.pause();
     gave = true;
     return OrganState.NONE
         .with(STATUS, status.peek())
@@ -149,6 +168,41 @@ final class NetworkService implements Network, OrganInstance {
   public synchronized void resume(OrganState state) {
     gave = false;
     dhcp.resume();
+    try {
+      clock.resume(settings.clock());
+    } catch (InterruptedException stopping) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  // ---- the clock
+
+  @Override
+  public Value<ClockStatus> clock() {
+    return clock.status();
+  }
+
+  @Override
+  public synchronized void keepClock(List<String> servers)
+      throws IOException, InterruptedException {
+    if (gave) {
+      throw new NetworkConfigException(
+          "another instance of this organ keeps the clock now; ask that instance");
+    }
+    TimeServers.problem(servers)
+        .ifPresent(
+            problem -> {
+              throw new NetworkConfigException(problem);
+            });
+    timeServers.write(String.join("\n", servers).getBytes(StandardCharsets.UTF_8));
+    clock.keep(settings.clock(), timeServers());
+  }
+
+  /** Returns the servers of the configuration, else those of the node parameters. */
+  private List<String> timeServers() throws IOException {
+    return settings.timeServers().isEmpty() && timeServers.exists()
+        ? new String(timeServers.read().orThrow(), StandardCharsets.UTF_8).lines().toList()
+        : settings.timeServers();
   }
 
   @SuppressWarnings("unchecked") // the value that give() has stored

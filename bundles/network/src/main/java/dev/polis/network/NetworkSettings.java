@@ -1,8 +1,12 @@
 package dev.polis.network;
 
+import dev.polis.api.network.TimeServers;
 import dev.polis.base.config.SettingCheck;
 import java.net.InetAddress;
 import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Stream;
 
 /**
  * Holds the checked configuration.
@@ -11,8 +15,16 @@ import java.nio.file.Path;
  * @param manage true if this node owns the network interfaces
  * @param resolverFile the file for the name servers
  * @param namesFolder the folder for names that other programs read; empty for none
+ * @param clock true if this node keeps the machine's clock
+ * @param timeServers the time servers; empty for those of the node parameters
  */
-record NetworkSettings(String address, boolean manage, Path resolverFile, String namesFolder) {
+record NetworkSettings(
+    String address,
+    boolean manage,
+    Path resolverFile,
+    String namesFolder,
+    boolean clock,
+    List<String> timeServers) {
 
   private static final SettingCheck CHECK = SettingCheck.of("dev.polis.network");
 
@@ -34,6 +46,11 @@ record NetworkSettings(String address, boolean manage, Path resolverFile, String
       throw CHECK.refuse(
           "names.folder", namesFolder, "which is not an absolute path; begin it with a slash");
     }
+    timeServers = List.copyOf(timeServers);
+    Optional<String> problem = TimeServers.problem(timeServers);
+    if (problem.isPresent()) {
+      throw CHECK.refuse("time.servers", String.join(",", timeServers), "but " + problem.get());
+    }
   }
 
   static NetworkSettings of(NetworkConfig config) {
@@ -41,6 +58,11 @@ record NetworkSettings(String address, boolean manage, Path resolverFile, String
         config.address(),
         config.manage(),
         Path.of(CHECK.present("resolver.file", config.resolver_file())),
-        config.names_folder());
+        config.names_folder(),
+        config.clock(),
+        Stream.of(config.time_servers().split(","))
+            .map(String::strip)
+            .filter(server -> !server.isEmpty())
+            .toList());
   }
 }

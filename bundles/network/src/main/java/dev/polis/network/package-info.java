@@ -1,6 +1,6 @@
 /**
- * Finds the node's address and publishes it, configures the network if the node owns it, and writes
- * the names of the nodes.
+ * Finds the node's address and publishes it, configures the network if the node owns it, writes the
+ * names of the nodes, and keeps the clock if the machine is the node's own.
  *
  * <pre>
  *   NetworkComponent (wires) ─▶ NetworkService ── each second ──▶ HostAddresses (interfaces, bind probe)
@@ -12,6 +12,8 @@
  *                            │   DhcpLinks ─▶ DhcpLink ─┴─ DhcpClient (decides) ─ DhcpTransport (packets)
  *                            │                   └─▶ esp/dhcp_leases.pb, asked for again at each start
  *                            └─▶ esp/network_configuration.pb, applied again at each start
+ *
+ *     keepClock(servers) ─▶ MachineClock ── chronyd ──▶ ephemeral/clock/tracking.log ─▶ Tracking ─▶ Value&lt;ClockStatus&gt;
  * </pre>
  *
  * <p>A node owns its network if its operator says so ({@code manage} of dev.polis.network): it is
@@ -39,15 +41,35 @@
  * network, the routes, the name servers and the MTU of an answer are checked, so a false server can
  * misdirect the traffic of its link, as one can by ARP, and no more.
  *
+ * <p><b>The clock.</b> On a machine whose node is told so ({@code clock} of dev.polis.network; the
+ * image does), {@link dev.polis.network.MachineClock} runs chronyd with the servers of the
+ * configuration, else of the node parameters. Everywhere else the clock belongs to the machine's
+ * owner, and the organ starts nothing; {@code manage} does not decide this, since a node in a
+ * network namespace of its own shares its clock. chronyd has an account that may set the clock and
+ * nothing else, a filter of system calls, no port and no socket; its arguments are its whole
+ * configuration. The organ reads what it follows from the file that it writes. It starts once the
+ * node has an address, because it would ask an unreachable server again only after half a minute.
+ * The enrolment waits for its first answer 20 s at most, and then goes on.
+ *
+ * <p>chronyd sets the clock by any time at its start alone; later it changes its speed by two
+ * thousandths at most. It keeps its knowledge of the clock's error in ephemeral/clock: the data
+ * volume opens only after certificates have been judged.
+ *
+ * <p>Why a part of this organ and not one of its own: it needs the node's address and name servers
+ * at the moment at which they are there, has no other contract than a status, and no caller but the
+ * enrolment. Why chronyd and not an own client: to discipline a clock is its whole craft, and a
+ * wrong filter would step the clock of a cluster. Why not by orders to it over a socket: a socket
+ * needs a named account, and its answers are those of the file.
+ *
  * <p>The organ polls the address each second. The JDK has no netlink socket to be notified over,
  * and connections survive the loss of an address for less than a second.
  *
- * <p>Not promised: router advertisements, DHCPv6, bonds and VLANs; the organ refuses a
- * configuration with one. It does not test by ARP whether another machine has an address that a
- * server gives, and asks no new server when a cable moves to another network before the time of
- * renewal. It does not change {@code /etc/hosts} unless that is a link into {@code names.folder},
- * as on a machine of its own, nor the host name unless the node is the first process of the
- * machine.
+ * <p>Not promised: servers of DHCP (option 42); NTS, so answers of servers carry no proof; router
+ * advertisements, DHCPv6, bonds and VLANs; the organ refuses a configuration with one. It does not
+ * test by ARP whether another machine has an address that a server gives, and asks no new server
+ * when a cable moves to another network before the time of renewal. It does not change {@code
+ * /etc/hosts} unless that is a link into {@code names.folder}, as on a machine of its own, nor the
+ * host name unless the node is the first process of the machine.
  *
  * <p>Why an own client and not dhclient, udhcpc or a library: a child process has no state to show
  * in health or to hand over, and its scripts change the interfaces. The only Java library on Maven
@@ -57,12 +79,12 @@
  * message names the object.
  *
  * <ul>
- *   <li>Needs: HandOvers, HealthRegistry, LogTree, Storage, Supervisor
+ *   <li>Needs: HandOvers, HealthRegistry, LogTree, ProcessManager, Storage, Supervisor
  *   <li>Uses if there: none
  *   <li>Provides: Network
  *   <li>Configuration: dev.polis.network
- *   <li>Files: ephemeral/hosts, ephemeral/machine-id, esp/dhcp_leases.pb,
- *       esp/network_configuration.pb
+ *   <li>Files: ephemeral/clock, ephemeral/hosts, ephemeral/machine-id, esp/dhcp_leases.pb,
+ *       esp/network_configuration.pb, esp/time_servers
  *   <li>Ports: none
  * </ul>
  */

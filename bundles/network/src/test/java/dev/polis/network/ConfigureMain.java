@@ -6,10 +6,12 @@ import dev.polis.files.layout.Root;
 import dev.polis.handover.OrganState;
 import dev.polis.health.HealthTable;
 import dev.polis.logtree.LogTree;
+import dev.polis.process.ProcessManager;
 import dev.polis.supervision.SupervisionTree;
 import dev.polis.wire.net.Net;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 
 /** Runs the network organ once, in the network namespace of this process. */
 final class ConfigureMain {
@@ -27,13 +29,23 @@ final class ConfigureMain {
     root.ephemeral().create();
     NetworkSettings settings =
         new NetworkSettings(
-            arguments[1], Boolean.parseBoolean(arguments[2]), Path.of(arguments[3]), "");
+            arguments[1],
+            Boolean.parseBoolean(arguments[2]),
+            Path.of(arguments[3]),
+            "",
+            false,
+            List.of());
     LogTree logs = LogTree.create();
     try (SupervisionTree tree = SupervisionTree.open(logs)) {
       NetworkService service =
           new NetworkService(
               settings,
-              new NetworkService.Parts(root, tree, HealthTable.open(tree), logs),
+              new NetworkService.Parts(
+                  root,
+                  tree,
+                  HealthTable.open(tree),
+                  ProcessManager.open(root.ephemeral().processes().path(), logs),
+                  logs),
               OrganState.NONE);
       if (arguments.length > 4) {
         Net.Builder net = Net.newBuilder();

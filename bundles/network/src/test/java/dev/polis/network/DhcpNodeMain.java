@@ -7,6 +7,7 @@ import dev.polis.handover.HandOvers;
 import dev.polis.health.HealthTable;
 import dev.polis.logtree.LogQuery;
 import dev.polis.logtree.LogTree;
+import dev.polis.process.ProcessManager;
 import dev.polis.supervision.SupervisionTree;
 import dev.polis.wire.net.Net;
 import java.io.BufferedReader;
@@ -16,6 +17,7 @@ import java.net.DatagramSocket;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Random;
 
 /** Runs the network organ in the network namespace of this process, which it owns. */
@@ -91,8 +93,14 @@ final class DhcpNodeMain {
   }
 
   private HandOvers.Membership<NetworkService> next() throws Exception {
-    NetworkSettings settings = new NetworkSettings("", true, resolver, "");
-    NetworkService.Parts parts = new NetworkService.Parts(root, tree, health, logs);
+    NetworkSettings settings = new NetworkSettings("", true, resolver, "", false, List.of());
+    NetworkService.Parts parts =
+        new NetworkService.Parts(
+            root,
+            tree,
+            health,
+            ProcessManager.open(root.ephemeral().processes().path(), logs),
+            logs);
     return handOvers.join(
         "network", predecessor -> new NetworkService(settings, parts, predecessor.take()));
   }

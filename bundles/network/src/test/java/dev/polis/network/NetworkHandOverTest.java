@@ -10,11 +10,13 @@ import dev.polis.handover.HandOverTable;
 import dev.polis.handover.HandOvers;
 import dev.polis.health.HealthTable;
 import dev.polis.logtree.LogTree;
+import dev.polis.process.ProcessManager;
 import dev.polis.supervision.SupervisionTree;
 import dev.polis.wire.net.Net;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeEach;
@@ -31,18 +33,21 @@ class NetworkHandOverTest {
   private final HealthTable health = HealthTable.open(tree);
   private final HandOvers handOvers = HandOverTable.open(logs);
   private Root root;
+  private ProcessManager.OpenManager processes;
 
   @BeforeEach
   void prepare() throws Exception {
     root = Root.at(folder);
     root.esp().create();
     root.ephemeral().create();
+    processes = ProcessManager.open(root.ephemeral().processes().path(), logs);
   }
 
   @AfterEach
   void close() {
     health.close();
     tree.close();
+    processes.close();
   }
 
   private HandOvers.Membership<NetworkService> next() throws Exception {
@@ -51,8 +56,9 @@ class NetworkHandOverTest {
 
   private HandOvers.Membership<NetworkService> next(boolean manage) throws Exception {
     NetworkSettings settings =
-        new NetworkSettings("127.0.0.1", manage, folder.resolve("resolv.conf"), "");
-    NetworkService.Parts parts = new NetworkService.Parts(root, tree, health, logs);
+        new NetworkSettings(
+            "127.0.0.1", manage, folder.resolve("resolv.conf"), "", false, List.of());
+    NetworkService.Parts parts = new NetworkService.Parts(root, tree, health, processes, logs);
     return handOvers.join(
         "network", predecessor -> new NetworkService(settings, parts, predecessor.take()));
   }

@@ -17,7 +17,9 @@ public enum Account {
   /** Runs Kubernetes' scheduler. */
   KUBE_SCHEDULER(60_905),
   /** Runs the DNS server of a worker. */
-  COREDNS(60_906);
+  COREDNS(60_906),
+  /** Keeps the machine's clock. */
+  CHRONYD(60_907);
 
   private final int number;
 

@@ -76,7 +76,12 @@ public record ChildOwner(String account, int files, String obstacle) {
    * 1024.
    */
   public List<String> listeningCommand(List<String> command) throws InterruptedException {
-    return RunAs.listeningCommand(account, command);
+    return RunAs.capableCommand(account, RunAs.LISTEN, command);
+  }
+
+  /** Returns the command that runs another one as this owner, and lets it set the clock. */
+  public List<String> clockCommand(List<String> command) throws InterruptedException {
+    return RunAs.capableCommand(account, RunAs.SET_CLOCK, command);
   }
 
   /** Gives the owner a file to read, now and after each later write. */

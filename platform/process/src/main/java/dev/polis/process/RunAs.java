@@ -31,7 +31,10 @@ public final class RunAs {
   private static final String NUMBER = "#";
 
   /** The capability that lets a program listen at ports below 1024. */
-  private static final String LISTEN = "net_bind_service";
+  static final String LISTEN = "net_bind_service";
+
+  /** The capability that lets a program set the machine's clock. */
+  static final String SET_CLOCK = "sys_time";
 
   /**
    * Runs under the account; its exit code tells whether the program or the folder is out of reach.
@@ -138,20 +141,20 @@ public final class RunAs {
   }
 
   /**
-   * Returns the same command with the right to listen at ports below 1024, which only root has by
-   * default.
+   * Returns the same command with one right that only root has by default.
    *
    * @param account one of {@link #number}; empty for the user of this node
+   * @param capability {@link #LISTEN} or {@link #SET_CLOCK}
    */
-  static List<String> listeningCommand(String account, List<String> command)
+  static List<String> capableCommand(String account, String capability, List<String> command)
       throws InterruptedException {
     List<String> changed = command(account, command);
     if (changed.equals(command)) {
       return changed;
     }
-    List<String> listening = new ArrayList<>(changed);
-    listening.addAll(1, List.of("--inh-caps=+" + LISTEN, "--ambient-caps=+" + LISTEN));
-    return List.copyOf(listening);
+    List<String> capable = new ArrayList<>(changed);
+    capable.addAll(1, List.of("--inh-caps=+" + capability, "--ambient-caps=+" + capability));
+    return List.copyOf(capable);
   }
 
   private static List<String> change(String user, String group, String groups) {

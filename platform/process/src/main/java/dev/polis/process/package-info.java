@@ -52,7 +52,7 @@
  * must never die.
  */
 @Export
-@Version("1.6.0")
+@Version("1.7.0")
 package dev.polis.process;
 
 import org.osgi.annotation.bundle.Export;

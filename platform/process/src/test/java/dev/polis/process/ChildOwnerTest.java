@@ -167,6 +167,23 @@ class ChildOwnerTest {
   }
 
   @Test
+  @DisplayName("an account sets the clock with one capability, and gains no other")
+  void clock() throws Exception {
+    Needs.root("running a process as another account");
+    Commands.Result status =
+        new Commands()
+            .run(
+                Duration.ofSeconds(10),
+                owner().clockCommand(List.of(PROGRAM.toString(), "-c", "cat /proc/self/status")));
+
+    // CAP_SYS_TIME is capability number 25.
+    for (String line : List.of("CapEff:\t0000000002000000", "CapPrm:\t0000000002000000")) {
+      assertTrue(status.output().contains(line), status::output);
+    }
+    assertTrue(status.output().contains("NoNewPrivs:\t1"), status::output);
+  }
+
+  @Test
   @DisplayName("an account listens at a port below 1024 with one capability, and gains no other")
   void lowPort() throws Exception {
     Needs.root("running a process as another account");

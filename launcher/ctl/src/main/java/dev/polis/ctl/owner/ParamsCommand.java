@@ -7,6 +7,7 @@ import com.google.protobuf.Message;
 import com.google.protobuf.util.JsonFormat;
 import dev.polis.api.curator.DomainNames;
 import dev.polis.api.curator.TicketTerm;
+import dev.polis.api.network.TimeServers;
 import dev.polis.ctl.session.CtlCommand;
 import dev.polis.ctl.session.CtlException;
 import dev.polis.ctl.session.CtlFiles;
@@ -194,6 +195,15 @@ public final class ParamsCommand {
     Path network;
 
     @Option(
+        names = "--time-server",
+        paramLabel = "HOST",
+        description = {
+          "a time server by which a machine that boots Polis keeps its clock: a name or an address;",
+          "may be repeated (default: none, and the clock is not kept)"
+        })
+    List<String> timeServers = List.of();
+
+    @Option(
         names = "--no-recovery-key",
         description = {
           "leaves the recovery key out; an encrypted volume of a single node can then not be",
@@ -224,6 +234,12 @@ public final class ParamsCommand {
       if (network != null) {
         read(network, parameters.getNetworkConfigBuilder(), "network_config", "a network_config");
       }
+      TimeServers.problem(timeServers)
+          .ifPresent(
+              problem -> {
+                throw misused("--time-server: " + problem);
+              });
+      parameters.addAllTimeServer(timeServers);
       if (register) {
         refuseClusterOptions();
         parameters.setClusterRegister(clusterRegister());

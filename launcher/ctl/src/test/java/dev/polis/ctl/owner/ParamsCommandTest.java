@@ -192,6 +192,15 @@ class ParamsCommandTest {
   }
 
   @Test
+  void make_namesTimeServers() throws Exception {
+    CtlRun run = make("parameters.pb", "--time-server=ntp.example.org", "--time-server=192.0.2.1");
+
+    assertEquals(ExitCode.OK.code(), run.code(), run.err());
+    assertEquals(
+        List.of("ntp.example.org", "192.0.2.1"), made("parameters.pb").getTimeServerList());
+  }
+
+  @Test
   void make_refusesANetworkConfigWithAFieldItDoesNotKnow() throws Exception {
     Path network = Files.writeString(folder.resolve("net.json"), "{\"interfaces\": []}");
 
@@ -252,6 +261,7 @@ class ParamsCommandTest {
     "--owner-key-form=der, der",
     "--domain=Not_A_Domain, Not_A_Domain",
     "--domain=1.2.3.4, 1.2.3.4",
+    "--time-server=ntp iburst, ntp iburst",
     "--label=a b=c, a b=c",
     "--label=zone=-, zone=-",
     "--label=zone, zone",

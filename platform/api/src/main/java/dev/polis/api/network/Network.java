@@ -7,6 +7,7 @@ import dev.polis.pki.NodeId;
 import dev.polis.wire.net.Net;
 import java.io.IOException;
 import java.net.InetAddress;
+import java.util.List;
 import java.util.Map;
 import org.osgi.annotation.versioning.ProviderType;
 
@@ -63,4 +64,19 @@ public interface Network {
    * @throws InterruptedException if interrupted; call it again
    */
   void configure(Net configuration) throws IOException, InterruptedException;
+
+  /** Returns the status of the machine's clock, which always has a value. */
+  Value<ClockStatus> clock();
+
+  /**
+   * Stores the time servers of the node parameters, so that this and each later start asks them, if
+   * this node keeps the clock of its machine. Idempotent.
+   *
+   * @param timeServers their names or addresses; empty for none
+   * @throws NetworkConfigException if {@link TimeServers#problem} finds a fault; nothing was
+   *     changed then
+   * @throws IOException if they cannot be stored; call it again
+   * @throws InterruptedException if interrupted; call it again
+   */
+  void keepClock(List<String> timeServers) throws IOException, InterruptedException;
 }

@@ -16,6 +16,10 @@
  * <p>Names are the ids of the cluster's nodes. They are written to the node's own hosts file, and
  * on a machine of its own to {@code /etc/hosts}; elsewhere {@code /etc/hosts} is left as it is.
  *
+ * <p>The node of a machine of its own also keeps the clock: {@link
+ * dev.polis.api.network.ClockStatus}. On a machine with another owner that is the task of the
+ * machine.
+ *
  * <p>Not promised: that a peer can reach the address. That is known only when one did.
  */
 @Export

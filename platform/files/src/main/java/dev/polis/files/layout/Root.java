@@ -13,11 +13,11 @@ import java.nio.file.Path;
  *
  * <pre>
  *   esp/        parameters.pb .json, sealed_configuration.pb, cluster_directory.pb, network_configuration.pb,
- *               dhcp_leases.pb, enrolment_journal.pb, recovery_share.pb, recovery_configuration.pb, machine_share, removal.pb, volume_format,
+ *               dhcp_leases.pb, time_servers, enrolment_journal.pb, recovery_share.pb, recovery_configuration.pb, machine_share, removal.pb, volume_format,
  *               crash.txt, crash-shown.txt
  *   data/       volume, node/{roles.pb, credentials/{cert.pem, cert-key.pem, ca.pem, revocations.crl}},
  *               and the folders that organs declare, such as etcd/
- *   ephemeral/  hosts, machine-id, processes/, storage/, consensus/,
+ *   ephemeral/  hosts, machine-id, processes/, storage/, consensus/, clock/,
  *               launcher/{framework/, configuration/, home, power-off, restarting,
  *               unresponsive.txt, jvm-error.txt, memory-kills, refused.txt, crash.txt, crash-shown.txt}
  *   owner/      owner-key.pem, owner.pem, ca.pem, recovery-key.pem, parameters.json,
@@ -145,6 +145,7 @@ public final class Root extends DirectoryPlacement {
     private final FilePlacement networkConfiguration =
         file("network_configuration.pb", Mode.PUBLIC);
     private final FilePlacement dhcpLeases = file("dhcp_leases.pb", Mode.PUBLIC);
+    private final FilePlacement timeServers = file("time_servers", Mode.PUBLIC);
     private final FilePlacement enrolmentJournal = file("enrolment_journal.pb", Mode.SECRET);
     private final FilePlacement recoveryShare = file("recovery_share.pb", Mode.SECRET);
     private final FilePlacement recoveryConfiguration =
@@ -192,6 +193,11 @@ public final class Root extends DirectoryPlacement {
     /** Returns the place of the leases that DHCP servers gave to this node. */
     public FilePlacement dhcpLeases() {
       return dhcpLeases;
+    }
+
+    /** Returns the place of the names of the node parameters' time servers, a line for each. */
+    public FilePlacement timeServers() {
+      return timeServers;
     }
 
     /**
@@ -336,6 +342,7 @@ public final class Root extends DirectoryPlacement {
     private final DirectoryPlacement processes = directory("processes", Mode.PRIVATE_DIRECTORY);
     private final DirectoryPlacement storage = directory("storage", Mode.PRIVATE_DIRECTORY);
     private final DirectoryPlacement consensus = directory("consensus", Mode.PRIVATE_DIRECTORY);
+    private final DirectoryPlacement clock = directory("clock", Mode.PRIVATE_DIRECTORY);
     private final DirectoryPlacement shell = directory("shell", Mode.PRIVATE_DIRECTORY);
     private final Launcher launcher = new Launcher(this);
 
@@ -373,6 +380,11 @@ public final class Root extends DirectoryPlacement {
     /** Returns the directory of etcd's sockets and logs. */
     public DirectoryPlacement consensus() {
       return consensus;
+    }
+
+    /** Returns the directory in which the program that keeps the machine's clock works. */
+    public DirectoryPlacement clock() {
+      return clock;
     }
 
     /** Returns the directory of the sockets of the developers' shell, one for each instance. */
