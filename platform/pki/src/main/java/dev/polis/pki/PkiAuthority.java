@@ -14,6 +14,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import java.util.TreeSet;
+import java.util.function.Supplier;
 
 /**
  * Issues and revokes certificates of an authority in a {@link PkiStore}. There are three kinds of
@@ -482,16 +483,15 @@ public final class PkiAuthority {
         () -> {
           PkiSlot successor = PkiSlot.read(store.backend(), next());
           PkiSlot present = PkiSlot.read(store.backend(), name);
-          X509Certificate certificate =
-              successor
-                  .certificate()
-                  .orElseThrow(
-                      () ->
-                          new PkiException(
-                              "authority \"%s\" has no successor; prepare one first"
-                                  .formatted(name)));
+          // Of a successor that another call lets issue meanwhile, the key alone may be gone.
+          Supplier<PkiException> none =
+              () ->
+                  new PkiException(
+                      "authority \"%s\" has no successor; prepare one first".formatted(name));
+          X509Certificate certificate = successor.certificate().orElseThrow(none);
           CertificateAuthority begins =
-              new CertificateAuthority(successor.key().orElseThrow(), certificate, store.clock());
+              new CertificateAuthority(
+                  successor.key().orElseThrow(none), certificate, store.clock());
           PkiBackend.Entry stored = storedCrl();
           Crl before = parse(stored.value());
           Crl after = begins.revocationList(before.number().add(BigInteger.ONE), before.serials());
