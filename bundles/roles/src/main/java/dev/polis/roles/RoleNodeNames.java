@@ -4,6 +4,7 @@ import dev.polis.api.network.Network;
 import dev.polis.logtree.Log;
 import dev.polis.pki.NodeId;
 import dev.polis.rpc.resolver.LeaderConnection;
+import dev.polis.rpc.resolver.ListedNodes;
 import dev.polis.supervision.Context;
 import dev.polis.wire.common.NodeState;
 import dev.polis.wire.curator.Node;
@@ -59,19 +60,9 @@ final class RoleNodeNames {
     known = now;
   }
 
-  /** Returns the address that a node of the cluster reports of itself, if it is one. */
-  static Optional<InetAddress> address(Node node) {
-    String reported = node.getStatus().getExternalAddress();
-    if (reported.isEmpty()
-        || !NodeId.matches(node.getId())
-        || node.getState() == NodeState.NODE_STATE_DECOMMISSIONED) {
-      return Optional.empty();
-    }
-    try {
-      return Optional.of(InetAddress.ofLiteral(reported));
-    } catch (IllegalArgumentException notAnAddress) {
-      // Nodes report their own status; one with an invalid address gets no name.
-      return Optional.empty();
-    }
+  private static Optional<InetAddress> address(Node node) {
+    return NodeId.matches(node.getId()) && node.getState() != NodeState.NODE_STATE_DECOMMISSIONED
+        ? ListedNodes.address(node)
+        : Optional.empty();
   }
 }

@@ -7,10 +7,10 @@ import dev.polis.kubernetes.settings.KubernetesAddresses;
 import dev.polis.kubernetes.settings.KubernetesSettings;
 import dev.polis.logtree.Log;
 import dev.polis.rpc.resolver.LeaderConnection;
+import dev.polis.rpc.resolver.ListedNodes;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.Task;
 import dev.polis.wire.curator.Node;
-import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.LinkedHashSet;
 import java.util.Optional;
@@ -60,13 +60,10 @@ final class ControllerWatch implements Task {
 
   /** Returns the API server of a node with the role. */
   static Optional<InetSocketAddress> server(Node node, KubernetesSettings settings) {
-    String address = node.getStatus().getExternalAddress();
-    if (address.isEmpty()
-        || !RoleRecord.names(node.getRoles()).contains(RoleName.KUBERNETES_CONTROLLER)) {
-      return Optional.empty();
-    }
-    InetAddress host =
-        KubernetesAddresses.of(InetAddress.ofLiteral(address), settings.links()).host();
-    return Optional.of(new InetSocketAddress(host, settings.apiPort()));
+    return RoleRecord.names(node.getRoles()).contains(RoleName.KUBERNETES_CONTROLLER)
+        ? ListedNodes.address(node)
+            .map(address -> KubernetesAddresses.of(address, settings.links()).host())
+            .map(host -> new InetSocketAddress(host, settings.apiPort()))
+        : Optional.empty();
   }
 }

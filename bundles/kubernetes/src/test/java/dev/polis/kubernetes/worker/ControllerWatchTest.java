@@ -61,6 +61,7 @@ class ControllerWatchTest {
             WatchEvent.newBuilder()
                 .addNodes(node("b", "192.0.2.7", true))
                 .addNodes(node("c", "192.0.2.8", false))
+                .addNodes(node("d", "no address", true))
                 .setProgress(WatchEvent.Progress.PROGRESS_LAST_BACKLOGGED)
                 .build()));
     assertEquals(

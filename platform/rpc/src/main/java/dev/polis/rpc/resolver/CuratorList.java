@@ -6,7 +6,6 @@ import dev.polis.wire.curator.CuratorGrpc;
 import dev.polis.wire.curator.Node;
 import dev.polis.wire.curator.WatchEvent;
 import io.grpc.ManagedChannel;
-import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.Iterator;
 import java.util.Optional;
@@ -57,19 +56,19 @@ final class CuratorList {
     // cluster's records must not name a leader to others.
     if (!node.getRoles().hasConsensusMember()
         || !node.getStatus().hasRunningCurator()
-        || node.getStatus().getExternalAddress().isEmpty()
         || !NodeId.matches(node.getId())) {
       return Optional.empty();
     }
     int port = node.getStatus().getRunningCurator().getPort();
     try {
-      return Optional.of(
-          new NodeEndpoint(
-              NodeId.parse(node.getId()),
-              new InetSocketAddress(
-                  InetAddress.ofLiteral(node.getStatus().getExternalAddress()),
-                  port == 0 ? LeaderSearch.CURATOR_PORT : port)));
-    } catch (IllegalArgumentException notAnAddress) {
+      return ListedNodes.address(node)
+          .map(
+              address ->
+                  new NodeEndpoint(
+                      NodeId.parse(node.getId()),
+                      new InetSocketAddress(
+                          address, port == 0 ? LeaderSearch.CURATOR_PORT : port)));
+    } catch (IllegalArgumentException noPort) {
       // Nodes report their own status; a node with an invalid one gets no request.
       return Optional.empty();
     }

@@ -3,6 +3,7 @@ package dev.polis.rpc.resolver;
 import dev.polis.wire.curator.Node;
 import dev.polis.wire.curator.WatchEvent;
 import dev.polis.wire.curator.WatchRequest;
+import java.net.InetAddress;
 import java.util.Collections;
 import java.util.Map;
 import java.util.Optional;
@@ -31,6 +32,17 @@ public final class ListedNodes<T> {
    */
   public ListedNodes(Function<Node, Optional<T>> kept) {
     this.kept = kept;
+  }
+
+  /** Returns the address that a node reports of itself; empty if it is none. */
+  public static Optional<InetAddress> address(Node node) {
+    String reported = node.getStatus().getExternalAddress();
+    try {
+      return reported.isEmpty() ? Optional.empty() : Optional.of(InetAddress.ofLiteral(reported));
+    } catch (IllegalArgumentException notAnAddress) {
+      // Nodes report their own status; one with an invalid address has none.
+      return Optional.empty();
+    }
   }
 
   /**
