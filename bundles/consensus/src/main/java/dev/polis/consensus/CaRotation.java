@@ -185,7 +185,7 @@ final class CaRotation {
       return true;
     }
     if (Set.copyOf(own.certificates()).equals(Set.copyOf(wanted.get().certificates()))) {
-      records.report(access.member().id(), own);
+      records.reports().report(access.member().id(), own);
       return false;
     }
     MemberSurvey survey = MemberSurvey.of(access.access(ConsensusUser.ROOT));
@@ -196,7 +196,7 @@ final class CaRotation {
         new Turn(
             wanted.get(),
             survey.answers().getFirst().isLeader(),
-            voters(survey).map(CaRotation::hex).collect(Collectors.toSet()));
+            voters(survey).map(EtcdMember::hexId).collect(Collectors.toSet()));
     due = "etcd to start with the CAs that its members trust now";
     return false;
   }
@@ -248,17 +248,13 @@ final class CaRotation {
         .filter(each -> !each.learner() && each.id() != own());
   }
 
-  private static String hex(EtcdMember member) {
-    return Long.toHexString(member.id());
-  }
-
   private boolean isItsTurn(MemberSurvey survey, CaBundle wanted) throws InterruptedException {
-    Map<String, List<String>> reports = records.reports();
+    Map<String, List<String>> reports = records.reports().all();
     Set<String> reported = Set.copyOf(wanted.fingerprints());
     return survey.silentBeside(own()).isEmpty()
         && voters(survey)
             .filter(each -> Long.compareUnsigned(each.id(), own()) < 0)
-            .map(CaRotation::hex)
+            .map(EtcdMember::hexId)
             .allMatch(id -> reported.equals(Set.copyOf(reports.getOrDefault(id, List.of()))));
   }
 }

@@ -13,7 +13,6 @@ import dev.polis.pki.CaBundle;
 import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.CertificateTemplate;
 import dev.polis.pki.Ed25519;
-import dev.polis.pki.Fingerprint;
 import dev.polis.pki.Pem;
 import dev.polis.pki.PkiException;
 import dev.polis.pki.Renewal;
@@ -29,7 +28,6 @@ import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Collection;
-import java.util.Comparator;
 import java.util.EnumMap;
 import java.util.HexFormat;
 import java.util.LinkedHashSet;
@@ -184,23 +182,13 @@ final class ConsensusPki {
 
   private static String token(CaBundle trusted) {
     MessageDigest digest = Sha256.begin();
-    ordered(trusted).forEach(ca -> digest.update(Pem.der(ca)));
+    trusted.sorted().forEach(ca -> digest.update(Pem.der(ca)));
     return "POLIS-" + HexFormat.of().formatHex(digest.digest(), 0, TOKEN_BYTES);
-  }
-
-  /** Returns the CAs in an order that does not depend on which of them issues. */
-  private static Stream<X509Certificate> ordered(CaBundle trusted) {
-    return trusted.certificates().stream()
-        .sorted(Comparator.comparing(ca -> Fingerprint.of(ca).hex()));
-  }
-
-  private static String pem(CaBundle trusted) {
-    return Pem.encode(ordered(trusted).toArray(X509Certificate[]::new));
   }
 
   /** Writes the CAs that the next run of the member trusts. */
   void trust(CaBundle next) throws FileException {
-    files.ca().write(bytes(pem(next)));
+    files.ca().write(bytes(next.sortedPem()));
   }
 
   /** Writes the key of the trusted CA that issues from the next run on. */
@@ -217,7 +205,7 @@ final class ConsensusPki {
    */
   boolean ensureMember(ConsensusIdentity identity, InetAddress address) throws FileException {
     EtcdFiles.PeerPki target = files.etcd().peerPki();
-    boolean written = replace(target.ca(), pem(trusted));
+    boolean written = replace(target.ca(), trusted.sortedPem());
     Optional<PublicKey> present = memberKey(target.key(), identity);
     written |= present.isEmpty();
     PublicKey key = present.isPresent() ? present.get() : makeMemberKey(target.key());

@@ -557,7 +557,7 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
   private static ConsensusMember member(EtcdMember member, EtcdStatus status) {
     return new ConsensusMember(
         member.name(),
-        Long.toHexString(member.id()),
+        member.hexId(),
         Long.toHexString(status.clusterId()),
         member.peerUrls(),
         member.clientUrls(),

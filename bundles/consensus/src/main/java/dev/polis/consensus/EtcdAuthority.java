@@ -1,5 +1,6 @@
 package dev.polis.consensus;
 
+import dev.polis.api.consensus.CaReports;
 import dev.polis.api.consensus.ConsensusCa;
 import dev.polis.api.consensus.ConsensusCa.Step;
 import dev.polis.api.consensus.ConsensusException;
@@ -120,22 +121,9 @@ final class EtcdAuthority {
 
   // ---- the steps of a rotation
 
-  /** Reports the CAs with which a member's etcd runs; the first one has signed its certificate. */
-  void report(String memberId, CaBundle trusted) throws InterruptedException {
-    String key = REPORTS.key(memberId);
-    String text = String.join(" ", trusted.fingerprints());
-    if (client.kv().get(key).filter(stored -> stored.text().equals(text)).isEmpty()) {
-      client.kv().put(key, text.getBytes(StandardCharsets.UTF_8));
-    }
-  }
-
-  /** Returns the fingerprints that each member has reported, by its id. */
-  Map<String, List<String>> reports() throws InterruptedException {
-    return client.kv().range(REPORTS.range()).keys().stream()
-        .collect(
-            Collectors.toMap(
-                each -> REPORTS.extractId(each.key()).orElseThrow(),
-                each -> List.of(each.text().split(" "))));
+  /** Returns the members' reports, by their ids. */
+  CaReports reports() {
+    return new CaReports(client.kv(), REPORTS);
   }
 
   /**
@@ -190,10 +178,10 @@ final class EtcdAuthority {
           case Succession.Issuing(X509Certificate former) ->
               state(Step.ISSUING, new CaBundle(List.of(issuing, former)));
         };
-    Map<String, List<String>> reports = reports();
+    Map<String, List<String>> reports = reports().all();
     return now.withWaiting(
         members.stream()
-            .filter(each -> !now.isReached(reports.getOrDefault(hex(each), List.of())))
+            .filter(each -> !now.isReached(reports.getOrDefault(each.hexId(), List.of())))
             .map(each -> each.hasStarted() ? each.name() : each.peerUrls().getFirst())
             .sorted()
             .toList());
@@ -201,10 +189,6 @@ final class EtcdAuthority {
 
   private static ConsensusCa state(Step step, CaBundle cas) {
     return new ConsensusCa(step, cas, List.of());
-  }
-
-  private static String hex(EtcdMember member) {
-    return Long.toHexString(member.id());
   }
 
   /** Begins or continues a rotation, unless a member waits for the present step. */

@@ -59,7 +59,7 @@ final class MemberChanges {
     if (candidate.memberId().isEmpty()) {
       return new ConsensusStanding.Invited(invite(node, candidate, present, own));
     }
-    if (own.filter(member -> hex(member).equals(candidate.memberId())).isEmpty()) {
+    if (own.filter(member -> member.hexId().equals(candidate.memberId())).isEmpty()) {
       return new ConsensusStanding.Removed();
     }
     return promote(own.get(), candidate);
@@ -116,7 +116,7 @@ final class MemberChanges {
 
   private ConsensusInvitation invitation(EtcdMember invited, List<EtcdMember> present) {
     return new ConsensusInvitation(
-        hex(invited),
+        invited.hexId(),
         clusterId,
         present.stream()
             .filter(member -> member.id() != invited.id())
@@ -143,13 +143,9 @@ final class MemberChanges {
   /** Removes a member, if etcd knows it. */
   void expel(String memberId) throws InterruptedException {
     Optional<EtcdMember> known =
-        members.list().stream().filter(member -> hex(member).equals(memberId)).findFirst();
+        members.list().stream().filter(member -> member.hexId().equals(memberId)).findFirst();
     if (known.isPresent()) {
       members.remove(known.get().id());
     }
-  }
-
-  private static String hex(EtcdMember member) {
-    return Long.toHexString(member.id());
   }
 }

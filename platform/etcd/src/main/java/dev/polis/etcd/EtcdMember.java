@@ -19,6 +19,11 @@ public record EtcdMember(
     clientUrls = List.copyOf(clientUrls);
   }
 
+  /** Returns the id as etcd prints it. */
+  public String hexId() {
+    return Long.toHexString(id);
+  }
+
   /** Returns whether the member has ever started. */
   public boolean hasStarted() {
     return !name.isEmpty();

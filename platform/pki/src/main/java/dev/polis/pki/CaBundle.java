@@ -5,6 +5,7 @@ import java.security.GeneralSecurityException;
 import java.security.PublicKey;
 import java.security.cert.X509Certificate;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
@@ -45,6 +46,20 @@ public record CaBundle(List<X509Certificate> certificates) {
   /** Returns the PEM texts of the certificates, one after the other. */
   public String pem() {
     return certificates.stream().map(Pem::encode).collect(Collectors.joining());
+  }
+
+  /** Returns the certificates in an order that does not depend on which of them issues. */
+  public List<X509Certificate> sorted() {
+    return certificates.stream()
+        .sorted(Comparator.comparing(ca -> Fingerprint.of(ca).hex()))
+        .toList();
+  }
+
+  /**
+   * Returns the PEM texts of {@link #sorted}, for a program that only reads which CAs there are.
+   */
+  public String sortedPem() {
+    return sorted().stream().map(Pem::encode).collect(Collectors.joining());
   }
 
   /** Returns the file of {@link #pem}. */

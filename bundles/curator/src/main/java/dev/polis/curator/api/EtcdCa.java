@@ -1,6 +1,7 @@
 package dev.polis.curator.api;
 
 import com.google.protobuf.ByteString;
+import dev.polis.api.consensus.CaReports;
 import dev.polis.api.consensus.Consensus;
 import dev.polis.api.consensus.ConsensusCa;
 import dev.polis.api.consensus.ConsensusException;
@@ -17,7 +18,7 @@ import dev.polis.wire.cluster.CaStep;
 import dev.polis.wire.curator.stored.Node;
 import java.time.Duration;
 import java.util.List;
-import java.util.Optional;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Supplier;
@@ -105,23 +106,21 @@ public final class EtcdCa {
    * Returns the controllers whose API server has not reached the step. A controller that never
    * reported has had no API server; one that starts takes the present CAs.
    */
-  private List<String> waitingApiServers(LeaderTerm term, ConsensusCa ca)
+  private Set<String> waitingApiServers(LeaderTerm term, ConsensusCa ca)
       throws InterruptedException {
     Set<String> controllers =
         term.records().nodes().stream()
             .filter(node -> NodeRecords.isUp(node) && node.getRoles().hasKubernetesController())
             .map(Node::getId)
-            .collect(Collectors.toSet());
+            .collect(Collectors.toCollection(TreeSet::new));
     if (controllers.isEmpty()) {
-      return List.of();
+      return controllers;
     }
     try (EtcdClient client = kubernetes.get()) {
-      return client.kv().range(API_SERVERS.range()).keys().stream()
-          .filter(report -> !ca.isReached(List.of(report.text().split(" "))))
-          .map(report -> API_SERVERS.extractId(report.key()))
-          .flatMap(Optional::stream)
-          .filter(controllers::contains)
-          .toList();
+      Map<String, List<String>> reports = new CaReports(client.kv(), API_SERVERS).all();
+      controllers.retainAll(reports.keySet());
+      controllers.removeIf(each -> ca.isReached(reports.get(each)));
+      return controllers;
     }
   }
 }

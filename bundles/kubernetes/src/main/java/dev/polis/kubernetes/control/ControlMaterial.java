@@ -2,6 +2,7 @@ package dev.polis.kubernetes.control;
 
 import dev.polis.api.cluster.ClusterStatus;
 import dev.polis.api.cluster.ConsensusUser;
+import dev.polis.api.consensus.CaReports;
 import dev.polis.api.kubernetes.KubernetesNames;
 import dev.polis.etcd.EtcdAccess;
 import dev.polis.etcd.EtcdClient;
@@ -16,19 +17,16 @@ import dev.polis.kubernetes.pki.KubePki;
 import dev.polis.kubernetes.settings.KubernetesSettings;
 import dev.polis.pki.CaBundle;
 import dev.polis.pki.CertificateTemplate;
-import dev.polis.pki.Fingerprint;
 import dev.polis.pki.Pem;
 import dev.polis.pki.PkiException;
 import dev.polis.pki.Renewal;
 import dev.polis.pki.TlsIdentity;
 import java.net.InetAddress;
-import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
 import java.security.PublicKey;
 import java.security.cert.X509Certificate;
 import java.time.InstantSource;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 
@@ -141,12 +139,9 @@ final class ControlMaterial {
 
   /** Reports the CAs of consensus with which the API server runs; a rotation waits for that. */
   void report(ClusterStatus cluster, CaBundle etcdCas) throws InterruptedException {
-    String key = KeyPrefix.of(KubernetesNames.ETCD_TRUST_PREFIX).key(place.node().text());
-    String text = String.join(" ", etcdCas.fingerprints());
     try (EtcdClient etcd = EtcdClient.connect(cluster.consensusClient(ConsensusUser.KUBERNETES))) {
-      if (etcd.kv().get(key).filter(stored -> stored.text().equals(text)).isEmpty()) {
-        etcd.kv().put(key, text.getBytes(StandardCharsets.UTF_8));
-      }
+      new CaReports(etcd.kv(), KeyPrefix.of(KubernetesNames.ETCD_TRUST_PREFIX))
+          .report(place.node().text(), etcdCas);
     }
   }
 
@@ -204,12 +199,7 @@ final class ControlMaterial {
     EtcdTls tls = tls(access);
     X509Certificate ca = tls.trusted().getFirst();
     // In an order of their own: the API server starts again when this file changes.
-    files.write(
-        ControlFile.ETCD_CA,
-        Pem.encode(
-            tls.trusted().stream()
-                .sorted(Comparator.comparing(each -> Fingerprint.of(each).hex()))
-                .toArray(X509Certificate[]::new)));
+    files.write(ControlFile.ETCD_CA, etcdCas(access).sortedPem());
     CertificateTemplate template =
         CertificateTemplate.client(ConsensusUser.KUBE_APISERVER.userName());
     if (fits(ControlFile.ETCD_CLIENT, template, ca.getPublicKey())) {
