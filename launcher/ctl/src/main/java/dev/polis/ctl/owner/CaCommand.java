@@ -60,10 +60,10 @@ public final class CaCommand {
     Ca ca;
   }
 
-  /** Makes one step of a rotation. */
+  /** Asks for the state of a rotation, or makes a step of it. */
   @FunctionalInterface
-  interface CtlCall {
-    CaStatus make(Session session) throws InterruptedException;
+  interface Step {
+    CaStatus after(CaStatus before) throws InterruptedException;
   }
 
   /** Shows the CA, and is the base of the commands that change it. */
@@ -89,24 +89,34 @@ public final class CaCommand {
     }
 
     /**
-     * Makes a step of etcd's CA, and waits until no node waits for another step.
+     * Waits until the new CA issues and no node waits for another step.
      *
-     * @param again tells after which states the step is made again
+     * @param late the message after this time, with the place of the waiting nodes
+     * @param next asks again, and makes the next step if it is time for that
      */
-    static CaStatus await(Session session, CtlCall next, Predicate<CaStatus> again)
+    static CaStatus await(
+        CaStatus first, Predicate<CaStatus> enough, Duration within, String late, Step next)
         throws InterruptedException {
       long began = System.nanoTime();
-      CaStatus status = next.make(session);
-      while (status.getStep() == CaStep.CA_STEP_PREPARED || status.getWaitingNodesCount() > 0) {
-        if (System.nanoTime() - began > ETCD_PATIENCE.toNanos()) {
-          throw new CtlException(
-              "the rotation of etcd's CA waits for these nodes, and was not ended: %s; start those that are off and repeat the command, which continues"
-                  .formatted(String.join(", ", status.getWaitingNodesList())));
+      CaStatus status = first;
+      while ((status.getStep() == CaStep.CA_STEP_PREPARED || status.getWaitingNodesCount() > 0)
+          && !enough.test(status)) {
+        if (System.nanoTime() - began > within.toNanos()) {
+          throw new CtlException(late.formatted(String.join(", ", status.getWaitingNodesList())));
         }
         Thread.sleep(PAUSE);
-        status = again.test(status) ? next.make(session) : etcd(session);
+        status = next.after(status);
       }
       return status;
+    }
+
+    static CaStatus awaitEtcd(CaStatus first, Step next) throws InterruptedException {
+      return await(
+          first,
+          _ -> false,
+          ETCD_PATIENCE,
+          "the rotation of etcd's CA waits for these nodes, and was not ended: %s; start those that are off and repeat the command, which continues",
+          next);
     }
 
     /** Writes the CAs that the cluster trusts to the folder of this user. */
@@ -134,12 +144,8 @@ public final class CaCommand {
           session.target(), ca, OwnerCertificate.fetch(session, user.user(), key, ca));
     }
 
-    ExitCode show(CaStatus status) {
-      return print(text(status), json(status));
-    }
-
-    ExitCode showEtcd(CaStatus status) {
-      return print(etcdText(status), json(status));
+    ExitCode show(Ca ca, CaStatus status) {
+      return print(text(ca, status), json(status));
     }
 
     static JsonObject json(CaStatus status) {
@@ -154,36 +160,6 @@ public final class CaCommand {
       return result;
     }
 
-    static String etcdText(CaStatus status) {
-      String issuing = fingerprint(status.getIssuing());
-      return switch (status.getStep()) {
-        case CA_STEP_PREPARED ->
-            "The CA %s of etcd issues certificates. Its successor is %s.\n%s\nNext: ca rotate --of etcd, which continues."
-                .formatted(
-                    issuing,
-                    fingerprint(status.getOther()),
-                    waiting(
-                        "Nodes that do not trust the successor yet", status.getWaitingNodesList()));
-        case CA_STEP_ISSUING ->
-            "The CA %s of etcd issues certificates. Those of the former CA %s are accepted until 'ca retire --of etcd'.\n%s\nNext: ca retire --of etcd."
-                .formatted(
-                    issuing,
-                    fingerprint(status.getOther()),
-                    waiting(
-                        "Nodes with a certificate of the former CA", status.getWaitingNodesList()));
-        case CA_STEP_ONE, CA_STEP_UNSPECIFIED, UNRECOGNIZED ->
-            "The members of etcd trust one CA, %s.%s"
-                .formatted(
-                    issuing,
-                    status.getWaitingNodesCount() == 0
-                        ? ""
-                        : "\n"
-                            + waiting(
-                                "Nodes that have not started etcd with it alone yet",
-                                status.getWaitingNodesList()));
-      };
-    }
-
     private static JsonArray array(List<String> names) {
       JsonArray array = new JsonArray();
       names.forEach(array::add);
@@ -194,27 +170,47 @@ public final class CaCommand {
       return Fingerprint.of(OwnerCertificate.answered(der)).hex();
     }
 
-    static String text(CaStatus status) {
+    static String text(Ca ca, CaStatus status) {
+      boolean etcd = ca == Ca.etcd;
+      String whose = etcd ? " of etcd" : "";
+      String option = etcd ? " --of etcd" : "";
       String issuing = fingerprint(status.getIssuing());
       return switch (status.getStep()) {
         case CA_STEP_PREPARED ->
-            "The CA %s issues certificates. Its successor is %s.\n%s\nNext: ca rotate, which continues."
+            "The CA %s%s issues certificates. Its successor is %s.\n%s\nNext: ca rotate%s, which continues."
                 .formatted(
                     issuing,
+                    whose,
                     fingerprint(status.getOther()),
                     waiting(
-                        "Nodes that do not trust the successor yet", status.getWaitingNodesList()));
+                        "Nodes that do not trust the successor yet", status.getWaitingNodesList()),
+                    option);
         case CA_STEP_ISSUING ->
-            "The CA %s issues certificates. Those of the former CA %s are accepted until 'ca retire'.\n%s\n%s\nNext: ca retire, which waits for no user: each gets a new certificate with takeownership or 'operator take'."
+            "The CA %s%s issues certificates. Those of the former CA %s are accepted until 'ca retire%s'.\n%s\n%s"
                 .formatted(
                     issuing,
+                    whose,
                     fingerprint(status.getOther()),
+                    option,
                     waiting(
                         "Nodes with a certificate of the former CA", status.getWaitingNodesList()),
-                    waiting(
-                        "Users with a certificate of the former CA", status.getWaitingUsersList()));
+                    etcd
+                        ? "Next: ca retire --of etcd."
+                        : waiting(
+                                "Users with a certificate of the former CA",
+                                status.getWaitingUsersList())
+                            + "\nNext: ca retire, which waits for no user: each gets a new certificate with takeownership or 'operator take'.");
         case CA_STEP_ONE, CA_STEP_UNSPECIFIED, UNRECOGNIZED ->
-            "The cluster trusts one CA, %s.".formatted(issuing);
+            "%s one CA, %s.%s"
+                .formatted(
+                    etcd ? "The members of etcd trust" : "The cluster trusts",
+                    issuing,
+                    !etcd || status.getWaitingNodesCount() == 0
+                        ? ""
+                        : "\n"
+                            + waiting(
+                                "Nodes that have not started etcd with it alone yet",
+                                status.getWaitingNodesList()));
       };
     }
 
@@ -239,7 +235,7 @@ public final class CaCommand {
       CaStatus etcd = etcd(session);
       JsonObject result = json(status);
       result.add("etcd", json(etcd));
-      return print(text(status) + "\n\n" + etcdText(etcd), result);
+      return print(text(Ca.cluster, status) + "\n\n" + text(Ca.etcd, etcd), result);
     }
   }
 
@@ -270,33 +266,34 @@ public final class CaCommand {
     protected ExitCode run(Session session) throws InterruptedException {
       if (of.ca == Ca.etcd) {
         refuseForce(force);
-        return showEtcd(
-            await(
-                session,
-                each ->
-                    each.call(
-                        () ->
-                            each.clusterCa()
-                                .rotateEtcdCa(RotateEtcdCaRequest.getDefaultInstance())),
-                status -> status.getStep() != CaStep.CA_STEP_ISSUING));
+        return show(
+            Ca.etcd,
+            awaitEtcd(
+                advanceEtcd(session),
+                before ->
+                    before.getStep() == CaStep.CA_STEP_ISSUING
+                        ? etcd(session)
+                        : advanceEtcd(session)));
       }
-      long began = System.nanoTime();
-      CaStatus status = advance(session);
-      while (status.getStep() == CaStep.CA_STEP_PREPARED || status.getWaitingNodesCount() > 0) {
-        if (force && status.getStep() == CaStep.CA_STEP_ISSUING) {
-          break;
-        }
-        if (System.nanoTime() - began > PATIENCE.toNanos()) {
-          throw new CtlException(
-              "the rotation waits for these nodes, and was not ended: %s; start them and repeat the command, which continues, or use --force"
-                  .formatted(String.join(", ", status.getWaitingNodesList())));
-        }
-        Thread.sleep(PAUSE);
-        // Another owner may end this rotation meanwhile; a further step would begin a second one.
-        status = status.getStep() == CaStep.CA_STEP_PREPARED ? advance(session) : present(session);
-      }
+      CaStatus status =
+          await(
+              advance(session),
+              now -> force && now.getStep() == CaStep.CA_STEP_ISSUING,
+              PATIENCE,
+              "the rotation waits for these nodes, and was not ended: %s; start them and repeat the command, which continues, or use --force",
+              // Another owner may end this rotation meanwhile; a further step would begin a second
+              // one.
+              before ->
+                  before.getStep() == CaStep.CA_STEP_PREPARED
+                      ? advance(session)
+                      : present(session));
       renew(session, status);
-      return show(present(session));
+      return show(Ca.cluster, present(session));
+    }
+
+    private static CaStatus advanceEtcd(Session session) throws InterruptedException {
+      return session.call(
+          () -> session.clusterCa().rotateEtcdCa(RotateEtcdCaRequest.getDefaultInstance()));
     }
 
     private CaStatus present(Session session) throws InterruptedException {
@@ -334,15 +331,13 @@ public final class CaCommand {
     protected ExitCode run(Session session) throws InterruptedException {
       if (of.ca == Ca.etcd) {
         refuseForce(force);
-        return showEtcd(
-            await(
-                session,
-                each ->
-                    each.call(
-                        () ->
-                            each.clusterCa()
-                                .retireEtcdCa(RetireEtcdCaRequest.getDefaultInstance())),
-                _ -> false));
+        return show(
+            Ca.etcd,
+            awaitEtcd(
+                session.call(
+                    () ->
+                        session.clusterCa().retireEtcdCa(RetireEtcdCaRequest.getDefaultInstance())),
+                _ -> etcd(session)));
       }
       CaStatus before =
           session.call(() -> session.clusterCa().getCa(GetCaRequest.getDefaultInstance()));
@@ -353,7 +348,7 @@ public final class CaCommand {
       RetireCaRequest request = RetireCaRequest.newBuilder().setForce(force).build();
       CaStatus after = session.call(() -> session.clusterCa().retireCa(request));
       trust(session, after);
-      return show(after);
+      return show(Ca.cluster, after);
     }
   }
 }
