@@ -84,8 +84,8 @@ final class NodeRemoval {
   void revoke(LeaderTerm term, NodeId id) throws InterruptedException {
     turn.lockInterruptibly();
     try {
-      requireRevocable(term, id);
       if (isMember(term, id)) {
+        requireReplaceable(term, id.text());
         term.records().updateNode(id.text(), NodeRemoval::decommissioned);
       }
       term.pki().revokeNode(id);
