@@ -1,15 +1,15 @@
 package dev.polis.network;
 
 import dev.polis.api.network.NetworkStatus;
+import dev.polis.files.AtomicFile;
+import dev.polis.files.AtomicFile.Durability;
 import dev.polis.files.FilePlacement;
 import dev.polis.files.Mode;
 import dev.polis.pki.NodeId;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.Optional;
@@ -122,18 +122,12 @@ final class NodeNames {
       file.write(wanted);
     }
     if (!folder.isEmpty()) {
-      show(Path.of(folder).resolve(file.path().getFileName()), content);
+      // Not forced: the folder is in memory, and each start writes it anew.
+      AtomicFile.replace(
+          Path.of(folder).resolve(file.path().getFileName()),
+          wanted,
+          Mode.PUBLIC,
+          Durability.PROCESS);
     }
-  }
-
-  /** Replaces a file that each program may read; it is not on a disk. */
-  private static void show(Path file, String content) throws IOException {
-    if (Files.exists(file) && Files.readString(file).equals(content)) {
-      return;
-    }
-    Path next = file.resolveSibling(file.getFileName() + ".new");
-    Files.writeString(next, content);
-    Files.setPosixFilePermissions(next, Mode.PUBLIC.permissions());
-    Files.move(next, file, StandardCopyOption.ATOMIC_MOVE);
   }
 }
