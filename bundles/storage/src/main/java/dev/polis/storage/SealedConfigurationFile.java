@@ -36,12 +36,6 @@ final class SealedConfigurationFile implements SealedConfigurationStore {
     void require() throws FileException;
   }
 
-  /** Creates a file of a machine whose boots are all the same. */
-  SealedConfigurationFile(
-      FilePlacement place, FilePlacement copy, RecoveryShareStore share, Sealer sealer) {
-    this(place, copy, share, sealer, () -> {});
-  }
-
   /**
    * @param copy the place of a copy for the owner, of what is bound to this machine
    * @param share names the owner's recovery key

@@ -56,7 +56,8 @@ class SealedConfigurationFileTest {
         file,
         bench.root.esp().recoveryConfiguration(),
         new RecoveryShareFile(bench.root.esp().recoveryShare()),
-        sealer);
+        sealer,
+        () -> {});
   }
 
   @AfterEach

@@ -234,6 +234,14 @@ class SealerTpmTest {
     assertEquals(Refusal.WRONG_KEY, refused.refusal());
   }
 
+  private static SealedConfiguration configuration() {
+    return new SealedConfiguration(
+        UnlockKeys.generate(new SecureRandom()).node(),
+        Secret.of("join"),
+        Certificates.ca(),
+        StorageSecurity.INSECURE);
+  }
+
   private SealedConfigurationFile configurationBy(Sealer by) throws IOException {
     return configurationBy(by, () -> {});
   }
@@ -254,12 +262,7 @@ class SealerTpmTest {
   @DisplayName(
       "the files of an update are sealed for its boot, also if something was unsealed in between, and a write in its trial keeps the way back")
   void updateOfTheFiles() throws Exception {
-    SealedConfiguration configuration =
-        new SealedConfiguration(
-            UnlockKeys.generate(new SecureRandom()).node(),
-            Secret.of("join"),
-            Certificates.ca(),
-            StorageSecurity.INSECURE);
+    SealedConfiguration configuration = configuration();
     Path present = bootFile('a', "1");
     Path next = bootFile('b', "2");
     SealerTpm before = boot(present);
@@ -278,12 +281,7 @@ class SealerTpmTest {
   @DisplayName(
       "a recovery in the trial of an update keeps the way back if the TPM unseals, and asks first if it does not")
   void recoveryInTrial() throws Exception {
-    SealedConfiguration configuration =
-        new SealedConfiguration(
-            UnlockKeys.generate(new SecureRandom()).node(),
-            Secret.of("join"),
-            Certificates.ca(),
-            StorageSecurity.INSECURE);
+    SealedConfiguration configuration = configuration();
     X25519PrivateKeyParameters owner = new X25519PrivateKeyParameters(new SecureRandom());
     Secret key = Secret.of(owner.getEncoded());
     Path present = bootFile('a', "1");

@@ -48,7 +48,8 @@ final class VolumeBench implements AutoCloseable {
             root.esp().sealedConfiguration(),
             root.esp().recoveryConfiguration(),
             new RecoveryShareFile(root.esp().recoveryShare()),
-            new SealerNone());
+            new SealerNone(),
+            () -> {});
     manager = new VolumeManager(root, catalog, sealed);
     volume =
         catalog.of(security).stream()

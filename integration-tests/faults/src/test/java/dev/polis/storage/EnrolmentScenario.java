@@ -97,7 +97,8 @@ final class EnrolmentScenario implements PowerScenario {
         Root.at(root).esp().sealedConfiguration(),
         Root.at(root).esp().recoveryConfiguration(),
         new RecoveryShareFile(Root.at(root).esp().recoveryShare()),
-        new SealerNone());
+        new SealerNone(),
+        () -> {});
   }
 
   private static RecoveryShareFile share(Path root) {
