@@ -122,57 +122,78 @@ class CaRotationTest {
     grow(3);
     Thief thief = Thief.of(nodes.getFirst().files());
     List<Long> first = pids();
+    List<Writer> ended = underWriters(writers -> replaceUnder(writers, thief, first));
+    for (Writer each : ended) {
+      each.requireAnswers();
+    }
+    restarts();
+  }
+
+  private void replaceUnder(List<Writer> writers, Thief thief, List<Long> first) throws Exception {
+    thief.opens(members);
+
+    // As after kill -9 of a node: its etcd runs, its clients have ended, and the step
+    // waits.
+    writers.get(1).close();
+    writers.get(1).check();
+    nodes.get(1).closeInstance();
+    assertEquals(Step.PREPARED, members.getFirst().consensus.rotateCa().step());
+    assertEquals(
+        Step.PREPARED,
+        members.getFirst().consensus.retireCa().step(),
+        "the only CA that issues was retired");
+    members.set(1, nodes.get(1).instance());
+    members.get(1).startExisting();
+    writers.set(1, new Writer(members.get(1)));
+    ConsensusCa prepared = await("each member to trust the new CA too", Step.PREPARED);
+    List<Long> second = pids();
+    for (int i = 0; i < nodes.size(); i++) {
+      assertNotEquals(first.get(i), second.get(i), "a member's etcd did not start again");
+      assertEquals(2, onDisk(i).certificates().size());
+    }
+    awaitMore(writers);
+
+    rotateAtOnce(Step.ISSUING);
+    ConsensusCa issuing = await("each member to have a certificate of the new CA", Step.ISSUING);
+    assertEquals(prepared.other().orElseThrow(), issuing.issuing());
+    assertEquals(second, pids(), "a certificate needs no restart of etcd");
+    for (Instance each : members) {
+      assertTrue(shown(each, issuing.issuing()), "a member shows a former certificate");
+    }
+    awaitMore(writers);
+    thief.opens(members);
+    assertEquals(
+        Step.ISSUING,
+        members.getFirst().consensus.rotateCa().step(),
+        "a rotation began before the end of another");
+
+    members.getFirst().consensus.retireCa();
+    ConsensusCa one = await("each member to trust the new CA alone", Step.ONE);
+    assertEquals(issuing.issuing(), one.issuing());
+    for (int i = 0; i < nodes.size(); i++) {
+      assertNotEquals(second.get(i), pids().get(i), "a member's etcd did not start again");
+      assertEquals(CaBundle.of(one.issuing()), onDisk(i));
+    }
+    awaitMore(writers);
+    thief.isRefused(members, one.issuing());
+  }
+
+  /** Works while a writer writes through each member. */
+  @FunctionalInterface
+  private interface Work {
+    void under(List<Writer> writers) throws Exception;
+  }
+
+  /** Works under writers, of which none may lose a write; returns them when they have ended. */
+  private List<Writer> underWriters(Work work) throws Exception {
     List<Writer> writers = new ArrayList<>();
     try {
       for (Instance each : members) {
         writers.add(new Writer(each));
       }
       awaitMore(writers);
-      thief.opens(members);
-
-      // As after kill -9 of a node: its etcd runs, its clients have ended, and the step waits.
-      writers.get(1).close();
-      writers.get(1).check();
-      nodes.get(1).closeInstance();
-      assertEquals(Step.PREPARED, members.getFirst().consensus.rotateCa().step());
-      assertEquals(
-          Step.PREPARED,
-          members.getFirst().consensus.retireCa().step(),
-          "the only CA that issues was retired");
-      members.set(1, nodes.get(1).instance());
-      members.get(1).startExisting();
-      writers.set(1, new Writer(members.get(1)));
-      ConsensusCa prepared = await("each member to trust the new CA too", Step.PREPARED);
-      List<Long> second = pids();
-      for (int i = 0; i < nodes.size(); i++) {
-        assertNotEquals(first.get(i), second.get(i), "a member's etcd did not start again");
-        assertEquals(2, onDisk(i).certificates().size());
-      }
+      work.under(writers);
       awaitMore(writers);
-
-      rotateAtOnce(Step.ISSUING);
-      ConsensusCa issuing = await("each member to have a certificate of the new CA", Step.ISSUING);
-      assertEquals(prepared.other().orElseThrow(), issuing.issuing());
-      assertEquals(second, pids(), "a certificate needs no restart of etcd");
-      for (Instance each : members) {
-        assertTrue(shown(each, issuing.issuing()), "a member shows a former certificate");
-      }
-      awaitMore(writers);
-      thief.opens(members);
-      assertEquals(
-          Step.ISSUING,
-          members.getFirst().consensus.rotateCa().step(),
-          "a rotation began before the end of another");
-
-      members.getFirst().consensus.retireCa();
-      ConsensusCa one = await("each member to trust the new CA alone", Step.ONE);
-      assertEquals(issuing.issuing(), one.issuing());
-      for (int i = 0; i < nodes.size(); i++) {
-        assertNotEquals(second.get(i), pids().get(i), "a member's etcd did not start again");
-        assertEquals(CaBundle.of(one.issuing()), onDisk(i));
-      }
-      awaitMore(writers);
-      thief.isRefused(members, one.issuing());
     } finally {
       for (Writer each : writers) {
         each.close();
@@ -181,9 +202,8 @@ class CaRotationTest {
     for (Writer each : writers) {
       each.check();
       each.requireLast();
-      each.requireAnswers();
     }
-    restarts();
+    return writers;
   }
 
   /** Asks for the next step through all members at the same time: it is one step. */
@@ -202,23 +222,7 @@ class CaRotationTest {
       "with two members, which both must be up for a write, writes wait while one starts again, and none is lost")
   void two() throws Exception {
     grow(2);
-    List<Writer> writers = new ArrayList<>();
-    try {
-      for (Instance each : members) {
-        writers.add(new Writer(each));
-      }
-      awaitMore(writers);
-      wholeRotation();
-      awaitMore(writers);
-    } finally {
-      for (Writer each : writers) {
-        each.close();
-      }
-    }
-    for (Writer each : writers) {
-      each.check();
-      each.requireLast();
-    }
+    underWriters(_ -> wholeRotation());
   }
 
   private ConsensusCa wholeRotation() throws Exception {
