@@ -1,6 +1,7 @@
 package dev.polis.cluster.it;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -39,15 +40,19 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.MethodOrderer;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Replaces the CA of a cluster of two voters and a node without etcd, as its owner does with
- * polisctl.
+ * Replaces the CA of a cluster of two voters and a node without etcd, then that of etcd with three
+ * voters, as its owner does with polisctl.
  */
 @Tag("full")
+@TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class CaRotationIT {
 
   private static final List<String> ADDRESSES = List.of("127.0.59.1", "127.0.59.2", "127.0.59.3");
@@ -109,6 +114,7 @@ class CaRotationIT {
   }
 
   @Test
+  @Order(1)
   @Tag("attack")
   @DisplayName(
       "the CA is replaced under writers and readers while a node restarts: no call fails; a node that was away over the whole rotation comes back; the former certificate opens nothing")
@@ -218,6 +224,88 @@ class CaRotationIT {
             .isCurrent(
                 Pem.certificate(
                     Files.readString(plain.state().resolve("data/node/credentials/cert.pem")))));
+  }
+
+  private static JsonObject etcd() throws Exception {
+    return status().getAsJsonObject("etcd");
+  }
+
+  @Test
+  @Order(2)
+  @Tag("attack")
+  @DisplayName(
+      "etcd's CA is replaced under writers while a voter restarts: no call fails, no acknowledged write is lost; the former CA opens no port; each wrong order names the next command")
+  void etcdsOwn() throws Exception {
+    nodes.cluster().becomeVoter(plain, id(plain));
+    EtcdCaThief thief = EtcdCaThief.of(founder);
+    List<OwnerApi> ways = new ArrayList<>();
+    List<NumberedWriter> writers = new ArrayList<>();
+    List<SteadyCaller> load = new ArrayList<>();
+    try {
+      for (TestNode each : nodes.without(plain)) {
+        OwnerApi way = nodes.through(each);
+        ways.add(way);
+        NumberedWriter writer = new NumberedWriter(way, nodes.cluster().firstId(), ways.size(), 0);
+        writers.add(writer);
+        load.add(SteadyCaller.of(writer::write));
+      }
+      awaitMore(load, "before the rotation");
+      for (TestNode each : nodes.nodes()) {
+        assertTrue(
+            thief.opens(each, EtcdCaThief.CLIENT_PORT) && thief.opens(each, EtcdCaThief.PEER_PORT),
+            each.address());
+      }
+
+      plain.stop();
+      CompletableFuture<Finished> rotated =
+          CompletableFuture.supplyAsync(() -> founder.ctl("ca", "rotate", "--of", "etcd"));
+      Await.until(
+          TestNode.PATIENCE,
+          "the rotation to wait for the voter that is off",
+          () -> etcd().get("waitingNodes").toString().contains(id(plain)),
+          CaRotationIT::etcd);
+      refused("polisctl ca rotate --of etcd", "ca", "retire", "--of", "etcd");
+      refused("node role remove NODE ConsensusMember", "ca", "rotate", "--of", "etcd", "--force");
+      awaitMore(load, "while both CAs are made known");
+      plain.up();
+      rotated.get(TestNode.PATIENCE.toSeconds() * 2, TimeUnit.SECONDS).requireSuccess("rotate");
+      awaitMore(load, "after the new CA issues");
+      assertEquals("ISSUING", etcd().get("step").getAsString());
+      Finished again = founder.ctl("ca", "rotate", "--of", "etcd");
+      assertTrue(again.out().contains("Next: ca retire --of etcd"), again.all());
+
+      founder.ctl("ca", "retire", "--of", "etcd").requireSuccess("retire");
+      awaitMore(load, "after the former CA was retired");
+    } finally {
+      load.forEach(SteadyCaller::close);
+    }
+    for (SteadyCaller each : load) {
+      each.check("during the rotation");
+    }
+    for (int i = 0; i < writers.size(); i++) {
+      NumberedWriter writer = writers.get(i);
+      assertTrue(
+          writer.in(ways.get(i).node(nodes.cluster().firstId()).getLabels())
+              >= writer.acknowledged(),
+          "an acknowledged write was lost");
+    }
+    ways.forEach(OwnerApi::close);
+
+    assertEquals("ONE", etcd().get("step").getAsString());
+    assertEquals("[]", etcd().get("waitingNodes").toString());
+    for (TestNode each : nodes.nodes()) {
+      assertFalse(thief.opens(each, EtcdCaThief.CLIENT_PORT), each.address());
+      assertFalse(thief.opens(each, EtcdCaThief.PEER_PORT), each.address());
+    }
+    for (TestNode each : nodes.nodes()) {
+      awaitHome(each);
+    }
+  }
+
+  private static void refused(String remedy, String... command) {
+    Finished refused = founder.ctl(command);
+    assertNotEquals(0, refused.code(), refused.all());
+    assertTrue(refused.err().contains(remedy), refused.all());
   }
 
   /** Calls each listener of the founder on connections that stay open. */
