@@ -108,11 +108,11 @@ record EnrolmentOrgans(
               ClockStatus.PATIENCE);
       return switch (now) {
         case ClockStatus.Synchronised(String server, _, _) -> "the clock follows " + server;
-        case ClockStatus.Searching(String reason, _) -> "going on without one: " + reason;
-        case ClockStatus.NotKept(String reason, _) -> "going on without one: " + reason;
+        case ClockStatus.Searching(String reason, _) -> "continues without one: " + reason;
+        case ClockStatus.NotKept(String reason, _) -> "continues without one: " + reason;
       };
     } catch (TimeoutException silent) {
-      return "going on without one: none has answered in %d s"
+      return "continues without one: none has answered in %d s"
           .formatted(ClockStatus.PATIENCE.toSeconds());
     }
   }

@@ -310,14 +310,14 @@ class ClusterServiceTest {
   }
 
   @Test
-  @DisplayName("a node whose time servers do not answer goes on by the machine's own clock")
+  @DisplayName("a node whose time servers do not answer continues with the machine's own clock")
   void lateClock() throws Exception {
     RecordingOrgans recording = new RecordingOrgans(directory, "");
     recording.clock.set(new ClockStatus.Searching("192.0.2.1 does not answer", true));
 
     assertEquals(ClusterState.HOME, awaitHome(start(recording)).state());
     assertTrue(
-        recording.waits.contains("time server: going on without one: 192.0.2.1 does not answer"),
+        recording.waits.contains("time server: continues without one: 192.0.2.1 does not answer"),
         recording.waits.toString());
   }
 

@@ -180,7 +180,7 @@ final class MachineClock {
     return new ClockStatus.Searching("asking " + String.join(", ", servers), false);
   }
 
-  /** Ends the supervision for a successor; chronyd goes on. */
+  /** Ends the supervision for a successor; chronyd keeps running. */
   void pause() {
     if (running != null) {
       running.close(StopReason.CODE_REPLACED, PATIENCE);

@@ -49,7 +49,7 @@
  * nothing else, a filter of system calls, no port and no socket; its arguments are its whole
  * configuration. The organ reads what it follows from the file that it writes. It starts once the
  * node has an address, because it would ask an unreachable server again only after half a minute.
- * The enrolment waits for its first answer 20 s at most, and then goes on.
+ * The enrolment waits for its first answer 20 s at most, and then continues.
  *
  * <p>chronyd sets the clock by any time at its start alone; later it changes its speed by two
  * thousandths at most. It keeps its knowledge of the clock's error in ephemeral/clock: the data
