@@ -1,6 +1,7 @@
 package dev.polis.consensus;
 
 import dev.polis.base.values.Watcher;
+import dev.polis.base.values.WatcherClosedException;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.etcd.EtcdClosedException;
 import dev.polis.etcd.EtcdException;
@@ -134,7 +135,7 @@ final class CaRotation {
           awaitChange(changes, waits);
         }
       }
-    } catch (EtcdClosedException ends) {
+    } catch (EtcdClosedException | WatcherClosedException ends) {
       context.log().info("the run ends, which closed its client of etcd");
     }
     context.awaitCancelled();

@@ -57,6 +57,9 @@ class MachineBootIT {
   /** Lets the keyboard reach what the kernel otherwise reserves to processes with rights. */
   private static final String SYSRQ = "sysrq_always_enabled=1";
 
+  /** A start to HOME prints about as many. */
+  private static final int SHOWN_LINES = 80;
+
   private static final List<Machine> STARTED = new ArrayList<>();
 
   @TempDir static Path folder;
@@ -139,7 +142,7 @@ class MachineBootIT {
           BOOT,
           "a line with \"" + line + "\" on the console of " + folder,
           () -> console().contains(line) || !process.isAlive());
-      assertTrue(console().contains(line), this::all);
+      shows(console(), line);
     }
 
     /** Presses a key at a terminal on the serial line. */
@@ -170,22 +173,42 @@ class MachineBootIT {
           BOOT,
           "\"%s\" %d times on the console of %s".formatted(text, times, folder),
           () -> console().split(Pattern.quote(text), -1).length > times || !process.isAlive());
-      assertTrue(process.isAlive(), this::all);
+      assertTrue(
+          process.isAlive(),
+          () ->
+              "the machine ended before it showed \"%s\" %d times:\n%s"
+                  .formatted(text, times, all()));
     }
 
     String ended() throws Exception {
-      assertTrue(process.waitFor(BOOT.toMinutes(), TimeUnit.MINUTES), this::all);
+      assertTrue(
+          process.waitFor(BOOT.toMinutes(), TimeUnit.MINUTES),
+          () -> "the machine did not end within " + BOOT + ":\n" + all());
       assertEquals(0, process.exitValue(), this::all);
       return console();
     }
 
+    /** Returns the end of what the command printed, and of the console. */
     private String all() {
       try {
-        return Files.readString(folder.resolve("run.log")) + "\n" + console();
+        return end(Files.readString(folder.resolve("run.log"))) + "\n" + end(console());
       } catch (IOException e) {
         return e.toString();
       }
     }
+  }
+
+  /** Requires a text on a console. */
+  private static void shows(String console, String text) {
+    assertTrue(
+        console.contains(text),
+        () -> "the console does not show \"" + text + "\":\n" + end(console));
+  }
+
+  /** Returns the last lines, which say how far a machine came. */
+  private static String end(String console) {
+    List<String> lines = console.lines().toList();
+    return String.join("\n", lines.subList(Math.max(0, lines.size() - SHOWN_LINES), lines.size()));
   }
 
   @Test
@@ -198,11 +221,11 @@ class MachineBootIT {
     cut.cut();
 
     String first = Machine.start(home, "HOME").ended();
-    assertTrue(first.contains("LUKS2 on dm-crypt and dm-integrity"), first);
-    assertTrue(first.contains("polis: all file systems are clean"), first);
-    assertTrue(first.contains("the watchdog /dev/watchdog0 restarts this machine"), first);
-    assertTrue(first.contains("answers no calls for 180 s"), first);
-    assertTrue(first.contains("Power down"), first);
+    shows(first, "LUKS2 on dm-crypt and dm-integrity");
+    shows(first, "polis: all file systems are clean");
+    shows(first, "the watchdog /dev/watchdog0 restarts this machine");
+    shows(first, "answers no calls for 180 s");
+    shows(first, "Power down");
 
     // In the short form a start by what the TPM sealed comes once, after the recovery, which seals
     // as the first start does.
@@ -218,26 +241,26 @@ class MachineBootIT {
     thief.pressEnter();
     thief.await("r recovery key");
     thief.cut();
-    assertTrue(thief.console().contains("the disk comes from another machine"), thief::all);
+    shows(thief.console(), "the disk comes from another machine");
 
     replaceBootFile(other, home.resolve("disk.img"));
     String changed = refused(home);
-    assertTrue(
-        changed.contains("PCR 11 (the boot file, which is kernel, initramfs and command line)"),
-        changed);
+    shows(changed, "PCR 11 (the boot file, which is kernel, initramfs and command line)");
 
     String key = home.resolve("owner/recovery-key.pem").toString();
     String recovered = Machine.start(home, "HOME", "--recovery-key", key).ended();
-    assertTrue(recovered.contains("✓ curator"), recovered);
+    shows(recovered, "✓ curator");
     opensByItself(home);
   }
 
   /** Boots a machine to HOME, without the recovery key and with the volume of before. */
   private static void opensByItself(Path machine) throws Exception {
     String console = Machine.start(machine, "HOME").ended();
-    assertFalse(console.contains("making"), "nothing is made twice: " + console);
-    assertTrue(console.contains("✓ data volume") || console.contains("data volume ("), console);
-    assertTrue(console.contains("✓ curator"), console);
+    assertFalse(console.contains("making"), () -> "nothing is made twice: " + end(console));
+    assertTrue(
+        console.contains("✓ data volume") || console.contains("data volume ("),
+        () -> "the data volume was not opened:\n" + end(console));
+    shows(console, "✓ curator");
   }
 
   @Test
@@ -249,7 +272,7 @@ class MachineBootIT {
     Path disk = Files.copy(image, machine.resolve("disk.img"));
     flip(disk, SYSTEM_BEGIN + SUPERBLOCK);
     String console = Machine.start(machine, "polis: next: start the other slot").ended();
-    assertTrue(console.contains("the system on /dev/vda2 cannot be mounted"), console);
+    shows(console, "the system on /dev/vda2 cannot be mounted");
   }
 
   @Test
@@ -284,9 +307,9 @@ class MachineBootIT {
     machine.cut();
     flip(home.resolve("disk.img"), SYSTEM_BEGIN + SUPERBLOCK);
     String console = Machine.start(home, "HOME", "--on-reboot", "again").ended();
-    assertTrue(console.contains("slot a is given up"), console);
-    assertTrue(console.contains("polis: system: slot b, version 0.2.0"), console);
-    assertTrue(console.contains("✓ curator"), console);
+    shows(console, "slot a is given up");
+    shows(console, "polis: system: slot b, version 0.2.0");
+    shows(console, "✓ curator");
   }
 
   private static void flip(Path disk, long position) throws IOException {
