@@ -151,7 +151,7 @@ final class TestNode implements AutoCloseable {
     }
     for (String option : more) {
       if (option.startsWith(CrashAgent.OPTION)) {
-        withAgent(command, option);
+        CrashAgent.into(command, option);
       } else if (option.startsWith("-Xmx")) {
         command.replaceAll(part -> part.startsWith("-Xmx") ? option : part);
       } else {
@@ -159,12 +159,6 @@ final class TestNode implements AutoCloseable {
       }
     }
     return command;
-  }
-
-  private static void withAgent(List<String> command, String option) {
-    // The AOT cache cannot be used with classes that an agent changes.
-    command.removeIf(part -> part.startsWith(Distribution.AOT_OPTION));
-    command.add(1, option);
   }
 
   /** Starts the node and waits until it is home. */
@@ -339,7 +333,7 @@ final class TestNode implements AutoCloseable {
   /** Runs the program while it ends at a point of {@link CrashAgent}. */
   Finished ctlKilled(String point, String... arguments) throws Exception {
     List<String> command = Distribution.built().ctl(state, arguments);
-    withAgent(command, point);
+    CrashAgent.into(command, point);
     return finish(command, Map.of());
   }
 
