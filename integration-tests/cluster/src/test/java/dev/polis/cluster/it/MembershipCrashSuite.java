@@ -11,6 +11,7 @@ import dev.polis.cluster.it.StorageModesIT.Mode;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.CrashAgent;
 import dev.polis.fixtures.Finished;
+import dev.polis.fixtures.Slice;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.rpc.RpcClients;
 import dev.polis.rpc.RpcTrust;
@@ -39,9 +40,10 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.MethodOrderer;
 import org.junit.jupiter.api.Order;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * Ends the leader or the node that a change concerns after each step of the change: a registration,
@@ -391,11 +393,47 @@ abstract class MembershipCrashSuite {
     return ids;
   }
 
-  @Test
-  @Order(1)
-  @DisplayName(
-      "ended at each step into etcd and out of it, on either side: a voter, then none, and no other member")
-  void intoEtcdAndOut() throws Exception {
+  /** A change of the membership, in the words of a report of tests. */
+  enum Change {
+    VOTE("into etcd and out of it: a voter, then none, and no other member"),
+    NODE(
+        "into the cluster and out of it: one record, then none, and the removed node's keys are erased and open nothing"),
+    REVOCATION("a revocation: the certificate is refused by each node"),
+    KEY("a rotation or a recovery: one other key is the owner's, and the former one opens nothing"),
+    // The last one, since it leaves a member that is off.
+    JOIN("a join: the member gets the key of its volume");
+
+    private final String words;
+
+    Change(String words) {
+      this.words = words;
+    }
+
+    @Override
+    public String toString() {
+      return words;
+    }
+  }
+
+  static List<Change> changes() {
+    return Slice.of(List.of(Change.values()), 2);
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @MethodSource("changes")
+  @Order(2)
+  @DisplayName("ended at steps of a change, on either side")
+  void changed(Change change) throws Exception {
+    switch (change) {
+      case VOTE -> intoEtcdAndOut();
+      case NODE -> intoTheClusterAndOut();
+      case REVOCATION -> revocation();
+      case KEY -> anotherOwnersKey();
+      case JOIN -> intoTheClusterAgain();
+    }
+  }
+
+  private void intoEtcdAndOut() throws Exception {
     List<List<Step>> in =
         kills(
             INTO_ETCD,
@@ -421,11 +459,7 @@ abstract class MembershipCrashSuite {
     }
   }
 
-  @Test
-  @Order(2)
-  @DisplayName(
-      "ended at each step into the cluster and out of it, on either side: one record, then none, and the removed node's keys are erased and open nothing")
-  void intoTheClusterAndOut() throws Exception {
+  private void intoTheClusterAndOut() throws Exception {
     List<List<Step>> joining = kills(INTO_CLUSTER, "returned " + RECORDS + "RecordStore.register");
     List<List<Step>> leaving =
         kills(OUT_OF_CLUSTER, REVOKED, "returned " + CLUSTER + "RemovalFile.write");
@@ -500,12 +534,7 @@ abstract class MembershipCrashSuite {
     return cluster.ctl("node", "approve", Enrolment.id(journal).text());
   }
 
-  @Test
-  // The last one, since it leaves a member that is off.
-  @Order(6)
-  @DisplayName(
-      "ended at each step of a join, on either side: the member gets the key of its volume")
-  void intoTheClusterAgain() throws Exception {
+  private void intoTheClusterAgain() throws Exception {
     Mode mode = Mode.AUTHENTICATED_ENCRYPTED;
     StorageModesIT.requireGround(mode);
     TestNode member = joining("encrypted", ++joined);
@@ -574,10 +603,7 @@ abstract class MembershipCrashSuite {
     return Stream.concat(VOTERS.values().stream(), Stream.of(third)).toList();
   }
 
-  @Test
-  @Order(3)
-  @DisplayName("ended at each step of a revocation: the certificate is refused by each node")
-  void revocation() throws Exception {
+  private void revocation() throws Exception {
     List<List<Step>> kills = kills(REVOCATION, "returned " + RECORDS + "CuratorPki.revokeUser");
     for (int n = 0; n < kills.size(); n++) {
       String name = "alice-" + n;
@@ -598,11 +624,7 @@ abstract class MembershipCrashSuite {
     }
   }
 
-  @Test
-  @Order(4)
-  @DisplayName(
-      "ended at each step of a rotation or a recovery: one other key is the owner's, and the former one opens nothing")
-  void anotherOwnersKey() throws Exception {
+  private void anotherOwnersKey() throws Exception {
     List<List<Step>> kills = kills(ANOTHER_KEY, "returned " + RECORDS + "CuratorPki.replaceUser");
     int number = 0;
     for (List<Step> steps : kills) {

@@ -40,7 +40,8 @@ class TierRulesTest {
 
   /** Matches a class that reads the tier, and so does more work in the long one. */
   private static final Pattern ASKS =
-      Pattern.compile("\\bTier\\.(?:isLong\\(|pick\\([^,]+,\\s*([^,]+),(?!\\s*\\1\\)))");
+      Pattern.compile(
+          "\\bSlice\\.of\\(|\\bTier\\.(?:isLong\\(|pick\\([^,]+,\\s*([^,]+),(?!\\s*\\1\\)))");
 
   /** The module whose Surefire runs classes that end with IT, too. */
   private static final Set<String> INTEGRATION = Set.of("integration-tests/cluster");
