@@ -17,6 +17,7 @@ import dev.polis.etcd.EtcdOutcomeUnknownException;
 import dev.polis.etcd.EtcdTls;
 import dev.polis.etcd.EtcdUnavailableException;
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.Slice;
 import dev.polis.pki.CaBundle;
 import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.CertificateTemplate;
@@ -55,10 +56,14 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
-/** Replaces the CA of two or three members of etcd, which other organs use meanwhile. */
+/**
+ * Replaces the CA of two or three members of etcd, which other organs use meanwhile. The short form
+ * takes one kind of crash, and one of the other two rotations, by turns.
+ */
 @Tag("full")
+@Tag("longer")
 @Timeout(value = 300, unit = TimeUnit.SECONDS)
 class CaRotationTest {
 
@@ -217,10 +222,40 @@ class CaRotationTest {
     }
   }
 
-  @Test
-  @DisplayName(
-      "with two members, which both must be up for a write, writes wait while one starts again, and none is lost")
-  void two() throws Exception {
+  /** A rotation while not all members are there, with its end. */
+  enum Rotation {
+    TWO(
+        "with two members, which both must be up for a write, writes wait while one starts again, and none is lost"),
+    AWAY(
+        "a member that was off while the others replaced the CA without it is refused, and joins again");
+
+    private final String words;
+
+    Rotation(String words) {
+      this.words = words;
+    }
+
+    @Override
+    public String toString() {
+      return words;
+    }
+  }
+
+  static List<Rotation> rotations() {
+    return Slice.of(List.of(Rotation.values()), 2);
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @MethodSource("rotations")
+  @DisplayName("the CA is replaced while not all members are there")
+  void few(Rotation rotation) throws Exception {
+    switch (rotation) {
+      case TWO -> two();
+      case AWAY -> away();
+    }
+  }
+
+  private void two() throws Exception {
     grow(2);
     underWriters(_ -> wholeRotation());
   }
@@ -235,15 +270,19 @@ class CaRotationTest {
   }
 
   /** Names the part that a crash stops. */
-  private enum Crash {
+  enum Crash {
     /** The node's process ends; etcd keeps running. */
     NODE,
     /** The whole machine stops, and etcd with it. */
     MACHINE
   }
 
+  static List<Crash> crashes() {
+    return Slice.of(List.of(Crash.values()), 2);
+  }
+
   @ParameterizedTest(name = "{0}")
-  @EnumSource(Crash.class)
+  @MethodSource("crashes")
   @DisplayName(
       "a member that is killed in each step, before it has written its file, after that, and when its etcd has started, ends in the same state; no write of the others is lost")
   void killed(Crash crash) throws Exception {
@@ -340,10 +379,7 @@ class CaRotationTest {
     members.get(node).startExisting();
   }
 
-  @Test
-  @DisplayName(
-      "a member that was off while the others replaced the CA without it is refused, and joins again")
-  void away() throws Exception {
+  private void away() throws Exception {
     grow(3);
     String id = members.get(2).consensus.awaitRunning(ConsensusHarness.PATIENCE).memberId();
     nodes.get(2).lose();
