@@ -3,6 +3,7 @@ package dev.polis.cluster.it;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import dev.polis.cluster.it.ConformanceSuite.Outcome;
+import dev.polis.fixtures.Slice;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
@@ -25,8 +26,9 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Runs Kubernetes' conformance tests against one node: 58 of all groups, and in the long form those
- * of the list beside the suite's archive, or of {@code -Dpolis.conformance.names=FILE}.
+ * Runs Kubernetes' conformance tests against one node: every second of 58 of all groups, by turns,
+ * and in the long form all of them and those of the list beside the suite's archive, or of {@code
+ * -Dpolis.conformance.names=FILE}.
  */
 @Tag("full")
 @Tag("longer")
@@ -84,13 +86,14 @@ class ConformanceIT {
 
   @Test
   @Timeout(value = 17, unit = TimeUnit.MINUTES)
-  @DisplayName("58 tests of all groups of the conformance suite pass on one node")
+  @DisplayName("every second of 58 tests of all groups of the conformance suite passes on one node")
   void shortForm() throws Exception {
     List<String> names;
     try (InputStream list = ConformanceIT.class.getResourceAsStream(SHORT)) {
       names = new String(list.readAllBytes(), StandardCharsets.UTF_8).lines().toList();
     }
-    requirePassed(names, suite.run(node, names, PROCESSES, REPORTS.resolve("short"), SHORT_LIMIT));
+    List<String> half = Slice.of(names, 2);
+    requirePassed(half, suite.run(node, half, PROCESSES, REPORTS.resolve("short"), SHORT_LIMIT));
   }
 
   @Test
