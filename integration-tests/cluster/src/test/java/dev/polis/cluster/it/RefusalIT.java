@@ -10,6 +10,7 @@ import dev.polis.cluster.it.StorageModesIT.Mode;
 import dev.polis.fixtures.Finished;
 import dev.polis.fixtures.LiveTree;
 import dev.polis.fixtures.Needs;
+import dev.polis.fixtures.Slice;
 import dev.polis.wire.api.NodeParameters;
 import dev.polis.wire.api.NodeParameters.ClusterRegister;
 import java.io.IOException;
@@ -34,8 +35,12 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Checks that wrong input is refused with a reason before any change on the disk. */
+/**
+ * Checks that wrong input is refused with a reason before any change on the disk. The short form
+ * takes some of the bad options, ports and distributions, by turns.
+ */
 @Tag("full")
+@Tag("longer")
 class RefusalIT {
 
   /** The files that every start may write, refused or not. */
@@ -141,10 +146,20 @@ class RefusalIT {
   @Test
   @DisplayName("a bad option is refused before any organ starts, with the likely correct value")
   void badOptions() throws Exception {
-    refuses(fresh, List.of("\"ectd\"", "etcd"), "--set", "dev.polis.consensus.ectd=/x");
-    refuses(fresh, List.of("\"strong\", which is not known", "strongest"), "--security", "strong");
-    refuses(fresh, List.of("127.0.24.900"), "--set", "dev.polis.network.address=127.0.24.900");
+    List<BadOption> options =
+        List.of(
+            new BadOption(List.of("\"ectd\"", "etcd"), "--set", "dev.polis.consensus.ectd=/x"),
+            new BadOption(
+                List.of("\"strong\", which is not known", "strongest"), "--security", "strong"),
+            new BadOption(
+                List.of("127.0.24.900"), "--set", "dev.polis.network.address=127.0.24.900"));
+    for (BadOption each : Slice.of(options, 3)) {
+      refuses(fresh, each.words(), each.option(), each.value());
+    }
   }
+
+  /** An option with a value that is refused in these words. */
+  private record BadOption(List<String> words, String option, String value) {}
 
   @Test
   @DisplayName("an etcd that is missing or too old is refused with its path")
@@ -184,7 +199,7 @@ class RefusalIT {
     try (TestNode one = TestNode.prepared(directory.resolve("one"), "127.0.24.5");
         TestNode other = TestNode.member(directory.resolve("other"), "127.0.24.6", Mode.INSECURE)) {
       // One port of etcd, and the last port that a node opens.
-      for (int port : List.of(7834, 7839)) {
+      for (int port : Slice.of(List.of(7834, 7839), 2)) {
         try (ServerSocket _ = new ServerSocket(port, 1, InetAddress.getByName(one.address()))) {
           says(
               one.refused("--security", "insecure"),
@@ -261,22 +276,38 @@ class RefusalIT {
     assertEquals("", Files.readString(file));
   }
 
-  /** {@code LauncherTest} has missing and garbled bundles. */
-  @Test
-  @DisplayName("a distribution whose bundles do not fit together is refused with the bundle's name")
-  void badDistribution() throws Exception {
-    TestDistribution without = TestDistribution.copied(directory.resolve("without"));
-    without.remove("dev.polis.curator");
-    refuses(
-        fresh.with(without.folder()),
-        List.of("dev.polis.api.curator.Curator", "dev.polis.cluster"));
-    TestDistribution classless = TestDistribution.copied(directory.resolve("classless"));
-    classless.remove("dev.polis.supervision");
-    refuses(fresh.with(classless.folder()), List.of("dev.polis.supervision.Supervisor"));
+  /** The ways in which bundles do not fit together. */
+  enum Misfit {
+    WITHOUT_A_SERVICE,
+    WITHOUT_A_CLASS,
+    IN_A_CYCLE
+  }
 
-    TestDistribution cycle = TestDistribution.copied(directory.resolve("cycle"));
-    cycle.add("egg", "test.Egg", "test.Hen");
-    cycle.add("hen", "test.Hen", "test.Egg");
-    refuses(fresh.with(cycle.folder()), List.of("egg", "hen", "test.Egg", "test.Hen"));
+  static List<Misfit> misfits() {
+    return Slice.of(List.of(Misfit.values()), 3);
+  }
+
+  /** {@code LauncherTest} has missing and garbled bundles. */
+  @ParameterizedTest(name = "{0}")
+  @MethodSource("misfits")
+  @DisplayName("a distribution whose bundles do not fit together is refused with the bundle's name")
+  void badDistribution(Misfit misfit) throws Exception {
+    TestDistribution copy = TestDistribution.copied(directory.resolve(misfit.name()));
+    TestNode node = fresh.with(copy.folder());
+    switch (misfit) {
+      case WITHOUT_A_SERVICE -> {
+        copy.remove("dev.polis.curator");
+        refuses(node, List.of("dev.polis.api.curator.Curator", "dev.polis.cluster"));
+      }
+      case WITHOUT_A_CLASS -> {
+        copy.remove("dev.polis.supervision");
+        refuses(node, List.of("dev.polis.supervision.Supervisor"));
+      }
+      case IN_A_CYCLE -> {
+        copy.add("egg", "test.Egg", "test.Hen");
+        copy.add("hen", "test.Hen", "test.Egg");
+        refuses(node, List.of("egg", "hen", "test.Egg", "test.Hen"));
+      }
+    }
   }
 }

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.fixtures.Finished;
 import dev.polis.fixtures.Needs;
+import dev.polis.fixtures.Slice;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -22,9 +23,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** Leads a node's data volume through its life, in each of the three protections. */
+@Tag("longer")
 class StorageModesIT {
 
   /** Names the protection of a volume by its option, with the programs that it needs. */
@@ -87,9 +89,14 @@ class StorageModesIT {
     }
   }
 
+  /** One by turns in the short form: other classes have nodes of each kind. */
+  static List<Mode> others() {
+    return Slice.of(List.of(Mode.INSECURE, Mode.ENCRYPTED), 2);
+  }
+
   @ParameterizedTest(name = "{0}")
   @Tag("full")
-  @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "AUTHENTICATED_ENCRYPTED")
+  @MethodSource("others")
   @DisplayName("a volume keeps its data over a stop and a kill, and reveals nothing")
   void aVolumeLives(Mode mode) throws Exception {
     requireGround(mode);
