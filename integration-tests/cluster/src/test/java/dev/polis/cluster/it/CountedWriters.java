@@ -2,6 +2,7 @@ package dev.polis.cluster.it;
 
 import com.google.protobuf.ByteString;
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.Tier;
 import dev.polis.logtree.LogTree;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeEndpoint;
@@ -60,6 +61,9 @@ final class CountedWriters implements AutoCloseable {
 
   /** The pause after an attempt without an answer. */
   private static final long PAUSE_NANOS = 20_000_000;
+
+  /** The pause after each answer in the short form, which leaves the processors to the nodes. */
+  private static final long BREATH_NANOS = Tier.pick(20_000_000, 20_000_000, 0);
 
   /** The ends of an attempt that leave its outcome open, or changed nothing. */
   private static final Set<Status.Code> REPEATED =
@@ -137,6 +141,7 @@ final class CountedWriters implements AutoCloseable {
     while ((!over || id.number() % 2 == 0) && write(id, change)) {
       acknowledged.merge(record, 1L, Long::sum);
       id = id.next();
+      LockSupport.parkNanos(BREATH_NANOS);
     }
   }
 

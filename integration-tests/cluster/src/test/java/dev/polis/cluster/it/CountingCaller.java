@@ -1,6 +1,6 @@
 package dev.polis.cluster.it;
 
-import dev.polis.fixtures.Tier;
+import java.time.Duration;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -22,27 +22,29 @@ final class CountingCaller {
    */
   private static final long PAUSE_AFTER_FAILURE = 1_000_000;
 
-  /** Far shorter than a swap, and long enough to leave the swap a core. */
-  private static final long PAUSE = Tier.isLong() ? 0 : 5_000_000;
-
   private final String name;
   private final SteadyCaller.Call call;
   private final AnswerClock clock;
+  private final Duration pause;
   private final AtomicLong answered = new AtomicLong();
   private final AtomicLong failed = new AtomicLong();
   private final Queue<String> failures = new ConcurrentLinkedQueue<>();
   private final Thread thread;
   private volatile boolean over;
 
-  private CountingCaller(String name, AnswerClock clock, SteadyCaller.Call call) {
+  private CountingCaller(String name, AnswerClock clock, Duration pause, SteadyCaller.Call call) {
     this.name = name;
     this.clock = clock;
+    this.pause = pause;
     this.call = call;
     this.thread = Thread.ofVirtual().name("caller of " + name).start(this::run);
   }
 
-  static CountingCaller of(String name, AnswerClock clock, SteadyCaller.Call call) {
-    return new CountingCaller(name, clock, call);
+  /**
+   * @param pause the time between an answer and the next call
+   */
+  static CountingCaller of(String name, AnswerClock clock, Duration pause, SteadyCaller.Call call) {
+    return new CountingCaller(name, clock, pause, call);
   }
 
   private void run() {
@@ -52,7 +54,7 @@ final class CountingCaller {
         call.make();
         clock.answered(begun);
         answered.incrementAndGet();
-        LockSupport.parkNanos(PAUSE);
+        LockSupport.parkNanos(pause.toNanos());
       } catch (Exception e) {
         if (failed.incrementAndGet() <= KEPT) {
           failures.add(name + ": " + e);

@@ -1,7 +1,9 @@
 package dev.polis.cluster.it;
 
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.Tier;
 import dev.polis.wire.api.Node;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -23,6 +25,15 @@ final class CycleLoad implements AutoCloseable {
   private static final int FOLLOWERS = 2;
   private static final int PROBES = 2;
 
+  /** Far shorter than a swap, and long enough to leave the swap a core. */
+  private static final Duration PAUSE = Tier.isLong() ? Duration.ZERO : Duration.ofMillis(5);
+
+  /**
+   * The same for the more callers of several nodes, whose swaps may leave a second without answer.
+   */
+  private static final Duration PAUSE_OF_MANY =
+      Tier.isLong() ? Duration.ZERO : Duration.ofMillis(25);
+
   private final OwnerApi owner;
   private final String node;
   private final AnswerClock curatorClock = new AnswerClock();
@@ -37,6 +48,7 @@ final class CycleLoad implements AutoCloseable {
    *
    * @param owners the calls of the owner; writers, watchers and readers share them in turn
    * @param followers the followers of the log of each of them
+   * @param pause the time between an answer and the next call of the same caller
    * @param probes the callers of the replaced organ; empty if it has none of its own
    */
   private CycleLoad(
@@ -45,6 +57,7 @@ final class CycleLoad implements AutoCloseable {
       int writers,
       int watchers,
       int followers,
+      Duration pause,
       List<SteadyCaller.Call> probes)
       throws Exception {
     this.owner = owners.getFirst();
@@ -60,13 +73,13 @@ final class CycleLoad implements AutoCloseable {
                 })
             .toList();
     for (NumberedWriter writer : this.writers) {
-      callers.add(CountingCaller.of(writer.label(), curatorClock, writer::write));
+      callers.add(CountingCaller.of(writer.label(), curatorClock, pause, writer::write));
     }
     for (OwnerApi each : owners) {
-      callers.add(CountingCaller.of("clusterInfo", curatorClock, each::clusterInfo));
+      callers.add(CountingCaller.of("clusterInfo", curatorClock, pause, each::clusterInfo));
     }
     this.organClock = probes.isEmpty() ? curatorClock : new AnswerClock();
-    probes.forEach(call -> callers.add(CountingCaller.of("the organ", organClock, call)));
+    probes.forEach(call -> callers.add(CountingCaller.of("the organ", organClock, pause, call)));
     this.watchers =
         IntStream.range(0, watchers)
             .mapToObj(n -> new RecordWatcher(owners.get(n % owners.size()), node, this.writers))
@@ -86,6 +99,7 @@ final class CycleLoad implements AutoCloseable {
             WRITERS,
             WATCHERS,
             FOLLOWERS,
+            PAUSE,
             IntStream.range(0, PROBES).boxed().flatMap(n -> probe.stream()).toList());
     load.awaitAnswers("before the swaps of " + organ);
     return load;
@@ -101,7 +115,7 @@ final class CycleLoad implements AutoCloseable {
   static CycleLoad over(List<OwnerApi> owners, String node, List<SteadyCaller.Call> probes)
       throws Exception {
     int nodes = owners.size();
-    CycleLoad load = new CycleLoad(owners, node, 2 * nodes, nodes, 1, probes);
+    CycleLoad load = new CycleLoad(owners, node, 2 * nodes, nodes, 1, PAUSE_OF_MANY, probes);
     load.awaitAnswers("at each node");
     return load;
   }

@@ -1,6 +1,7 @@
 package dev.polis.cluster.it;
 
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.Tier;
 import dev.polis.fixtures.history.History;
 import dev.polis.fixtures.history.History.Outcome;
 import dev.polis.fixtures.history.HistoryRecorder;
@@ -54,7 +55,7 @@ final class FailoverClients implements AutoCloseable {
   private static final int PATIENT_READERS = 16;
 
   /** The pause after each call, which leaves the processors to the nodes. */
-  private static final Duration BREATH = Duration.ofMillis(10);
+  private static final Duration BREATH = Duration.ofMillis(Tier.pick(25, 25, 10));
 
   /** A number for each history, so that a write of an earlier one cannot appear in it. */
   private static final AtomicInteger HISTORIES = new AtomicInteger();

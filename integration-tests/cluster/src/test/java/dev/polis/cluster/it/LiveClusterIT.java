@@ -10,6 +10,7 @@ import dev.polis.cluster.it.StorageModesIT.Mode;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Finished;
 import dev.polis.fixtures.MachineSpeed;
+import dev.polis.fixtures.Slice;
 import dev.polis.fixtures.Tier;
 import dev.polis.wire.api.Node;
 import dev.polis.wire.plugins.SwapProgress;
@@ -49,7 +50,10 @@ class LiveClusterIT {
 
   private static final int ROUNDS = Integer.getInteger("polis.times", Tier.pick(1, 1, 5));
 
-  /** The organ that holds the records, and the deepest one, which has a child process. */
+  /**
+   * The organ that holds the records, and the deepest one, which has a child process: by turns in
+   * the short form.
+   */
   private static final List<String> FEW = List.of("curator", "consensus");
 
   /** Kubernetes' organ is not swapped here: it has its own tests with its programs. */
@@ -158,7 +162,7 @@ class LiveClusterIT {
     if (chosen != null) {
       return List.of(chosen.split(","));
     }
-    return Tier.isLong() ? ORGANS : FEW;
+    return Tier.isLong() ? ORGANS : Slice.of(FEW, 2);
   }
 
   @Test

@@ -9,6 +9,7 @@ import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Finished;
 import dev.polis.fixtures.MachineSpeed;
 import dev.polis.fixtures.Needs;
+import dev.polis.fixtures.Slice;
 import dev.polis.fixtures.Tier;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
@@ -23,11 +24,14 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * Cuts one of three voters off from the others, again and again, or loses a share of the packets
  * between all of them, under writers and readers over all nodes. The clients reach each node all
- * the time, so they can ask a leader that is cut off.
+ * the time, so they can ask a leader that is cut off. The short form cuts off the leader, and makes
+ * every second of the other disturbances.
  */
 @Tag("full")
 @Tag("longer")
@@ -152,10 +156,43 @@ class PartitionsIT {
     splits.report();
   }
 
-  @Test
-  @DisplayName(
-      "a follower that is cut off shows SPLIT and answers no call, and the others continue; no acknowledged write is lost, no read is stale")
-  void followerAlone() throws Exception {
+  /** A disturbance of the network, with its effects. */
+  enum Disturbance {
+    FOLLOWER("a follower that is cut off shows SPLIT and answers no call, and the others continue"),
+    ONE_WAY(
+        "a leader that hears the others and is not heard, or is heard and hears none, is replaced within 5 s"),
+    FLAPPING("the way of a leader to the others comes and goes"),
+    LOSSY("the nodes lose a share of all packets, over narrow ways");
+
+    private final String words;
+
+    Disturbance(String words) {
+      this.words = words;
+    }
+
+    @Override
+    public String toString() {
+      return words;
+    }
+  }
+
+  static List<Disturbance> disturbances() {
+    return Slice.of(List.of(Disturbance.values()), 2);
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @MethodSource("disturbances")
+  @DisplayName("under a disturbance, no acknowledged write is lost, no read is stale")
+  void disturbed(Disturbance disturbance) throws Exception {
+    switch (disturbance) {
+      case FOLLOWER -> followerAlone();
+      case ONE_WAY -> oneWay();
+      case FLAPPING -> flapping();
+      case LOSSY -> lossy();
+    }
+  }
+
+  private static void followerAlone() throws Exception {
     List<Cut> cuts = new ArrayList<>();
     Splits splits = new Splits(new ArrayList<>(), new ArrayList<>());
     for (int round = 1; round <= ROUNDS; round++) {
@@ -179,10 +216,7 @@ class PartitionsIT {
     splits.report();
   }
 
-  @Test
-  @DisplayName(
-      "a leader that hears the others and is not heard, or is heard and hears none, is replaced within 5 s; no acknowledged write is lost, no read is stale")
-  void oneWay() throws Exception {
+  private static void oneWay() throws Exception {
     List<Cut> mute = new ArrayList<>();
     List<Cut> deaf = new ArrayList<>();
     for (int round = 1; round <= ROUNDS; round++) {
@@ -193,10 +227,7 @@ class PartitionsIT {
     report("a leader that hears none", deaf);
   }
 
-  @Test
-  @DisplayName(
-      "a leader whose way to the others comes and goes loses no acknowledged write and answers no stale read")
-  void flapping() throws Exception {
+  private static void flapping() throws Exception {
     for (int round = 1; round <= ROUNDS; round++) {
       voters.awaitCandidates(NODES);
       try (FailoverClients clients = voters.clients()) {
@@ -216,10 +247,7 @@ class PartitionsIT {
     }
   }
 
-  @Test
-  @DisplayName(
-      "a cluster whose nodes lose a share of all packets, over narrow ways, loses no acknowledged write and answers no stale read")
-  void lossy() throws Exception {
+  private static void lossy() throws Exception {
     for (int percent : LOST) {
       voters.awaitCandidates(NODES);
       try (FailoverClients clients = voters.clients()) {

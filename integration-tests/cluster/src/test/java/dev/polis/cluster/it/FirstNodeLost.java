@@ -8,66 +8,41 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Finished;
 import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
-/** Gives three nodes the role ConsensusMember, and lets the cluster live without the first one. */
-@Tag("full")
-class ThreeNodesIT {
+/**
+ * Lets a cluster of three voters live without its first node, which leaves etcd and comes back, and
+ * takes the vote of the third one. The leader's process is off in the end.
+ */
+final class FirstNodeLost {
 
-  private static final String FIRST = "127.0.49.1";
-  private static final String SECOND = "127.0.49.2";
-  private static final String THIRD = "127.0.49.3";
   private static final String ROLE = GrowingCluster.CONSENSUS;
 
   /** A call waits so long where no leader is known. */
   private static final Duration ELECTION = Duration.ofSeconds(12);
 
-  @TempDir static Path directory;
-  private final List<AutoCloseable> opened = new ArrayList<>();
-  private GrowingCluster cluster;
-  private TestNode first;
-  private TestNode second;
-  private TestNode third;
-  private String secondId;
-  private String thirdId;
+  private final GrowingCluster cluster;
+  private final TestNode first;
+  private final TestNode second;
+  private final TestNode third;
+  private final String secondId;
+  private final String thirdId;
 
-  @BeforeEach
-  void grow() throws Exception {
-    cluster = new GrowingCluster(directory, FIRST);
-    opened.add(cluster);
+  FirstNodeLost(ThreeVoters voters) {
+    cluster = voters.cluster();
+    List<String> ids = List.copyOf(voters.byId().keySet());
+    secondId = ids.get(1);
+    thirdId = ids.get(2);
     first = cluster.first();
-    second = cluster.joining("second", SECOND);
-    opened.add(second);
-    third = cluster.joining("third", THIRD);
-    opened.add(third);
-    secondId = cluster.admit(second);
-    thirdId = cluster.admit(third);
+    second = voters.byId().get(secondId);
+    third = voters.byId().get(thirdId);
   }
 
-  @AfterEach
-  void sweep() throws Exception {
-    for (AutoCloseable each : opened.reversed()) {
-      each.close();
-    }
-  }
-
-  @Test
-  @DisplayName("CON-04 and D-13: three voters live without the first, which leaves and comes back")
-  void threeVotersLive() throws Exception {
-    cluster.becomeVoter(second, secondId);
-    cluster.becomeVoter(third, thirdId);
+  void run() throws Exception {
     Set<String> ids = memberIds();
     assertEquals(3, ids.size());
     eachNodeServesOperators();
@@ -94,7 +69,7 @@ class ThreeNodesIT {
 
   /** Runs each kind of command of the curator through each node, of which one leads. */
   private void eachNodeServesOperators() {
-    for (String address : List.of(FIRST, SECOND, THIRD)) {
+    for (String address : List.of(first.address(), second.address(), third.address())) {
       for (String command :
           List.of(
               "node list",
@@ -183,9 +158,9 @@ class ThreeNodesIT {
   /** Ends the leader's process alone, whose etcd lives on, so that the other voter leads. */
   private void aNodeWithoutRecordsFindsTheNextLeader() throws Exception {
     cluster.awaitLeader();
-    boolean firstLeads = cluster.endpoint().equals(FIRST);
+    boolean firstLeads = cluster.endpoint().equals(first.address());
     (firstLeads ? first : second).killJvm();
-    String heir = firstLeads ? SECOND : FIRST;
+    String heir = (firstLeads ? second : first).address();
     await(
         "the other voter to lead",
         () -> cluster.leads(heir),
