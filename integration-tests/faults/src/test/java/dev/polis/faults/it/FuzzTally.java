@@ -216,8 +216,8 @@ final class FuzzTally {
       require(gaps, "calls of " + method.name(), of(method), each);
       require(gaps, "calls that came to " + method.name(), reached(method), each / 100);
     }
-    // A quick run does not reach each kind of call.
-    if (each >= 100) {
+    // Only the long form reaches each kind of call often enough.
+    if (each >= 1_000) {
       requireCells(gaps, methods, each);
     }
     require(gaps, "calls answered OK", ends().getOrDefault(Status.Code.OK, 0L), expected / 50);
