@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import dev.polis.fixtures.CrashAgent;
 import dev.polis.fixtures.Finished;
+import dev.polis.fixtures.Slice;
 import dev.polis.fixtures.Tier;
 import java.util.ArrayList;
 import java.util.List;
@@ -42,6 +43,10 @@ final class MembershipCrashIT extends MembershipCrashSuite {
   @BeforeAll
   static void grow() throws Exception {
     grow(new ProcessKill(directory, random()), "127.0.92.");
+  }
+
+  static List<Change> changes() {
+    return Slice.of(List.of(Change.values()), 2);
   }
 
   /** In each round, other kills end etcd, too. */

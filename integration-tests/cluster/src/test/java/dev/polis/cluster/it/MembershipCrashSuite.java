@@ -11,7 +11,6 @@ import dev.polis.cluster.it.StorageModesIT.Mode;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.CrashAgent;
 import dev.polis.fixtures.Finished;
-import dev.polis.fixtures.Slice;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.rpc.RpcClients;
 import dev.polis.rpc.RpcTrust;
@@ -413,10 +412,6 @@ abstract class MembershipCrashSuite {
     public String toString() {
       return words;
     }
-  }
-
-  static List<Change> changes() {
-    return Slice.of(List.of(Change.values()), 2);
   }
 
   @ParameterizedTest(name = "{0}")

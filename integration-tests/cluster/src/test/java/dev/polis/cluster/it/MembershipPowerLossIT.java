@@ -17,6 +17,10 @@ final class MembershipPowerLossIT extends MembershipCrashSuite {
     grow(new PowerCut(random()), "127.0.67.");
   }
 
+  static List<Change> changes() {
+    return List.of(Change.values());
+  }
+
   @Override
   List<List<Step>> kills(List<Step> all, String... usual) {
     return alone(all, Integer.getInteger("polis.times", 1));
