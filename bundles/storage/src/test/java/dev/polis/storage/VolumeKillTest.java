@@ -16,6 +16,7 @@ import dev.polis.files.DirectoryPlacement;
 import dev.polis.files.FilePlacement;
 import dev.polis.files.layout.Root;
 import dev.polis.fixtures.CrashAgent;
+import dev.polis.fixtures.Slice;
 import dev.polis.fixtures.Tier;
 import dev.polis.logtree.Secret;
 import dev.polis.process.Commands;
@@ -30,11 +31,16 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Kills another JVM with kill -9 at each step of making a volume; then this JVM continues. */
+/**
+ * Kills another JVM with kill -9 at each step of making a volume, in the shorter forms at some of
+ * them; then this JVM continues.
+ */
+@Tag("longer")
 class VolumeKillTest {
 
   private static final int KILLED = CrashAgent.KILLED;
@@ -47,9 +53,10 @@ class VolumeKillTest {
 
   /**
    * The steps from one kill to the next with an encrypted volume, where a kill takes seconds; each
-   * step of a plain directory is also one of an encrypted volume.
+   * step of a plain directory is also one of an encrypted volume. The first of them moves from run
+   * to run.
    */
-  private static final int STRIDE = Tier.pick(4, 1, 1);
+  private static final int STRIDE = Tier.pick(4, 3, 1);
 
   @TempDir Path directory;
   private VolumeBench bench;
@@ -104,7 +111,8 @@ class VolumeKillTest {
     VolumeBench.assumePossible(security);
     List<String> undisturbed = List.of();
     int stride = security == StorageSecurity.INSECURE ? 1 : STRIDE;
-    int step = 0;
+    int step = Slice.first(stride);
+    System.out.printf("%s: kills from step %d on, in steps of %d%n", security, step, stride);
     for (int exit = KILLED; exit == KILLED; step += stride) {
       Path state = directory.resolve("step" + step);
       exit = victim(state, security, step);
