@@ -20,6 +20,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Cuts the power of all nodes of an encrypted cluster of three voters, and starts them again. */
 @Tag("full")
+@Tag("longer")
 class ColdStartIT {
 
   private static final List<String> ADDRESSES = List.of("127.0.54.1", "127.0.54.2", "127.0.54.3");
@@ -105,6 +106,7 @@ class ColdStartIT {
   }
 
   @Test
+  @Tag("long")
   @DisplayName(
       "a cluster whose nodes all lost power comes back at once when each start gets the owner's recovery key")
   void each() throws Exception {
