@@ -37,7 +37,7 @@ class CommandRunTest {
   }
 
   /** Runs a line as {@link CtlRun#of} does, without a new whole model for each. */
-  private static CtlRun inPart(String... arguments) {
+  static CtlRun inPart(String... arguments) {
     StringWriter out = new StringWriter();
     StringWriter err = new StringWriter();
     int code =

@@ -63,7 +63,7 @@ class CtlTest {
   @ParameterizedTest
   @MethodSource("commands")
   void everyCommandHasHelp(CommandLine command) {
-    CtlRun run = CtlRun.of(words(command, "--help"));
+    CtlRun run = CommandRunTest.inPart(words(command, "--help"));
     assertEquals(ExitCode.OK.code(), run.code(), run.err());
     assertTrue(
         run.out().startsWith("Usage: " + command.getCommandSpec().qualifiedName()), run.out());
@@ -81,7 +81,7 @@ class CtlTest {
   @ParameterizedTest
   @MethodSource("commands")
   void everyCommandRefusesWhatItDoesNotKnow(CommandLine command) {
-    CtlRun run = CtlRun.of(words(command, "--no-such-option"));
+    CtlRun run = CommandRunTest.inPart(words(command, "--no-such-option"));
     assertEquals(ExitCode.USAGE.code(), run.code());
     assertTrue(run.err().contains("--help'"), run.err());
     assertEquals("", run.out());
