@@ -59,7 +59,7 @@ maven_signs() {
     { grep --line-buffered -E '^\[[A-Z]+\] (Building [^ :]+ [0-9]|Running |Tests run:.*Time elapsed|Downloading )' || true; }
 }
 
-# maven_streams JAVA_HOME ACTION LOG ARGUMENT...: runs the members of the array streams at the same time, modules of the third at a lower priority; each
+# maven_streams JAVA_HOME ACTION LOG ARGUMENT...: runs the members of the array streams at the same time, modules of the last at a lower priority; each
 # names its groups. Adds their logs to LOG. Succeeds if all do.
 maven_streams() {
   local java="$1" what="$2" log="$3" beside=yes code=0
@@ -76,20 +76,20 @@ maven_stream() {
   local number="$1" java="$2" log="$3"
   shift 3
   if [[ $((number + 1)) -lt ${#streams[@]} ]]; then
-    maven_groups "$number" "$java" "$log.$number" "${streams[number]}" "$@" >&3 | maven_stream $((number + 1)) "$java" "$log" "$@"
+    maven_groups "$java" "$log.$number" "${streams[number]}" "$@" >&3 | maven_stream $((number + 1)) "$java" "$log" "$@"
   else
-    maven_groups "$number" "$java" "$log.$number" "${streams[number]}" "$@" >&3
+    # Under load such a process gets two fifths of the time that another one gets. A virtual machine, which has two threads, would get too little.
+    [[ "${streams[number]}" == *@* ]] || renice -n $(($(nice) + 4)) "$BASHPID" >/dev/null || true
+    maven_groups "$java" "$log.$number" "${streams[number]}" "$@" >&3
   fi
 }
 
-# maven_groups NUMBER JAVA_HOME LOG GROUPS EXCLUDED ARGUMENT...: runs a Maven for each group of a stream, one after the other, without the tests of excluded
+# maven_groups JAVA_HOME LOG GROUPS EXCLUDED ARGUMENT...: runs a Maven for each group of a stream, one after the other, without the tests of excluded
 # tags. A group MODULES@TAG runs the modules' tests with the tag, one process after the other; a group MODULES runs all others. Succeeds if all do.
 maven_groups() {
-  local number="$1" java="$2" log="$3" groups="$4" excluded="$5" group tag code=0 count=0
+  local java="$1" log="$2" groups="$3" excluded="$4" group tag code=0 count=0
   local -a chosen
-  shift 5
-  # Under load such a process gets two fifths of the time that another one gets. A virtual machine, which has two threads, would get too little.
-  [[ "$number" -lt 2 || "$groups" == *@* ]] || renice -n $(($(nice) + 4)) "$BASHPID" >/dev/null || true
+  shift 4
   for group in $groups; do
     tag="${group#*@}"
     if [[ "$group" == *@* ]]; then

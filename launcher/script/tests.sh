@@ -60,14 +60,14 @@ run_tests() {
   return "$code"
 }
 
-# Per tier: what runs in two further streams beside the tests of all other modules. A stream runs its groups, which spaces separate, one after the other, a
-# Maven for each; a group is modules, or MODULES@TAG for their tests with a tag. The quick tests that compute run beside those of the platform, which mostly
-# wait; those that mostly wait run beside those of the curator, which compute.
+# Per tier: what runs beside the tests of all other modules, in streams that | separates. A stream runs its groups, which spaces separate, one after the other,
+# a Maven for each; a group is modules, or MODULES@TAG for their tests with a tag. Streams are cheaper than several processes of one module, each of which
+# loads and compiles the same classes; so most modules have one process.
 declare -A TIER_BESIDE=(
-  [quick]='integration-tests/cluster,integration-tests/faults bundles/kubernetes,bundles/consensus,bundles/metrics,bundles/convergence,platform/etcd,launcher/node'
-  [full]='integration-tests/cluster,integration-tests/faults'
+  [quick]='integration-tests/cluster,integration-tests/faults bundles/metrics,bundles/convergence,bundles/storage,launcher/node|bundles/kubernetes,bundles/consensus,platform/etcd,bundles/curator'
+  [full]='integration-tests/cluster,integration-tests/faults|bundles/kubernetes,bundles/consensus,platform/etcd,bundles/curator'
 )
-# The third stream has what promises no time: modules, or the tests of a tag for this purpose. Modules run at a lower priority, in what the other two leave
+# The last stream has what promises no time: modules, or the tests of a tag for this purpose. Modules run at a lower priority, in what the others leave
 # idle: as equals they would load two cores so much that tests with time limits fail.
 declare -A TIER_FILLING=(
   [quick]='integration-tests/container,integration-tests/scripts launcher/ctl,platform/pki,platform/wire,tools/baseline,tools/maven-plugin'
@@ -116,16 +116,17 @@ test_everything() {
   # A whole run of some thousand tests on a busy machine is not worthless for one that fails once: it runs again, and the report names it.
   ignoring+=(-Dsurefire.rerunFailingTestsCount=1)
   local -a once=("$without" "${ignoring[@]}" surefire:test "$@")
-  maven_groups 0 "$java" "$log.00" "$FIRST_TESTED" "${once[@]}" | follow_maven testing || code=$?
-  local beside="${TIER_BESIDE[$tier]}" filling="${TIER_FILLING[$tier]}"
-  for stream in $beside $filling; do
+  maven_groups "$java" "$log.00" "$FIRST_TESTED" "${once[@]}" | follow_maven testing || code=$?
+  local -a streams
+  IFS='|' read -ra streams <<<"${TIER_BESIDE[$tier]}"
+  for stream in ${streams[*]} ${TIER_FILLING[$tier]}; do
     [[ "$stream" == *@* ]] || others+=",!${stream//,/,!}"
   done
-  local -a streams=("$beside" "$others" "$filling")
+  streams+=("$others" "${TIER_FILLING[$tier]}")
   maven_streams "$java" testing "$log" "${once[@]}" || code=$?
   alone="$(tagged alone)"
   if [[ -n "$alone" ]]; then
-    maven_groups 0 "$java" "$log.99" "$alone@alone" "${once[@]}" | follow_maven "testing alone" || code=$?
+    maven_groups "$java" "$log.99" "$alone@alone" "${once[@]}" | follow_maven "testing alone" || code=$?
     cat "$log".99* >>"$log" && rm -f "$log".99*
   fi
   return "$code"
