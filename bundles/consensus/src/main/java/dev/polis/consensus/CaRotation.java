@@ -6,7 +6,6 @@ import dev.polis.etcd.EtcdClient;
 import dev.polis.etcd.EtcdClosedException;
 import dev.polis.etcd.EtcdException;
 import dev.polis.etcd.EtcdMember;
-import dev.polis.etcd.Lease;
 import dev.polis.files.FileException;
 import dev.polis.logtree.Log;
 import dev.polis.pki.CaBundle;
@@ -21,7 +20,6 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.TimeoutException;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -44,27 +42,11 @@ final class CaRotation {
   /** The interval of checks whether the others are up; nothing tells of that. */
   private static final Duration AGAIN = Duration.ofSeconds(1);
 
-  /** The time for the answers to writes under way, which take milliseconds with a quorum. */
-  private static final Duration ANSWER = Duration.ofSeconds(2);
-
-  /** The time after which others write again if this node is lost; their calls wait for longer. */
-  private static final Duration HAND_OVER = Duration.ofSeconds(5);
-
-  /**
-   * Describes another start of etcd.
-   *
-   * @param trusted the CAs from then on
-   * @param leads true if this member leads
-   * @param others the ids of the other voters
-   */
-  private record Turn(CaBundle trusted, boolean leads, Set<String> others) {}
-
   private final PreparedMember member;
   private final MemberAccess access;
-  private final EtcdClient root;
   private final EtcdAuthority records;
   private final MemberState state;
-  private volatile Turn turn; // null while etcd need not start again
+  private volatile CaBundle next; // the CAs of the next start of etcd; null while it needs none
   private volatile String due = "";
   private long held; // the last hand-over of another member for which writes were held; 0 before
 
@@ -74,7 +56,6 @@ final class CaRotation {
   CaRotation(PreparedMember member, MemberAccess access, EtcdClient root, MemberState state) {
     this.member = member;
     this.access = access;
-    this.root = root;
     this.records = new EtcdAuthority(root);
     this.state = state;
   }
@@ -86,43 +67,14 @@ final class CaRotation {
 
   /**
    * Writes the CAs of the next run, if it starts etcd again. Before that, this member holds the
-   * writes of its organs, since the end of etcd would leave those under way unanswered. If it
-   * leads, all members do so while another one becomes the leader: a leader that hands over drops
-   * the writes that others send it, and they learn that after six seconds.
+   * writes of its organs, and another one becomes the leader.
    */
   void makeReady(Log log) throws InterruptedException, FileException {
-    Turn now = turn;
-    if (now == null) {
-      return;
-    }
-    if (now.leads()) {
-      handOver(now.others(), log);
-    } else {
-      hold(log);
-    }
-    member.pki().trust(now.trusted());
-  }
-
-  private void hold(Log log) throws InterruptedException {
-    if (!state.hold(ANSWER)) {
-      log.warning(
-          "etcd starts again though writes had no answer within %d s; their outcome is unknown",
-          ANSWER.toSeconds());
-    }
-  }
-
-  private void handOver(Set<String> others, Log log) throws InterruptedException {
-    try (Lease lease = root.leases().grant(HAND_OVER)) {
-      if (!records.askToHold(lease, others, ANSWER.plus(ANSWER))) {
-        log.warning(
-            "the leadership of etcd moves though not all of %s hold their writes; the outcome of some may be unknown",
-            others);
-      }
-      hold(log);
-      LeaderHandOver.run(access, log);
-    } catch (EtcdException unanswered) {
-      log.warning(
-          "etcd starts again without handing over its leadership: %s", unanswered.getMessage());
+    CaBundle wanted = next;
+    if (wanted != null) {
+      LeaderHandOver.run(access, state.identities().hold(), log);
+      LeaderHandOver.hold(state.identities().hold(), log);
+      member.pki().trust(wanted);
     }
   }
 
@@ -193,11 +145,7 @@ final class CaRotation {
     if (!isItsTurn(survey, wanted.get())) {
       return true;
     }
-    turn =
-        new Turn(
-            wanted.get(),
-            survey.answers().getFirst().isLeader(),
-            voters(survey).map(EtcdMember::hexId).collect(Collectors.toSet()));
+    next = wanted.get();
     due = "etcd to start with the CAs that its members trust now";
     return false;
   }
@@ -224,14 +172,14 @@ final class CaRotation {
     OptionalLong asked = records.askedToHold();
     if (asked.isEmpty()) {
       if (held != 0) {
-        state.release();
+        state.identities().hold().release();
         held = 0;
       }
       return false;
     }
     if (held != asked.getAsLong()) {
       held = asked.getAsLong();
-      if (state.hold(ANSWER)) {
+      if (state.identities().hold().hold(LeaderHandOver.ANSWER)) {
         records.holds(access.member().id(), held);
       }
     }

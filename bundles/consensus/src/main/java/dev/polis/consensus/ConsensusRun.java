@@ -79,7 +79,7 @@ final class ConsensusRun implements Task {
 
   private void fail(Context context, String reason) {
     boolean served = state.endRun();
-    state.release();
+    state.identities().hold().release();
     if (!context.cancelled()) {
       state.publish(
           served

@@ -384,6 +384,7 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
       process.ifPresent(this::deliverRestOfLog);
       state.clear();
     } finally {
+      identities.hold().release(); // also if interrupted
       lock.unlock();
     }
   }
@@ -398,7 +399,7 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
 
   private void handOverLeadership() throws InterruptedException {
     if (state.status().peek().orElseThrow() instanceof ConsensusStatus.Running) {
-      LeaderHandOver.run(state.access(), log);
+      LeaderHandOver.run(state.access(), identities.hold(), log);
     }
   }
 

@@ -133,10 +133,10 @@ final class EtcdAuthority {
    * @return false if some do not answer in this time
    */
   boolean askToHold(Lease lease, Set<String> others, Duration within) throws InterruptedException {
-    long asked = client.kv().put(HAND_OVER, new byte[0], lease);
+    long asked = client.kv().within(within).put(HAND_OVER, new byte[0], lease);
     long end = System.nanoTime() + within.toNanos();
     try (Watcher<String> changes = changes().watch()) {
-      while (!holding(asked).containsAll(others)) {
+      while (!holding(asked, within).containsAll(others)) {
         changes.get(_ -> true, Duration.ofNanos(Math.max(0, end - System.nanoTime())));
       }
       return true;
@@ -145,8 +145,8 @@ final class EtcdAuthority {
     }
   }
 
-  private Set<String> holding(long asked) throws InterruptedException {
-    return client.kv().range(HELD.range()).keys().stream()
+  private Set<String> holding(long asked, Duration within) throws InterruptedException {
+    return client.kv().within(within).range(HELD.range()).keys().stream()
         .filter(each -> each.text().equals(Long.toString(asked)))
         .map(each -> HELD.extractId(each.key()).orElseThrow())
         .collect(Collectors.toSet());

@@ -81,7 +81,7 @@ final class MemberMaintenance {
   private boolean renewCertificates(Context context) throws FileException {
     boolean users = member.pki().renewUsers();
     if (users) {
-      state.renewed(member.pki());
+      state.identities().renew(member.pki());
     }
     if (member.pki().ensureMember(member.identity(), member.address())) {
       context.log().info("renewed the certificate that etcd shows");

@@ -79,7 +79,7 @@ final class MemberState {
   synchronized void serve(MemberAccess next) {
     access = next;
     identities.renew(next.pki());
-    release();
+    identities.hold().release();
     serving = true;
     if (!quiet || !isOf(next)) {
       status.set(next.running());
@@ -88,23 +88,9 @@ final class MemberState {
     notifyAll();
   }
 
-  /**
-   * Holds the writes of other organs until a run serves or fails.
-   *
-   * @return false if some that are under way have no answer in this time
-   */
-  boolean hold(Duration within) throws InterruptedException {
-    return identities.hold().hold(within);
-  }
-
-  /** Sends the held writes of other organs. */
-  void release() {
-    identities.hold().release();
-  }
-
-  /** Gives other organs the renewed identities of their users. */
-  void renewed(ConsensusPki pki) {
-    identities.renew(pki);
+  /** Returns what this member has given to other organs. */
+  UserIdentities identities() {
+    return identities;
   }
 
   /** Publishes a change of a serving member; does nothing after the end of its run. */
@@ -168,7 +154,7 @@ final class MemberState {
 
   /** Removes the access, and publishes that the member is stopped. */
   synchronized void clear() {
-    release();
+    identities.hold().release();
     access = null;
     running = null;
     serving = false;

@@ -17,6 +17,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.stream.Stream;
 
 /**
  * Asks each member of etcd for its status, all at the same time. It needs no quorum: the local
@@ -139,13 +140,15 @@ record MemberSurvey(long clusterId, List<Answer> answers) {
    * member does not lead.
    */
   Optional<EtcdMember> heir() {
-    return answers.getFirst().isLeader()
-        ? answers.stream()
-            .skip(1)
-            .filter(answer -> answer.status().isPresent() && !answer.member().learner())
-            .map(Answer::member)
-            .findFirst()
-        : Optional.empty();
+    return answers.getFirst().isLeader() ? othersUp().findFirst() : Optional.empty();
+  }
+
+  /** Returns the other voters that are up. */
+  Stream<EtcdMember> othersUp() {
+    return answers.stream()
+        .skip(1)
+        .filter(answer -> answer.status().isPresent() && !answer.member().learner())
+        .map(Answer::member);
   }
 
   /** Returns the answer of the member with this id. */

@@ -13,9 +13,7 @@ import dev.polis.consensus.ConsensusHarness.Instance;
 import dev.polis.etcd.EtcdAccess;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.etcd.EtcdException;
-import dev.polis.etcd.EtcdOutcomeUnknownException;
 import dev.polis.etcd.EtcdTls;
-import dev.polis.etcd.EtcdUnavailableException;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Slice;
 import dev.polis.pki.CaBundle;
@@ -46,9 +44,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.concurrent.locks.LockSupport;
 import javax.net.ssl.SSLSocket;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
@@ -545,105 +541,6 @@ class CaRotationTest {
       } catch (IOException refused) {
         return refused.toString();
       }
-    }
-  }
-
-  /** Writes to one member repeatedly, with the access that its organ handed out at the begin. */
-  private static final class Writer implements AutoCloseable {
-    private static final Duration PAUSE = Duration.ofMillis(5);
-
-    /**
-     * The longest time of a write: etcd's own limit for one that the leader dropped, five seconds
-     * and two elections. A start of etcd, for which a write waits, takes three seconds here.
-     */
-    private static final Duration LONGEST = Duration.ofSeconds(6);
-
-    private final EtcdClient client;
-    private final String key;
-    private final AtomicLong begun = new AtomicLong();
-    private final AtomicLong written = new AtomicLong();
-    private final AtomicLong repeated = new AtomicLong();
-    private final AtomicLong longest = new AtomicLong();
-    private final AtomicReference<String> failure = new AtomicReference<>("");
-    private final AtomicReference<String> unanswered = new AtomicReference<>("");
-    private final Thread thread;
-    private volatile boolean stopped;
-    private long last;
-
-    Writer(Instance member) throws InterruptedException {
-      client = EtcdClient.connect(member.consensus.access("curator"));
-      key = "/written-" + member.consensus.awaitRunning(ConsensusHarness.PATIENCE).memberId();
-      thread = Thread.ofVirtual().start(this::run);
-    }
-
-    private void run() {
-      try {
-        while (!stopped) {
-          write(begun.incrementAndGet());
-          LockSupport.parkNanos(PAUSE.toNanos());
-        }
-      } catch (InterruptedException | RuntimeException refused) {
-        failure.set(refused.toString());
-      }
-    }
-
-    /** Writes a number, and repeats that while its outcome is open, as a caller of a node does. */
-    private void write(long number) throws InterruptedException {
-      long began = System.nanoTime();
-      byte[] value = Long.toString(number).getBytes(StandardCharsets.US_ASCII);
-      for (boolean open = true; open; ) {
-        try {
-          client.kv().put(key, value);
-          open = false;
-        } catch (EtcdOutcomeUnknownException | EtcdUnavailableException refused) {
-          repeated.incrementAndGet();
-          unanswered.set(refused.toString());
-        }
-      }
-      longest.accumulateAndGet(System.nanoTime() - began, Math::max);
-      written.set(number);
-    }
-
-    /** Requires the last acknowledged number in etcd; a lost write would leave an earlier one. */
-    void requireLast() {
-      assertEquals(written.get(), last, "an acknowledged write was lost");
-    }
-
-    /** Requires that each write was answered at its first attempt, within {@link #LONGEST}. */
-    void requireAnswers() {
-      assertEquals("", unanswered.get(), "%d writes had no answer".formatted(repeated.get()));
-      Duration most = Duration.ofNanos(longest.get());
-      assertTrue(most.compareTo(LONGEST) < 0, () -> "a write took %s".formatted(most));
-    }
-
-    void awaitMore() throws Exception {
-      long before = written.get();
-      Await.until(
-          ConsensusHarness.PATIENCE,
-          "more writes",
-          () -> {
-            check();
-            return written.get() > before;
-          });
-    }
-
-    void check() {
-      assertEquals("", failure.get(), "a write failed beside %d others".formatted(written.get()));
-    }
-
-    @Override
-    public void close() {
-      stopped = true;
-      try {
-        Await.end(thread);
-        last = Long.parseLong(client.kv().get(key).orElseThrow().text());
-      } catch (InterruptedException hurried) {
-        Thread.currentThread().interrupt();
-      }
-      client.close();
-      System.out.printf(
-          "%d writes, %d repeated, the longest took %d ms%n",
-          written.get(), repeated.get(), Duration.ofNanos(longest.get()).toMillis());
     }
   }
 }
