@@ -5,6 +5,7 @@ import dev.polis.api.consensus.ConsensusInvitation;
 import dev.polis.consensus.ConsensusRecord.Stage;
 import dev.polis.files.FileException;
 import dev.polis.files.FileException.Problem;
+import dev.polis.files.FilePlacement;
 import dev.polis.files.FileTree;
 import dev.polis.files.Stored;
 import dev.polis.pki.NodeId;
@@ -92,8 +93,8 @@ final class ConsensusDisk {
 
   /**
    * Moves all files of the member to the removed ones, in one step: no member starts from them. It
-   * keeps them, because an operator may have removed the member by mistake, and deletes those of
-   * earlier members, of which each takes 128 MiB or more.
+   * keeps the data, because an operator may have removed the member by mistake, erases its keys,
+   * and deletes the files of earlier members, of which each takes 128 MiB or more.
    *
    * @return the new folder
    */
@@ -104,6 +105,9 @@ final class ConsensusDisk {
     try {
       FileTree.empty(files.removed().path());
       Files.move(from, to, StandardCopyOption.ATOMIC_MOVE);
+      for (FilePlacement key : files.keysIn(to)) {
+        key.erase();
+      }
       return to;
     } catch (IOException stays) {
       throw new FileException(

@@ -5,6 +5,9 @@ import dev.polis.files.FilePlacement;
 import dev.polis.files.Mode;
 import dev.polis.files.OrganFolder;
 import dev.polis.files.layout.Root;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
 
 /**
  * Names the organ's own files in {@code data/etcd/pki/}. Only the node's user can read them, secret
@@ -41,6 +44,25 @@ final class ConsensusFiles extends DirectoryPlacement {
   /** Returns the folder of removed members, from which no member starts. */
   DirectoryPlacement removed() {
     return removed;
+  }
+
+  /** Returns the private keys of a member whose files were moved to this folder. */
+  List<FilePlacement> keysIn(Path former) {
+    return Stream.of(caKey, rootKey, etcd.peerPki().key())
+        .map(key -> former.resolve(etcd.path().relativize(key.path())))
+        .map(key -> new Moved(key.getParent()).key(key.getFileName().toString()))
+        .toList();
+  }
+
+  /** Declares a folder of a removed member. */
+  private static final class Moved extends DirectoryPlacement {
+    private Moved(Path path) {
+      super(path, Mode.PRIVATE_DIRECTORY);
+    }
+
+    private FilePlacement key(String name) {
+      return file(name, Mode.SECRET);
+    }
   }
 
   /** Returns etcd's working directory, where its metrics socket is. */

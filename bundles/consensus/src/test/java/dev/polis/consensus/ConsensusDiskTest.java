@@ -8,12 +8,17 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.polis.api.consensus.ConsensusException;
 import dev.polis.consensus.ConsensusRecord.Stage;
 import dev.polis.files.FileException;
+import dev.polis.files.FilePlacement;
 import dev.polis.files.Mode;
 import dev.polis.files.layout.Root;
 import dev.polis.pki.NodeId;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -123,6 +128,31 @@ class ConsensusDiskTest {
     assertThrows(ConsensusException.class, () -> disk.allowExisting(NODE));
     Files.createFile(log.resolve("0000000000000000-0000000000000000.wal"));
     assertEquals("a1", disk.allowExisting(NODE).memberId());
+  }
+
+  @Test
+  @DisplayName("the files of a removed member are set aside with its data, and without its keys")
+  void setAside() throws Exception {
+    ConsensusRecord record = disk.allowNew(NODE).complete("a1", "c1");
+    List<FilePlacement> keys =
+        List.of(files.caKey(), files.rootKey(), files.etcd().peerPki().key());
+    for (FilePlacement each : keys) {
+      each.write("a key".getBytes(StandardCharsets.UTF_8));
+    }
+    files.etcd().data().create();
+    Files.createFile(files.etcd().data().path().resolve("db"));
+
+    Path aside = disk.setAside(record);
+
+    assertEquals(folder.resolve("data/etcd-removed/a1"), aside);
+    try (Stream<Path> left = Files.walk(aside)) {
+      assertEquals(
+          Set.of("data/db", "pki/member.json"),
+          left.filter(Files::isRegularFile)
+              .map(file -> aside.relativize(file).toString())
+              .collect(Collectors.toSet()));
+    }
+    assertFalse(files.etcd().path().toFile().exists());
   }
 
   @Test
