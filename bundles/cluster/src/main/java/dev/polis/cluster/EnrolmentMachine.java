@@ -3,7 +3,6 @@ package dev.polis.cluster;
 import dev.polis.api.cluster.EnrolmentException;
 import dev.polis.base.values.MutableValue;
 import dev.polis.base.values.Value;
-import dev.polis.base.values.Watcher;
 import dev.polis.logtree.Log;
 
 /** Holds the manager's state machine, which runs once and never goes back. Thread-safe. */
@@ -76,16 +75,5 @@ final class EnrolmentMachine {
   synchronized void fail(String reason) {
     log.error("cluster manager: %s -> %s (%s)", phase(), EnrolmentPhase.FAILED, reason);
     standing.set(new Standing(EnrolmentPhase.FAILED, reason));
-  }
-
-  /**
-   * Waits until the machine ends.
-   *
-   * @return whether the node became a member
-   */
-  boolean awaitFinished() throws InterruptedException {
-    try (Watcher<Standing> watcher = standing.watch()) {
-      return watcher.get(now -> now.phase().isTerminal()).phase() == EnrolmentPhase.RUNNING;
-    }
   }
 }

@@ -110,17 +110,8 @@ public final class EtcdAdmin {
    * @return the new member
    */
   public EtcdMember addLearner(List<String> peerUrls) throws InterruptedException {
-    return add(peerUrls, true);
-  }
-
-  /** Adds a voting member; this is safe only if the member starts at once. */
-  public EtcdMember addVoter(List<String> peerUrls) throws InterruptedException {
-    return add(peerUrls, false);
-  }
-
-  private EtcdMember add(List<String> peerUrls, boolean learner) throws InterruptedException {
     MemberAddRequest request =
-        MemberAddRequest.newBuilder().addAllPeerURLs(peerUrls).setIsLearner(learner).build();
+        MemberAddRequest.newBuilder().addAllPeerURLs(peerUrls).setIsLearner(true).build();
     return member(
         write(ClusterGrpc.getMemberAddMethod(), request, "add member " + peerUrls).getMember());
   }

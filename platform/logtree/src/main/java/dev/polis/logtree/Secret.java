@@ -45,16 +45,6 @@ public final class Secret implements AutoCloseable, Destroyable {
     return bytes.clone();
   }
 
-  /**
-   * Returns the text of the bytes as UTF-8. A string cannot be wiped, so prefer {@link #reveal()}.
-   *
-   * @throws IllegalStateException if the secret is destroyed
-   */
-  public synchronized String revealText() {
-    requireAlive();
-    return new String(bytes, StandardCharsets.UTF_8);
-  }
-
   /** Returns the number of bytes. */
   public int length() {
     return bytes.length;
