@@ -351,7 +351,7 @@ final class ClusterService implements ClusterManager {
     if (given.hasNetworkConfig()) {
       steps.step("network configuration", wait -> organs.configure(given.getNetworkConfig()));
     }
-    if (given.getTimeServerCount() > 0) {
+    if (given.getTimeServerCount() > 0 || organs.keepsClock()) {
       steps.step("time servers", wait -> organs.keepClock(given.getTimeServerList()));
     }
     if (given.hasClusterRegister()) {

@@ -88,10 +88,17 @@ record EnrolmentOrgans(
    */
   InetAddress awaitNetwork(EnrolmentSteps steps) throws InterruptedException {
     InetAddress address = steps.step("network address", this::awaitAddress);
-    if (!(network.clock().peek().orElseThrow() instanceof ClockStatus.NotKept)) {
+    if (keepsClock()) {
       steps.step("time server", this::awaitClock);
     }
     return address;
+  }
+
+  /**
+   * Returns whether the node keeps the machine's clock, by the servers of earlier parameters too.
+   */
+  boolean keepsClock() {
+    return !(network.clock().peek().orElseThrow() instanceof ClockStatus.NotKept);
   }
 
   private String awaitClock(Wait wait) throws InterruptedException {
@@ -117,10 +124,13 @@ record EnrolmentOrgans(
     }
   }
 
-  /** Takes the time servers of the parameters, or refuses them. */
+  /**
+   * Takes the time servers of the parameters, or refuses them. If they name none, those of earlier
+   * ones end.
+   */
   String keepClock(List<String> timeServers) throws IOException, InterruptedException {
     network.keepClock(timeServers);
-    return String.join(", ", timeServers);
+    return timeServers.isEmpty() ? "none" : String.join(", ", timeServers);
   }
 
   String startNewConsensus(PrivateKey nodeKey, Wait wait) throws InterruptedException {

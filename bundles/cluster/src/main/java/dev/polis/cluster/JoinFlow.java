@@ -9,6 +9,7 @@ import dev.polis.api.storage.StorageSecurity;
 import dev.polis.base.boot.Wait;
 import dev.polis.files.FileException;
 import dev.polis.files.Stored;
+import dev.polis.health.ClockRemedy;
 import dev.polis.logtree.Secret;
 import dev.polis.pki.CaBundle;
 import dev.polis.pki.NodeCredentials;
@@ -212,8 +213,8 @@ final class JoinFlow {
     Optional<String> trouble = trouble(credentials, now);
     while (trouble.isPresent()) {
       wait.detail(
-          "this machine's clock shows %s, but %s; set the clock: timedatectl set-ntp true, or date -u -s TIME"
-              .formatted(now.truncatedTo(ChronoUnit.SECONDS), trouble.get()));
+          "this machine's clock shows %s, but %s; %s"
+              .formatted(now.truncatedTo(ChronoUnit.SECONDS), trouble.get(), ClockRemedy.SET));
       Thread.sleep(CLOCK_PAUSE);
       now = clock.instant();
       trouble = trouble(credentials, now);

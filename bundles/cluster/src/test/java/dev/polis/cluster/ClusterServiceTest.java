@@ -31,6 +31,7 @@ import dev.polis.files.Stored;
 import dev.polis.fixtures.Await;
 import dev.polis.handover.HandOverException;
 import dev.polis.handover.OrganState;
+import dev.polis.health.ClockRemedy;
 import dev.polis.logtree.Log;
 import dev.polis.logtree.LogQuery;
 import dev.polis.logtree.LogReader;
@@ -310,7 +311,8 @@ class ClusterServiceTest {
   }
 
   @Test
-  @DisplayName("a node whose time servers do not answer continues with the machine's own clock")
+  @DisplayName(
+      "new parameters without time servers end those of earlier ones; a node whose time servers do not answer continues with the machine's own clock")
   void lateClock() throws Exception {
     RecordingOrgans recording = new RecordingOrgans(directory, "");
     recording.clock.set(new ClockStatus.Searching("192.0.2.1 does not answer", true));
@@ -319,6 +321,7 @@ class ClusterServiceTest {
     assertTrue(
         recording.waits.contains("time server: continues without one: 192.0.2.1 does not answer"),
         recording.waits.toString());
+    assertEquals("keepClock", recording.calls.getFirst());
   }
 
   @Test
@@ -648,8 +651,8 @@ class ClusterServiceTest {
             : "the CA of its cluster ended at "
                 + credentials.ca().issuing().getNotAfter().toInstant();
     String said =
-        "clock: this machine's clock shows %sZ, but %s; set the clock: timedatectl set-ntp true, or date -u -s TIME"
-            .formatted(shown, trouble);
+        "clock: this machine's clock shows %sZ, but %s; %s"
+            .formatted(shown, trouble, ClockRemedy.SET);
     Await.until("the report of the clock", () -> second.waits.contains(said));
     assertEquals(List.of("mountExisting"), second.calls);
     assertEquals(List.of(), second.fatals);

@@ -1,5 +1,6 @@
 package dev.polis.roles;
 
+import dev.polis.health.ClockRemedy;
 import dev.polis.health.HealthCondition;
 import dev.polis.health.HealthScope;
 import java.time.Duration;
@@ -54,6 +55,7 @@ final class LeaderClock {
             DIFFERS,
             "this machine's clock is %d min %s the leader's, so one of the two is wrong"
                 .formatted(difference.plusSeconds(30).toMinutes(), direction),
-            "set the wrong clock: timedatectl set-ntp true, or date -u -s TIME, on this machine or on the leader, which polisctl explain curator names; certificates allow for 5 min"));
+            "set the wrong clock, on this machine or on the leader, which polisctl explain curator names: %s; certificates allow for 5 min"
+                .formatted(ClockRemedy.WAYS)));
   }
 }

@@ -1,6 +1,7 @@
 package dev.polis.storage;
 
 import dev.polis.files.layout.Root;
+import dev.polis.health.ClockRemedy;
 import dev.polis.health.HealthCondition;
 import java.io.IOException;
 import java.nio.file.DirectoryStream;
@@ -141,9 +142,11 @@ final class ClockCheck {
         WENT_BACK,
         "this machine's clock went back: it shows %s, but %s %s"
             .formatted(second(now), what, second(newest)),
-        "set the clock: timedatectl set-ntp true, or date -u -s TIME; if it is right now and was ahead before, this ends at %s, or with find %s -type f -newermt now -exec touch {} + and a restart of the node"
+        "%s; if it is right now and was ahead before, this ends at %s, or with find %s -type f -newermt now -exec touch {} + and a restart of the node"
             .formatted(
-                second(newest), String.join(" ", folders.stream().map(Path::toString).toList())));
+                ClockRemedy.SET,
+                second(newest),
+                String.join(" ", folders.stream().map(Path::toString).toList())));
   }
 
   private static Instant second(Instant time) {

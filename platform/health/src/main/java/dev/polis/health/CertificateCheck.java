@@ -104,12 +104,12 @@ public final class CertificateCheck implements SelfCheck.Look {
               HealthCondition.down(
                   INVALID,
                   "this machine's clock shows %s, but %s begins at %s".formatted(now, name, begin),
-                  "set the clock: timedatectl set-ntp true, or date -u -s TIME"),
+                  ClockRemedy.SET),
               end));
     }
     String remedy =
-        "if the clock is wrong, set it: timedatectl set-ntp true, or date -u -s TIME; if it is right: "
-            + watched.remedy();
+        "if the clock is wrong, set it: %s; if it is right: %s"
+            .formatted(ClockRemedy.WAYS, watched.remedy());
     if (now.isAfter(end)) {
       return Optional.of(
           new Finding(

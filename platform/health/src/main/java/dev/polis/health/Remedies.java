@@ -41,7 +41,7 @@ final class Remedies {
         "raise the limit of processes, with ulimit -u or TasksMax= of the unit, and restart the node");
     know(
         "certificate (?:has )?expired|not yet valid|is valid (?:from|until)|not after|not before",
-        "set the clock right: timedatectl shows it; restart the node if it does not come back");
+        ClockRemedy.SET + "; restart the node if it does not come back");
     know(
         "not a directory|is no directory|NotDirectoryException|FileAlreadyExistsException|something else is there",
         "move aside what is there, where a folder must be: ls -ld shows what it is");
