@@ -71,6 +71,7 @@ public final class ConsensusComponent implements Consensus, MetricsExporter {
             storage.root(),
             storage.data(),
             network.status(),
+            network.clock(),
             processes,
             supervisor,
             health,

@@ -14,6 +14,7 @@ import dev.polis.api.consensus.ConsensusVoter;
 import dev.polis.api.consensus.LocalMember;
 import dev.polis.api.metrics.MetricsAnswer;
 import dev.polis.api.metrics.MetricsExporter;
+import dev.polis.api.network.ClockStatus;
 import dev.polis.api.network.NetworkStatus;
 import dev.polis.api.storage.DataStatus;
 import dev.polis.base.boot.BootReport;
@@ -73,6 +74,7 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
       Root root,
       Value<DataStatus> data,
       Value<NetworkStatus> network,
+      Value<ClockStatus> clock,
       ProcessManager processes,
       Supervisor supervisor,
       HealthRegistry health,
@@ -118,7 +120,9 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
             InstantSource.system(),
             subtree.dn() + "." + EtcdProcess.NAME);
     this.disk = new ConsensusDisk(this.parts.files(), settings.recovery());
-    this.early = new EarlyStart(this.parts, data, parts.root().data().node().credentials().key());
+    this.early =
+        new EarlyStart(
+            this.parts, data, parts.clock(), parts.root().data().node().credentials().key());
     subtree.run("health", StatusHealth.task(state.status(), health, ConsensusHealth::of));
     subtree.run(
         "certificates",

@@ -1,6 +1,7 @@
 package dev.polis.consensus;
 
 import dev.polis.api.consensus.ConsensusException;
+import dev.polis.api.network.ClockStatus;
 import dev.polis.api.network.NetworkStatus;
 import dev.polis.api.storage.DataStatus;
 import dev.polis.base.values.Value;
@@ -21,6 +22,7 @@ import java.nio.charset.StandardCharsets;
 import java.security.PrivateKey;
 import java.util.Arrays;
 import java.util.Optional;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
@@ -36,6 +38,7 @@ final class EarlyStart {
 
   private final MemberParts parts;
   private final Value<DataStatus> data;
+  private final Value<ClockStatus> clock;
   private final FilePlacement nodeKey;
   private final ReentrantLock lock = new ReentrantLock();
   // Guarded by lock.
@@ -44,25 +47,45 @@ final class EarlyStart {
 
   /**
    * @param data the status of the volume
+   * @param clock the status of the machine's clock
    * @param nodeKey the file of the node's private key, which identifies the node that must own the
    *     member
    */
-  EarlyStart(MemberParts parts, Value<DataStatus> data, FilePlacement nodeKey) {
+  EarlyStart(
+      MemberParts parts, Value<DataStatus> data, Value<ClockStatus> clock, FilePlacement nodeKey) {
     this.parts = parts;
     this.data = data;
+    this.clock = clock;
     this.nodeKey = nodeKey;
   }
 
-  /** Waits for the volume and an address, then starts etcd. */
+  /**
+   * Waits for the volume, an address and the machine's clock, then starts etcd. The run of the
+   * member is requested after the same wait for the clock.
+   */
   void run(Context context) throws InterruptedException {
     context.healthy();
     try (Watcher<DataStatus> volume = data.watch();
         Watcher<NetworkStatus> network = parts.network().watch()) {
       volume.get(DataStatus.Mounted.class::isInstance);
       NetworkStatus up = network.get(NetworkStatus.Up.class::isInstance);
+      awaitClock(context.log());
       start(((NetworkStatus.Up) up).externalAddress(), context.log());
     }
     context.done();
+  }
+
+  /** Waits some seconds for a time server, if this node keeps the clock. */
+  private void awaitClock(Log log) throws InterruptedException {
+    try (Watcher<ClockStatus> watcher = clock.watch()) {
+      watcher.get(
+          now -> !(now instanceof ClockStatus.Searching(_, boolean late)) || late,
+          ClockStatus.PATIENCE);
+    } catch (TimeoutException silent) {
+      log.info(
+          "etcd starts by the machine's own clock, since no time server has answered in %d s",
+          ClockStatus.PATIENCE.toSeconds());
+    }
   }
 
   /** Prevents later starts, and waits for a running start. */

@@ -38,9 +38,10 @@
  * RECOVERED until the new member serves.
  *
  * <p>The etcd of a complete member starts as soon as the data volume is open and the node has an
- * address, before the cluster manager asks for the member ({@link dev.polis.consensus.EarlyStart}).
- * It needs its record, its data, its keys and the command line that follows from them. The run of
- * the member makes all checks and adopts it; no client gets access before.
+ * address and has heard a time server if it keeps the clock, before the cluster manager asks for
+ * the member ({@link dev.polis.consensus.EarlyStart}). It needs its record, its data, its keys and
+ * the command line that follows from them. The run of the member makes all checks and adopts it; no
+ * client gets access before.
  *
  * <p>While the cluster has one member, no other one hears its heartbeat, and etcd waits for up to
  * ten of them at each start before it elects itself. So a member that is alone has a short

@@ -2,6 +2,7 @@ package dev.polis.consensus;
 
 import dev.polis.api.consensus.ConsensusIdentity;
 import dev.polis.api.consensus.ConsensusStatus;
+import dev.polis.api.network.ClockStatus;
 import dev.polis.api.network.NetworkStatus;
 import dev.polis.api.storage.DataStatus;
 import dev.polis.api.storage.StorageSecurity;
@@ -51,6 +52,7 @@ final class ConsensusHarness implements AutoCloseable {
   final Path folder;
   final Root root;
   final InetAddress address = freshAddress();
+  final MutableValue<ClockStatus> clock = new MutableValue<>(new ClockStatus.NotKept("", ""));
   final MutableValue<NetworkStatus> network = new MutableValue<>(new NetworkStatus.Up(address));
   final MutableValue<DataStatus> data =
       new MutableValue<>(new DataStatus.Mounted(StorageSecurity.INSECURE, "a directory"));
@@ -234,7 +236,7 @@ final class ConsensusHarness implements AutoCloseable {
   ConsensusService.Parts parts(
       ProcessManager.OpenManager processes, SupervisionTree supervisor, HealthTable health) {
     return new ConsensusService.Parts(
-        root, data, network, processes, supervisor, health, logs, new SilentReport());
+        root, data, network, clock, processes, supervisor, health, logs, new SilentReport());
   }
 
   /** Returns etcd's log, oldest line first. */

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.api.consensus.ConsensusStatus;
+import dev.polis.api.network.ClockStatus;
 import dev.polis.api.network.NetworkStatus;
 import dev.polis.api.storage.DataStatus;
 import dev.polis.api.storage.StorageSecurity;
@@ -117,15 +118,19 @@ class EarlyStartTest {
   }
 
   @Test
-  @DisplayName("etcd starts when the volume is open and an address is there, not before")
+  @DisplayName(
+      "etcd starts when the volume is open, an address is there and the clock follows a time server, or is late, not before")
   void waitsForVolumeAndAddress() throws Exception {
     harness.data.set(new DataStatus.NotMounted("the key is not there yet"));
     harness.network.set(new NetworkStatus.Waiting("no lease yet"));
+    harness.clock.set(new ClockStatus.Searching("asking 192.0.2.1", false));
     try (Organ organ = new Organ()) {
       assertFalse(organ.etcdRuns());
       harness.network.set(new NetworkStatus.Up(harness.address));
       assertFalse(organ.etcdRuns());
       harness.data.set(new DataStatus.Mounted(StorageSecurity.INSECURE, "a directory"));
+      assertFalse(organ.etcdRuns());
+      harness.clock.set(new ClockStatus.Searching("192.0.2.1 does not answer", true));
       organ.awaitEtcd();
     }
   }
