@@ -21,6 +21,7 @@ import org.junit.jupiter.api.Timeout;
 
 /** Stops the leading one of three members of etcd in order, while the others are written to. */
 @Tag("full")
+@Tag("longer")
 @Timeout(value = 300, unit = TimeUnit.SECONDS)
 class LeaderStopTest {
 
