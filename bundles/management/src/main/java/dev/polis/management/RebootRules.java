@@ -32,8 +32,7 @@ final class RebootRules {
               "this node cannot do type FIRMWARE"
                   + HOST
                   + "restart the node's process, or reboot the machine with the machine's own tools;"
-                  + " one that an image of Polis has booted reboots by its power button, by"
-                  + " Ctrl-Alt-Del, and after polisctl node update");
+                  + " one that an image of Polis has booted reboots by polisctl node reboot");
       case TYPE_KEXEC ->
           throw RpcException.failedPrecondition(
               "this node cannot do type KEXEC"

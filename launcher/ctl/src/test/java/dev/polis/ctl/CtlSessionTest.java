@@ -82,6 +82,9 @@ import dev.polis.wire.runtime.RestartRequest;
 import dev.polis.wire.runtime.RestartResponse;
 import dev.polis.wire.runtime.RuntimeGrpc;
 import dev.polis.wire.storage.RecoveryShare;
+import dev.polis.wire.system.NodeSystemGrpc;
+import dev.polis.wire.system.RebootSystemRequest;
+import dev.polis.wire.system.RebootSystemResponse;
 import io.grpc.Status;
 import io.grpc.stub.StreamObserver;
 import java.io.IOException;
@@ -190,7 +193,9 @@ class CtlSessionTest {
     created.serve(RpcHost.MANAGEMENT, new Shares());
     created.serve(RpcHost.MANAGEMENT, new Organs());
     created.serve(RpcHost.MANAGEMENT, new Bundles());
-    created.serve(RpcHost.MANAGEMENT, new Restarts());
+    Restarts restarts = new Restarts();
+    created.serve(RpcHost.MANAGEMENT, restarts);
+    created.serve(RpcHost.MANAGEMENT, new Machine(restarts));
     created.serve(RpcHost.DEBUG, new Conditions());
     return created;
   }
@@ -681,6 +686,23 @@ class CtlSessionTest {
       assertEquals("" + instance, request.getInstance());
       instance.incrementAndGet();
       caller.onNext(RestartResponse.getDefaultInstance());
+      caller.onCompleted();
+    }
+  }
+
+  /** Has another process at once when it is asked to reboot. */
+  private static final class Machine extends NodeSystemGrpc.NodeSystemImplBase {
+    private final Restarts process;
+
+    private Machine(Restarts process) {
+      this.process = process;
+    }
+
+    @Override
+    public void rebootSystem(
+        RebootSystemRequest request, StreamObserver<RebootSystemResponse> caller) {
+      process.instance.incrementAndGet();
+      caller.onNext(RebootSystemResponse.getDefaultInstance());
       caller.onCompleted();
     }
   }
@@ -1291,6 +1313,20 @@ class CtlSessionTest {
     assertTrue(named.err().contains("no leader"), named.err());
     REFUSAL.set(Status.OK);
     assertEquals(ExitCode.OK.code(), run(ADDRESS, "node", "restart", "--runtime", ID).code());
+  }
+
+  @Test
+  @DisplayName("a machine reboots after the checks of an update, and with --force without them")
+  void reboot() {
+    OTHERS.set(List.of(silent(OTHER).build()));
+    CtlRun refused = run(ADDRESS, "node", "reboot", "--stop-pods", ID);
+    assertEquals(ExitCode.FAILED.code(), refused.code(), refused.out());
+    assertTrue(refused.err().contains("node %s is silent".formatted(OTHER)), refused.err());
+
+    CtlRun forced = run(ADDRESS, "node", "reboot", "--force", ID);
+    assertEquals(ExitCode.OK.code(), forced.code(), forced.err());
+    assertTrue(forced.out().contains("the machine of the node at " + ADDRESS), forced.out());
+    assertTrue(forced.out().contains("it answers again"), forced.out());
   }
 
   @Test

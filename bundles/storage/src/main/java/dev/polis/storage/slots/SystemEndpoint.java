@@ -11,6 +11,8 @@ import dev.polis.wire.system.InstallChoice;
 import dev.polis.wire.system.InstallRequest;
 import dev.polis.wire.system.InstallResponse;
 import dev.polis.wire.system.NodeSystemGrpc;
+import dev.polis.wire.system.RebootSystemRequest;
+import dev.polis.wire.system.RebootSystemResponse;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
 import java.io.IOException;
@@ -20,8 +22,11 @@ import java.util.Optional;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicReference;
 
-/** Shows the system of this machine to operators, and updates it for the owner. */
+/** Shows and reboots the system of this machine for operators, and updates it for the owner. */
 public final class SystemEndpoint extends NodeSystemGrpc.NodeSystemImplBase {
+
+  private static final String OTHERWISE =
+      "replace its bundles, or start it from a newer distribution";
 
   private final Slots slotsOrNull;
   private final BootReport boot;
@@ -37,18 +42,19 @@ public final class SystemEndpoint extends NodeSystemGrpc.NodeSystemImplBase {
     this.streams = streams;
   }
 
-  private Slots required() {
+  private Slots required(String remedy) {
     return Optional.ofNullable(slotsOrNull)
         .orElseThrow(
             () ->
                 RpcException.failedPrecondition(
-                    "this node has no slots: it runs as a process on a system that others maintain; replace its bundles, or start it from a newer distribution"));
+                    "this node has no slots: it runs as a process on a system that others maintain; "
+                        + remedy));
   }
 
   @Override
   public void getSystem(GetSystemRequest request, StreamObserver<GetSystemResponse> caller) {
     try {
-      caller.onNext(required().describe());
+      caller.onNext(required(OTHERWISE).describe());
       caller.onCompleted();
     } catch (IOException e) {
       throw RpcException.failedPrecondition("the slots cannot be read: " + e.getMessage());
@@ -57,7 +63,7 @@ public final class SystemEndpoint extends NodeSystemGrpc.NodeSystemImplBase {
 
   @Override
   public StreamObserver<InstallRequest> install(StreamObserver<InstallResponse> caller) {
-    Slots here = required();
+    Slots here = required(OTHERWISE);
     AtomicReference<InstallChoice> choice = new AtomicReference<>();
     CallUpload<InstallRequest> upload =
         new CallUpload<>(
@@ -72,24 +78,14 @@ public final class SystemEndpoint extends NodeSystemGrpc.NodeSystemImplBase {
     AtomicReference<String> reason = new AtomicReference<>();
     ((ServerCallStreamObserver<InstallResponse>) caller)
         .setOnCloseHandler(
-            () ->
-                Optional.ofNullable(reason.get())
-                    .ifPresent(
-                        why -> {
-                          here.reboot();
-                          boot.powerOff(why);
-                        }));
+            () -> Optional.ofNullable(reason.get()).ifPresent(why -> reboot(here, why)));
     String asked = "an update, asked for by " + RpcPeer.current().describe();
     streams.serve(
         "install",
         caller,
         sink -> {
           try (InputStream bytes = upload.bytes()) {
-            boot.lockOut()
-                .ifPresent(
-                    why -> {
-                      throw RpcException.failedPrecondition("not updated: " + why);
-                    });
+            requireNoLockOut("not updated: ");
             InstallResponse done = installed(here, bytes, choice);
             if (choice.get().getReboot()) {
               reason.set(asked);
@@ -103,6 +99,41 @@ public final class SystemEndpoint extends NodeSystemGrpc.NodeSystemImplBase {
           }
         });
     return upload;
+  }
+
+  @Override
+  public void rebootSystem(
+      RebootSystemRequest request, StreamObserver<RebootSystemResponse> caller) {
+    Slots here =
+        required(
+            "restart its process with polisctl node restart --runtime, or the machine with the machine's own tools");
+    requireNoLockOut("not rebooted: ");
+    if (!one.tryAcquire()) {
+      throw RpcException.failedPrecondition(
+          "an update is written to this node; reboot after its end");
+    }
+    one.release();
+    String why = "a reboot, asked for by " + RpcPeer.current().describe();
+    ServerCallStreamObserver<RebootSystemResponse> call =
+        (ServerCallStreamObserver<RebootSystemResponse>) caller;
+    // A caller that leaves does not revoke the request.
+    call.setOnCloseHandler(() -> reboot(here, why));
+    call.setOnCancelHandler(() -> reboot(here, why));
+    caller.onNext(RebootSystemResponse.getDefaultInstance());
+    caller.onCompleted();
+  }
+
+  private void reboot(Slots here, String why) {
+    here.reboot();
+    boot.powerOff(why);
+  }
+
+  private void requireNoLockOut(String refused) {
+    boot.lockOut()
+        .ifPresent(
+            why -> {
+              throw RpcException.failedPrecondition(refused + why);
+            });
   }
 
   /** Reads the first byte before the choice, which comes with it. */

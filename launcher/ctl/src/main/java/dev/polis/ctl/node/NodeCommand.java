@@ -27,6 +27,7 @@ import picocli.CommandLine.Parameters;
   NodeCommand.LogsCommand.class,
   NodeRoleCommand.class,
   NodeRestartCommand.class,
+  NodeRebootCommand.class,
   NodeUpdateCommand.class
 })
 public final class NodeCommand {

@@ -32,7 +32,7 @@ final class NodeRestartCommand extends CtlCommand {
   @Option(
       names = "--runtime",
       required = true,
-      description = "the process, and not the machine; the only kind of restart there is")
+      description = "the process, and not the machine, which \"node reboot\" restarts")
   boolean runtime;
 
   @Option(
@@ -62,7 +62,7 @@ final class NodeRestartCommand extends CtlCommand {
         .printf(
             "the process of the node at %s is replaced; children and mounts stay%n", place.host())
         .flush();
-    awaitOther(before, place, began + Duration.ofSeconds(wait).toNanos());
+    awaitOther(options(), before, place, wait);
     out()
         .printf(
             Locale.ROOT,
@@ -101,10 +101,12 @@ final class NodeRestartCommand extends CtlCommand {
   }
 
   /** Asks until another process answers; one that is starting cannot. */
-  private void awaitOther(String before, Place place, long deadline) throws InterruptedException {
+  static void awaitOther(CtlOptions options, String before, Place place, int wait)
+      throws InterruptedException {
+    long deadline = System.nanoTime() + Duration.ofSeconds(wait).toNanos();
     String last = "it still answers with the old process";
     while (System.nanoTime() < deadline) {
-      try (Session session = Session.open(options())) {
+      try (Session session = Session.open(options)) {
         String now =
             session.runtime(place).getRuntime(GetRuntimeRequest.getDefaultInstance()).getInstance();
         if (!now.equals(before)) {

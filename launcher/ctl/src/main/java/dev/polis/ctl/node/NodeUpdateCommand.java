@@ -9,8 +9,6 @@ import dev.polis.ctl.session.ExitCode;
 import dev.polis.ctl.session.Place;
 import dev.polis.ctl.session.Session;
 import dev.polis.wire.api.Node;
-import dev.polis.wire.cluster.Member;
-import dev.polis.wire.cluster.MembersRequest;
 import dev.polis.wire.system.GetSystemRequest;
 import dev.polis.wire.system.GetSystemResponse;
 import dev.polis.wire.system.InstallChoice;
@@ -84,34 +82,17 @@ final class NodeUpdateCommand extends CtlCommand {
       Node node = NodeCommand.single(session, ids);
       place = nodes.size() == 1 ? session.here() : Place.of(node);
       if (!later) {
-        requireMayReboot(session, node, nodes);
+        UpdatePreflight.require(session, node, nodes, stopPods).ifPresent(this::remark);
       }
       installed = session.stream(() -> send(session, place));
     }
     out().printf("version %s is in slot %s%n", installed.getVersion(), installed.getSlot()).flush();
     if (later) {
-      remark(
-          "the next boot tries it: after the machine's power button or Ctrl-Alt-Del, or after this command once more without --no-reboot");
+      remark("the next boot tries it, such as that of \"node reboot\"");
       return ExitCode.OK;
     }
     out().printf("the machine reboots; the new system stays once the node is HOME%n").flush();
     return awaitEnd(place, installed);
-  }
-
-  private void requireMayReboot(Session session, Node node, List<Node> nodes)
-      throws InterruptedException {
-    List<Member> members =
-        session
-            .call(() -> session.etcd().members(MembersRequest.getDefaultInstance()))
-            .getMembersList();
-    UpdatePreflight.problem(node, nodes, members, stopPods)
-        .ifPresent(
-            problem -> {
-              throw new CtlException(problem);
-            });
-    if (UpdatePreflight.losesQuorum(node, members)) {
-      remark("the cluster keeps no records while this node reboots");
-    }
   }
 
   private InstallResponse send(Session session, Place place)

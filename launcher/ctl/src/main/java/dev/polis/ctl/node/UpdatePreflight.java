@@ -1,7 +1,10 @@
 package dev.polis.ctl.node;
 
+import dev.polis.ctl.session.CtlException;
+import dev.polis.ctl.session.Session;
 import dev.polis.wire.api.Node;
 import dev.polis.wire.cluster.Member;
+import dev.polis.wire.cluster.MembersRequest;
 import java.util.List;
 import java.util.Optional;
 
@@ -11,6 +14,27 @@ final class UpdatePreflight {
   private static final String WORKER = "KubernetesWorker";
 
   private UpdatePreflight() {}
+
+  /**
+   * Refuses a reboot for which {@link #problem} finds a reason.
+   *
+   * @return a remark for the operator; empty without one
+   */
+  static Optional<String> require(Session session, Node node, List<Node> nodes, boolean stopPods)
+      throws InterruptedException {
+    List<Member> members =
+        session
+            .call(() -> session.etcd().members(MembersRequest.getDefaultInstance()))
+            .getMembersList();
+    problem(node, nodes, members, stopPods)
+        .ifPresent(
+            problem -> {
+              throw new CtlException(problem);
+            });
+    return losesQuorum(node, members)
+        ? Optional.of("the cluster keeps no records while this node reboots")
+        : Optional.empty();
+  }
 
   /**
    * Returns why a node may not reboot now, with the remedy; empty if it may.
@@ -33,7 +57,7 @@ final class UpdatePreflight {
     }
     if (!stopPods && NodeRows.has(node, WORKER)) {
       return Optional.of(
-          "node %1$s runs Pods; \"node role remove %1$s %2$s\" drains it, and \"node role add\" gives the role back after the update; --stop-pods stops them with the node"
+          "node %1$s runs Pods; \"node role remove %1$s %2$s\" drains it, and \"node role add\" gives the role back afterwards; --stop-pods stops them with the node"
               .formatted(node.getId(), WORKER));
     }
     return quorum(node, members);
