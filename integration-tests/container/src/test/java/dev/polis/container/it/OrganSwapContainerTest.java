@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.Tier;
 import dev.polis.handover.following.FollowedServices;
 import dev.polis.handover.following.ServiceSwap;
 import java.nio.file.Files;
@@ -25,7 +26,7 @@ import org.osgi.framework.ServiceReference;
 /** Lets another version of each deep organ take over beside the first, in a node under load. */
 @ContainerTest
 public class OrganSwapContainerTest {
-  private static final int SWAPS = Integer.getInteger("polis.swaps", 4);
+  private static final int SWAPS = Integer.getInteger("polis.swaps", Tier.pick(2, 4, 4));
 
   /** The same number as in {@link OrganContainerTest}. */
   private static final int LOADERS_BY_CHANCE = 1;
