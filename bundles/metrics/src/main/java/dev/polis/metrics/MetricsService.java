@@ -64,6 +64,7 @@ final class MetricsService {
                 supervision,
                 new HealthMetrics(parts.health()),
                 new StorageMetrics(parts.data()),
+                new ClockMetrics(parts.network().clock()),
                 new BundleMetrics(parts.bundles()),
                 new RpcMetrics(parts.rpc()::statistics),
                 new LogMetrics(parts.logs()::statistics)));

@@ -2,6 +2,7 @@ package dev.polis.metrics;
 
 import dev.polis.api.cluster.ClusterManager;
 import dev.polis.api.cluster.ClusterStatus;
+import dev.polis.api.network.ClockStatus;
 import dev.polis.api.network.Network;
 import dev.polis.api.network.NetworkStatus;
 import dev.polis.api.storage.DataStatus;
@@ -51,6 +52,7 @@ import java.nio.file.Path;
 import java.security.KeyPair;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
@@ -71,6 +73,9 @@ final class MetricsFixture implements AutoCloseable {
   final SupervisionTree tree = SupervisionTree.open(logs);
   final MutableValue<DataStatus> data =
       new MutableValue<>(new DataStatus.Mounted(StorageSecurity.ENCRYPTED, "a test"));
+  final MutableValue<ClockStatus> clock =
+      new MutableValue<>(
+          new ClockStatus.Synchronised("192.0.2.1", Duration.ofMillis(-250), Instant.EPOCH));
   final MutableValue<NetworkStatus> network =
       new MutableValue<>(new NetworkStatus.Up(InetAddress.ofLiteral("127.0.0.1")));
   final LocalRpcHost host =
@@ -133,7 +138,7 @@ final class MetricsFixture implements AutoCloseable {
             host,
             processes,
             fake(Storage.class, method -> data),
-            fake(Network.class, method -> network),
+            fake(Network.class, method -> method.equals("clock") ? clock : network),
             fake(ClusterManager.class, method -> cluster));
   }
 

@@ -104,6 +104,8 @@ class MetricsTest {
                 "polis_bundle_state\\{id=\"7\",name=\"dev.polis.sample\",state=\"STOPPING\",version=\"1.2.3\"\\} 0.0"),
         () -> assertLine(text, "polis_storage_volume_security\\{security=\"ENCRYPTED\"\\} 1.0"),
         () -> assertLine(text, "polis_storage_volume_security\\{security=\"INSECURE\"\\} 0.0"),
+        () -> assertLine(text, "polis_clock_synchronised 1.0"),
+        () -> assertLine(text, "polis_clock_offset_seconds -0.25"),
         () -> assertLine(text, "polis_rpc_connections\\{of=\"strangers\",port=\"curator\"\\} 0.0"),
         () -> assertLine(text, "polis_rpc_holding 0.0"),
         () -> assertLine(text, "polis_log_journals [1-9].*"),
