@@ -74,7 +74,7 @@ class ConsensusComponentTest {
         HandOverTable.open(harness.logs, () -> reason, instance -> instance),
         processes,
         service(Storage.class, Map.of("root", harness.root, "data", harness.data)),
-        service(Network.class, Map.of("status", harness.network)));
+        service(Network.class, Map.of("status", harness.network, "clock", harness.clock)));
   }
 
   private static ServiceRegistration<?> registration() {
