@@ -54,6 +54,8 @@ import java.time.InstantSource;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
 
 /** Runs the local member in a supervised run, and returns access to it. */
@@ -85,6 +87,7 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
   private record Started(ConsensusIdentity identity, Subtree tree) {}
 
   private final MemberParts parts;
+  private final Set<Long> emptied = ConcurrentHashMap.newKeySet();
   private final Value<DataStatus> data;
   private final Subtree subtree;
   private final HealthScope health;
@@ -486,7 +489,8 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
         members,
         stored.authority(),
         stored.succession() instanceof PkiAuthority.Succession.Prepared,
-        state.runningAccess().member().clusterId());
+        state.runningAccess().member().clusterId(),
+        emptied);
   }
 
   @Override

@@ -9,6 +9,7 @@ import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.NodeId;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 
 /**
  * Changes the members of etcd, one step at each call. Each step begins with etcd's own list, so a
@@ -37,18 +38,25 @@ final class MemberChanges {
   private final CertificateAuthority authority;
   private final boolean succeeded;
   private final String clusterId;
+  private final Set<Long> emptied;
 
   /**
    * @param authority the CA of etcd, which an invited node gets
    * @param succeeded true while members learn to trust its successor
    * @param clusterId the id of the etcd cluster in hexadecimal
+   * @param emptied the started members whose nodes have reported once that they have no data
    */
   MemberChanges(
-      Members members, CertificateAuthority authority, boolean succeeded, String clusterId) {
+      Members members,
+      CertificateAuthority authority,
+      boolean succeeded,
+      String clusterId,
+      Set<Long> emptied) {
     this.members = members;
     this.authority = authority;
     this.succeeded = succeeded;
     this.clusterId = clusterId;
+    this.emptied = emptied;
   }
 
   /** Brings a node one step closer to a vote. */
@@ -62,6 +70,7 @@ final class MemberChanges {
     if (own.filter(member -> member.hexId().equals(candidate.memberId())).isEmpty()) {
       return new ConsensusStanding.Removed();
     }
+    emptied.remove(own.get().id());
     return promote(own.get(), candidate);
   }
 
@@ -79,7 +88,7 @@ final class MemberChanges {
     }
     List<EtcdMember> others = present;
     if (own.isPresent()) {
-      // The node says that it has no data of this member any more.
+      requireEmptied(node, own.get());
       members.remove(own.get().id());
       others = members.list();
     }
@@ -92,6 +101,19 @@ final class MemberChanges {
     }
     EtcdMember added = members.addLearner(candidate.peerUrl());
     return invitation(added, members.list());
+  }
+
+  /**
+   * Requires a second report that a node has no data of a started member any more. The first one
+   * may be older than the start, which can be between the report and its arrival.
+   */
+  private void requireEmptied(NodeId node, EtcdMember own) {
+    if (emptied.add(own.id())) {
+      throw new ConsensusException(
+          "%s reports no data of member %s, which has started; its next report decides whether the member goes"
+              .formatted(node, own.hexId()));
+    }
+    emptied.remove(own.id());
   }
 
   private static void requirePlace(

@@ -14,6 +14,7 @@ import dev.polis.etcd.EtcdMember;
 import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.NodeId;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -29,7 +30,7 @@ class MemberChangesTest {
 
   private final Members etcd = new Members();
   private final MemberChanges changes =
-      new MemberChanges(etcd, CertificateAuthority.create("a CA"), false, "c1");
+      new MemberChanges(etcd, CertificateAuthority.create("a CA"), false, "c1", new HashSet<>());
 
   /** Keeps the list of members that etcd would keep. */
   private static final class Members implements MemberChanges.Members {
@@ -150,11 +151,25 @@ class MemberChangesTest {
     etcd.caughtUp = true;
     asks(before);
 
+    assertThrows(ConsensusException.class, () -> asks(""));
     String after = invited(NODE, URL).memberId();
 
     assertNotEquals(before, after);
     assertEquals(2, etcd.list.size());
     assertTrue(etcd.list.getLast().learner());
+  }
+
+  @Test
+  @DisplayName("CON-04 a report from before the start of a member does not remove it")
+  void con04_reportBeforeStart() throws Exception {
+    String id = invited(NODE, URL).memberId();
+    etcd.start(id, NODE);
+    for (int report = 0; report < 2; report++) {
+      ConsensusException old = assertThrows(ConsensusException.class, () -> asks(""));
+      assertTrue(old.getMessage().contains("reports no data of member " + id), old::getMessage);
+      assertInstanceOf(ConsensusStanding.Learner.class, asks(id));
+    }
+    assertEquals(2, etcd.list.size());
   }
 
   @Test
