@@ -59,48 +59,59 @@ maven_signs() {
     { grep --line-buffered -E '^\[[A-Z]+\] (Building [^ :]+ [0-9]|Running |Tests run:.*Time elapsed|Downloading )' || true; }
 }
 
-# maven_streams JAVA_HOME ACTION LOG ARGUMENT...: runs the members of the array streams at the same time, modules of the last at a lower priority; each
-# names its groups. Adds their logs to LOG. Succeeds if all do.
-maven_streams() {
-  local java="$1" what="$2" log="$3" beside=yes code=0
-  shift 3
-  { maven_stream 0 "$java" "$log" "$@"; } 3>&1 | follow_maven "$what" || code=$?
+# maven_lanes JAVA_HOME ACTION LOG LANES GROUPS EXCLUDED ARGUMENT...: tests groups in some lanes at the same time; a lane that has ended one takes the next.
+# Adds their logs to LOG. Succeeds if all do.
+maven_lanes() {
+  local java="$1" what="$2" log="$3" lanes="$4" queue="$3.queue" beside=yes code=0
+  tr ' ' '\n' <<<"$5" >"$queue"
+  shift 5
+  { maven_lane "$lanes" "$queue" "$java" "$log" "$@"; } 3>&1 | follow_maven "$what" || code=$?
   cat "$log".[0-9]* >>"$log"
-  rm -f "$log".[0-9]*
+  rm -f "$log".[0-9]* "$queue" "$queue.lock"
   return "$code"
 }
 
-# maven_stream NUMBER JAVA_HOME LOG ARGUMENT...: runs a stream and all later ones. As parts of a pipe they run in the foreground: a background process of
-# a script does not get Ctrl-C.
-maven_stream() {
-  local number="$1" java="$2" log="$3"
-  shift 3
-  if [[ $((number + 1)) -lt ${#streams[@]} ]]; then
-    maven_groups "$java" "$log.$number" "${streams[number]}" "$@" >&3 | maven_stream $((number + 1)) "$java" "$log" "$@"
+# maven_lane NUMBER QUEUE JAVA_HOME LOG EXCLUDED ARGUMENT...: runs a lane and those of lower numbers. As parts of a pipe they run in the foreground: a
+# background process of a script does not get Ctrl-C.
+maven_lane() {
+  local number="$1"
+  shift
+  if [[ "$number" -gt 1 ]]; then
+    maven_queue "$number" "$@" >&3 | maven_lane $((number - 1)) "$@"
   else
-    # Under load such a process gets two fifths of the time that another one gets. A virtual machine, which has two threads, would get too little.
-    [[ "${streams[number]}" == *@* ]] || renice -n $(($(nice) + 4)) "$BASHPID" >/dev/null || true
-    maven_groups "$java" "$log.$number" "${streams[number]}" "$@" >&3
+    maven_queue "$number" "$@" >&3
   fi
 }
 
-# maven_groups JAVA_HOME LOG GROUPS EXCLUDED ARGUMENT...: runs a Maven for each group of a stream, one after the other, without the tests of excluded
-# tags. A group MODULES@TAG runs the modules' tests with the tag, one process after the other; a group MODULES runs all others. Succeeds if all do.
-maven_groups() {
-  local java="$1" log="$2" groups="$3" excluded="$4" group tag code=0 count=0
-  local -a chosen
+# maven_queue NUMBER QUEUE JAVA_HOME LOG EXCLUDED ARGUMENT...: tests the groups that it gets from the queue.
+maven_queue() {
+  local number="$1" queue="$2" java="$3" log="$4" group code=0 count=0
   shift 4
-  for group in $groups; do
-    tag="${group#*@}"
-    if [[ "$group" == *@* ]]; then
-      chosen=("-Dgroups=$tag" "-DexcludedGroups=$excluded" -Dpolis.forks=1 "-Dpolis.reports=$tag-reports")
-    else
-      chosen=("-DexcludedGroups=$excluded | alone | beside")
-    fi
-    maven_signs "$java" "$log.$((count++))" -pl "${group%@*}" "${chosen[@]}" "$@" || code=$?
+  while group="$(next_line "$queue")" && [[ -n "$group" ]]; do
+    maven_group "$java" "$log.$number.$((count++))" "$group" "$@" || code=$?
   done
   return "$code"
 }
+
+# next_line FILE: takes the first line out of a file, and prints it.
+next_line() {
+  (flock 9 && head -1 "$1" && sed -i 1d "$1") 9>"$1.lock"
+}
+
+# maven_group JAVA_HOME LOG GROUP EXCLUDED ARGUMENT...: runs the tests of a group without those of excluded tags. A group MODULES@TAG has the modules' tests
+# with the tag, one process after the other; a group MODULES has all others; a group ~MODULES runs at a lower priority.
+maven_group() (
+  java="$1" log="$2" modules="${3#\~}" excluded="$4" tag="${3#*@}"
+  if [[ "$modules" == *@* ]]; then
+    chosen=("-Dgroups=$tag" "-DexcludedGroups=$excluded" -Dpolis.forks=1 "-Dpolis.reports=$tag-reports")
+  else
+    chosen=("-DexcludedGroups=$excluded | alone | beside")
+  fi
+  # Under load such a process gets two fifths of the time that another one gets.
+  [[ "$3" != \~* ]] || renice -n $(($(nice) + 4)) "$BASHPID" >/dev/null || true
+  shift 4
+  maven_signs "$java" "$log" -pl "${modules%@*}" "${chosen[@]}" "$@"
+)
 
 # follow_maven ACTION: turns Maven's lines into the moving line, or into a line for each module if there is no terminal.
 follow_maven() {

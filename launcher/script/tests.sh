@@ -60,21 +60,18 @@ run_tests() {
   return "$code"
 }
 
-# Per tier: what runs beside the tests of all other modules, in streams that | separates. A stream runs its groups, which spaces separate, one after the other,
-# a Maven for each; a group is modules, or MODULES@TAG for their tests with a tag. Streams are cheaper than several processes of one module, each of which
-# loads and compiles the same classes; so most modules have one process.
-declare -A TIER_BESIDE=(
-  [quick]='integration-tests/cluster,integration-tests/faults bundles/metrics,bundles/convergence,bundles/storage,launcher/node|bundles/kubernetes,bundles/consensus,platform/etcd,bundles/curator'
-  [full]='integration-tests/cluster,integration-tests/faults|bundles/kubernetes,bundles/consensus,platform/etcd,bundles/curator'
-)
-# The last stream has what promises no time: modules, or the tests of a tag for this purpose. Modules run at a lower priority, in what the others leave
-# idle: as equals they would load two cores so much that tests with time limits fail.
-declare -A TIER_FILLING=(
-  [quick]='integration-tests/container,integration-tests/scripts launcher/ctl,platform/pki,platform/wire,tools/baseline,tools/maven-plugin'
-  [full]='integration-tests/cluster@beside'
-)
+# The groups of modules that are tested at the same time, each by a Maven, in the order in which they begin: those that take long come first. "others" are all
+# modules that no group names. Several Mavens are cheaper than several processes of one module, each of which loads and compiles the same classes; so most
+# modules have one process. A group with ~ promises no time: it runs at a lower priority, in what the others leave idle. As equals they would load two cores so
+# much that tests with time limits fail.
+TEST_GROUPS='integration-tests/cluster,integration-tests/faults others ~integration-tests/container platform/rpc bundles/curator platform/plugins'
+TEST_GROUPS+=' bundles/consensus,platform/etcd bundles/kubernetes ~launcher/ctl ~integration-tests/scripts launcher/node,bundles/storage'
+TEST_GROUPS+=' bundles/metrics,bundles/convergence,integration-tests/benchmarks ~platform/pki,platform/wire,tools/baseline,tools/maven-plugin'
 
-# A module with few tests. It makes Maven fetch the files of the first tests before the streams begin, which would each write them to the same place.
+# The first group has three processes, so there are six for two cores; some of them wait at any time.
+TEST_LANES=4
+
+# A module with few tests. It makes Maven fetch the files of the first tests before the groups begin, which would each write them to the same place.
 FIRST_TESTED=platform/base
 
 # tagged TAG...: prints the modules that have a test with one of these tags, joined by commas.
@@ -96,10 +93,10 @@ build_for_tests() {
   repository_of_build "$java" "$repository" "$@" || return 9
 }
 
-# test_everything JAVA_HOME LOG TIER ARGUMENT...: builds all modules, then runs their tests in streams; finally, one by one, those that need the machine
-# alone. In one Maven, each module's tests would wait for the tests of its dependencies.
+# test_everything JAVA_HOME LOG TIER ARGUMENT...: builds all modules, then runs their tests, some modules at the same time; finally, one by one, those that need
+# the machine alone. In one Maven, each module's tests would wait for the tests of its dependencies.
 test_everything() {
-  local java="$1" log="$2" tier="$3" repository="$POLIS_CACHE/repository" without alone stream others="!$FIRST_TESTED" code=0
+  local java="$1" log="$2" tier="$3" repository="$POLIS_CACHE/repository" groups="$TEST_GROUPS" without alone group others="!$FIRST_TESTED" code=0
   shift 3
   without="${TIER_WITHOUT[$tier]}"
   build_for_tests "$java" "$log" "$repository" "$@" || code=$?
@@ -116,18 +113,17 @@ test_everything() {
   # A whole run of some thousand tests on a busy machine is not worthless for one that fails once: it runs again, and the report names it.
   ignoring+=(-Dsurefire.rerunFailingTestsCount=1)
   local -a once=("$without" "${ignoring[@]}" surefire:test "$@")
-  maven_groups "$java" "$log.00" "$FIRST_TESTED" "${once[@]}" | follow_maven testing || code=$?
-  local -a streams
-  IFS='|' read -ra streams <<<"${TIER_BESIDE[$tier]}"
-  for stream in ${streams[*]} ${TIER_FILLING[$tier]}; do
-    [[ "$stream" == *@* ]] || others+=",!${stream//,/,!}"
+  maven_group "$java" "$log.00" "$FIRST_TESTED" "${once[@]}" | follow_maven testing || code=$?
+  # Only the full tier has a virtual machine, which takes long, so it begins first. The others leave nothing idle there, so all have one priority.
+  [[ "$tier" != full ]] || groups="integration-tests/cluster@beside ${groups//\~/}"
+  for group in ${TEST_GROUPS//[~,]/ }; do
+    [[ "$group" == others ]] || others+=",!$group"
   done
-  streams+=("$others" "${TIER_FILLING[$tier]}")
-  maven_streams "$java" testing "$log" "${once[@]}" || code=$?
+  maven_lanes "$java" testing "$log" "$TEST_LANES" "${groups/ others / $others }" "${once[@]}" || code=$?
   alone="$(tagged alone)"
   if [[ -n "$alone" ]]; then
-    maven_groups "$java" "$log.99" "$alone@alone" "${once[@]}" | follow_maven "testing alone" || code=$?
-    cat "$log".99* >>"$log" && rm -f "$log".99*
+    maven_group "$java" "$log.99" "$alone@alone" "${once[@]}" | follow_maven "testing alone" || code=$?
+    cat "$log.99" >>"$log" && rm -f "$log.99"
   fi
   return "$code"
 }
