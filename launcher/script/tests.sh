@@ -65,8 +65,8 @@ run_tests() {
 # modules have one process. A group with ~ promises no time: it runs at a lower priority, in what the others leave idle. As equals they would load two cores so
 # much that tests with time limits fail.
 TEST_GROUPS='integration-tests/cluster,integration-tests/faults others ~integration-tests/container platform/rpc bundles/curator platform/plugins'
-TEST_GROUPS+=' bundles/consensus,platform/etcd bundles/kubernetes ~launcher/ctl ~integration-tests/scripts launcher/node,bundles/storage'
-TEST_GROUPS+=' bundles/metrics,bundles/convergence,integration-tests/benchmarks ~platform/pki,platform/wire,tools/baseline,tools/maven-plugin'
+TEST_GROUPS+=' integration-tests/benchmarks bundles/consensus,platform/etcd bundles/kubernetes ~launcher/ctl ~integration-tests/scripts'
+TEST_GROUPS+=' launcher/node,bundles/storage bundles/metrics,bundles/convergence ~platform/pki,platform/wire,tools/baseline,tools/maven-plugin'
 
 # The first group has three processes, so there are six for two cores; some of them wait at any time.
 TEST_LANES=4
