@@ -123,7 +123,7 @@ class CaRotationTest {
     grow(3);
     Thief thief = Thief.of(nodes.getFirst().files());
     List<Long> first = pids();
-    List<Writer> ended = underWriters(writers -> replaceUnder(writers, thief, first));
+    List<Writer> ended = Writer.around(members, 1, writers -> replaceUnder(writers, thief, first));
     for (Writer each : ended) {
       each.requireAnswers();
     }
@@ -152,7 +152,7 @@ class CaRotationTest {
       assertNotEquals(first.get(i), second.get(i), "a member's etcd did not start again");
       assertEquals(2, onDisk(i).certificates().size());
     }
-    awaitMore(writers);
+    Writer.awaitMore(writers);
 
     rotateAtOnce(Step.ISSUING);
     ConsensusCa issuing = await("each member to have a certificate of the new CA", Step.ISSUING);
@@ -161,7 +161,7 @@ class CaRotationTest {
     for (Instance each : members) {
       assertTrue(shown(each, issuing.issuing()), "a member shows a former certificate");
     }
-    awaitMore(writers);
+    Writer.awaitMore(writers);
     thief.opens(members);
     assertEquals(
         Step.ISSUING,
@@ -175,36 +175,8 @@ class CaRotationTest {
       assertNotEquals(second.get(i), pids().get(i), "a member's etcd did not start again");
       assertEquals(CaBundle.of(one.issuing()), onDisk(i));
     }
-    awaitMore(writers);
+    Writer.awaitMore(writers);
     thief.isRefused(members, one.issuing());
-  }
-
-  /** Works while a writer writes through each member. */
-  @FunctionalInterface
-  private interface Work {
-    void under(List<Writer> writers) throws Exception;
-  }
-
-  /** Works under writers, of which none may lose a write; returns them when they have ended. */
-  private List<Writer> underWriters(Work work) throws Exception {
-    List<Writer> writers = new ArrayList<>();
-    try {
-      for (Instance each : members) {
-        writers.add(new Writer(each));
-      }
-      awaitMore(writers);
-      work.under(writers);
-      awaitMore(writers);
-    } finally {
-      for (Writer each : writers) {
-        each.close();
-      }
-    }
-    for (Writer each : writers) {
-      each.check();
-      each.requireLast();
-    }
-    return writers;
   }
 
   /** Asks for the next step through all members at the same time: it is one step. */
@@ -253,7 +225,7 @@ class CaRotationTest {
 
   private void two() throws Exception {
     grow(2);
-    underWriters(_ -> wholeRotation());
+    Writer.around(members, 1, _ -> wholeRotation());
   }
 
   private ConsensusCa wholeRotation() throws Exception {
@@ -390,12 +362,6 @@ class CaRotationTest {
     members.add(back);
     await("the member that was away to trust the new CA", Step.ONE);
     assertEquals(CaBundle.of(one.issuing()), onDisk(2));
-  }
-
-  private static void awaitMore(List<Writer> writers) throws Exception {
-    for (Writer each : writers) {
-      each.awaitMore();
-    }
   }
 
   /** Starts each node again: the disk has all it needs, and etcd is adopted. */

@@ -55,39 +55,22 @@ class LeaderStopTest {
       Joining.becomeVoter(members.getFirst(), nodes.get(i), members.get(i));
     }
     for (int round = 0; round < ROUNDS; round++) {
-      int leader = awaitLeader();
-      List<Writer> writers = new ArrayList<>();
+      List<Instance> others = new ArrayList<>(members);
+      Instance leading = others.remove(awaitLeader());
       MachineSpeed speed = MachineSpeed.measure();
-      try {
-        for (int n = 0; n < WRITERS; n++) {
-          for (int i = 0; i < members.size(); i++) {
-            if (i != leader) {
-              writers.add(new Writer(members.get(i), "-" + n));
-            }
-          }
-        }
-        awaitMore(writers);
-        long begin = System.nanoTime();
-        members.get(leader).consensus.stop();
-        System.out.printf("stopped in %d ms%n", (System.nanoTime() - begin) / 1_000_000);
-        awaitMore(writers);
-      } finally {
-        for (Writer each : writers) {
-          each.close();
-        }
-      }
-      for (Writer each : writers) {
-        each.check();
-        each.requireLast();
+      List<Writer> ended =
+          Writer.around(
+              others,
+              WRITERS,
+              _ -> {
+                long begin = System.nanoTime();
+                leading.consensus.stop();
+                System.out.printf("stopped in %d ms%n", (System.nanoTime() - begin) / 1_000_000);
+              });
+      for (Writer each : ended) {
         each.requireAnswers(speed.allowed(PROMISED));
       }
-      members.get(leader).startExisting();
-    }
-  }
-
-  private static void awaitMore(List<Writer> writers) throws Exception {
-    for (Writer each : writers) {
-      each.awaitMore();
+      leading.startExisting();
     }
   }
 

@@ -10,6 +10,8 @@ import dev.polis.etcd.EtcdUnavailableException;
 import dev.polis.fixtures.Await;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
@@ -47,6 +49,46 @@ final class Writer implements AutoCloseable {
     client = EtcdClient.connect(member.consensus.access("curator"));
     key = "/written-" + member.consensus.awaitRunning(ConsensusHarness.PATIENCE).memberId() + name;
     thread = Thread.ofVirtual().start(this::run);
+  }
+
+  /** Works while writers write. */
+  @FunctionalInterface
+  interface Work {
+    void under(List<Writer> writers) throws Exception;
+  }
+
+  /**
+   * Works under writers, of which none may lose a write; returns them when they have ended.
+   *
+   * @param each the number of writers of each member
+   */
+  static List<Writer> around(List<Instance> members, int each, Work work) throws Exception {
+    List<Writer> writers = new ArrayList<>();
+    try {
+      for (int n = 0; n < each; n++) {
+        for (Instance member : members) {
+          writers.add(new Writer(member, "-" + n));
+        }
+      }
+      awaitMore(writers);
+      work.under(writers);
+      awaitMore(writers);
+    } finally {
+      for (Writer writer : writers) {
+        writer.close();
+      }
+    }
+    for (Writer writer : writers) {
+      writer.check();
+      writer.requireLast();
+    }
+    return writers;
+  }
+
+  static void awaitMore(List<Writer> writers) throws Exception {
+    for (Writer each : writers) {
+      each.awaitMore();
+    }
   }
 
   private void run() {
