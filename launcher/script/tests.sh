@@ -60,10 +60,9 @@ run_tests() {
   return "$code"
 }
 
-# The groups of modules that are tested at the same time, each by a Maven, in the order in which they begin: those that take long come first. "others" are all
-# modules that no group names. Several Mavens are cheaper than several processes of one module, each of which loads and compiles the same classes; so most
-# modules have one process. A group with ~ promises no time: it runs at a lower priority, in what the others leave idle. As equals they would load two cores so
-# much that tests with time limits fail.
+# Lists groups of modules. Each group is tested by a Maven of its own; groups that take long begin first. "others" stands for all modules that no group names.
+# Several Mavens are cheaper than several processes of one module, each of which loads and compiles the same classes; so most modules have one process. A group
+# with ~ promises no time and runs at a lower priority: as an equal it would load two cores so much that tests with time limits fail.
 TEST_GROUPS='integration-tests/cluster,integration-tests/faults others ~integration-tests/container platform/rpc bundles/curator platform/plugins'
 TEST_GROUPS+=' integration-tests/benchmarks bundles/consensus,platform/etcd bundles/kubernetes ~launcher/ctl ~integration-tests/scripts'
 TEST_GROUPS+=' launcher/node,bundles/storage bundles/metrics,bundles/convergence ~platform/pki,platform/wire,tools/baseline,tools/maven-plugin'
@@ -93,8 +92,8 @@ build_for_tests() {
   repository_of_build "$java" "$repository" "$@" || return 9
 }
 
-# test_everything JAVA_HOME LOG TIER ARGUMENT...: builds all modules, then runs their tests, some modules at the same time; finally, one by one, those that need
-# the machine alone. In one Maven, each module's tests would wait for the tests of its dependencies.
+# test_everything JAVA_HOME LOG TIER ARGUMENT...: builds all modules and tests the groups in lanes. Then it tests, one by one, what needs the machine alone. In
+# one Maven, each module's tests would wait for the tests of its dependencies.
 test_everything() {
   local java="$1" log="$2" tier="$3" repository="$POLIS_CACHE/repository" groups="$TEST_GROUPS" without alone group others="!$FIRST_TESTED" code=0
   shift 3

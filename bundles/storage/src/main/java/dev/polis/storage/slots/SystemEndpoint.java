@@ -108,11 +108,10 @@ public final class SystemEndpoint extends NodeSystemGrpc.NodeSystemImplBase {
         required(
             "restart its process with polisctl node restart --runtime, or the machine with the machine's own tools");
     requireNoLockOut("not rebooted: ");
-    if (!one.tryAcquire()) {
+    if (one.availablePermits() == 0) {
       throw RpcException.failedPrecondition(
           "an update is written to this node; reboot after its end");
     }
-    one.release();
     String why = "a reboot, asked for by " + RpcPeer.current().describe();
     ServerCallStreamObserver<RebootSystemResponse> call =
         (ServerCallStreamObserver<RebootSystemResponse>) caller;

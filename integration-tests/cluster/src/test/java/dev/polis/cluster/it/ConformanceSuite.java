@@ -1,6 +1,7 @@
 package dev.polis.cluster.it;
 
 import dev.polis.fixtures.Finished;
+import dev.polis.fixtures.LastLines;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -153,8 +154,7 @@ record ConformanceSuite(Path folder) {
 
   /** Returns the last lines of output, which give the reason of the end. */
   private static String end(String output) {
-    List<String> lines = output.lines().toList();
-    return String.join("\n", lines.subList(Math.max(0, lines.size() - 60), lines.size()));
+    return LastLines.of(output, 60);
   }
 
   /** Quotes a name for Go's regular expressions, which have no \Q. */

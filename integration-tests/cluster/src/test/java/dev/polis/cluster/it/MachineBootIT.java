@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Finished;
+import dev.polis.fixtures.LastLines;
 import dev.polis.fixtures.Needs;
 import dev.polis.fixtures.Tier;
 import java.io.IOException;
@@ -207,8 +208,7 @@ class MachineBootIT {
 
   /** Returns the last lines, which say how far a machine came. */
   private static String end(String console) {
-    List<String> lines = console.lines().toList();
-    return String.join("\n", lines.subList(Math.max(0, lines.size() - SHOWN_LINES), lines.size()));
+    return LastLines.of(console, SHOWN_LINES);
   }
 
   @Test

@@ -9,6 +9,7 @@ import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Distribution;
 import dev.polis.fixtures.EtcdBinary;
 import dev.polis.fixtures.Finished;
+import dev.polis.fixtures.LastLines;
 import dev.polis.fixtures.NodeProcesses;
 import dev.polis.fixtures.TestPki;
 import dev.polis.pki.CertificateAuthority;
@@ -213,10 +214,7 @@ final class FaultNode implements AutoCloseable {
    * lines.
    */
   private String lastLines() throws IOException {
-    List<String> lines = said().lines().toList();
-    return String.join(
-        System.lineSeparator(),
-        lines.subList(Math.max(0, lines.size() - LINES_OF_A_REPORT), lines.size()));
+    return LastLines.of(said(), LINES_OF_A_REPORT);
   }
 
   /** Returns the node's running etcd, or nothing between two of them. */

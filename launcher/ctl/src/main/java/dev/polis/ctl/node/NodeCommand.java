@@ -59,6 +59,11 @@ public final class NodeCommand {
     return nodes.getFirst();
   }
 
+  /** Returns the place of a node; of an only node that which the session has reached already. */
+  static Place place(Session session, List<Node> nodes, Node node) {
+    return nodes.size() == 1 ? session.here() : Place.of(node);
+  }
+
   /** The nodes as a table. */
   @Command(name = "list", description = "Lists nodes.")
   static final class ListCommand extends SessionCommand {

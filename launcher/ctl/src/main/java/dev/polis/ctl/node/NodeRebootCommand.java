@@ -50,7 +50,7 @@ final class NodeRebootCommand extends CtlCommand {
     try (Session session = Session.open(options())) {
       List<Node> nodes = NodeRows.fetch(session, "");
       Node node = NodeCommand.single(session, ids);
-      place = nodes.size() == 1 ? session.here() : Place.of(node);
+      place = NodeCommand.place(session, nodes, node);
       if (!force) {
         UpdatePreflight.require(session, node, nodes, stopPods).ifPresent(this::remark);
       }

@@ -80,7 +80,7 @@ final class NodeUpdateCommand extends CtlCommand {
     try (Session session = Session.open(options())) {
       List<Node> nodes = NodeRows.fetch(session, "");
       Node node = NodeCommand.single(session, ids);
-      place = nodes.size() == 1 ? session.here() : Place.of(node);
+      place = NodeCommand.place(session, nodes, node);
       if (!later) {
         UpdatePreflight.require(session, node, nodes, stopPods).ifPresent(this::remark);
       }
