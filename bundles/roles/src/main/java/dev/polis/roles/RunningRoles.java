@@ -11,6 +11,7 @@ import dev.polis.supervision.AnyChange;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.RunState;
 import dev.polis.supervision.RunnableStatus;
+import java.time.Duration;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
@@ -27,6 +28,13 @@ import java.util.stream.Collectors;
 final class RunningRoles {
 
   private static final Set<RunState> RUNNING = Set.of(RunState.HEALTHY, RunState.DONE);
+
+  /**
+   * The pause after each look. A start and a swap change the supervision tree some hundred times a
+   * second, and each look compares all runnables with all organs; other nodes read the running
+   * roles, so 50 ms more are nothing to them.
+   */
+  private static final Duration PAUSE = Duration.ofMillis(50);
 
   private final Value<SortedMap<RoleName, String>> started;
   private final Value<List<RunnableStatus>> runnables;
@@ -62,6 +70,7 @@ final class RunningRoles {
         context,
         Map.of(
             "started", started, "runnables", runnables, "health", health, "consensus", consensus),
+        PAUSE,
         this::update);
     context.healthy();
     context.awaitCancelled();

@@ -55,7 +55,7 @@
  * the wiring.
  */
 @Export
-@Version("1.2.0")
+@Version("1.3.0")
 package dev.polis.supervision;
 
 import org.osgi.annotation.bundle.Export;
