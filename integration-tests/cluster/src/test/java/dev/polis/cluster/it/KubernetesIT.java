@@ -37,8 +37,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Runs usual workloads of Kubernetes on one node with both roles. */
-@Tag("full")
+/**
+ * Runs usual workloads of Kubernetes on one node with both roles. {@code ./polis test} runs two of
+ * them.
+ */
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class KubernetesIT {
 
@@ -266,6 +268,7 @@ class KubernetesIT {
   }
 
   @Test
+  @Tag("full")
   @DisplayName("a port of a Pod is forwarded to this machine")
   void portForward() throws Exception {
     Process forward =
@@ -294,6 +297,7 @@ class KubernetesIT {
   }
 
   @Test
+  @Tag("full")
   @DisplayName("a rollout of a Deployment of three replaces its Pods by a new edition")
   void rolledDeployment() throws Exception {
     Set<String> before = pods("app=web");
@@ -312,6 +316,7 @@ class KubernetesIT {
   }
 
   @Test
+  @Tag("full")
   @DisplayName("a Pod reaches a Service by its short name, its full name and its address")
   void serviceByName() throws Exception {
     String address = node.said("get", "service", "web", "-o", "jsonpath={.spec.clusterIP}");
@@ -328,6 +333,7 @@ class KubernetesIT {
   }
 
   @Test
+  @Tag("full")
   @DisplayName("a claim is bound, and the next Pod finds its data")
   void claimKeepsData() throws Exception {
     node.apply(CLAIM);
@@ -346,6 +352,7 @@ class KubernetesIT {
   }
 
   @Test
+  @Tag("full")
   @DisplayName("a volume of a class that retains outlives its claim, with its data")
   void retained() throws Exception {
     node.apply(KEPT_CLASS);
@@ -369,6 +376,7 @@ class KubernetesIT {
   }
 
   @Test
+  @Tag("full")
   @DisplayName("a claim for a block device gets an event that says why it gets none")
   void refusedClaim() throws Exception {
     node.apply(CLAIM.replace("notes", "block").replace("spec: {", "spec: {volumeMode: Block, "));
@@ -388,6 +396,7 @@ class KubernetesIT {
   }
 
   @Test
+  @Tag("full")
   @DisplayName("the standard profile filters system calls of a Pod without a profile of its own")
   void seccomp() throws Exception {
     String status = node.said("exec", "shell", "--", "grep", "Seccomp:", "/proc/self/status");
@@ -395,6 +404,7 @@ class KubernetesIT {
   }
 
   @Test
+  @Tag("full")
   @Tag("attack")
   @DisplayName(
       "the DNS server of a node that is root has an account, one capability, and only its own key")
@@ -416,6 +426,7 @@ class KubernetesIT {
   }
 
   @Test
+  @Tag("full")
   @Tag("attack")
   @DisplayName("a Pod that forks without end exhausts only its own processes, and others start")
   void forkBomb() throws Exception {
@@ -432,6 +443,7 @@ class KubernetesIT {
   }
 
   @Test
+  @Tag("full")
   @DisplayName(
       "health and kube status name the Pods that the node prevents, with the remedy, until they are deleted")
   void stuckPods() throws Exception {
@@ -479,6 +491,7 @@ class KubernetesIT {
   }
 
   @Test
+  @Tag("full")
   @Order(Integer.MAX_VALUE)
   @DisplayName("polis down ends all Pods and leaves nothing behind")
   void down() throws Exception {
@@ -486,6 +499,7 @@ class KubernetesIT {
   }
 
   @Test
+  @Tag("full")
   @Order(Integer.MAX_VALUE - 1)
   @DisplayName("a Job completes, and a CronJob fires")
   void jobs() throws Exception {
@@ -513,24 +527,28 @@ class KubernetesIT {
   }
 
   @Test
+  @Tag("full")
   @DisplayName("a followed log misses no line while the code is replaced")
   void logsLast() throws Exception {
     streams.logs();
   }
 
   @Test
+  @Tag("full")
   @DisplayName("a forwarded port answers, also after the code was replaced")
   void portForwardLasts() throws Exception {
     streams.portForward();
   }
 
   @Test
+  @Tag("full")
   @DisplayName("attach shows a Pod's output")
   void attach() throws Exception {
     streams.attach();
   }
 
   @Test
+  @Tag("full")
   @DisplayName("a user who makes a NetworkPolicy gets a warning that it is not enforced")
   void networkPolicyIsNotEnforced() throws Exception {
     Path file = Files.writeString(directory.resolve("policy.yaml"), POLICY);

@@ -33,6 +33,7 @@ import org.junit.jupiter.api.io.TempDir;
  * Replaces the code that runs Kubernetes, and kills its process, while Pods serve and the API is
  * called, without a disturbance, once each; {@code polis test --long} does it 10 times.
  */
+@Tag("full")
 @Tag("alone")
 @Tag("longer")
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
@@ -190,7 +191,6 @@ class KubernetesSwapIT {
   }
 
   @Test
-  @Tag("full")
   @DisplayName(
       "the node's process is killed repeatedly: Pods, their managers and their readiness stay")
   void killed() throws Exception {
@@ -215,7 +215,6 @@ class KubernetesSwapIT {
   }
 
   @Test
-  @Tag("full")
   @DisplayName(
       "the bundle containers is swapped repeatedly: Pods, their managers and readiness stay, the API at 6443 and 6444 answers within 2 s")
   void containersSwapped() throws Exception {
@@ -224,7 +223,6 @@ class KubernetesSwapIT {
 
   @Test
   @Order(Integer.MAX_VALUE)
-  @Tag("full")
   @DisplayName("polis down after a kill of the node ends all Pods and leaves nothing behind")
   void down() throws Exception {
     node.requireWholeStop(true);
