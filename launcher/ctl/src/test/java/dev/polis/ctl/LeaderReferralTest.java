@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.protobuf.Timestamp;
 import dev.polis.ctl.session.ExitCode;
 import dev.polis.ctl.session.Session;
+import dev.polis.fixtures.RecordCopy;
 import dev.polis.logtree.LogTree;
 import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.Ed25519;
@@ -101,7 +102,8 @@ class LeaderReferralTest {
           new LocalRpcHost(
               new RpcSettings(
                   List.of(new RpcSettings.Listener(RpcHost.CURATOR, endpoint().address(), true)),
-                  RpcSettings.Limits.DEFAULT),
+                  // As long after a start, when all services are there.
+                  RecordCopy.with(RpcSettings.Limits.DEFAULT, "holdTime", Duration.ZERO)),
               LogTree.create());
       opened.add(host);
       host.serve(

@@ -55,6 +55,10 @@ final class CallRouter extends HandlerRegistry {
   private final Map<String, ServerMethodDefinition<Object, Object>> definitions =
       new ConcurrentHashMap<>();
   private final CallMethod unknown = CallMethod.unknown(unknownMethod());
+
+  /** The time of the monotonic clock at which the newest method became known. */
+  private volatile long grown = System.nanoTime();
+
   private final ServerMethodDefinition<Object, Object> refusal =
       ServerMethodDefinition.create(unknown.descriptor(), this::refuse);
 
@@ -125,9 +129,19 @@ final class CallRouter extends HandlerRegistry {
         methods.computeIfAbsent(descriptor.getFullMethodName(), name -> CallMethod.of(descriptor));
     definitions.computeIfAbsent(
         method.name(),
-        name ->
-            ServerMethodDefinition.create(
-                method.descriptor(), (call, headers) -> start(method, call, headers)));
+        name -> {
+          grown = System.nanoTime();
+          return ServerMethodDefinition.create(
+              method.descriptor(), (call, headers) -> start(method, call, headers));
+        });
+  }
+
+  /**
+   * Returns whether organs may still register their first services, one after the other: a node's
+   * port opens before the last one.
+   */
+  private boolean growing() {
+    return definitions.isEmpty() || System.nanoTime() - grown < limits.holdTime().toNanos();
   }
 
   /**
@@ -557,11 +571,7 @@ final class CallRouter extends HandlerRegistry {
   private ServerCall.Listener<Object> refuse(
       ServerCall<Object, Object> connection, Metadata headers) {
     CallInFlight call = new CallInFlight(connection, unknown, this);
-    RpcException reason =
-        new RpcException(
-            Status.Code.UNIMPLEMENTED,
-            "listener '%s' of this node knows no such method; the node may lack the role that serves it, or it is served on another port"
-                .formatted(listener));
+    RpcException reason = growing() ? unknownYet() : unknown();
     Supplier<ServerCall.Listener<Object>> fail =
         () -> {
           call.fail(reason);
@@ -570,6 +580,21 @@ final class CallRouter extends HandlerRegistry {
     return isMember(connection)
         ? CallQueue.start(threads, fail)
         : ofStranger(call, connection, fail);
+  }
+
+  private RpcException unknown() {
+    return new RpcException(
+        Status.Code.UNIMPLEMENTED,
+        "listener '%s' of this node knows no such method; the node may lack the role that serves it, or it is served on another port"
+            .formatted(listener));
+  }
+
+  /** Refuses a call that a caller may repeat, since callers take UNIMPLEMENTED as final. */
+  private RpcException unknownYet() {
+    return RpcException.unavailable(
+        "listener '%s' of this node knows no such method yet: services were added less than %d s ago, or none was; try again in %d ms"
+            .formatted(listener, limits.holdTime().toSeconds(), limits.retryDelay().toMillis()),
+        limits.retryDelay());
   }
 
   private static MethodDescriptor<byte[], byte[]> unknownMethod() {

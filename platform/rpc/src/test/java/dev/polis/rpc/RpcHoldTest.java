@@ -10,6 +10,7 @@ import dev.polis.fixtures.Await;
 import dev.polis.fixtures.RecordCopy;
 import dev.polis.fixtures.TestThreads;
 import dev.polis.pki.TlsIdentity;
+import dev.polis.wire.api.AAAGrpc;
 import dev.polis.wire.curator.CuratorGrpc;
 import dev.polis.wire.curator.CuratorLocalGrpc;
 import dev.polis.wire.curator.GetCACertificateRequest;
@@ -441,10 +442,23 @@ class RpcHoldTest {
   @Test
   @DisplayName("a method that was never served is UNIMPLEMENTED at once, with the reason")
   void unknownIsUnimplemented() {
-    try (RpcFixture fixture = new RpcFixture()) {
+    try (RpcFixture fixture = holding(1, Duration.ZERO)) {
+      fixture.host.serve(RpcHost.CURATOR, new AAAGrpc.AAAImplBase() {});
       Status status = RpcFixture.statusOf(() -> ask(fixture.asOwner()));
       assertEquals(Status.Code.UNIMPLEMENTED, status.getCode());
       assertTrue(status.getDescription().contains("listener 'curator'"), status.toString());
+    }
+  }
+
+  @Test
+  @DisplayName("while services are added, a method that is not there yet is UNAVAILABLE")
+  void unknownYet() {
+    try (RpcFixture fixture = new RpcFixture()) {
+      Status before = RpcFixture.statusOf(() -> ask(fixture.asOwner()));
+      assertEquals(Status.Code.UNAVAILABLE, before.getCode(), before::toString);
+      fixture.host.serve(RpcHost.CURATOR, new AAAGrpc.AAAImplBase() {});
+      Status after = RpcFixture.statusOf(() -> ask(fixture.asOwner()));
+      assertEquals(Status.Code.UNAVAILABLE, after.getCode(), after::toString);
     }
   }
 
