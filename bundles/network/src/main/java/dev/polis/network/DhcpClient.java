@@ -80,7 +80,7 @@ final class DhcpClient {
   private static final String VENDOR_CLASS = "dev.polis.node.v1";
 
   /** The options that the client asks for. */
-  private static final byte[] PARAMETERS = {1, 3, 6, 15, 26, 51, 54, 58, 59, 121};
+  private static final byte[] PARAMETERS = {1, 3, 6, 15, 26, 42, 51, 54, 58, 59, 121};
 
   /** The length of a message that fits in one packet of Ethernet, without IP and UDP headers. */
   private static final byte[] LARGEST_MESSAGE =

@@ -7,6 +7,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /**
  * Is an address that a DHCP server has given for a time, with the settings that belong to it. All
@@ -20,6 +21,7 @@ import java.util.Optional;
  * @param renewal after this time the client asks the same server again
  * @param rebinding after this time it asks all servers
  * @param nameServers the name servers, the preferred one first
+ * @param timeServers the time servers, the preferred one first
  * @param routes the routes, each at most once
  * @param mtu the largest packet on the link; 0 if the server names none, or one out of range
  * @param message the message with which the server gave it
@@ -32,6 +34,7 @@ record DhcpLease(
     Duration renewal,
     Duration rebinding,
     List<Inet4Address> nameServers,
+    List<Inet4Address> timeServers,
     List<Route> routes,
     int mtu,
     DhcpMessage message) {
@@ -53,8 +56,12 @@ record DhcpLease(
 
   private static final int LARGEST_MTU = 9000;
 
+  /** Four are enough to find a false one among them. */
+  private static final int MOST_TIME_SERVERS = 4;
+
   DhcpLease {
     nameServers = List.copyOf(nameServers);
+    timeServers = List.copyOf(timeServers);
     routes = List.copyOf(routes);
   }
 
@@ -94,10 +101,8 @@ record DhcpLease(
         time,
         renewal,
         rebinding,
-        message.addresses(DhcpMessage.NAME_SERVERS).stream()
-            .filter(DhcpLease::isUnicast)
-            .distinct()
-            .toList(),
+        servers(message, DhcpMessage.NAME_SERVERS).toList(),
+        servers(message, DhcpMessage.TIME_SERVERS).limit(MOST_TIME_SERVERS).toList(),
         DhcpRoutes.of(address, message),
         message
             .number(DhcpMessage.MTU, Short.BYTES)
@@ -105,6 +110,10 @@ record DhcpLease(
             .orElse(0L)
             .intValue(),
         message);
+  }
+
+  private static Stream<Inet4Address> servers(DhcpMessage message, int option) {
+    return message.addresses(option).stream().filter(DhcpLease::isUnicast).distinct();
   }
 
   private static Inet4Address checked(Inet4Address address) {

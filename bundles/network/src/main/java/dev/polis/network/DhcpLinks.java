@@ -6,6 +6,7 @@ import dev.polis.health.HealthScope;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.Subtree;
 import java.io.IOException;
+import java.net.Inet4Address;
 import java.net.InetAddress;
 import java.time.Duration;
 import java.time.Instant;
@@ -76,11 +77,18 @@ final class DhcpLinks {
   private final Parts parts;
   private final Map<String, Subtree> running = new TreeMap<>(); // used by the owner alone
   private final Map<String, DhcpStatus> statuses = new TreeMap<>(); // guarded by this
+  private final Map<String, List<String>> timeServers; // of each lease; guarded by this
   private volatile Plan plan = Plan.NONE;
   private volatile String missing = STARTING;
 
-  DhcpLinks(Parts parts) {
+  /**
+   * Creates the clients.
+   *
+   * @param offered the time servers that another instance had from leases, by interface
+   */
+  DhcpLinks(Parts parts, Map<String, List<String>> offered) {
     this.parts = parts;
+    this.timeServers = new TreeMap<>(offered);
   }
 
   /** Ends the clients that a plan lacks, with their addresses, and starts the missing ones. */
@@ -136,6 +144,7 @@ final class DhcpLinks {
     running.remove(name).close(StopReason.ROLE_REMOVED, PATIENCE);
     for (String link : links) {
       if (!next.links().containsKey(link)) {
+        offers(link, Optional.empty());
         parts.setup().release(link);
         parts.file().store(link, Optional.empty(), now());
       }
@@ -230,7 +239,21 @@ final class DhcpLinks {
       parts.setup().release(link);
     }
     resolver(link, DhcpLease.nameServers(lease));
+    offers(link, lease);
     parts.changed().run();
+  }
+
+  private synchronized void offers(String link, Optional<DhcpLease> lease) {
+    timeServers.remove(link);
+    lease
+        .map(held -> held.timeServers().stream().map(Inet4Address::getHostAddress).toList())
+        .filter(servers -> !servers.isEmpty())
+        .ifPresent(servers -> timeServers.put(link, servers));
+  }
+
+  /** Returns the time servers of the leases, by interface. */
+  synchronized Map<String, List<String>> timeServers() {
+    return Map.copyOf(timeServers);
   }
 
   /** Writes the name servers of the configuration and of all leases. */

@@ -59,6 +59,7 @@ record DhcpMessage(
   static final int NAME_SERVERS = 6;
   static final int HOST_NAME = 12;
   static final int MTU = 26;
+  static final int TIME_SERVERS = 42;
   static final int REQUESTED_ADDRESS = 50;
   static final int LEASE_TIME = 51;
   private static final int OVERLOAD = 52;

@@ -152,7 +152,7 @@ final class MachineClock {
     if (wanted.isEmpty()) {
       return Optional.of(
           new ClockStatus.NotKept(
-              "nothing keeps the clock of this machine, because no time server is named",
+              "nothing keeps the clock of this machine, because no time server is named, and DHCP offers none",
               "name some: polisctl config set dev.polis.network.time.servers=NAME,NAME, or for a new node polisctl params make --time-server NAME"));
     }
     return program().isPresent()

@@ -57,6 +57,8 @@ final class NetworkService implements Network, OrganInstance {
 
   private static final String NAMES = "names";
 
+  private static final String OFFERED = "offered-time-servers";
+
   private static final Duration POLL_INTERVAL = Duration.ofSeconds(1);
 
   /** Holds the services that the organ uses. */
@@ -76,10 +78,12 @@ final class NetworkService implements Network, OrganInstance {
   private final HealthScope health;
   private final InterfaceSetup setup;
   private final DhcpLinks dhcp;
-  private final FilePlacement timeServers;
+  private final FilePlacement storedTimeServers;
   private final MachineClock clock;
   private final Semaphore changed = new Semaphore(0);
   private final Log log;
+  private List<String> named; // the time servers of the node parameters; guarded by this
+  private List<String> asked; // the time servers that the clock follows; guarded by this
   private boolean gave; // guarded by this
 
   /**
@@ -89,6 +93,12 @@ final class NetworkService implements Network, OrganInstance {
    * @throws NetworkConfigException if the stored configuration is not applicable
    */
   NetworkService(NetworkSettings settings, Parts parts, OrganState taken)
+      throws IOException, InterruptedException {
+    this(settings, parts, taken, MachineClock.Pace.DEFAULT);
+  }
+
+  /** Starts an organ that keeps the clock at this pace. */
+  NetworkService(NetworkSettings settings, Parts parts, OrganState taken, MachineClock.Pace pace)
       throws IOException, InterruptedException {
     this.settings = settings;
     this.stored = parts.root().esp().networkConfiguration();
@@ -113,7 +123,8 @@ final class NetworkService implements Network, OrganInstance {
                 new DhcpLeaseFile(parts.root().esp().dhcpLeases()),
                 names::name,
                 changed::release,
-                unset(Instant.now(), new BootClock())));
+                unset(Instant.now(), new BootClock())),
+            offered(taken));
     try {
       if (adopts) {
         dhcp.adopt(plan);
@@ -122,12 +133,12 @@ final class NetworkService implements Network, OrganInstance {
       }
       status = new MutableValue<>(addresses.poll(dhcp.awaited()));
       names.status(status.peek().orElseThrow());
-      timeServers = parts.root().esp().timeServers();
+      storedTimeServers = parts.root().esp().timeServers();
+      named = storedTimeServers();
       clock =
           new MachineClock(
-              new MachineClock.Parts(subtree, parts.processes(), parts.root(), status),
-              MachineClock.Pace.DEFAULT);
-      clock.keep(settings.clock(), timeServers());
+              new MachineClock.Parts(subtree, parts.processes(), parts.root(), status), pace);
+      keepClock();
     } catch (IOException | InterruptedException | RuntimeException e) {
       close(StopReason.CODE_REPLACED);
       throw e;
@@ -161,7 +172,8 @@ final class NetworkService implements Network, OrganInstance {
     return OrganState.NONE
         .with(STATUS, status.peek())
         .with(MANAGED, settings.manage())
-        .with(NAMES, names.cluster());
+        .with(NAMES, names.cluster())
+        .with(OFFERED, dhcp.timeServers());
   }
 
   @Override
@@ -194,15 +206,39 @@ final class NetworkService implements Network, OrganInstance {
             problem -> {
               throw new NetworkConfigException(problem);
             });
-    timeServers.write(String.join("\n", servers).getBytes(StandardCharsets.UTF_8));
-    clock.keep(settings.clock(), timeServers());
+    storedTimeServers.write(String.join("\n", servers).getBytes(StandardCharsets.UTF_8));
+    named = storedTimeServers();
+    keepClock();
   }
 
-  /** Returns the servers of the configuration, else those of the node parameters. */
-  private List<String> timeServers() throws IOException {
-    return settings.timeServers().isEmpty() && timeServers.exists()
-        ? new String(timeServers.read().orThrow(), StandardCharsets.UTF_8).lines().toList()
-        : settings.timeServers();
+  private synchronized void keepClock() throws InterruptedException {
+    asked = timeServers();
+    clock.keep(settings.clock(), asked);
+  }
+
+  /**
+   * Returns the servers of the configuration, else those of the node parameters, else those that
+   * DHCP offers: an operator's choice comes before that of the link.
+   */
+  private List<String> timeServers() {
+    List<String> chosen = settings.timeServers().isEmpty() ? named : settings.timeServers();
+    return chosen.isEmpty() && settings.clock()
+        ? dhcp.timeServers().values().stream().flatMap(List::stream).distinct().toList()
+        : chosen;
+  }
+
+  private List<String> storedTimeServers() throws IOException {
+    return storedTimeServers.exists()
+        ? new String(storedTimeServers.read().orThrow(), StandardCharsets.UTF_8).lines().toList()
+        : List.of();
+  }
+
+  @SuppressWarnings("unchecked") // the value that give() has stored
+  private static Map<String, List<String>> offered(OrganState taken) {
+    return taken
+        .find(OFFERED, Map.class)
+        .map(found -> (Map<String, List<String>>) found)
+        .orElse(Map.of());
   }
 
   @SuppressWarnings("unchecked") // the value that give() has stored
@@ -272,9 +308,13 @@ final class NetworkService implements Network, OrganInstance {
   }
 
   /** Publishes the present address, and returns whether it is new. */
-  private synchronized boolean poll() throws IOException {
+  private synchronized boolean poll() throws IOException, InterruptedException {
     if (gave) {
       return false;
+    }
+    // Before the address is published, since the enrolment then waits for these servers.
+    if (!timeServers().equals(asked)) {
+      keepClock();
     }
     NetworkStatus now = addresses.poll(dhcp.awaited());
     boolean changed = !now.equals(status.peek().orElseThrow());

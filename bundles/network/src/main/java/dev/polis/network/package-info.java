@@ -43,13 +43,13 @@
  *
  * <p><b>The clock.</b> On a machine whose node is told so ({@code clock} of dev.polis.network; the
  * image does), {@link dev.polis.network.MachineClock} runs chronyd with the servers of the
- * configuration, else of the node parameters. Everywhere else the clock belongs to the machine's
- * owner, and the organ starts nothing; {@code manage} does not decide this, since a node in a
- * network namespace of its own shares its clock. chronyd has an account that may set the clock and
- * nothing else, a filter of system calls, no port and no socket; its arguments are its whole
- * configuration. The organ reads what it follows from the file that it writes. It starts once the
- * node has an address, because it would ask an unreachable server again only after half a minute.
- * The enrolment waits for its first answer 20 s at most, and then continues.
+ * configuration, else of the node parameters, else of DHCP. Everywhere else the clock belongs to
+ * the machine's owner, and the organ starts nothing; {@code manage} does not decide this, since a
+ * node in a network namespace of its own shares its clock. chronyd has an account that may set the
+ * clock and nothing else, a filter of system calls, no port and no socket; its arguments are its
+ * whole configuration. The organ reads what it follows from the file that it writes. It starts once
+ * the node has an address, because it would ask an unreachable server again only after half a
+ * minute. The enrolment waits for its first answer 20 s at most, and then continues.
  *
  * <p>chronyd sets the clock by any time at its start alone; later it changes its speed by two
  * thousandths at most. It keeps its knowledge of the clock's error in ephemeral/clock: the data

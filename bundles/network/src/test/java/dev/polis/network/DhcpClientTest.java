@@ -106,7 +106,7 @@ class DhcpClientTest {
         new byte[] {-1, 0, 0x12, 0x34, 0x56, 0, 3, 0, 1, 0x52, 0x54, 0, 0x12, 0x34, 0x56},
         options.get(DhcpMessage.CLIENT_ID));
     assertArrayEquals(
-        new byte[] {1, 3, 6, 15, 26, 51, 54, 58, 59, 121}, options.get(DhcpMessage.PARAMETERS));
+        new byte[] {1, 3, 6, 15, 26, 42, 51, 54, 58, 59, 121}, options.get(DhcpMessage.PARAMETERS));
     assertInstanceOf(Channel.Broadcast.class, client.channel());
   }
 

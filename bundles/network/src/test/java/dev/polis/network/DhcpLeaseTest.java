@@ -70,6 +70,25 @@ class DhcpLeaseTest {
   }
 
   @Test
+  @DisplayName("time servers: addresses of machines, each once, the first four in their order")
+  void timeServers() {
+    Map<Integer, byte[]> options =
+        usable(
+            DhcpMessage.TIME_SERVERS,
+            bytes(
+                "198.51.100.2",
+                "224.0.1.1",
+                "192.0.2.53",
+                "198.51.100.2",
+                "192.0.2.1",
+                "192.0.2.2",
+                "192.0.2.3"));
+    assertEquals(
+        List.of(ip("198.51.100.2"), ip("192.0.2.53"), ip("192.0.2.1"), ip("192.0.2.2")),
+        lease(ADDRESS, options).timeServers());
+  }
+
+  @Test
   @DisplayName(
       "DHC-09 the router gives the default route if it is on the network of the address; classless routes replace it")
   void router() {

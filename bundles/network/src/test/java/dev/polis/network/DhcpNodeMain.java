@@ -17,11 +17,21 @@ import java.net.DatagramSocket;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Random;
 
 /** Runs the network organ in the network namespace of this process, which it owns. */
 final class DhcpNodeMain {
+
+  /** Leaves the clock of this machine alone. */
+  private static final MachineClock.Pace PACE =
+      new MachineClock.Pace(
+          "",
+          MachineClock.Pace.DEFAULT.server(),
+          List.of("-x"),
+          MachineClock.Pace.DEFAULT.silent(),
+          Duration.ofSeconds(1));
 
   private final LogTree logs = LogTree.create();
   private final SupervisionTree tree = SupervisionTree.open(logs);
@@ -93,7 +103,7 @@ final class DhcpNodeMain {
   }
 
   private HandOvers.Membership<NetworkService> next() throws Exception {
-    NetworkSettings settings = new NetworkSettings("", true, resolver, "", false, List.of());
+    NetworkSettings settings = new NetworkSettings("", true, resolver, "", true, List.of());
     NetworkService.Parts parts =
         new NetworkService.Parts(
             root,
@@ -102,7 +112,7 @@ final class DhcpNodeMain {
             ProcessManager.open(root.ephemeral().processes().path(), logs),
             logs);
     return handOvers.join(
-        "network", predecessor -> new NetworkService(settings, parts, predecessor.take()));
+        "network", predecessor -> new NetworkService(settings, parts, predecessor.take(), PACE));
   }
 
   /** Sends offers and bytes by chance as fast as the link takes them, until it is killed. */

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Needs;
 import dev.polis.process.Commands;
+import dev.polis.process.ProgramPath;
 import dev.polis.wire.storage.DhcpLeases;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -60,8 +61,18 @@ class DhcpServerTest {
   }
 
   @AfterEach
-  void end() {
+  void end() throws IOException {
     processes.reversed().forEach(Process::destroyForcibly);
+    // A node leaves its children alone when it ends.
+    if (Files.exists(chronyd())) {
+      ProcessHandle.of(Long.parseLong(Files.readString(chronyd()).strip()))
+          .ifPresent(ProcessHandle::destroy);
+    }
+  }
+
+  /** Returns the path of the file with the process id of chronyd. */
+  private Path chronyd() {
+    return folder.resolve("state/ephemeral/clock/pid");
   }
 
   private Process start(List<String> command) throws IOException {
@@ -111,6 +122,7 @@ class DhcpServerTest {
                 "--dhcp-range=" + first + "," + last + ",255.255.255.0,2m",
                 "--dhcp-option=option:router,192.0.2.1",
                 "--dhcp-option=option:dns-server,192.0.2.53",
+                "--dhcp-option=option:ntp-server,192.0.2.123",
                 "--dhcp-option=58,2",
                 "--dhcp-option=59,4",
                 "--dhcp-leasefile=" + folder.resolve("leases" + servers),
@@ -165,6 +177,11 @@ class DhcpServerTest {
         shown -> shown.startsWith("Up[externalAddress=/" + prefix));
   }
 
+  private static boolean asksTime(String shown) {
+    return shown.contains("clock-not-synchronised(")
+        && shown.contains("no time server answers as most of them do: 192.0.2.123");
+  }
+
   private String addresses() throws Exception {
     return in(nodeSide, "ip -4 -oneline address show dev eth0");
   }
@@ -210,6 +227,24 @@ class DhcpServerTest {
     awaitAddress("192.0.2.8");
     assertTrue(logged("DHCPNAK") >= 1, Files.readString(log()));
     assertFalse(addresses().contains("inet 192.0.2.5"), addresses());
+  }
+
+  @Test
+  @Tag("full")
+  @DisplayName(
+      "a node to which no time server is named asks the one that DHCP offers, in a swap, too")
+  void offeredTimeServer() throws Exception {
+    Assumptions.assumeTrue(
+        ProgramPath.find("", List.of(MachineClock.PROCESS)).isPresent(),
+        "a time server needs chronyd: install the package chrony");
+    serve("192.0.2.50", "192.0.2.59");
+    startNode();
+    awaitShown("the offered time server is asked", DhcpServerTest::asksTime);
+    Path pid = chronyd();
+    String process = Files.readString(pid);
+    order("swap");
+    awaitShown("the successor asks it, too", DhcpServerTest::asksTime);
+    assertEquals(process, Files.readString(pid), "the process of chronyd");
   }
 
   @Test
