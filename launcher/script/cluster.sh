@@ -167,7 +167,9 @@ cluster_up() {
     refuse "$base is the state directory of one node, which becomes no part of a cluster by this command" \
       "name another folder for the cluster: $0 up --nodes $nodes --state DIR"
   requires_descriptors
+  requires_addresses
   java="$(java_home)"
+  requires_java_options "$java"
   etcd="$(etcd_folder "$POLIS_CACHE" "$etcd_named")"
   mapfile -t programs < <(storage_programs "$base/1" "$security")
   [[ -z "$netns" && ! -f "$base/netns" ]] || netns=yes programs+=(ip)

@@ -46,35 +46,48 @@ HEAP_SHARE=8 HEAP_LEAST=96 HEAP_MOST=1024
 # From 32 GiB on the JVM uses other object pointers, which fit no AOT cache. In MiB.
 HEAP_LIMIT=$((31 * 1024))
 
-# machine_memory [ROOT]: prints how many MiB this process may use: the machine's, or less if a cgroup of version 2 or 1 limits it. ROOT is for tests.
-machine_memory() {
-  local root="${1:-}" least="" key value hierarchy controllers path folder file
-  while read -r key value _; do
-    [[ "$key" != MemTotal: ]] || least=$((value / 1024))
-  done <"$root/proc/meminfo"
+# cgroup_files CONTROLLER FILE1 FILE2 [ROOT]: prints the files of a limit that holds for this process: FILE1 of the controller's hierarchy of version 1, FILE2
+# of version 2, of its own cgroup and of those above. In a container the path may belong to the machine outside, and its own group is the uppermost.
+cgroup_files() {
+  local root="${4:-}" hierarchy controllers path folder file
   while IFS=: read -r hierarchy controllers path; do
     if [[ "$hierarchy" == 0 ]]; then
-      folder="$root/sys/fs/cgroup" file=memory.max
-    elif [[ ",$controllers," == *,memory,* ]]; then
-      folder="$root/sys/fs/cgroup/memory" file=memory.limit_in_bytes
+      folder="$root/sys/fs/cgroup" file="$3"
+    elif [[ ",$controllers," == *",$1,"* ]]; then
+      folder="$root/sys/fs/cgroup/$1" file="$2"
     else
       continue
     fi
-    # A group above may have the limit; in a container the path may belong to the machine outside, and its own group is the uppermost.
     while true; do
       path="${path%/}"
-      if [[ -r "$folder$path/$file" ]]; then
-        value="$(<"$folder$path/$file")"
-        # "max" is no limit, and neither is a number with more digits than the memory of any machine.
-        if [[ "$value" =~ ^[0-9]{1,15}$ ]] && ((value / 1048576 < least)); then
-          least=$((value / 1048576))
-        fi
-      fi
+      [[ ! -r "$folder$path/$file" ]] || printf '%s\n' "$folder$path/$file"
       [[ -n "$path" ]] || break
       path="${path%/*}"
     done
   done < <(cat "$root/proc/self/cgroup" 2>/dev/null)
-  printf '%s\n' "$least"
+}
+
+# memory_limit [ROOT]: prints how many MiB this process may use, and what limits them: the file of a cgroup, or the machine. ROOT is for tests.
+memory_limit() {
+  local root="${1:-}" least="" limit="this machine" key value file
+  while read -r key value _; do
+    [[ "$key" != MemTotal: ]] || least=$((value / 1024))
+  done <"$root/proc/meminfo"
+  while read -r file; do
+    value="$(<"$file")"
+    # "max" is no limit, and neither is a number with more digits than the memory of any machine.
+    if [[ "$value" =~ ^[0-9]{1,15}$ ]] && ((value / 1048576 < least)); then
+      least=$((value / 1048576)) limit="$file"
+    fi
+  done < <(cgroup_files memory memory.limit_in_bytes memory.max "$root")
+  printf '%s %s\n' "$least" "$limit"
+}
+
+# machine_memory [ROOT]: prints how many MiB this process may use: the machine's, or less if a cgroup of version 2 or 1 limits it. ROOT is for tests.
+machine_memory() {
+  local memory
+  memory="$(memory_limit "${1:-}")"
+  printf '%s\n' "${memory%% *}"
 }
 
 # node_heap MEMORY [SIZE]: prints the largest heap of a node in MiB, for so many MiB of memory; SIZE is the operator's value, such as 512m or 2g.
@@ -242,7 +255,7 @@ ctl() {
 run_node() {
   local state="$1" code node since
   shift
-  since="$(mktemp)"
+  since="$(mktemp "$state/.since.XXXXXX")"
   # The terminal sends Ctrl-C to the node itself. The shell makes background processes ignore it.
   trap ':' INT
   trap 'kill -TERM "$node" 2>/dev/null || true' TERM
@@ -259,6 +272,7 @@ run_node() {
     # A JVM leaves its report when it crashes; a killed or stopped node stays down, also if its JVM crashes while "polis down" waits for its end.
     if [[ ! "$state/ephemeral/launcher/jvm-error.txt" -nt "$since" || ! "$state/ephemeral/launcher/home" -nt "$since" || "$state/ephemeral/launcher/power-off" -nt "$since" ]]; then
       rm -f "$since"
+      say_killed "$code" "$state"
       return "$code"
     fi
     say "the node's JVM crashed; starting the node again"
@@ -267,6 +281,11 @@ run_node() {
     set -- "${AGAIN[@]}"
     exec {POLIS_INPUT}<&- {POLIS_INPUT}</dev/null
   done
+}
+
+# say_killed CODE STATE: says that SIGKILL ended a node, which has left no word then; the command line finds out more.
+say_killed() {
+  [[ "$1" != 137 ]] || say "the node's process was killed (SIGKILL); next: $0 ctl --state $(printf '%q' "$2") health says what is known of it"
 }
 
 # again COMMAND...: fills AGAIN with the command line of a second start: the node is a member, and its input has no second key or order.

@@ -120,6 +120,27 @@ class NodeCommandsTest {
   }
 
   @Test
+  @DisplayName("up keeps the file system of a member, and begins no new node in place of it")
+  void placeOfAMember() throws Exception {
+    Path sealed = scripts.path("state/esp/sealed_configuration.pb");
+    Files.createDirectories(sealed.getParent());
+    Files.createFile(sealed);
+    bash(up(false)).requireSuccess("polis up");
+    Path place;
+    try (var places = Files.list(scripts.path(".polis/places"))) {
+      place = places.findFirst().orElseThrow();
+    }
+    Files.delete(sealed);
+    bash(up(false)).requireSuccess("polis up of a node that was deleted");
+
+    Files.writeString(place, scripts.path("state") + "\n0\n/dev/other /mnt/other\n");
+    Finished run = bash(up(false));
+    assertEquals(3, run.code(), run.all());
+    assertTrue(run.err().contains("a start would make a new cluster"), run.all());
+    assertTrue(run.err().contains("rm " + place), run.all());
+  }
+
+  @Test
   @DisplayName(
       "A node that is no member yet gets parameters, and a member only those that are named")
   void parametersOfAMember() throws Exception {

@@ -97,12 +97,167 @@ class NodeNeedsTest {
     assertTrue(run.err().contains("polis: next: install it again"), run.all());
   }
 
+  @ParameterizedTest
+  @CsvSource({
+    "JAVA_TOOL_OPTIONS,-javaagent:/absent.jar,/absent.jar",
+    "JAVA_TOOL_OPTIONS,-XX:+UseG1GC,collector",
+    "JDK_JAVA_OPTIONS,-XX:Wrong,Unrecognized VM option 'Wrong'",
+    "_JAVA_OPTIONS,-XX:Wrong,Unrecognized VM option 'Wrong'"
+  })
+  @DisplayName(
+      "A variable with options with which no JVM starts is refused with its name and unset")
+  void javaOptions(String variable, String options, String words) throws Exception {
+    Finished run =
+        node(
+            "export JAVA_TOOL_OPTIONS=-Dharmless=1 %s='%s'; requires_java_options %s"
+                .formatted(variable, options, System.getProperty("java.home")));
+    assertEquals(3, run.code(), run.all());
+    List<String> lines = run.err().lines().toList();
+    assertEquals(2, lines.size(), run.all());
+    assertTrue(
+        lines
+            .getFirst()
+            .startsWith(
+                "polis: no JVM starts with the options in the variable %s, which is set to: %s (the JVM says: "
+                    .formatted(variable, options)),
+        run.all());
+    assertTrue(lines.getFirst().contains(words), run.all());
+    assertTrue(lines.getLast().startsWith("polis: next: unset " + variable + ", or"), run.all());
+  }
+
+  @Test
+  @DisplayName("A variable with options with which the JVM starts is no obstacle")
+  void goodJavaOptions() throws Exception {
+    Finished run =
+        node(
+            "export JAVA_TOOL_OPTIONS=-Dharmless=1; requires_java_options "
+                + System.getProperty("java.home"));
+    assertEquals("", run.requireSuccess("requires_java_options").err());
+  }
+
+  @Test
+  @DisplayName("A limit of address space below etcd's need is refused, with what ends it")
+  void fewAddresses() throws Exception {
+    Finished run = node("ulimit -v 2000000; requires_addresses");
+    assertEquals(3, run.code(), run.all());
+    assertTrue(run.err().contains("2000000 KiB of addresses here (ulimit -v)"), run.all());
+    assertTrue(run.err().contains("next: end the limit: ulimit -v unlimited"), run.all());
+    node("requires_addresses").requireSuccess("the limit of this machine");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "'0::/a/b', sys/fs/cgroup/a/memory.max",
+    "'4:memory:/a/b', sys/fs/cgroup/memory/a/memory.limit_in_bytes"
+  })
+  @DisplayName(
+      "Memory in which the kernel would end the node is refused, with the file of the limit")
+  void littleMemory(String group, String file) throws Exception {
+    write("proc/meminfo", "MemTotal:       8388608 kB\n");
+    write("proc/self/cgroup", group + "\n");
+    write(file, "157286400\n");
+    Finished run = node("requires_memory " + directory);
+    assertEquals(3, run.code(), run.all());
+    assertTrue(run.err().contains("may use 150 MiB of memory, and a node needs 192"), run.all());
+    assertTrue(
+        run.err().contains("next: raise the limit: echo 384M >%s/%s ".formatted(directory, file)),
+        run.all());
+
+    write(file, "402653184\n");
+    node("requires_memory " + directory).requireSuccess("requires_memory");
+    write("proc/meminfo", "MemTotal:       131072 kB\n");
+    Finished machine = node("requires_memory " + directory);
+    assertEquals(3, machine.code(), machine.all());
+    assertTrue(machine.err().contains("this machine has 128 MiB of memory"), machine.all());
+  }
+
+  @ParameterizedTest
+  @CsvSource({"'0::/a/b', sys/fs/cgroup/a", "'8:pids:/a/b', sys/fs/cgroup/pids/a"})
+  @DisplayName("A cgroup with few threads left is refused, with their number and the file")
+  void fewThreads(String group, String folder) throws Exception {
+    write("proc/self/cgroup", group + "\n");
+    write(folder + "/pids.max", "100\n");
+    write(folder + "/pids.current", "60\n");
+    Finished run = node("requires_threads " + directory);
+    assertEquals(3, run.code(), run.all());
+    assertTrue(
+        run.err().contains("may have 100 processes and threads, of which 60 are there"), run.all());
+    assertTrue(
+        run.err()
+            .contains(
+                "next: raise the limit: echo 260 >%s/%s/pids.max ".formatted(directory, folder)),
+        run.all());
+
+    write(folder + "/pids.max", "max\n");
+    node("requires_threads " + directory).requireSuccess("requires_threads");
+  }
+
+  @Test
+  @DisplayName("A user with few threads left is refused, with what raises the limit")
+  void fewThreadsOfUser() throws Exception {
+    scripts.program("id", "[[ $1 == -u ]] && echo 4711 || echo carla");
+    Finished run = node("ulimit -u 70; requires_threads " + directory);
+    assertEquals(3, run.code(), run.all());
+    assertTrue(
+        run.err()
+            .contains("the user carla may have 70 processes and threads, of which 0 are there"),
+        run.all());
+    assertTrue(run.err().contains("next: raise the limit: ulimit -u as root"), run.all());
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "'echo Network is unreachable; exit 1', the interface lo is down, ip link set lo up",
+    "'[[ $1 == ip ]] && echo \"1: lo: <LOOPBACK> mtu\" || exit 124', the interface lo is down, ip link set lo up",
+    "'[[ $1 == ip ]] && echo \"1: lo: <LOOPBACK,UP,LOWER_UP> mtu\" || exit 124', does not answer at its own address, nft list ruleset",
+    "'echo Cannot assign requested address; exit 1', has no local port left, net.ipv4.ip_local_port_range"
+  })
+  @DisplayName("A machine whose programs cannot reach each other is refused, with the cause")
+  void noLoopback(String within, String cause, String remedy) throws Exception {
+    scripts.executable("within", within);
+    Finished run = node("requires_loopback ./within");
+    assertEquals(3, run.code(), run.all());
+    assertTrue(run.err().lines().findFirst().orElseThrow().contains(cause), run.all());
+    assertTrue(run.err().contains("polis: next: "), run.all());
+    assertTrue(run.err().contains(remedy), run.all());
+    node("requires_loopback").requireSuccess("this machine");
+  }
+
+  @Test
+  @DisplayName("A folder is no new node while another file system held a node there")
+  void anotherFileSystem() throws Exception {
+    scripts.program("stat", "echo $FILE_SYSTEM");
+    scripts.program("df", "echo Filesystem Mounted on; echo /dev/$FILE_SYSTEM /mnt");
+    write("state/esp/sealed_configuration.pb", "");
+    node("FILE_SYSTEM=a keep_place " + scripts.path("state")).requireSuccess("keep_place");
+    String required = "requires_same_place " + scripts.path("state");
+    node("FILE_SYSTEM=b " + required).requireSuccess("a node that was copied");
+    Files.delete(scripts.path("state/esp/sealed_configuration.pb"));
+    node("FILE_SYSTEM=a " + required).requireSuccess("a node that was deleted");
+
+    Finished run = node("FILE_SYSTEM=b " + required);
+    assertEquals(3, run.code(), run.all());
+    assertTrue(
+        run.err().contains("was on the file system /dev/a, mounted at /mnt and is not there"),
+        run.all());
+    assertTrue(run.err().contains("now the file system /dev/b, mounted at /mnt is"), run.all());
+    String remedy = run.err().substring(run.err().indexOf("rm "));
+    node(remedy).requireSuccess(remedy);
+    node("FILE_SYSTEM=b " + required).requireSuccess("a new node");
+  }
+
+  private void write(String name, String content) throws Exception {
+    Path file = scripts.path(name);
+    Files.createDirectories(file.getParent());
+    Files.writeString(file, content);
+  }
+
   private Finished node(String command) throws Exception {
     return scripts.finish(
         List.of(
             "bash",
             "-c",
-            "set -euo pipefail; cd %s; source launcher/script/words.sh; source launcher/script/node.sh; %s"
+            "set -euo pipefail; cd %1$s; source launcher/script/words.sh; source launcher/script/node.sh; source launcher/script/needs.sh; export POLIS_CACHE=%1$s/.polis; %2$s"
                 .formatted(directory, command)));
   }
 }

@@ -159,7 +159,7 @@ record ScriptFolder(Path folder) {
         set -euo pipefail
         POLIS_REPOSITORY=%1$s
         POLIS_CACHE=%1$s/.polis
-        for part in words progress packages fetch java etcd kubernetes maven build tests node cluster; do
+        for part in words progress packages fetch java etcd kubernetes maven build tests node needs cluster; do
           source "$POLIS_REPOSITORY/launcher/script/$part.sh"
         done
         """
