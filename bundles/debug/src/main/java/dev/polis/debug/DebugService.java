@@ -28,6 +28,9 @@ final class DebugService {
   /** Holds the services of other organs for the answers. */
   record Sources(DebugConditions conditions, DebugImages images, DebugKubeconfig kubeconfig) {}
 
+  private static final Path PROC = Path.of("/proc");
+  private static final Path CGROUPS = Path.of("/sys/fs/cgroup");
+
   private final ServingOrgan organ;
   private final List<BindableService> endpoints;
   private final BindableService images;
@@ -52,7 +55,9 @@ final class DebugService {
         .ifPresent(
             crash -> organ.publish(HealthCondition.up(CRASHED, "the last run crashed: " + crash)));
     organ.look("descriptors", new DescriptorCheck(Path.of("/proc/self"))::look);
-    organ.look("memory", new MemoryCheck(Path.of("/proc"), Path.of("/sys/fs/cgroup"))::look);
+    organ.look("memory", new MemoryCheck(PROC, CGROUPS)::look);
+    organ.look("threads", new ThreadCheck(PROC, CGROUPS)::look);
+    organ.look("processor", new ProcessorCheck(PROC, CGROUPS, System::nanoTime)::look);
     if (!settings.enabled()) {
       log.info("the debug services are switched off");
       organ.publish(HealthCondition.up(OFF, "switched off: dev.polis.debug.enabled is false"));

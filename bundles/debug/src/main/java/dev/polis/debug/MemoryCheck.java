@@ -5,7 +5,6 @@ import java.io.IOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -30,21 +29,16 @@ final class MemoryCheck {
 
   private static final long SHARE = 20;
 
-  /** The most digits of a limit; the kernel's value for "no limit" is longer in both versions. */
-  private static final int DIGITS = 15;
-
-  /** The files of a cgroup, by the controller in {@code /proc/self/cgroup}. */
+  /** The files of a cgroup. */
   private enum Version {
-    ONE("memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_"),
-    TWO("", "memory.max", "memory.current", "");
+    ONE("memory.limit_in_bytes", "memory.usage_in_bytes", "total_"),
+    TWO("memory.max", "memory.current", "");
 
-    private final String controller;
     private final String limit;
     private final String usage;
     private final String prefix;
 
-    Version(String controller, String limit, String usage, String prefix) {
-      this.controller = controller;
+    Version(String limit, String usage, String prefix) {
       this.limit = limit;
       this.usage = usage;
       this.prefix = prefix;
@@ -110,48 +104,30 @@ final class MemoryCheck {
 
   /** Returns the cgroups with a limit, from the node's own upwards. */
   private List<Place> groups() throws IOException {
-    return Files.readAllLines(proc.resolve("self/cgroup")).stream()
-        .map(line -> line.split(":", 3))
-        .flatMap(
-            part ->
-                Arrays.stream(Version.values())
-                    .filter(version -> version.controller.equals(part[1]))
-                    .flatMap(
-                        version ->
-                            ancestors(Path.of(part[2]))
-                                .flatMap(group -> place(version, group).stream())))
+    return CgroupFolder.around(proc, cgroups, "memory").stream()
+        .flatMap(each -> place(each).stream())
         .toList();
   }
 
-  private static Stream<Path> ancestors(Path group) {
-    return Stream.iterate(group, each -> each != null, Path::getParent);
-  }
-
-  private Optional<Place> place(Version version, Path group) {
-    Path folder =
-        cgroups.resolve(version.controller).resolve(Path.of("/").relativize(group).toString());
-    try {
-      String limit = Files.readString(folder.resolve(version.limit)).strip();
-      if (limit.length() > DIGITS || !limit.matches("\\d+")) {
-        return Optional.empty();
-      }
-      long whole = Long.parseLong(limit);
-      long used = Long.parseLong(Files.readString(folder.resolve(version.usage)).strip());
-      Map<String, Long> parts = numbers(folder.resolve("memory.stat"), 1);
-      // The kernel can drop memory that it can read again from a disk.
-      long files =
-          parts.getOrDefault(version.prefix + "inactive_file", 0L)
-              + parts.getOrDefault(version.prefix + "active_file", 0L);
-      return Optional.of(
-          new Place(
-              group.toString(),
-              folder.resolve(version.limit).toString(),
-              whole,
-              whole - used + files));
-    } catch (IOException notThere) {
-      // In a container the path may be one of the outer machine; the root has no such files.
+  private static Optional<Place> place(CgroupFolder group) {
+    Version version = group.unified() ? Version.TWO : Version.ONE;
+    Optional<Long> whole = group.number(version.limit);
+    Optional<Long> used = group.number(version.usage);
+    if (whole.isEmpty() || used.isEmpty()) {
       return Optional.empty();
     }
+    // The kernel can drop memory that it can read again from a disk.
+    long files =
+        Stream.of("inactive_file", "active_file")
+            .flatMap(part -> group.line("memory.stat", version.prefix + part).stream())
+            .mapToLong(Long::parseLong)
+            .sum();
+    return Optional.of(
+        new Place(
+            group.group().toString(),
+            group.folder().resolve(version.limit).toString(),
+            whole.get(),
+            whole.get() - used.get() + files));
   }
 
   private static Map<String, Long> numbers(Path file, long unit) throws IOException {

@@ -24,8 +24,10 @@
  * never waits for them: developers debug exactly a node whose disk does not open, or that never
  * finds its cluster. A condition of an absent organ does not hold; the organ never assumes one.
  *
- * <p>It also checks the process of the node: how its last run ended, and whether its descriptors
- * suffice ({@link dev.polis.debug.DescriptorCheck}), also while {@code enabled=false}.
+ * <p>It also checks the process of the node: how its last run ended, and whether its descriptors,
+ * threads, memory and processor time suffice ({@link dev.polis.debug.DescriptorCheck}, {@link
+ * dev.polis.debug.ThreadCheck}, {@link dev.polis.debug.MemoryCheck}, {@link
+ * dev.polis.debug.ProcessorCheck}), also while {@code enabled=false}.
  *
  * <p>Each client that reaches the listener can read the log; the organ warns of this once when it
  * starts. Credentials of Kubernetes give any right in it, so the organ gives them out only with

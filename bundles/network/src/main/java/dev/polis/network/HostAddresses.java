@@ -23,6 +23,9 @@ final class HostAddresses {
     /** Returns the addresses of all interfaces that are up. */
     List<InetAddress> addresses() throws SocketException;
 
+    /** Returns whether programs of this machine reach each other. */
+    boolean loopbackIsUp() throws IOException;
+
     /**
      * Tries to listen at an address.
      *
@@ -55,6 +58,11 @@ final class HostAddresses {
       }
 
       @Override
+      public boolean loopbackIsUp() throws IOException {
+        return dev.polis.base.posix.Machine.loopbackIsUp();
+      }
+
+      @Override
       public void probe(InetAddress address) throws IOException {
         try (ServerSocket socket = new ServerSocket()) {
           socket.bind(new InetSocketAddress(address, 0)); // any free port
@@ -79,9 +87,13 @@ final class HostAddresses {
    */
   NetworkStatus poll(Optional<String> awaited) {
     try {
+      if (!machine.loopbackIsUp()) {
+        return new NetworkStatus.Waiting(
+            "the interface lo is down, and the parts of a node reach each other through it; bring it up (ip link set lo up)");
+      }
       List<InetAddress> assigned = machine.addresses();
       return configured.isEmpty() ? byDefault(assigned, awaited) : configured(assigned);
-    } catch (SocketException e) {
+    } catch (IOException e) {
       return new NetworkStatus.Waiting(
           "the interfaces of this machine cannot be listed: " + e.getMessage());
     }

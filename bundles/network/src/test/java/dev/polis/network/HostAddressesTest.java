@@ -16,12 +16,18 @@ class HostAddressesTest {
 
   private final List<InetAddress> assigned = new ArrayList<>();
   private boolean refuse;
+  private boolean loopback = true;
 
   private final HostAddresses.Machine machine =
       new HostAddresses.Machine() {
         @Override
         public List<InetAddress> addresses() {
           return List.copyOf(assigned);
+        }
+
+        @Override
+        public boolean loopbackIsUp() {
+          return loopback;
         }
 
         @Override
@@ -78,6 +84,16 @@ class HostAddressesTest {
     String reason = reason(new HostAddresses("127.0.0.2", machine).poll(Optional.empty()));
     assertTrue(
         reason.contains("the node cannot listen at address 127.0.0.2: Cannot assign"), reason);
+  }
+
+  @Test
+  void whileTheLoopbackIsDownNoAddressIsUp() {
+    HostAddresses addresses = new HostAddresses("127.0.0.2", machine);
+    loopback = false;
+    String reason = reason(addresses.poll(Optional.empty()));
+    assertTrue(reason.contains("lo is down") && reason.contains("ip link set lo up"), reason);
+    loopback = true;
+    assertEquals(new NetworkStatus.Up(ip("127.0.0.2")), addresses.poll(Optional.empty()));
   }
 
   @Test

@@ -1,5 +1,6 @@
 package dev.polis.node;
 
+import dev.polis.process.KilledProcess;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -21,8 +22,8 @@ import java.util.stream.Stream;
  * <p>The kernel's log, which names the process, is not read: it is not a node's to read everywhere.
  */
 final class MemoryKills {
-  private static final String BOOT = "boot";
-  private static final String PROCESS = "process";
+  private static final String BOOT = KilledProcess.BOOT;
+  private static final String PROCESS = KilledProcess.PROCESS;
   private static final String MACHINE = "machine";
   private static final String GROUP = "group";
   private static final String LIMIT = "limit";

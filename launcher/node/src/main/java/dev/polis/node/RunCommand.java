@@ -19,7 +19,6 @@ import dev.polis.plugins.store.PluginStore;
 import dev.polis.plugins.store.PluginStoreException;
 import dev.polis.plugins.swap.KeptTrust;
 import dev.polis.process.ProcessException;
-import dev.polis.process.ProcessRecord;
 import dev.polis.process.ProcessRecords;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
@@ -38,7 +37,6 @@ import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.stream.Collectors;
 import org.osgi.framework.BundleException;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -317,11 +315,7 @@ final class RunCommand implements Callable<Integer> {
   /** Returns the processes that a failed start leaves running, and the command that ends them. */
   private static Optional<String> childrenLeft(NodeDirectory directory) {
     try {
-      String alive =
-          ProcessRecords.list(directory.processes()).stream()
-              .filter(ProcessRecord::alive)
-              .map(record -> "%s (process %d)".formatted(record.name(), record.pid()))
-              .collect(Collectors.joining(", "));
+      String alive = ProcessRecords.alive(directory.processes());
       return alive.isEmpty()
           ? Optional.empty()
           : Optional.of(

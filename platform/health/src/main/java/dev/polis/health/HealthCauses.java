@@ -33,6 +33,10 @@ public final class HealthCauses {
   private static final Map<String, Pattern> USED_UP =
       Map.of(
           "descriptors-short", Pattern.compile("too many open files", Pattern.CASE_INSENSITIVE),
+          "threads-short",
+              Pattern.compile(
+                  "unable to create native thread|resource temporarily unavailable",
+                  Pattern.CASE_INSENSITIVE),
           "memory-short",
               Pattern.compile("is out of memory|cannot allocate memory", Pattern.CASE_INSENSITIVE),
           "little-room",

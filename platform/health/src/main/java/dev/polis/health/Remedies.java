@@ -30,15 +30,19 @@ final class Remedies {
     know(
         "address already in use|port is already in use",
         "end the program that listens there: ss -ltnp names it");
+    // A program that listens gets the same error for an address that the machine lacks.
+    know(
+        "connect: cannot assign requested address|cannot assign requested address: \\S*/\\S+:\\d",
+        "give the machine more local ports: sysctl -w net.ipv4.ip_local_port_range='32768 60999'; or end what has them: ss -tanp");
     know(
         "a person or another program sent it",
         "nothing if that was meant; else find the sender: auditctl -a always,exit -F arch=b64 -S kill, then ausearch -sc kill");
     know(
+        "unable to create native thread|resource temporarily unavailable",
+        "raise the limit of processes and threads, with ulimit -u, TasksMax= of the unit or pids.max of its cgroup, and restart the node");
+    know(
         "out of memory|cannot allocate memory|java heap space|outofmemory",
         "end something else on the machine, or give it more memory: free -h shows how much there is");
-    know(
-        "unable to create native thread|resource temporarily unavailable",
-        "raise the limit of processes, with ulimit -u or TasksMax= of the unit, and restart the node");
     know(
         "certificate (?:has )?expired|not yet valid|is valid (?:from|until)|not after|not before",
         ClockRemedy.SET + "; restart the node if it does not come back");

@@ -22,6 +22,7 @@ class HealthCausesTest {
   @ParameterizedTest
   @CsvSource({
     "descriptors-short, 'accept: Too many open files'",
+    "threads-short, 'fork: Resource temporarily unavailable'",
     "memory-short, 'etcd ended: killed by signal 9; the kernel ended it: this machine is out of memory'",
     "little-room, 'write /x: No space left on device'",
   })

@@ -22,6 +22,17 @@ public record JvmReport(Instant when, String text) {
   private static final Pattern LARGEST = Pattern.compile("-Xmx(\\d+)m");
   private static final Pattern WHAT = Pattern.compile("(?m)^#[ \\t]+(\\S.*(?:\\R#[ \\t]+\\S.*)?)$");
 
+  /** The line before the calls of the thread that failed, the innermost first. */
+  private static final String JAVA_FRAMES = "\nJava frames:";
+
+  private static final Pattern FRAME =
+      Pattern.compile("^[Jj] +(?:\\d+ +(?:c[12] +)?)?([\\w.$]+)\\(");
+
+  /** The packages of the JDK, of the platform and of its libraries. */
+  private static final Pattern OURS =
+      Pattern.compile(
+          "(?:javax?|jdk|sun|com\\.sun|dev\\.polis|io\\.grpc|io\\.netty|com\\.google|org\\.osgi|org\\.apache\\.felix)\\.");
+
   /** A report has some thousand lines; one without end is damaged. */
   private static final int LONGEST = 4 << 20;
 
@@ -42,8 +53,17 @@ public record JvmReport(Instant when, String text) {
   /** Returns in one line why the JVM gave up. */
   public String cause() {
     Matcher memory = OUT_OF_MEMORY.matcher(text);
-    if (memory.find()) {
+    if (memory.find() && memory.group(1).contains("native thread")) {
+      return "the node could start no thread more; raise the limit of processes and threads, with TasksMax= of the unit, pids.max of its cgroup or ulimit -u, or give the machine more memory (%s)"
+          .formatted(memory.group(1));
+    }
+    if (memory.reset().find()) {
       String heap = largest().map(mebibytes -> " of at most " + mebibytes + " MiB").orElse("");
+      Optional<String> plugin = pluginCall();
+      if (plugin.isPresent()) {
+        return "the node ran out of memory: its heap%s was full (%s) in the call %s, the code of a plugin; take its role away (polisctl node role remove), or go back to its former version (polisctl plugin rollback, or plugin pin of a pushed one), or give the node a larger heap (polis up --heap)"
+            .formatted(heap, memory.group(1), plugin.get());
+      }
       return memory.group(1).contains("heap")
           ? "the node ran out of memory: its heap%s was full (%s); give it a larger one (polis up --heap)"
               .formatted(heap, memory.group(1))
@@ -56,6 +76,21 @@ public record JvmReport(Instant when, String text) {
             .filter(line -> !line.startsWith("A fatal error has been detected"))
             .findFirst()
             .orElse("its report does not say why");
+  }
+
+  /** Returns the innermost call of the thread that failed which is code of a plugin. */
+  private Optional<String> pluginCall() {
+    int stack = text.indexOf(JAVA_FRAMES);
+    return stack < 0
+        ? Optional.empty()
+        : text.substring(stack)
+            .lines()
+            .skip(1)
+            .takeWhile(line -> !line.isBlank())
+            .flatMap(line -> FRAME.matcher(line).results())
+            .map(found -> found.group(1))
+            .filter(call -> !OURS.matcher(call).lookingAt())
+            .findFirst();
   }
 
   /** The last option counts. */

@@ -4,6 +4,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Collectors;
 
 /** Lists and ends a node's children while the node does not run. */
 public final class ProcessRecords {
@@ -16,6 +17,19 @@ public final class ProcessRecords {
    */
   public static List<ProcessRecord> list(Path directory) {
     return new ProcessFiles(directory).readAll();
+  }
+
+  /**
+   * Returns the names and numbers of the processes of a directory that are alive, for people; empty
+   * if there are none.
+   *
+   * @throws ProcessException if a record cannot be read
+   */
+  public static String alive(Path directory) {
+    return list(directory).stream()
+        .filter(ProcessRecord::alive)
+        .map(record -> "%s (process %d)".formatted(record.name(), record.pid()))
+        .collect(Collectors.joining(", "));
   }
 
   /**

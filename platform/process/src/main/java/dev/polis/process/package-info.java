@@ -42,6 +42,8 @@
  * a node that was killed, find and end it with {@link dev.polis.process.SandboxProcesses} and
  * {@link dev.polis.process.Cgroup}.
  *
+ * <p>{@link dev.polis.process.KilledProcess} finds out why the node itself was killed.
+ *
  * <p>Not promised: the exit code of an adopted process, which only its parent learns; resource
  * limits (no cgroups are made, the kernel at hand may offer none to write to); lines written in the
  * instant of a log's truncation, see {@link dev.polis.process.LogTail}; finding a descendant that
@@ -52,7 +54,7 @@
  * must never die.
  */
 @Export
-@Version("1.7.0")
+@Version("1.8.0")
 package dev.polis.process;
 
 import org.osgi.annotation.bundle.Export;

@@ -1,5 +1,6 @@
 package dev.polis.ctl.session;
 
+import dev.polis.base.posix.Machine;
 import dev.polis.pki.WrongNodeException;
 import dev.polis.rpc.HostPort;
 import dev.polis.rpc.RpcException;
@@ -10,6 +11,7 @@ import io.grpc.StatusException;
 import io.netty.channel.ConnectTimeoutException;
 import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.ssl.NotSslRecordException;
+import java.io.IOException;
 import java.net.ConnectException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -95,6 +97,15 @@ record CallFailure(
         unreachable(
             "the node on %2$s listens at %1$s, which is not an address of this machine now: give it back to an interface that is up (ip addr add ADDRESS dev NAME), and the node continues by itself",
             CtlName.quoted(target.name())));
+  }
+
+  private boolean isCutOffHere() {
+    InetAddress where = address.getAddress();
+    try {
+      return where != null && isHere(where) && !Machine.loopbackIsUp();
+    } catch (IOException unknown) {
+      return false; // nothing is said that may be wrong
+    }
   }
 
   private static boolean isHere(InetAddress where) {
@@ -202,6 +213,14 @@ record CallFailure(
   }
 
   private CtlException connection() {
+    if (says("Cannot assign requested address")) {
+      return unreachable(
+          "this machine has no local port left for a connection to %s: give it more (sysctl -w net.ipv4.ip_local_port_range='32768 60999', as root), or end what has them ('ss -tanp' shows it; ports of ended connections come back after a minute)");
+    }
+    if (isCutOffHere()) {
+      return unreachable(
+          "the interface lo of this machine is down, and the node at %s is reached through it; 'ip link set lo up' lets the node continue");
+    }
     if (code() == Status.Code.DEADLINE_EXCEEDED || has(ConnectTimeoutException.class)) {
       return unreachable(
           "%s has not answered within %d s: the address may be wrong, a firewall may be in the way, or the node is busy; --timeout waits longer",
@@ -239,6 +258,14 @@ record CallFailure(
       return target
           .lastCrash()
           .map(why -> ended(now.state(), why))
+          .or(
+              () ->
+                  target
+                      .killed()
+                      .map(
+                          how ->
+                              "no node runs on %1$s: %2$s; './polis up --state %1$s' starts it again"
+                                  .formatted(state, how)))
           .orElseGet(
               () -> "no node runs on %1$s; './polis up --state %1$s' starts it".formatted(state));
     }

@@ -9,6 +9,9 @@ import dev.polis.pki.NodeId;
 import dev.polis.pki.Pem;
 import dev.polis.pki.PkiException;
 import dev.polis.process.JvmReport;
+import dev.polis.process.KilledProcess;
+import dev.polis.process.ProcessException;
+import dev.polis.process.ProcessRecords;
 import dev.polis.wire.common.ClusterDirectory;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -296,6 +299,30 @@ public record CtlTarget(
     return state()
         .filter(directory -> !Files.isDirectory(Root.at(directory).ephemeral().path()))
         .isPresent();
+  }
+
+  /** Returns how the process of the node on this machine was killed, and what of it is left. */
+  Optional<String> killed() {
+    return state().map(Root::at).flatMap(CtlTarget::killed);
+  }
+
+  private static Optional<String> killed(Root layout) {
+    try {
+      return KilledProcess.of(layout.ephemeral().launcher().memoryKills().path())
+          .map(how -> how + left(layout));
+    } catch (InterruptedException hurried) {
+      Thread.currentThread().interrupt();
+      return Optional.empty();
+    }
+  }
+
+  private static String left(Root layout) {
+    try {
+      String alive = ProcessRecords.alive(layout.ephemeral().processes().path());
+      return alive.isEmpty() ? "" : "; %s runs on, for the next start".formatted(alive);
+    } catch (ProcessException unreadable) {
+      return "; the other processes that still run are unknown: " + unreadable.getMessage();
+    }
   }
 
   /** Returns why the last start of the node on this machine was refused, or its run crashed. */

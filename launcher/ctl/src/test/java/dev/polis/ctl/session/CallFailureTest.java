@@ -159,6 +159,46 @@ class CallFailureTest {
   }
 
   @Test
+  @DisplayName("a machine without a local port left is named, not the node")
+  void noLocalPort() {
+    CtlException told =
+        new CallFailure(
+                new StatusException(
+                    Status.UNAVAILABLE.withCause(
+                        new SocketException(
+                            "Cannot assign requested address: /" + ADDRESS + ":7835"))),
+                new InetSocketAddress(ADDRESS, 7835),
+                false,
+                CtlTarget.ofState(state),
+                1,
+                "")
+            .explain();
+    assertEquals(ExitCode.UNREACHABLE, told.exitCode());
+    assertTrue(
+        told.getMessage()
+            .startsWith("this machine has no local port left for a connection to " + ADDRESS),
+        told.getMessage());
+    assertTrue(told.getMessage().contains("net.ipv4.ip_local_port_range"), told.getMessage());
+  }
+
+  @Test
+  @DisplayName("a node whose process was killed: the message says so, with what is left of it")
+  void killed() throws Exception {
+    Files.writeString(state.resolve("node.lock"), "4194305\n");
+    Files.createDirectories(state.resolve("ephemeral/launcher"));
+    Files.writeString(
+        state.resolve("ephemeral/launcher/memory-kills"), "boot another\nprocess 4194305\n");
+
+    CtlRun run = CtlRun.of("--state", state.toString(), "debug", "condition", "IPAssigned");
+
+    assertSaid(
+        run,
+        ExitCode.UNREACHABLE,
+        "no node runs on %s: its process 4194305 ran when the machine stopped".formatted(state),
+        "'./polis up --state %s' starts it again".formatted(state));
+  }
+
+  @Test
   @DisplayName("a node that a signal holds is named with the command that lets it run")
   void heldBySignal() throws Exception {
     Process node = stoppedProcessOf(state);

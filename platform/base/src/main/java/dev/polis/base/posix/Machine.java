@@ -1,6 +1,7 @@
 package dev.polis.base.posix;
 
 import java.io.IOException;
+import java.net.NetworkInterface;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -37,6 +38,15 @@ public final class Machine {
   public static int effectiveUser() throws IOException {
     // The owner of /proc/self is the effective user, unlike the user name of the environment.
     return (Integer) Files.getAttribute(SELF, "unix:uid");
+  }
+
+  /**
+   * Returns whether the interface is up through which programs of this machine reach each other, at
+   * whichever of its addresses.
+   */
+  public static boolean loopbackIsUp() throws IOException {
+    NetworkInterface loopback = NetworkInterface.getByName("lo");
+    return loopback != null && loopback.isUp();
   }
 
   /** Returns the host name of this process's namespace. */

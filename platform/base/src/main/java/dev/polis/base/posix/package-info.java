@@ -28,7 +28,7 @@
  * beside the one of the JDK.
  */
 @Export
-@Version("2.5.0")
+@Version("2.6.0")
 package dev.polis.base.posix;
 
 import org.osgi.annotation.bundle.Export;
