@@ -22,7 +22,6 @@ import org.osgi.framework.BundleContext;
 final class DebugService {
   private static final String OFF = "switched-off";
   private static final String SHELL = "shell-on";
-  private static final String CRASHED = "last-run-crashed";
   private static final String AUDIT = "audit";
 
   /** Holds the services of other organs for the answers. */
@@ -52,8 +51,7 @@ final class DebugService {
       shell(folder, bundle, logs.log(AUDIT), rpc.audit());
     }
     boot.lastCrash()
-        .ifPresent(
-            crash -> organ.publish(HealthCondition.up(CRASHED, "the last run crashed: " + crash)));
+        .ifPresent(crash -> organ.look("last-run", new LastRun(crash, health::plugins)::look));
     organ.look("descriptors", new DescriptorCheck(Path.of("/proc/self"))::look);
     organ.look("memory", new MemoryCheck(PROC, CGROUPS)::look);
     organ.look("threads", new ThreadCheck(PROC, CGROUPS)::look);

@@ -85,8 +85,52 @@ public final class Explainer {
         .toList();
   }
 
-  private List<HealthStatus> statuses() {
-    return health.all().peek().orElse(List.of());
+  /**
+   * Returns the present status of all organs and roles. A role that fails for a reason without a
+   * known remedy has one that names its plugin.
+   *
+   * @return the statuses; empty before the first organ reports
+   */
+  public List<HealthStatus> statuses() {
+    List<HealthStatus> all = health.all().peek().orElse(List.of());
+    if (all.stream().noneMatch(Explainer::failsForItself)) {
+      return all;
+    }
+    List<PluginStatus> plugins = health.plugins();
+    return all.stream()
+        .map(status -> failsForItself(status) ? blamed(status, plugins) : status)
+        .toList();
+  }
+
+  private static boolean failsForItself(HealthStatus status) {
+    return status.kind() == HealthKind.ROLE
+        && status.conditions().stream().anyMatch(Explainer::failsForItself);
+  }
+
+  private static boolean failsForItself(HealthCondition condition) {
+    return condition.level() == HealthLevel.DOWN && SupervisedHealth.isVague(condition.remedy());
+  }
+
+  private static HealthStatus blamed(HealthStatus role, List<PluginStatus> plugins) {
+    return providers(role, plugins).stream()
+        .findFirst()
+        .map(
+            plugin ->
+                HealthStatus.of(
+                    role.name(),
+                    role.kind(),
+                    role.since(),
+                    role.conditions().stream()
+                        .map(each -> failsForItself(each) ? blamed(role, each, plugin) : each)
+                        .toList()))
+        .orElse(role);
+  }
+
+  private static HealthCondition blamed(
+      HealthStatus role, HealthCondition condition, PluginStatus plugin) {
+    return condition.withRemedy(
+        "this is a failure of the plugin %s (%s): repair what it names, or go back to its former version (polisctl plugin rollback; plugin pin of a pushed one), or take the role away (polisctl node role remove NODE %s); %s"
+            .formatted(plugin.symbolicName(), plugin.standing(), role.name(), condition.remedy()));
   }
 
   private Optional<Explanation> status(

@@ -226,6 +226,38 @@ final class ExplainerTest {
   }
 
   @Test
+  @DisplayName("a role that fails for an unknown reason names its plugin and the ways back")
+  void roleOfAFailingPlugin() throws Exception {
+    have(plugin("org.example.sql", new Provided(Set.of(), Set.of("PostgreSQL"))));
+    Subtree place = tree.organ("sql");
+    health.role("PostgreSQL", place.dn());
+    place.run(
+        "plugin",
+        _ -> {
+          throw new IllegalStateException("table orders has no column total");
+        });
+    Await.until(
+        Duration.ofSeconds(20),
+        "the role to fail",
+        () -> explainer.statuses().stream().anyMatch(each -> each.level() == HealthLevel.DOWN));
+
+    HealthStatus role = explainer.statuses().getFirst();
+    HealthCondition condition = role.conditions().getFirst();
+    assertTrue(condition.reason().contains("table orders has no column total"), condition::reason);
+    assertTrue(
+        condition
+            .remedy()
+            .startsWith(
+                "this is a failure of the plugin org.example.sql (version 1.2.0 runs, signed by key ann): repair what it names"),
+        condition::remedy);
+    assertTrue(
+        condition.remedy().contains("polisctl node role remove NODE PostgreSQL); see its log: "),
+        condition::remedy);
+    assertEquals(
+        List.of(condition.remedy()), explainer.explain("PostgreSQL").orElseThrow().remedies());
+  }
+
+  @Test
   @DisplayName(
       "a role that a plugin provides and the cluster has not assigned is explained as such")
   void roleThatWasNotGiven() {

@@ -57,7 +57,7 @@ public final class HealthCalls {
    * @return the answer to {@code GetHealth}
    */
   public GetHealthResponse health() {
-    List<HealthStatus> statuses = health.all().peek().orElse(List.of());
+    List<HealthStatus> statuses = explainer.statuses();
     HealthCauses causes = new HealthCauses(statuses, health::needs);
     return GetHealthResponse.newBuilder()
         .addAllStatuses(statuses.stream().map(status -> wire(status, causes)).toList())
