@@ -36,6 +36,20 @@ public class Commands {
   }
 
   /**
+   * The folders for outputs, the best first: memory, which a full or read-only disk does not
+   * affect, and where no disk keeps what a program printed.
+   */
+  private static final List<Path> OUTPUTS =
+      List.of(Path.of("/dev/shm"), Path.of(System.getProperty("java.io.tmpdir")));
+
+  /**
+   * Returns the first folder that takes files; the last one, which fails with the reason, if none.
+   */
+  static Path writable(List<Path> folders) {
+    return folders.stream().filter(Files::isWritable).findFirst().orElseGet(folders::getLast);
+  }
+
+  /**
    * Holds the end of a program.
    *
    * @param output its output, both streams, trimmed
@@ -70,7 +84,7 @@ public class Commands {
   public Result run(Duration within, List<String> command, byte[] input)
       throws IOException, InterruptedException {
     // Into a file, not a pipe: a daemon of the program would keep a pipe open for ever.
-    Path output = Files.createTempFile("polis-command", ".out");
+    Path output = Files.createTempFile(writable(OUTPUTS), "polis-command", ".out");
     try {
       ProcessBuilder builder =
           new ProcessBuilder(located(command))

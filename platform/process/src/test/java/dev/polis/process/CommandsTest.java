@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
 import java.io.IOException;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.DisplayName;
@@ -24,6 +25,16 @@ class CommandsTest {
     Commands.Result result = new Commands().run(Duration.ofSeconds(60), command, new byte[INPUT]);
 
     assertEquals(new Commands.Result(command, 3, "not permitted"), result);
+  }
+
+  @Test
+  @DisplayName("the output of a program needs no particular folder to be writable")
+  void outputFolder() {
+    Path here = Path.of("/proc/self");
+    Path absent = here.resolve("absent");
+    Path takes = Path.of(System.getProperty("user.dir"));
+    assertEquals(takes, Commands.writable(List.of(absent, takes, here)));
+    assertEquals(absent, Commands.writable(List.of(here.resolve("gone"), absent)));
   }
 
   @Test
