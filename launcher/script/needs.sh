@@ -49,6 +49,22 @@ requires_threads() {
       "raise the limit: ulimit -u as root, LimitNPROC of a systemd unit, or nproc in /etc/security/limits.conf"
 }
 
+# The share of a processor, in percent, below which a start takes more than twice as long. It computes for six seconds.
+PROCESSOR_LEAST=50 PROCESSOR_SECONDS=6
+
+# warn_of_quota [ROOT]: says how slow a start is in a cgroup with a small share of a processor.
+warn_of_quota() {
+  local file quota period percent
+  while read -r file; do
+    read -r quota period <"$file"
+    [[ -n "$period" ]] || period="$(<"${file%quota_us}period_us")"
+    [[ "$quota" =~ ^[0-9]+$ ]] || continue
+    percent=$((quota * 100 / period))
+    ((percent >= PROCESSOR_LEAST)) ||
+      say "the cgroup of this shell may use $percent % of a processor ($file): a start takes $((PROCESSOR_SECONDS * 100 / (percent + 1))) s or longer there, and calls and leases are late; CPUQuota of a systemd unit or the limit of the container gives it more"
+  done < <(cgroup_files cpu cpu.cfs_quota_us cpu.max "${1:-}")
+}
+
 # Each JVM takes options from these; the second one only if its program "java" starts it.
 JAVA_VARIABLES=(JAVA_TOOL_OPTIONS JDK_JAVA_OPTIONS _JAVA_OPTIONS)
 

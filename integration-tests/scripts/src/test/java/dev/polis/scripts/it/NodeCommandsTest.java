@@ -4,9 +4,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Finished;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Matcher;
@@ -117,6 +119,21 @@ class NodeCommandsTest {
     Files.delete(key);
     bash(up(false)).requireSuccess("polis up");
     assertFalse(lastCall().contains("--recovery-key"), lastCall());
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  @DisplayName("up needs no folder for temporary files, and leaves none in the state directory")
+  void noTemporaryFolder(boolean detached) throws Exception {
+    bash("TMPDIR=/absent " + up(detached)).requireSuccess("polis up");
+    Await.until(
+        Duration.ofSeconds(30),
+        "what waits for HOME beside the node to end with it",
+        () -> {
+          try (var left = Files.list(scripts.path("state"))) {
+            return left.noneMatch(file -> file.getFileName().toString().startsWith("."));
+          }
+        });
   }
 
   @Test

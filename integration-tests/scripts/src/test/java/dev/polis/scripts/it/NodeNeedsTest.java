@@ -207,6 +207,26 @@ class NodeNeedsTest {
 
   @ParameterizedTest
   @CsvSource({
+    "'0::/a/b', a/cpu.max, '2000 100000'",
+    "'2:cpuacct,cpu:/a/b', cpu/a/cpu.cfs_quota_us, '2000'"
+  })
+  @DisplayName("A cgroup with a small share of a processor is named with the time of a start")
+  void slowProcessor(String group, String file, String limit) throws Exception {
+    write("proc/self/cgroup", group + "\n");
+    write("sys/fs/cgroup/cpu/a/cpu.cfs_period_us", "100000\n");
+    write("sys/fs/cgroup/" + file, limit + "\n");
+    String said = node("warn_of_quota " + directory).requireSuccess("warn_of_quota").err();
+    assertTrue(said.contains("may use 2 % of a processor"), said);
+    assertTrue(said.contains(directory + "/sys/fs/cgroup/" + file), said);
+    assertTrue(said.contains("a start takes 200 s or longer"), said);
+
+    write(
+        "sys/fs/cgroup/" + file, limit.replace("2000", file.endsWith("max") ? "max" : "-1") + "\n");
+    assertEquals("", node("warn_of_quota " + directory).requireSuccess("warn_of_quota").err());
+  }
+
+  @ParameterizedTest
+  @CsvSource({
     "'echo Network is unreachable; exit 1', the interface lo is down, ip link set lo up",
     "'[[ $1 == ip ]] && echo \"1: lo: <LOOPBACK> mtu\" || exit 124', the interface lo is down, ip link set lo up",
     "'[[ $1 == ip ]] && echo \"1: lo: <LOOPBACK,UP,LOWER_UP> mtu\" || exit 124', does not answer at its own address, nft list ruleset",
