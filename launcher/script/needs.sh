@@ -87,16 +87,19 @@ requires_java_options() {
     "unset ${set[*]}, or correct the options; a profile of the shell or a systemd unit sets them"
 }
 
-# requires_loopback [COMMAND...]: refuses a network in which the node's parts cannot reach each other on this machine. COMMAND runs a program in the
-# namespaces of the node.
+# requires_loopback ADDRESS [COMMAND...]: refuses a network in which the node's parts cannot reach each other on this machine, at the node's address if that
+# belongs to lo. COMMAND runs a program in the namespaces of the node.
 requires_loopback() {
-  local said code=0
+  local address="$1" said code=0
+  shift
+  [[ "$address" == 127.* ]] || address=127.0.0.1
   # Nothing need listen there: "Connection refused" is an answer of the machine.
-  said="$("$@" timeout 5 bash -c ': </dev/tcp/127.0.0.1/9' 2>&1)" || code=$?
+  said="$("$@" timeout 5 bash -c ": </dev/tcp/$address/9" 2>&1)" || code=$?
   if [[ "$said" == *"Network is unreachable"* || ($code == 124 && "$("$@" ip link show lo 2>/dev/null)" != *[\<,]UP[,\>]*) ]]; then
     refuse "the interface lo is down, and the parts of a node reach each other through it" "ip link set lo up, as root"
-  elif [[ $code == 124 ]]; then
-    refuse "this machine does not answer at its own address 127.0.0.1 within 5 s" "nft list ruleset and ip route show table local show what drops these packets: remove that"
+  elif [[ $code == 124 || "$said" =~ Invalid\ argument|Permission\ denied|Operation\ not\ permitted|No\ route\ to\ host ]]; then
+    refuse "this machine does not reach itself at $address${BASH_REMATCH[0]:+ (${BASH_REMATCH[0]})}: a route or a firewall rule is in the way" \
+      "ip route get $address, ip rule and nft list ruleset show it: remove it"
   elif [[ "$said" == *"Cannot assign requested address"* ]]; then
     refuse "this machine has no local port left for a connection: it gives the ports $(tr -s '\t ' '-' </proc/sys/net/ipv4/ip_local_port_range)" \
       "give it more: sysctl -w net.ipv4.ip_local_port_range=\"32768 60999\", as root; or end what has them: ss -tanp"

@@ -229,18 +229,20 @@ class NodeNeedsTest {
   @CsvSource({
     "'echo Network is unreachable; exit 1', the interface lo is down, ip link set lo up",
     "'[[ $1 == ip ]] && echo \"1: lo: <LOOPBACK> mtu\" || exit 124', the interface lo is down, ip link set lo up",
-    "'[[ $1 == ip ]] && echo \"1: lo: <LOOPBACK,UP,LOWER_UP> mtu\" || exit 124', does not answer at its own address, nft list ruleset",
+    "'[[ $1 == ip ]] && echo \"1: lo: <LOOPBACK,UP,LOWER_UP> mtu\" || exit 124', does not reach itself at 127.0.7.3: a route, nft list ruleset",
+    "'echo Invalid argument; exit 1', does not reach itself at 127.0.7.3 (Invalid argument), ip route get 127.0.7.3",
     "'echo Cannot assign requested address; exit 1', has no local port left, net.ipv4.ip_local_port_range"
   })
   @DisplayName("A machine whose programs cannot reach each other is refused, with the cause")
   void noLoopback(String within, String cause, String remedy) throws Exception {
     scripts.executable("within", within);
-    Finished run = node("requires_loopback ./within");
+    Finished run = node("requires_loopback 127.0.7.3 ./within");
     assertEquals(3, run.code(), run.all());
     assertTrue(run.err().lines().findFirst().orElseThrow().contains(cause), run.all());
     assertTrue(run.err().contains("polis: next: "), run.all());
     assertTrue(run.err().contains(remedy), run.all());
-    node("requires_loopback").requireSuccess("this machine");
+    node("requires_loopback 127.0.7.3").requireSuccess("this machine");
+    node("requires_loopback ''").requireSuccess("this machine");
   }
 
   @Test
