@@ -58,6 +58,7 @@ class NodeCommandsTest {
             echo "waiting for a leader (5.0 s)"
             exec sleep 60
           fi
+          [[ ! -f killed ]] || kill -KILL $$
           echo HOME
           touch state/ephemeral/launcher/home
           if [[ -f crashes ]]; then
@@ -119,6 +120,19 @@ class NodeCommandsTest {
     Files.delete(key);
     bash(up(false)).requireSuccess("polis up");
     assertFalse(lastCall().contains("--recovery-key"), lastCall());
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  @DisplayName("up says that a node was killed, and which command knows more of it")
+  void killed(boolean detached) throws Exception {
+    Files.createFile(scripts.path("killed"));
+    Finished run = bash(up(detached));
+    assertEquals(137, run.code(), run.all());
+    assertTrue(
+        run.err().contains("polis: the node's process was killed (SIGKILL); next: ./polis ctl"),
+        run.all());
+    assertTrue(run.err().contains("/state health says what is known of it"), run.all());
   }
 
   @ParameterizedTest
