@@ -319,7 +319,7 @@ public record CtlTarget(
   private static String left(Root layout) {
     try {
       String alive = ProcessRecords.alive(layout.ephemeral().processes().path());
-      return alive.isEmpty() ? "" : "; %s runs on, for the next start".formatted(alive);
+      return alive.isEmpty() ? "" : "; still running, for the next start: %s".formatted(alive);
     } catch (ProcessException unreadable) {
       return "; the other processes that still run are unknown: " + unreadable.getMessage();
     }
