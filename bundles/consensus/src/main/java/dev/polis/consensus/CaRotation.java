@@ -122,7 +122,7 @@ final class CaRotation {
     if (holdsForAnother()) {
       return true;
     }
-    PkiAuthority stored = records.read();
+    PkiAuthority stored = records.read(member.pki(), log);
     CaBundle own = member.pki().trusted();
     if (!EtcdAuthority.isSame(own.issuing(), stored.certificate())) {
       if (own.contains(stored.certificate())) {

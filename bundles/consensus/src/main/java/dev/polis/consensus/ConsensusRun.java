@@ -9,6 +9,7 @@ import dev.polis.etcd.EtcdAdmin;
 import dev.polis.etcd.EtcdClient;
 import dev.polis.etcd.EtcdException;
 import dev.polis.files.FileException;
+import dev.polis.health.SelfCheck;
 import dev.polis.logtree.Log;
 import dev.polis.process.Child;
 import dev.polis.process.ChildOwner;
@@ -117,6 +118,7 @@ final class ConsensusRun implements Task {
       state.starting("etcd to answer at " + member.line().clientUrl());
       // Makes root's key, certificate and TLS context, while etcd starts.
       try (EtcdClient root = EtcdClient.connect(member.rootAccess())) {
+        context.run("contact", contact(etcd, member, root.admin()));
         etcd.awaitReady(parts.settings().ready());
         awaitVote(root, member, etcd);
         state.starting("users and roles in etcd");
@@ -137,6 +139,17 @@ final class ConsensusRun implements Task {
         throw explained(ended, etcd, member, context.log());
       }
     }
+  }
+
+  private Task contact(Child etcd, PreparedMember member, EtcdAdmin admin) {
+    MemberProbe probe =
+        new MemberProbe(etcd.process(), member.rootAccess(), admin, member.record().peers());
+    return SelfCheck.task(
+        parts.health(),
+        new MemberContact(
+            probe,
+            () -> state.status().peek().orElseThrow() instanceof ConsensusStatus.Running,
+            parts.clock()));
   }
 
   /** Waits without a limit while etcd is a learner, which serves no client. */

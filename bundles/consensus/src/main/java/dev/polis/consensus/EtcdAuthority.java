@@ -14,6 +14,7 @@ import dev.polis.etcd.KeyRange;
 import dev.polis.etcd.KeyValue;
 import dev.polis.etcd.Lease;
 import dev.polis.etcd.Op;
+import dev.polis.logtree.Log;
 import dev.polis.pki.CaBundle;
 import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.CertificateTemplate;
@@ -112,6 +113,20 @@ final class EtcdAuthority {
   PkiAuthority read() throws InterruptedException {
     return new PkiStore(PkiBackend.etcd(client, client.kv(), PREFIX))
         .ensureAuthority(NAME, CertificateTemplate.authority(ConsensusPki.CA_NAME));
+  }
+
+  /**
+   * Returns the stored CA, after it has stored the member's own if a client has removed it: {@link
+   * #read} would make another one, which no member trusts.
+   *
+   * @param log gets a warning about the removal
+   */
+  PkiAuthority read(ConsensusPki own, Log log) throws InterruptedException {
+    if (client.kv().get(CERTIFICATE).isEmpty()) {
+      store(own.authority());
+      log.warning("a client removed etcd's CA from its records; the node stored it again");
+    }
+    return read();
   }
 
   /** Returns the changed keys of a rotation, reports included. */

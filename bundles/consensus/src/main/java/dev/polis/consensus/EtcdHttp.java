@@ -76,6 +76,18 @@ final class EtcdHttp {
     }
   }
 
+  /** Reads the figures of an etcd that answers at once; returns empty if it does not. */
+  static Optional<EtcdFigures> figures(ManagedProcess etcd) {
+    try {
+      return EtcdFigures.parse(
+          new String(
+              LocalHttp.get(socket(etcd), "/metrics", ANSWER_PATIENCE, MOST_BYTES).body(),
+              StandardCharsets.UTF_8));
+    } catch (IOException silent) {
+      return Optional.empty();
+    }
+  }
+
   /** Reads the metrics page. */
   static MetricsAnswer metrics(ManagedProcess etcd) {
     try {

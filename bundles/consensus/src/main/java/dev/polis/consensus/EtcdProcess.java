@@ -53,6 +53,9 @@ final class EtcdProcess implements ChildProgram {
   private final Wait wait;
   private String problem = "the node has not asked it yet";
 
+  /** The figures at the last silence, to measure the disk from there. */
+  private EtcdFigures figures = EtcdFigures.NONE;
+
   private EtcdProcess(MemberParts parts, PreparedMember member, Wait wait) {
     this.parts = parts;
     this.member = member;
@@ -136,7 +139,16 @@ final class EtcdProcess implements ChildProgram {
 
   @Override
   public void silent(ManagedProcess etcd, String text, boolean answered) {
-    parts.health().set(HealthCondition.down(SILENT, text, PATIENCE.remedy()));
+    Optional<EtcdFigures> now = EtcdHttp.figures(etcd);
+    Optional<String> slow = now.flatMap(found -> found.slowSince(figures));
+    now.ifPresent(found -> figures = found);
+    parts
+        .health()
+        .set(
+            HealthCondition.down(
+                SILENT,
+                text + slow.map("; "::concat).orElse(""),
+                slow.isPresent() ? MemberContact.DISK : PATIENCE.remedy()));
   }
 
   @Override

@@ -104,7 +104,8 @@ record MemberSurvey(long clusterId, List<Answer> answers) {
     }
   }
 
-  private static Answer answer(EtcdAccess root, EtcdMember member) throws InterruptedException {
+  /** Asks one other member. */
+  static Answer answer(EtcdAccess root, EtcdMember member) throws InterruptedException {
     if (member.clientUrls().isEmpty()) {
       return new Silent(member, "it has never started");
     }

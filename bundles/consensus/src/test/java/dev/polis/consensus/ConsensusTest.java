@@ -343,6 +343,23 @@ class ConsensusTest {
     put(instance, "/again");
   }
 
+  @Test
+  @DisplayName(
+      "etcd's CA that a client deletes with all keys is stored again, and no other one is made")
+  void authorityIsStoredAgain() throws Exception {
+    Instance instance = harness.instance();
+    instance.startNew();
+    byte[] before;
+    try (EtcdClient root = EtcdClient.connect(asRoot(instance))) {
+      EtcdClient records = root.sub(EtcdAuthority.NAMESPACE);
+      before = records.kv().get(EtcdAuthority.CERTIFICATE).orElseThrow().value();
+      records.kv().delete(KeyRange.all());
+      Await.until(
+          "etcd to have a CA again", () -> records.kv().get(EtcdAuthority.CERTIFICATE).isPresent());
+      assertArrayEquals(before, records.kv().get(EtcdAuthority.CERTIFICATE).orElseThrow().value());
+    }
+  }
+
   /** Deletes or narrows a part of etcd's users and rights. */
   private interface Hand {
     void takes() throws InterruptedException;

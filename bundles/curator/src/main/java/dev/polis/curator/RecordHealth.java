@@ -1,5 +1,6 @@
 package dev.polis.curator;
 
+import dev.polis.curator.record.CuratorPki;
 import dev.polis.curator.record.RecordKeys;
 import dev.polis.curator.record.RecordSnapshot;
 import dev.polis.curator.record.RecordState;
@@ -32,10 +33,22 @@ final class RecordHealth {
     if (!damaged.isEmpty()) {
       return Optional.of(damaged(records, damaged));
     }
-    return List.of(RecordKeys.node(self), RecordKeys.CLUSTER_CONFIGURATION).stream()
-        .filter(key -> records.state(key) instanceof RecordState.Absent)
-        .findFirst()
-        .map(RecordHealth::missing);
+    List<String> missing =
+        List.of(RecordKeys.node(self), RecordKeys.CLUSTER_CONFIGURATION).stream()
+            .filter(key -> records.state(key) instanceof RecordState.Absent)
+            .toList();
+    return missing.size() > 1
+        ? Optional.of(gone(records))
+        : missing.stream().findFirst().map(RecordHealth::missing);
+  }
+
+  private static HealthCondition gone(RecordSnapshot records) {
+    return HealthCondition.down(
+            MISSING,
+            "a client has removed the cluster's records from etcd: %d are left, without the configuration and this node's own"
+                .formatted(records.keys().size()),
+            "find that client, which has the key of etcd's user root; " + CuratorPki.RESTORE)
+        .dueTo("curator");
   }
 
   private static HealthCondition damaged(RecordSnapshot records, List<String> keys) {

@@ -9,7 +9,6 @@ import dev.polis.pki.PkiAuthority;
 import dev.polis.pki.PkiException;
 import dev.polis.supervision.Context;
 import java.security.cert.X509Certificate;
-import java.time.InstantSource;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Supplier;
@@ -31,7 +30,7 @@ final class RevocationWatch {
   /** Watches until it is cancelled. */
   void run(Context context) throws InterruptedException {
     try (EtcdClient etcd = connect.get()) {
-      PkiAuthority authority = new CuratorPki(etcd, etcd.kv(), InstantSource.system()).authority();
+      PkiAuthority authority = CuratorPki.founded(etcd, etcd.kv()).authority();
       context.run("successors", child -> followSuccessors(authority, child));
       keepKnown(authority, context.log());
       try (Watcher<Crl> lists = authority.followCrl().watch()) {

@@ -7,6 +7,7 @@ import dev.polis.curator.record.RecordKeys;
 import dev.polis.curator.record.RecordMemory;
 import dev.polis.etcd.KeyValue;
 import dev.polis.health.HealthCondition;
+import dev.polis.health.HealthLevel;
 import dev.polis.wire.common.ClusterConfiguration;
 import dev.polis.wire.curator.stored.Node;
 import java.nio.charset.StandardCharsets;
@@ -71,5 +72,18 @@ class RecordHealthTest {
     HealthCondition told = judged(configuration()).orElseThrow();
 
     assertTrue(told.reason().contains("//nodes/" + SELF + " is missing"), told.reason());
+  }
+
+  @Test
+  @DisplayName(
+      "a leader without its own record and the configuration says that the records are gone")
+  void gone() {
+    HealthCondition told = judged().orElseThrow();
+
+    assertEquals(HealthLevel.DOWN, told.level());
+    assertTrue(
+        told.reason().contains("removed the cluster's records from etcd: 0 are left"),
+        told.reason());
+    assertTrue(told.remedy().contains("--restore FILE"), told.remedy());
   }
 }

@@ -25,15 +25,35 @@ final class RoleHeartbeat {
   /** The seconds for an answer of the leader, after which the stream ends. */
   private static final long ANSWER_SECONDS = 5;
 
+  private static final String TWICE = "node-runs-twice";
+
+  /** The name of this process, which a copy of its node does not share. */
+  private static final String PROCESS =
+      "%d@%s"
+          .formatted(
+              ProcessHandle.current().pid(),
+              ProcessHandle.current().info().startInstant().map(Instant::toString).orElse(""));
+
   private final LeaderConnection connection;
   private final Duration interval;
+  private final HealthScope health;
+  private final HeartbeatUpdateRequest beat;
   private final LeaderContact contact;
   private final InstantSource clock;
   private final LeaderClock leaderClock;
 
+  /**
+   * @param address the address of this node
+   */
   RoleHeartbeat(
-      LeaderConnection connection, Duration interval, HealthScope health, InstantSource clock) {
+      LeaderConnection connection,
+      Duration interval,
+      HealthScope health,
+      InstantSource clock,
+      String address) {
     this.clock = clock;
+    this.health = health;
+    this.beat = HeartbeatUpdateRequest.newBuilder().setProcess(PROCESS).setAddress(address).build();
     this.leaderClock = new LeaderClock(health);
     this.connection = connection;
     this.interval = interval;
@@ -75,6 +95,7 @@ final class RoleHeartbeat {
           throw new TimeoutException("the leader ended the stream");
         }
         compare(asked, answer);
+        reportOther(answer.getOtherAddress());
         backoff.reset();
         contact.answered();
         Thread.sleep(jittered());
@@ -92,10 +113,25 @@ final class RoleHeartbeat {
     }
   }
 
-  private static void send(BlockingClientCall<HeartbeatUpdateRequest, ?> call)
+  /** Reports another process with this node's id, of which the leader knows by its heartbeats. */
+  private void reportOther(String other) {
+    if (other.isEmpty()) {
+      health.clear(TWICE);
+      return;
+    }
+    health.set(
+        HealthCondition.degraded(
+                TWICE,
+                "this node runs twice: besides this process at %s another one at %s sends heartbeats with the same node id, so one of them runs from a copy of the other's state directory"
+                    .formatted(beat.getAddress(), other),
+                "stop the one that was started from the copy (./polis down --state DIR on its machine) and delete that folder; a further node needs an empty state directory and parameters of its own: polisctl params make")
+            .dueTo("roles"));
+  }
+
+  private void send(BlockingClientCall<HeartbeatUpdateRequest, ?> call)
       throws InterruptedException, StatusException, TimeoutException {
     try {
-      call.write(HeartbeatUpdateRequest.getDefaultInstance(), ANSWER_SECONDS, TimeUnit.SECONDS);
+      call.write(beat, ANSWER_SECONDS, TimeUnit.SECONDS);
     } catch (TimeoutException unsent) {
       throw new TimeoutException(
           "no connection to the leader took a heartbeat within " + ANSWER_SECONDS + " s");

@@ -25,6 +25,7 @@ import dev.polis.health.HealthScope;
 import dev.polis.logtree.Log;
 import dev.polis.logtree.LogTree;
 import dev.polis.pki.NodeCredentials;
+import dev.polis.rpc.HostPort;
 import dev.polis.rpc.resolver.LeaderConnection;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.Subtree;
@@ -255,7 +256,13 @@ final class RoleService implements LocalRoleServer, OrganInstance {
       context.run("status-push", push::run);
       context.run(
           "heartbeat",
-          new RoleHeartbeat(connection, settings.heartbeat(), health, InstantSource.system())::run);
+          new RoleHeartbeat(
+                  connection,
+                  settings.heartbeat(),
+                  health,
+                  InstantSource.system(),
+                  HostPort.host(seed.getAddress()))
+              ::run);
       context.run("consensus", member::run);
       context.run("names", new RoleNodeNames(connection, parts.network())::run);
       context.healthy();

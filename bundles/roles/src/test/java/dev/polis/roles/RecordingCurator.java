@@ -30,8 +30,11 @@ import java.net.InetSocketAddress;
 import java.security.KeyPair;
 import java.time.Instant;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 
 /** Stands for a curator over TLS: records a node's reports and sends the roles that a test sets. */
 final class RecordingCurator implements AutoCloseable {
@@ -40,6 +43,8 @@ final class RecordingCurator implements AutoCloseable {
   final NodeCredentials credentials;
   final List<NodeStatus> reported = new CopyOnWriteArrayList<>();
   final AtomicInteger beats = new AtomicInteger();
+  final Set<String> processes = ConcurrentHashMap.newKeySet();
+  final AtomicReference<String> other = new AtomicReference<>("");
   final AtomicInteger refusals = new AtomicInteger();
   final MutableValue<NodeRoles> roles = new MutableValue<>(NodeRoles.getDefaultInstance());
   private final LocalRpcHost host;
@@ -96,9 +101,11 @@ final class RecordingCurator implements AutoCloseable {
         @Override
         public void onNext(HeartbeatUpdateRequest beat) {
           beats.incrementAndGet();
+          processes.add(beat.getProcess());
           caller.onNext(
               HeartbeatUpdateResponse.newBuilder()
                   .setLeaderClock(Timestamp.newBuilder().setSeconds(Instant.now().getEpochSecond()))
+                  .setOtherAddress(other.get())
                   .build());
         }
 

@@ -214,7 +214,9 @@ class RoleServiceTest {
     try (LeaderConnection connection = curator.connect()) {
       subtree.run(
           "heartbeat",
-          new RoleHeartbeat(connection, Duration.ofMillis(20), scope, InstantSource.system())::run);
+          new RoleHeartbeat(
+                  connection, Duration.ofMillis(20), scope, InstantSource.system(), "192.0.2.1")
+              ::run);
       Await.until(SOON, "ten heartbeats", () -> curator.beats.get() >= 10);
     }
   }
@@ -227,7 +229,8 @@ class RoleServiceTest {
     InstantSource clock = () -> Instant.now().plus(off.get());
     try (var connection = curator.connect()) {
       subtree.run(
-          "heartbeat", new RoleHeartbeat(connection, Duration.ofMillis(20), scope, clock)::run);
+          "heartbeat",
+          new RoleHeartbeat(connection, Duration.ofMillis(20), scope, clock, "192.0.2.1")::run);
       Await.until(SOON, "ten heartbeats", () -> curator.beats.get() >= 10);
       assertEquals(HealthLevel.UP, own().level());
       off.set(Duration.ofHours(1));
@@ -253,6 +256,31 @@ class RoleServiceTest {
   }
 
   @Test
+  @DisplayName("health names both addresses while another process has this node's id")
+  void runsTwice() throws Exception {
+    try (LeaderConnection connection = curator.connect()) {
+      subtree.run(
+          "heartbeat",
+          new RoleHeartbeat(
+                  connection, Duration.ofMillis(20), scope, InstantSource.system(), "192.0.2.1")
+              ::run);
+      curator.other.set("192.0.2.9");
+      Await.until(
+          SOON,
+          "health to name both addresses",
+          () ->
+              own().code().equals("node-runs-twice")
+                  && own().reason().contains("192.0.2.1")
+                  && own().reason().contains("192.0.2.9"),
+          () -> own().reason());
+      curator.other.set("");
+      Await.until(SOON, "health to be well again", () -> own().level() == HealthLevel.UP);
+      assertTrue(curator.processes.stream().allMatch(name -> name.contains("@")));
+      assertEquals(1, curator.processes.size());
+    }
+  }
+
+  @Test
   @DisplayName("a heartbeat that gets no connection to the leader says so")
   void heartbeatWithoutConnection() throws Exception {
     InetSocketAddress silent =
@@ -261,7 +289,9 @@ class RoleServiceTest {
         new LeaderConnection(() -> curator.credentials, silent, curator.logs.log("test"))) {
       subtree.run(
           "heartbeat",
-          new RoleHeartbeat(connection, Duration.ofMillis(20), scope, InstantSource.system())::run);
+          new RoleHeartbeat(
+                  connection, Duration.ofMillis(20), scope, InstantSource.system(), "192.0.2.1")
+              ::run);
       Await.until(
           SOON.multipliedBy(2),
           "the log to say why no heartbeat was sent",
@@ -282,7 +312,8 @@ class RoleServiceTest {
               connection,
               Duration.ofMillis(RoleSettings.MOST_MILLIS),
               scope,
-              InstantSource.system());
+              InstantSource.system(),
+              "192.0.2.1");
       Set<Long> pauses = new TreeSet<>();
       for (int draw = 0; draw < 10_000; draw++) {
         pauses.add(longest.jittered());
@@ -302,7 +333,8 @@ class RoleServiceTest {
       // Longer than the tree waits for a runnable that is stopped.
       subtree.run(
           "heartbeat",
-          new RoleHeartbeat(connection, Duration.ofMinutes(10), scope, InstantSource.system())
+          new RoleHeartbeat(
+                  connection, Duration.ofMinutes(10), scope, InstantSource.system(), "192.0.2.1")
               ::run);
       Await.until(SOON, "the first heartbeat", () -> curator.beats.get() == 1);
       assertEquals(List.of(), subtree.close(StopReason.CODE_REPLACED));

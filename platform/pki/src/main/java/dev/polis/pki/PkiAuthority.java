@@ -38,9 +38,15 @@ public final class PkiAuthority {
     this.ca = ca;
   }
 
-  static PkiAuthority attempt(PkiStore store, String name, CertificateTemplate template)
+  static PkiAuthority attempt(
+      PkiStore store, String name, CertificateTemplate template, boolean mayCreate)
       throws InterruptedException {
     PkiSlot slot = PkiSlot.read(store.backend(), name);
+    if (!mayCreate && slot.storedCertificate() == null) {
+      throw new PkiException(
+          "the store has no authority \"%s\" any more; restore the store from a snapshot"
+              .formatted(name));
+    }
     if (slot.storedCertificate() != null && slot.storedKey() == null) {
       throw new PkiException(
           "authority \""

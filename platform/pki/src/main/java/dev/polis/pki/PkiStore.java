@@ -52,11 +52,26 @@ public final class PkiStore {
    */
   public PkiAuthority ensureAuthority(String name, CertificateTemplate template)
       throws InterruptedException {
+    return authority(name, template, true);
+  }
+
+  /**
+   * Does the same for an authority that exists, and never makes one.
+   *
+   * @throws PkiException if the store has none
+   */
+  public PkiAuthority existingAuthority(String name, CertificateTemplate template)
+      throws InterruptedException {
+    return authority(name, template, false);
+  }
+
+  private PkiAuthority authority(String name, CertificateTemplate template, boolean mayCreate)
+      throws InterruptedException {
     requireName(name);
     if (!template.ca()) {
       throw new PkiException("template of authority \"" + name + "\" is not one of an authority");
     }
-    return retry(() -> PkiAuthority.attempt(this, name, template));
+    return retry(() -> PkiAuthority.attempt(this, name, template, mayCreate));
   }
 
   /**

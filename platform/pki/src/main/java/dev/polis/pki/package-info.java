@@ -37,7 +37,7 @@
  * they are files with passwords, and rotation means building the context again.
  */
 @Export
-@Version("2.1.0")
+@Version("2.2.0")
 package dev.polis.pki;
 
 import org.osgi.annotation.bundle.Export;

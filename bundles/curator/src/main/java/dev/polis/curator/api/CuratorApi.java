@@ -8,6 +8,7 @@ import dev.polis.curator.leader.ApiCalls;
 import dev.polis.curator.leader.LeaderGate;
 import dev.polis.curator.leader.LeaderTerm;
 import dev.polis.curator.leader.NodeSelection;
+import dev.polis.curator.record.HeartbeatMonitor;
 import dev.polis.curator.record.NodeRecords;
 import dev.polis.curator.record.Refusal;
 import dev.polis.pki.NodeId;
@@ -39,6 +40,7 @@ import io.grpc.stub.StreamObserver;
 import java.security.PublicKey;
 import java.time.Instant;
 import java.time.InstantSource;
+import java.util.Optional;
 
 /** Serves the Curator API, for nodes: enrolment, watches, status, heartbeats. */
 public final class CuratorApi extends CuratorGrpc.CuratorImplBase {
@@ -132,12 +134,17 @@ public final class CuratorApi extends CuratorGrpc.CuratorImplBase {
     return new StreamObserver<>() {
       @Override
       public void onNext(HeartbeatUpdateRequest beat) {
-        ApiCalls.run(gate::require).heartbeats().record(self);
+        Optional<String> other =
+            ApiCalls.run(gate::require)
+                .heartbeats()
+                .record(
+                    self, new HeartbeatMonitor.NodeProcess(beat.getProcess(), beat.getAddress()));
         Instant now = clock.instant();
         caller.onNext(
             HeartbeatUpdateResponse.newBuilder()
                 .setLeaderClock(
                     Timestamp.newBuilder().setSeconds(now.getEpochSecond()).setNanos(now.getNano()))
+                .setOtherAddress(other.orElse(""))
                 .build());
       }
 

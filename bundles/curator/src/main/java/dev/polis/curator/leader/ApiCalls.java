@@ -6,6 +6,7 @@ import dev.polis.etcd.EtcdError;
 import dev.polis.etcd.EtcdException;
 import dev.polis.etcd.EtcdFencedException;
 import dev.polis.etcd.EtcdOutcomeUnknownException;
+import dev.polis.etcd.EtcdPermissionException;
 import dev.polis.etcd.EtcdRefusedException;
 import dev.polis.etcd.EtcdUnavailableException;
 import dev.polis.pki.PkiConflictException;
@@ -128,7 +129,14 @@ public final class ApiCalls {
               Status.Code.OUT_OF_RANGE,
               "consensus refuses the size of this change; make it smaller; nothing was changed",
               refused);
-      default -> new RpcException(Status.Code.INTERNAL, "consensus failed", failure);
+      case EtcdPermissionException denied ->
+          RpcException.unavailable(
+              "etcd does not let the curator read or change its records: a client has taken rights of etcd's user curator away;"
+                  + " the nodes give them back within a minute, and polisctl health then says what was missing; try again",
+              RETRY);
+      default ->
+          new RpcException(
+              Status.Code.INTERNAL, "consensus failed: " + failure.getMessage(), failure);
     };
   }
 }

@@ -13,7 +13,6 @@ import dev.polis.etcd.KeyValues;
 import dev.polis.logtree.Log;
 import dev.polis.rpc.CallFeed;
 import dev.polis.wire.curator.WatchEvent;
-import java.time.InstantSource;
 
 /**
  * Holds the state of one leadership of this node: the records in memory and fenced access to them,
@@ -38,7 +37,7 @@ public final class LeaderTerm implements AutoCloseable {
     KeyValues fenced = etcd.kv().fenced(fence);
     this.memory = new RecordMemory(damage -> log.error("%s.", damage));
     this.records = new RecordStore(fenced, memory, leader.lease()::holds);
-    this.pki = new CuratorPki(etcd, fenced, InstantSource.system());
+    this.pki = CuratorPki.founded(etcd, fenced);
     this.heartbeats = heartbeats;
     this.nodes = new NodeWatchBroadcaster(memory);
     this.plugins = new PluginSetWatch(records, memory, log);

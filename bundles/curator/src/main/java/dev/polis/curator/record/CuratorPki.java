@@ -9,6 +9,8 @@ import dev.polis.pki.IssuedCertificate;
 import dev.polis.pki.NodeId;
 import dev.polis.pki.PkiAuthority;
 import dev.polis.pki.PkiBackend;
+import dev.polis.pki.PkiConflictException;
+import dev.polis.pki.PkiException;
 import dev.polis.pki.PkiStore;
 import java.math.BigInteger;
 import java.security.PublicKey;
@@ -21,6 +23,10 @@ import java.util.function.IntFunction;
 /** Issues the certificates of nodes and users by the cluster's own certificate authority. */
 public final class CuratorPki {
 
+  /** The remedy for records that are gone. */
+  public static final String RESTORE =
+      "restore them from a file of polisctl etcd snapshot: stop the nodes that keep the records, then ./polis up --force-new-cluster ID --restore FILE at one of them, with the id that polisctl etcd members shows";
+
   private static final String AUTHORITY = "cluster-ca";
 
   private static final String NODE = "node-";
@@ -29,20 +35,48 @@ public final class CuratorPki {
   private final EtcdClient etcd;
   private final KeyValues kv;
   private final InstantSource clock;
+  private final boolean founded;
 
+  /** Opens the store of a cluster, and makes its authority if it has none. */
   public CuratorPki(EtcdClient etcd, KeyValues kv, InstantSource clock) {
+    this(etcd, kv, clock, false);
+  }
+
+  private CuratorPki(EtcdClient etcd, KeyValues kv, InstantSource clock, boolean founded) {
     this.etcd = etcd;
     this.kv = kv;
     this.clock = clock;
+    this.founded = founded;
     this.store = new PkiStore(PkiBackend.etcd(etcd, kv, RecordKeys.PKI), clock);
+  }
+
+  /**
+   * Opens the store of a cluster that this node is a member of. A second authority would be trusted
+   * by no node, so it makes none.
+   */
+  public static CuratorPki founded(EtcdClient etcd, KeyValues kv) {
+    return new CuratorPki(etcd, kv, InstantSource.system(), true);
   }
 
   public PkiAuthority authority() throws InterruptedException {
     return authority(store);
   }
 
-  private static PkiAuthority authority(PkiStore store) throws InterruptedException {
-    return store.ensureAuthority(AUTHORITY, CertificateTemplate.authority("Polis cluster CA"));
+  private PkiAuthority authority(PkiStore store) throws InterruptedException {
+    CertificateTemplate template = CertificateTemplate.authority("Polis cluster CA");
+    if (!founded) {
+      return store.ensureAuthority(AUTHORITY, template);
+    }
+    try {
+      return store.existingAuthority(AUTHORITY, template);
+    } catch (PkiConflictException changed) {
+      throw changed;
+    } catch (PkiException gone) {
+      throw new PkiException(
+          "etcd has no CA of the cluster, so a client has removed the cluster's records, or part of them; "
+              + RESTORE,
+          gone);
+    }
   }
 
   public X509Certificate ensureNode(NodeId id, PublicKey key) throws InterruptedException {

@@ -4,8 +4,10 @@ import dev.polis.pki.NodeId;
 import dev.polis.wire.api.Node.Health;
 import dev.polis.wire.common.NodeState;
 import java.time.Duration;
+import java.util.LinkedHashSet;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
 
@@ -24,6 +26,7 @@ public final class HeartbeatMonitor {
   private final LongSupplier nanoTime;
   private final long leaderSince;
   private final Map<String, Long> lastHeartbeats = new ConcurrentHashMap<>();
+  private final Map<String, Senders> senders = new ConcurrentHashMap<>();
 
   public HeartbeatMonitor(LongSupplier nanoTime) {
     this(nanoTime, nanoTime.getAsLong(), Map.of());
@@ -46,8 +49,61 @@ public final class HeartbeatMonitor {
     return Map.copyOf(lastHeartbeats);
   }
 
-  public void record(NodeId node) {
-    lastHeartbeats.put(node.text(), nanoTime.getAsLong());
+  /**
+   * Records a heartbeat.
+   *
+   * @param sender the sending process
+   * @return the address of another process that sends heartbeats of the same node now; empty if
+   *     there is none
+   */
+  public Optional<String> record(NodeId node, NodeProcess sender) {
+    long now = nanoTime.getAsLong();
+    lastHeartbeats.put(node.text(), now);
+    return sender.name().isEmpty()
+        ? Optional.empty()
+        : senders.computeIfAbsent(node.text(), _ -> new Senders()).heard(sender, now);
+  }
+
+  /**
+   * Names a process that sends heartbeats.
+   *
+   * @param name a name that no other process has; empty if its version gives none
+   * @param address its address
+   */
+  public record NodeProcess(String name, String address) {}
+
+  /**
+   * Distinguishes a node that has restarted from one that runs twice: after a restart the former
+   * process is silent.
+   */
+  private static final class Senders {
+
+    /** The remembered names of former processes, which only a node that restarts often exceeds. */
+    private static final int MOST = 16;
+
+    private final Set<String> former = new LinkedHashSet<>();
+    private NodeProcess last; // null before the first heartbeat
+    private NodeProcess other; // the process before; null if there is none
+    private long both; // the time at which a former process was heard again, if there is another
+
+    synchronized Optional<String> heard(NodeProcess sender, long now) {
+      if (last != null && !last.name().equals(sender.name())) {
+        other = last;
+        if (former.contains(sender.name())) {
+          both = now;
+        } else {
+          both = now - TIMEOUT.toNanos();
+        }
+        if (former.size() == MOST) {
+          former.remove(former.iterator().next());
+        }
+        former.add(last.name());
+      }
+      last = sender;
+      return other != null && now - both < TIMEOUT.toNanos()
+          ? Optional.of(other.address())
+          : Optional.empty();
+    }
   }
 
   /** Returns the age of the node's last heartbeat; empty if this leader has received none. */

@@ -110,6 +110,10 @@ public final class RecordMemory {
       found.values().forEach(stored -> note(changes, stored));
       passed(revision);
       apply(changes);
+      if (now.version() == RecordSnapshot.EMPTY.version()) {
+        // A listing without records differs from none.
+        now = new RecordSnapshot(now.version() + 1, now.copyOfStates());
+      }
     }
     listed = Math.max(listed, mark);
     return now;

@@ -1,8 +1,10 @@
 package dev.polis.ctl.session;
 
 import dev.polis.base.posix.Machine;
+import dev.polis.pki.NodeId;
 import dev.polis.pki.WrongNodeException;
 import dev.polis.rpc.HostPort;
+import dev.polis.rpc.Reach;
 import dev.polis.rpc.RpcException;
 import io.grpc.Context;
 import io.grpc.Metadata;
@@ -20,6 +22,7 @@ import java.net.NoRouteToHostException;
 import java.net.SocketException;
 import java.nio.channels.ClosedChannelException;
 import java.security.cert.CertificateException;
+import java.time.Duration;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Objects;
@@ -65,6 +68,12 @@ record CallFailure(
    * handshake.
    */
   private static final String CLOSED_IN_HANDSHAKE = "Connection closed while performing TLS";
+
+  /** The time for a connection after a call without an answer; a machine that is up needs ms. */
+  private static final Duration PROBE = Duration.ofSeconds(1);
+
+  /** The words of {@link dev.polis.pki.Identity} about a certificate of another CA. */
+  private static final String OTHER_CA = "is not signed by";
 
   private static final String ALERT = "Received fatal alert: ";
 
@@ -222,9 +231,7 @@ record CallFailure(
           "the interface lo of this machine is down, and the node at %s is reached through it; 'ip link set lo up' lets the node continue");
     }
     if (code() == Status.Code.DEADLINE_EXCEEDED || has(ConnectTimeoutException.class)) {
-      return unreachable(
-          "%s has not answered within %d s: the address may be wrong, a firewall may be in the way, or the node is busy; --timeout waits longer",
-          timeout);
+      return late();
     }
     if (has(NoRouteToHostException.class) || says("Network is unreachable")) {
       return unreachable("this machine has no route to %s: check the address and the network");
@@ -240,6 +247,14 @@ record CallFailure(
       return unreachable("%s does not answer: nothing listens there; %s", absence());
     }
     return tls().orElseGet(this::stranger);
+  }
+
+  /** Refuses a call without an answer in time, and tells how far a connection gets now. */
+  private CtlException late() {
+    Reach reach = Reach.of(address, PROBE);
+    return unreachable(
+        "%s has not answered within %d s: %s; to do: %s; --timeout waits longer",
+        timeout, reach.text(), reach.remedy(address));
   }
 
   /** Returns why nothing listens, as far as the state directory of a node on this machine tells. */
@@ -322,6 +337,17 @@ record CallFailure(
   }
 
   private CtlException distrust(String why) {
+    Optional<NodeId> expected =
+        target
+            .node()
+            .or(() -> target.knownNodes().at(target.endpoint()))
+            .filter(_ -> why.contains(OTHER_CA));
+    if (expected.isPresent()) {
+      return new CtlException(
+          "a server of another cluster has the address %s, at which %s of your cluster is known: %s; end that server or give it another address, and start the node; only if your cluster was made anew there, move ca.pem out of %s and take ownership again: %s"
+              .formatted(HostPort.of(address), expected.get(), why, target.folder(), takeOwnership),
+          failure);
+    }
     return new CtlException(
         "%s is there, but it and the files in %s do not trust each other: %s; check the address: a node of another cluster may have it now; only if your cluster was made anew there, move ca.pem out of that folder and take ownership again: %s"
             .formatted(HostPort.of(address), target.folder(), why, takeOwnership),

@@ -40,6 +40,15 @@ final class KnownNodes {
     }
   }
 
+  /** Returns the node that has answered at an endpoint; empty if none is known. */
+  Optional<NodeId> at(String endpoint) {
+    try {
+      return read(endpoint).map(Known::node);
+    } catch (IdentityException unreadable) {
+      return Optional.empty();
+    }
+  }
+
   private Path file(String endpoint) {
     return folder.resolve(endpoint);
   }

@@ -10,6 +10,7 @@ import dev.polis.fixtures.Await;
 import dev.polis.logtree.LogTree;
 import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.Ed25519;
+import dev.polis.pki.Fingerprint;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.Pem;
 import dev.polis.rpc.LocalRpcHost;
@@ -470,8 +471,28 @@ class CallFailureTest {
     assertSaid(
         run(3, "node", "list"),
         ExitCode.UNREACHABLE,
-        ADDRESS + ":7835 has not answered within 3 s",
+        ADDRESS + ":7835 has not answered within 3 s: the connection opens, and nothing answers",
         "--timeout");
+  }
+
+  @Test
+  @DisplayName("a peer that answers small packets alone: the message names the path's packet size")
+  void largePacketsLost() throws Exception {
+    // Reads the first packet, as a server does to which the larger ones do not get.
+    listen(
+        Session.CURATOR_PORT,
+        connection -> {
+          if (connection.getInputStream().read() == 'G') {
+            return;
+          }
+          over.await(30, TimeUnit.SECONDS);
+        });
+    assertSaid(
+        run(3, "node", "list"),
+        ExitCode.UNREACHABLE,
+        ADDRESS + ":7835 has not answered within 3 s: it answers small packets",
+        "path MTU",
+        "ping -M do -s 1400 " + ADDRESS);
   }
 
   @Test
@@ -655,6 +676,22 @@ class CallFailureTest {
   void anotherCluster() {
     host(CertificateAuthority.create("another cluster"));
     assertSaid(run("node", "list"), ExitCode.FAILED, ADDRESS + ":7835", "do not trust each other");
+  }
+
+  @Test
+  @DisplayName("another cluster at the address of a known node: the node is named, and what to end")
+  void anotherClusterAtAKnownAddress() throws Exception {
+    String node = "metropolis-" + "a".repeat(32);
+    Path known = Files.createDirectories(state.resolve("owner/known-nodes"));
+    Files.writeString(
+        known.resolve(ADDRESS),
+        "%s %s%n".formatted(node, Fingerprint.of(CLUSTER.certificate()).hex()));
+    host(CertificateAuthority.create("another cluster"));
+    assertSaid(
+        run("node", "list"),
+        ExitCode.FAILED,
+        "a server of another cluster has the address " + ADDRESS + ":7835, at which " + node,
+        "end that server");
   }
 
   @Test
