@@ -63,6 +63,9 @@ final class ConsensusPki {
    */
   private static final Duration LIFETIME = Duration.ofDays(365);
 
+  /** The kind of a name that is an IP address (RFC 5280). */
+  private static final Integer IP_ADDRESS = 7;
+
   // 64 random bits distinguish all clusters that will ever share a network.
   private static final int TOKEN_BYTES = 8;
 
@@ -339,6 +342,29 @@ final class ConsensusPki {
       return found;
     } catch (CertificateParsingException broken) {
       throw new PkiException("the alternative names cannot be read", broken);
+    }
+  }
+
+  /**
+   * Returns the address of the member's last start, which etcd's certificate names first, if it is
+   * another one; empty also if the file does not tell.
+   */
+  static Optional<InetAddress> formerAddress(ConsensusFiles files, InetAddress now)
+      throws FileException {
+    if (!(files.etcd().peerPki().certificate().read()
+        instanceof Stored.Present<byte[]>(var _, byte[] pem))) {
+      return Optional.empty();
+    }
+    try {
+      Collection<List<?>> names = Pem.certificate(string(pem)).getSubjectAlternativeNames();
+      return Stream.ofNullable(names)
+          .flatMap(Collection::stream)
+          .filter(name -> name.getFirst().equals(IP_ADDRESS))
+          .map(name -> InetAddress.ofLiteral((String) name.get(1)))
+          .findFirst()
+          .filter(former -> !former.equals(now));
+    } catch (PkiException | CertificateParsingException useless) {
+      return Optional.empty(); // the start makes another certificate
     }
   }
 

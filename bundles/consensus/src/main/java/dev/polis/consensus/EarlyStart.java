@@ -114,7 +114,7 @@ final class EarlyStart {
   private void start(InetAddress address, Log log) throws InterruptedException {
     lock.lockInterruptibly();
     try {
-      Optional<ConsensusRecord> member = over ? Optional.empty() : completeMember();
+      Optional<ConsensusRecord> member = over ? Optional.empty() : completeMember(address);
       if (member.isPresent()) {
         if (!parts.processes().lives(EtcdProcess.NAME)) {
           EtcdCommandLine line = line(member.get(), address);
@@ -138,14 +138,15 @@ final class EarlyStart {
     return read;
   }
 
-  /** Returns the record of the member on the disk, if the member is complete. */
-  private Optional<ConsensusRecord> completeMember() throws FileException {
+  /** Returns the record of the member on the disk, if it is complete and has not moved. */
+  private Optional<ConsensusRecord> completeMember(InetAddress address) throws FileException {
     return ConsensusRecord.read(parts.files().member())
                 instanceof Stored.Present<ConsensusRecord>(var _, ConsensusRecord record)
             && record.stage() == Stage.MEMBER
             && !parts.settings().recovery().wants(record)
             && new ConsensusDisk(parts.files()).hasData()
             && hasKeys(record)
+            && ConsensusPki.formerAddress(parts.files(), address).isEmpty()
         ? Optional.of(record)
         : Optional.empty();
   }

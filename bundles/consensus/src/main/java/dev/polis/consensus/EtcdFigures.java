@@ -18,9 +18,6 @@ import java.util.regex.Pattern;
  */
 record EtcdFigures(boolean leader, Set<String> silent, long syncs, double syncSeconds) {
 
-  /** The figures of an etcd that has just started. */
-  static final EtcdFigures NONE = new EtcdFigures(false, Set.of(), 0, 0);
-
   /**
    * The mean time of a wait for the disk from which etcd is slow: etcd's own advice is 10 ms, a
    * busy disk of a test machine takes 50 ms, and from the election timeout of 1 s leaders change.

@@ -53,8 +53,7 @@ final class EtcdProcess implements ChildProgram {
   private final Wait wait;
   private String problem = "the node has not asked it yet";
 
-  /** The figures at the last silence, to measure the disk from there. */
-  private EtcdFigures figures = EtcdFigures.NONE;
+  private final DiskSpeed disk = new DiskSpeed();
 
   private EtcdProcess(MemberParts parts, PreparedMember member, Wait wait) {
     this.parts = parts;
@@ -139,16 +138,14 @@ final class EtcdProcess implements ChildProgram {
 
   @Override
   public void silent(ManagedProcess etcd, String text, boolean answered) {
-    Optional<EtcdFigures> now = EtcdHttp.figures(etcd);
-    Optional<String> slow = now.flatMap(found -> found.slowSince(figures));
-    now.ifPresent(found -> figures = found);
+    Optional<String> slow = EtcdHttp.figures(etcd).flatMap(disk::slow);
     parts
         .health()
         .set(
             HealthCondition.down(
                 SILENT,
                 text + slow.map("; "::concat).orElse(""),
-                slow.isPresent() ? MemberContact.DISK : PATIENCE.remedy()));
+                slow.isPresent() ? DiskSpeed.REMEDY : PATIENCE.remedy()));
   }
 
   @Override

@@ -8,9 +8,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.time.temporal.ChronoUnit;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -39,8 +37,8 @@ final class MemberContact implements SelfCheck.Look {
     /** Returns the members, this one included; empty while etcd does not name them. */
     List<EtcdMember> members() throws InterruptedException;
 
-    /** Returns why a member has no contact. */
-    Fault ask(EtcdMember silent) throws InterruptedException;
+    /** Returns why a member has no contact; empty for one that answers, and for this one. */
+    Optional<Fault> ask(EtcdMember member) throws InterruptedException;
 
     /** Returns the members of the last start whose ports do not open, with the reasons. */
     List<Fault> unreached();
@@ -49,14 +47,10 @@ final class MemberContact implements SelfCheck.Look {
   /** The time of a fault before it is reported: elections and restarts of etcd take a few s. */
   private static final Duration PATIENCE = Duration.ofSeconds(10);
 
-  /** The pages over which the speed of the disk is measured: half a minute of checks. */
-  private static final int PAGES = 6;
+  /** The remedy if each member answers. */
+  private static final String ELECTION =
+      "wait a minute, as an election may run; then polisctl node logs --dn root.consensus of each member says what etcd does";
 
-  /** The folder's disk is this node's, so the remedy needs no address. */
-  static final String DISK =
-      "iostat -x 1 shows what uses the disk, dmesg whether it fails: end that, or give data/etcd a faster disk";
-
-  // The names of faults that belong to no other member; a member has its id in hexadecimal.
   private static final String ALONE =
       "; if most members are lost for ever, polisctl etcd members prints the command with which this node continues alone";
 
@@ -68,7 +62,7 @@ final class MemberContact implements SelfCheck.Look {
   private final BooleanSupplier serving;
   private final InstantSource clock;
   private final Map<String, Instant> since = new HashMap<>();
-  private final Deque<EtcdFigures> pages = new ArrayDeque<>();
+  private final DiskSpeed disk = new DiskSpeed();
 
   /**
    * @param serving whether etcd has answered its organ in this run
@@ -87,10 +81,7 @@ final class MemberContact implements SelfCheck.Look {
       return lasts(STARTING, !serving.getAsBoolean()) ? starting() : Optional.empty();
     }
     EtcdFigures now = found.get();
-    pages.addLast(now);
-    if (pages.size() > PAGES) {
-      pages.removeFirst();
-    }
+    Optional<String> slow = disk.slow(now);
     Optional<Fault> closed = etcd.ownPort();
     if (lasts(CLOSED, closed.isPresent())) {
       return Optional.of(
@@ -98,21 +89,18 @@ final class MemberContact implements SelfCheck.Look {
                   level(), "etcd-port-closed", closed.get().text(), closed.get().remedy())
               .dueTo("consensus"));
     }
-    List<EtcdMember> members = etcd.members();
+    List<EtcdMember> members = etcd.members().stream().filter(EtcdMember::hasStarted).toList();
     List<EtcdMember> silent =
-        members.stream().filter(each -> lasts(each.hexId(), isSilent(now, each))).toList();
+        members.stream()
+            .filter(each -> lasts(each.hexId(), now.silent().contains(each.hexId())))
+            .toList();
     if (lasts(LEADERLESS, !now.leader())) {
-      return Optional.of(leaderless(members, silent));
+      return Optional.of(leaderless(members));
     }
     if (now.leader() && !silent.isEmpty()) {
       return Optional.of(silent(members, silent));
     }
-    return now.slowSince(pages.getFirst())
-        .map(text -> HealthCondition.degraded("etcd-disk-slow", text, DISK));
-  }
-
-  private static boolean isSilent(EtcdFigures now, EtcdMember member) {
-    return member.hasStarted() && now.silent().contains(member.hexId());
+    return slow.map(text -> HealthCondition.degraded("etcd-disk-slow", text, DiskSpeed.REMEDY));
   }
 
   /** Returns whether a fault is there and has lasted for the patience. */
@@ -146,48 +134,58 @@ final class MemberContact implements SelfCheck.Look {
                 .dueTo("consensus"));
   }
 
-  private HealthCondition leaderless(List<EtcdMember> members, List<EtcdMember> silent)
-      throws InterruptedException {
-    Fault found = describe(silent);
+  /** Reports that there is no leader; a connection without packets may still seem to be open. */
+  private HealthCondition leaderless(List<EtcdMember> members) throws InterruptedException {
+    List<Fault> faults = new ArrayList<>();
+    long voters = 0;
+    long lost = 0;
+    for (EtcdMember each : members) {
+      Optional<Fault> found = etcd.ask(each);
+      found.ifPresent(fault -> faults.add(named(each, fault)));
+      voters += each.learner() ? 0 : 1;
+      lost += found.isPresent() && !each.learner() ? 1 : 0;
+    }
     return new HealthCondition(
             level(),
             "etcd-no-quorum",
             "etcd has had no leader since %s, so it takes no writes; %s%s"
-                .formatted(at(LEADERLESS), count(members, silent), found.text()),
-            found.remedy() + ALONE)
+                .formatted(at(LEADERLESS), count(voters, lost), join(faults).text()),
+            faults.isEmpty() ? ELECTION : join(faults).remedy() + ALONE)
         .dueTo("consensus");
   }
 
   private HealthCondition silent(List<EtcdMember> members, List<EtcdMember> silent)
       throws InterruptedException {
-    Fault found = describe(silent);
+    List<Fault> faults = new ArrayList<>();
+    for (EtcdMember each : silent) {
+      Fault found =
+          etcd.ask(each).orElse(new Fault("it answers, and does not connect itself", ELECTION));
+      faults.add(
+          named(
+              each,
+              new Fault("since %s: %s".formatted(at(each.hexId()), found.text()), found.remedy())));
+    }
     return HealthCondition.degraded(
             "etcd-member-silent",
             "etcd works without %d of its members; %s%s"
-                .formatted(silent.size(), count(members, silent), found.text()),
-            found.remedy())
+                .formatted(
+                    silent.size(), count(voters(members), voters(silent)), join(faults).text()),
+            join(faults).remedy())
         .dueTo("consensus");
   }
 
-  /** Returns how many voters are in contact with this one. */
-  private static String count(List<EtcdMember> members, List<EtcdMember> silent) {
-    long voters = members.stream().filter(each -> !each.learner()).count();
-    long lost = silent.stream().filter(each -> !each.learner()).count();
-    return "%d of %d voters are in contact, and %d must be"
-        .formatted(voters - lost, voters, voters / 2 + 1);
+  private static Fault named(EtcdMember member, Fault fault) {
+    return new Fault("no contact to %s, %s".formatted(member.name(), fault.text()), fault.remedy());
   }
 
-  /** Returns what is known of each silent member. */
-  private Fault describe(List<EtcdMember> silent) throws InterruptedException {
-    List<Fault> faults = new ArrayList<>();
-    for (EtcdMember each : silent) {
-      Fault found = etcd.ask(each);
-      faults.add(
-          new Fault(
-              "since %s none to %s at %s".formatted(at(each.hexId()), each.name(), found.text()),
-              found.remedy()));
-    }
-    return join(faults);
+  private static long voters(List<EtcdMember> members) {
+    return members.stream().filter(each -> !each.learner()).count();
+  }
+
+  /** Returns how many voters are in contact with this one. */
+  private static String count(long voters, long lost) {
+    return "voters in contact: %d of %d, and %d must be"
+        .formatted(voters - lost, voters, voters / 2 + 1);
   }
 
   /** Joins texts and remedies, without repetitions. */

@@ -1,7 +1,13 @@
 package dev.polis.consensus;
 
+import dev.polis.api.consensus.ConsensusException;
 import dev.polis.api.consensus.ConsensusIdentity;
 import dev.polis.consensus.ConsensusRecord.Stage;
+import dev.polis.etcd.EtcdAccess;
+import dev.polis.etcd.EtcdClient;
+import dev.polis.etcd.EtcdEndpoint;
+import dev.polis.etcd.EtcdException;
+import dev.polis.etcd.EtcdNamespace;
 import dev.polis.files.FileException;
 import dev.polis.health.HealthCondition;
 import dev.polis.process.ChildOwner;
@@ -69,6 +75,7 @@ final class MemberPreparation {
     EtcdBinary binary = EtcdBinary.find(parts.settings().etcd(), parts.files().version());
     // This comes first, so that etcd can read each file as soon as it exists.
     ChildOwner owner = EtcdOwner.prepare(parts, binary);
+    requireAlone(record, pki, address);
     pki.ensureMember(identity, address);
     pki.replaced()
         .ifPresent(
@@ -88,5 +95,38 @@ final class MemberPreparation {
             record.alone(),
             record.others());
     return new PreparedMember(identity, address, record, pki, line, owner);
+  }
+
+  /**
+   * Refuses a start at another address than the last one while the member still runs there: one of
+   * the two then runs from a copy, and both would vote.
+   */
+  private void requireAlone(ConsensusRecord record, ConsensusPki pki, InetAddress address)
+      throws FileException, InterruptedException {
+    Optional<InetAddress> former = ConsensusPki.formerAddress(parts.files(), address);
+    if (record.stage() != Stage.MEMBER
+        || former.isEmpty()
+        || parts.processes().lives(EtcdProcess.NAME)) {
+      return;
+    }
+    EtcdEndpoint there =
+        new EtcdEndpoint(
+            former.get().getHostAddress(), parts.settings().clientPort(), identity.node().text());
+    EtcdAccess root =
+        new EtcdAccess(
+            List.of(there),
+            new EtcdAccess.MutualTls(() -> pki.user(ConsensusUser.ROOT)),
+            EtcdNamespace.ROOT);
+    try (EtcdClient client = EtcdClient.connect(root)) {
+      String found =
+          Long.toHexString(client.admin().status(there, MemberSurvey.PATIENCE).memberId());
+      if (found.equals(record.memberId())) {
+        throw new ConsensusException(
+            "the member %s of this node runs at %s already, so it does not start at %s: one of the two runs from a copy of the other's state directory; stop the one at %s if the node has moved, or else delete the copy: a further node needs an empty state directory and parameters of its own (polisctl params make)"
+                .formatted(found, there, address.getHostAddress(), former.get().getHostAddress()));
+      }
+    } catch (EtcdException gone) {
+      return; // the usual case: the node has moved, and nothing of it answers there
+    }
   }
 }

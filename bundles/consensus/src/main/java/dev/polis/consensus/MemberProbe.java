@@ -28,6 +28,7 @@ final class MemberProbe implements MemberContact.Etcd {
   private final EtcdEndpoint own;
   private final List<String> before;
   private List<EtcdMember> known = List.of();
+  private long memberId; // 0 until etcd has told it
 
   /**
    * @param root root's access to the local member
@@ -50,7 +51,7 @@ final class MemberProbe implements MemberContact.Etcd {
   @Override
   public Optional<MemberContact.Fault> ownPort() throws InterruptedException {
     try {
-      admin.status(own, PATIENCE);
+      memberId = admin.status(own, PATIENCE).memberId();
       return Optional.empty();
     } catch (EtcdClosedException ends) {
       return Optional.empty(); // the run ends, and etcd may work
@@ -60,7 +61,14 @@ final class MemberProbe implements MemberContact.Etcd {
       String text =
           "etcd (pid %d) runs and answers at its socket, and not at its port %s, which all organs of this node use: %s"
               .formatted(
-                  process.pid(), own, reach == Reach.ANSWERS ? root(unanswered) : reach.text());
+                  process.pid(),
+                  own,
+                  switch (reach) {
+                    case ANSWERS -> root(unanswered);
+                    case LOST ->
+                        "no packet comes back, so a firewall rule of this machine drops them";
+                    default -> reach.text();
+                  });
       return Optional.of(
           new MemberContact.Fault(
               text,
@@ -83,19 +91,31 @@ final class MemberProbe implements MemberContact.Etcd {
   }
 
   @Override
-  public MemberContact.Fault ask(EtcdMember silent) throws InterruptedException {
-    InetSocketAddress address = address(silent.peerUrls().getFirst());
-    Reach reach = Reach.of(address, PATIENCE);
-    if (reach == Reach.ANSWERS
-        && MemberSurvey.answer(root, silent) instanceof MemberSurvey.Silent(var _, String why)
-        && !why.contains("DEADLINE_EXCEEDED")) {
-      return new MemberContact.Fault(
-          "%s answers, but the connection is refused: %s".formatted(HostPort.of(address), why),
-          "polisctl node logs --dn root.consensus --endpoint %s shows why; give that address back to its node if a node of another cluster has it"
-              .formatted(address.getHostString()));
+  public Optional<MemberContact.Fault> ask(EtcdMember other) throws InterruptedException {
+    if (other.id() == memberId) {
+      return Optional.empty();
     }
-    return new MemberContact.Fault(
-        HostPort.of(address) + ": " + reach.text(), reach.remedy(address));
+    InetSocketAddress address = address(other.peerUrls().getFirst());
+    Reach reach = Reach.of(address, PATIENCE);
+    String at = HostPort.of(address);
+    if (reach != Reach.ANSWERS) {
+      return Optional.of(fault(at, reach, address));
+    }
+    return switch (MemberSurvey.answer(root, other)) {
+      case MemberSurvey.Answered _ -> Optional.empty();
+      case MemberSurvey.Silent(var _, String why) when why.contains("DEADLINE_EXCEEDED") ->
+          Optional.of(fault(at, reach, address));
+      case MemberSurvey.Silent(var _, String why) ->
+          Optional.of(
+              new MemberContact.Fault(
+                  "%s: a server answers, and no member of this cluster: %s".formatted(at, why),
+                  "end what has the address %s in place of its node, and start that node"
+                      .formatted(address.getHostString())));
+    };
+  }
+
+  private static MemberContact.Fault fault(String at, Reach reach, InetSocketAddress address) {
+    return new MemberContact.Fault(at + ": " + reach.text(), reach.remedy(address));
   }
 
   @Override
@@ -106,10 +126,7 @@ final class MemberProbe implements MemberContact.Etcd {
       InetSocketAddress address = address(member[1]);
       Reach reach = Reach.of(address, PATIENCE);
       if (reach != Reach.ANSWERS) {
-        found.add(
-            new MemberContact.Fault(
-                "%s at %s: %s".formatted(member[0], HostPort.of(address), reach.text()),
-                reach.remedy(address)));
+        found.add(fault(member[0] + " at " + HostPort.of(address), reach, address));
       }
     }
     return found;

@@ -804,6 +804,42 @@ class ConsensusTest {
   }
 
   @Test
+  @DisplayName(
+      "a copy of a node at another address starts no second member while the original runs, names both addresses, and continues once it has ended")
+  void copyStartsNoSecondMember() throws Exception {
+    Instance original = harness.instance();
+    ConsensusStatus.Running before = original.startNew();
+    try (ConsensusHarness other = new ConsensusHarness()) {
+      copy(harness.root.data().path(), other.root.data().path());
+      Instance copy = other.instance();
+      copy.consensus.startExisting(harness.identity);
+
+      ConsensusStatus.Failed refused = copy.await(ConsensusStatus.Failed.class);
+      String reason = refused.reason();
+      assertTrue(
+          reason.contains("runs at " + harness.address.getHostAddress() + ":7833 already"), reason);
+      assertTrue(reason.contains("does not start at " + other.address.getHostAddress()), reason);
+      assertTrue(copy.processes.find("etcd").isEmpty(), "no second etcd");
+      put(original, "/foo");
+
+      harness.lose();
+      assertEquals(before.memberId(), copy.await(ConsensusStatus.Running.class).memberId());
+    }
+  }
+
+  private static void copy(Path from, Path to) throws IOException {
+    List<Path> files = LiveTree.bottomUp(from).reversed();
+    for (Path file : files) {
+      Path target = to.resolve(from.relativize(file));
+      if (Files.isDirectory(file)) {
+        Files.createDirectories(target);
+      } else if (Files.isRegularFile(file)) {
+        Files.copy(file, target);
+      }
+    }
+  }
+
+  @Test
   @DisplayName("a full database raises an alarm in the status, which ends once there is room")
   void alarm() throws Exception {
     Instance instance =

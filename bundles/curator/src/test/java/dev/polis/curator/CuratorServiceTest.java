@@ -15,8 +15,11 @@ import dev.polis.curator.api.ConfigurationRules;
 import dev.polis.curator.api.RoleChanges;
 import dev.polis.curator.record.CuratorPki;
 import dev.polis.etcd.EtcdClient;
+import dev.polis.etcd.KeyRange;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.TestThreads;
+import dev.polis.logtree.LogQuery;
+import dev.polis.logtree.LogReader;
 import dev.polis.logtree.Secret;
 import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.Ed25519;
@@ -560,6 +563,27 @@ class CuratorServiceTest {
           CuratorFixture.SOON.multipliedBy(2),
           "the curator to answer after etcd was killed",
           () -> answers(stub));
+    }
+  }
+
+  @Test
+  @DisplayName(
+      "a CA of the cluster that a client deletes with all records is missed, and no other one is made")
+  void recordsAreGone() throws Exception {
+    try (CuratorFixture own = CuratorFixture.leading();
+        EtcdClient etcd = own.records()) {
+      etcd.kv().delete(KeyRange.all());
+      Await.until(
+          CuratorFixture.SOON,
+          "the curator to miss its CA",
+          () -> logged(own, "etcd has no CA of the cluster"));
+      assertEquals(List.of(), etcd.kv().range(KeyRange.prefix("/cluster-pki/")).keys());
+    }
+  }
+
+  private static boolean logged(CuratorFixture own, String words) {
+    try (LogReader reader = own.logs.read(LogQuery.of("root").withChildren().backlogAll())) {
+      return reader.backlog().stream().anyMatch(entry -> entry.toString().contains(words));
     }
   }
 

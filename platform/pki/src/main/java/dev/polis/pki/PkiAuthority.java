@@ -38,14 +38,12 @@ public final class PkiAuthority {
     this.ca = ca;
   }
 
-  static PkiAuthority attempt(
+  static Optional<PkiAuthority> attempt(
       PkiStore store, String name, CertificateTemplate template, boolean mayCreate)
       throws InterruptedException {
     PkiSlot slot = PkiSlot.read(store.backend(), name);
     if (!mayCreate && slot.storedCertificate() == null) {
-      throw new PkiException(
-          "the store has no authority \"%s\" any more; restore the store from a snapshot"
-              .formatted(name));
+      return Optional.empty();
     }
     if (slot.storedCertificate() != null && slot.storedKey() == null) {
       throw new PkiException(
@@ -76,7 +74,7 @@ public final class PkiAuthority {
       changes.add(new PkiBackend.Put(authority.crlPath(), empty.der(), 0));
     }
     store.commit(name, changes);
-    return authority;
+    return Optional.of(authority);
   }
 
   private static PrivateKey newKey(PkiSlot slot, List<PkiBackend.Change> changes) {

@@ -52,21 +52,17 @@ public final class PkiStore {
    */
   public PkiAuthority ensureAuthority(String name, CertificateTemplate template)
       throws InterruptedException {
-    return authority(name, template, true);
+    return authority(name, template, true).orElseThrow();
   }
 
-  /**
-   * Does the same for an authority that exists, and never makes one.
-   *
-   * @throws PkiException if the store has none
-   */
-  public PkiAuthority existingAuthority(String name, CertificateTemplate template)
+  /** Does the same for an authority that exists; returns empty, and makes none, if it does not. */
+  public Optional<PkiAuthority> existingAuthority(String name, CertificateTemplate template)
       throws InterruptedException {
     return authority(name, template, false);
   }
 
-  private PkiAuthority authority(String name, CertificateTemplate template, boolean mayCreate)
-      throws InterruptedException {
+  private Optional<PkiAuthority> authority(
+      String name, CertificateTemplate template, boolean mayCreate) throws InterruptedException {
     requireName(name);
     if (!template.ca()) {
       throw new PkiException("template of authority \"" + name + "\" is not one of an authority");

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -46,6 +47,19 @@ class PkiStoreMemoryTest extends PkiStoreContract {
     store.ensureAuthority("ca", CertificateTemplate.authority("CA")).ensureManaged("s", template);
 
     assertEquals(before, memory.commits());
+  }
+
+  @Test
+  @DisplayName("an existing authority is read, and none is made in its place")
+  void existingAuthority() throws Exception {
+    var store = new PkiStore(memory, clock);
+    var template = CertificateTemplate.authority("CA");
+
+    assertEquals(Optional.empty(), store.existingAuthority("ca", template));
+    assertEquals(List.of(), memory.keys());
+    assertEquals(
+        store.ensureAuthority("ca", template).certificate(),
+        store.existingAuthority("ca", template).orElseThrow().certificate());
   }
 
   @Test

@@ -86,13 +86,33 @@ final class ProcessFiles {
     return read(recordFile(name));
   }
 
-  private static Optional<ProcessRecord> read(Path file) {
+  private Optional<ProcessRecord> read(Path file) {
     try {
-      return Optional.of(ProcessRecord.fromJson(Files.readString(file), file));
+      return Optional.of(ProcessRecord.fromJson(Files.readString(file), file))
+          .filter(record -> !isCopied(record));
     } catch (NoSuchFileException e) {
       return Optional.empty();
     } catch (IOException e) {
       throw failed("read process record", file, e);
+    }
+  }
+
+  /**
+   * Returns whether a record came here with a copy of a directory: its process lives and writes its
+   * log into the original. The process belongs to the node there.
+   */
+  private boolean isCopied(ProcessRecord record) {
+    if (!record.alive()) {
+      return false;
+    }
+    try {
+      Path output = Files.readSymbolicLink(Proc.folder(record.pid()).resolve("fd/1"));
+      return output.startsWith("/")
+          && output.getFileName().toString().startsWith(record.name() + ".log")
+          && Files.exists(output)
+          && !Files.isSameFile(output.getParent(), directory);
+    } catch (IOException unknown) {
+      return false; // it ends, or the kernel does not show it: it counts as this directory's
     }
   }
 

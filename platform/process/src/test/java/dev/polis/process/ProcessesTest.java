@@ -122,6 +122,34 @@ class ProcessesTest {
   }
 
   @Test
+  @DisplayName(
+      "a copy of a directory neither adopts nor ends the processes of the original, and a renamed one does")
+  void copiedRecords() throws Exception {
+    Path original = directory.resolve("original");
+    Path copy = Files.createDirectory(directory.resolve("copy"));
+    long pid;
+    try (var first = ProcessManager.open(original, logs)) {
+      pid = first.ensure(sleeper()).pid();
+    }
+    for (String file : List.of("child.json", "child.log")) {
+      Files.copy(original.resolve(file), copy.resolve(file));
+    }
+
+    assertEquals(List.of(), ProcessRecords.stopAll(copy));
+    try (var second = ProcessManager.open(copy, logs)) {
+      assertFalse(second.lives("child"));
+      assertNotEquals(pid, second.ensure(sleeper()).pid());
+      second.stop("child");
+    }
+    assertEquals(List.of(pid), children.alive());
+
+    Path renamed = Files.move(original, directory.resolve("renamed"));
+    try (var third = ProcessManager.open(renamed, logs)) {
+      assertEquals(pid, third.ensure(sleeper()).pid());
+    }
+  }
+
+  @Test
   @DisplayName("two calls of ensure give the same process")
   void ensureTwice() throws Exception {
     try (var manager = open()) {

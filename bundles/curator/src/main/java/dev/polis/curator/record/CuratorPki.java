@@ -9,7 +9,6 @@ import dev.polis.pki.IssuedCertificate;
 import dev.polis.pki.NodeId;
 import dev.polis.pki.PkiAuthority;
 import dev.polis.pki.PkiBackend;
-import dev.polis.pki.PkiConflictException;
 import dev.polis.pki.PkiException;
 import dev.polis.pki.PkiStore;
 import java.math.BigInteger;
@@ -67,16 +66,13 @@ public final class CuratorPki {
     if (!founded) {
       return store.ensureAuthority(AUTHORITY, template);
     }
-    try {
-      return store.existingAuthority(AUTHORITY, template);
-    } catch (PkiConflictException changed) {
-      throw changed;
-    } catch (PkiException gone) {
-      throw new PkiException(
-          "etcd has no CA of the cluster, so a client has removed the cluster's records, or part of them; "
-              + RESTORE,
-          gone);
-    }
+    return store
+        .existingAuthority(AUTHORITY, template)
+        .orElseThrow(
+            () ->
+                new PkiException(
+                    "etcd has no CA of the cluster, so a client has removed the cluster's records, or part of them; "
+                        + RESTORE));
   }
 
   public X509Certificate ensureNode(NodeId id, PublicKey key) throws InterruptedException {

@@ -28,6 +28,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import javax.net.ssl.SSLException;
 
@@ -73,7 +74,8 @@ record CallFailure(
   private static final Duration PROBE = Duration.ofSeconds(1);
 
   /** The words of {@link dev.polis.pki.Identity} about a certificate of another CA. */
-  private static final String OTHER_CA = "is not signed by";
+  private static final Pattern OTHER_CA =
+      Pattern.compile("is issued by .*, not by|is not signed by");
 
   private static final String ALERT = "Received fatal alert: ";
 
@@ -99,7 +101,7 @@ record CallFailure(
    */
   private Optional<CtlException> elsewhere() {
     InetAddress where = address.getAddress();
-    if (where == null || target.listenersNow().all().isEmpty() || isHere(where)) {
+    if (where == null || !target.listenersNow().has(address) || isHere(where)) {
       return Optional.empty();
     }
     return Optional.of(
@@ -341,7 +343,7 @@ record CallFailure(
         target
             .node()
             .or(() -> target.knownNodes().at(target.endpoint()))
-            .filter(_ -> why.contains(OTHER_CA));
+            .filter(_ -> OTHER_CA.matcher(why).find());
     if (expected.isPresent()) {
       return new CtlException(
           "a server of another cluster has the address %s, at which %s of your cluster is known: %s; end that server or give it another address, and start the node; only if your cluster was made anew there, move ca.pem out of %s and take ownership again: %s"

@@ -40,8 +40,8 @@ import java.security.KeyPair;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
-import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -94,7 +94,7 @@ class CallFailureTest {
 
   @TempDir Path state;
   private final KeyPair node = Ed25519.generate();
-  private final List<AutoCloseable> peers = new ArrayList<>();
+  private final List<AutoCloseable> peers = new CopyOnWriteArrayList<>();
   private final CountDownLatch over = new CountDownLatch(1);
 
   @BeforeEach
@@ -133,6 +133,26 @@ class CallFailureTest {
     assertEquals(ExitCode.UNREACHABLE, told.exitCode());
     assertTrue(
         told.getMessage().contains("203.0.113.9:7835, which is not an address of this machine now"),
+        told.getMessage());
+  }
+
+  @Test
+  @DisplayName("a node elsewhere that does not listen is not taken for the node on this machine")
+  void addressOfAnotherNode() throws Exception {
+    Files.createDirectories(state.resolve("ephemeral"));
+    Files.writeString(state.resolve("ephemeral/listeners"), "curator 203.0.113.8:7835 open\n");
+    CtlException told =
+        new CallFailure(
+                new StatusException(
+                    Status.UNAVAILABLE.withCause(new ConnectException("Connection refused"))),
+                new InetSocketAddress("203.0.113.9", 7835),
+                false,
+                CtlTarget.ofState(state),
+                1,
+                "")
+            .explain();
+    assertTrue(
+        told.getMessage().contains("203.0.113.9:7835 does not answer: nothing listens there"),
         told.getMessage());
   }
 
@@ -478,14 +498,21 @@ class CallFailureTest {
   @Test
   @DisplayName("a peer that answers small packets alone: the message names the path's packet size")
   void largePacketsLost() throws Exception {
-    // Reads the first packet, as a server does to which the larger ones do not get.
-    listen(
-        Session.CURATOR_PORT,
-        connection -> {
-          if (connection.getInputStream().read() == 'G') {
-            return;
+    ServerSocket server =
+        new ServerSocket(Session.CURATOR_PORT, 50, InetAddress.ofLiteral(ADDRESS));
+    peers.add(server);
+    // Accepts each connection at once, and reacts to a request without TLS alone.
+    Thread.startVirtualThread(
+        () -> {
+          while (!server.isClosed()) {
+            try {
+              Socket next = server.accept();
+              peers.add(next);
+              Thread.startVirtualThread(() -> endPlain(next));
+            } catch (IOException closed) {
+              return;
+            }
           }
-          over.await(30, TimeUnit.SECONDS);
         });
     assertSaid(
         run(3, "node", "list"),
@@ -493,6 +520,16 @@ class CallFailureTest {
         ADDRESS + ":7835 has not answered within 3 s: it answers small packets",
         "path MTU",
         "ping -M do -s 1400 " + ADDRESS);
+  }
+
+  private static void endPlain(Socket connection) {
+    try {
+      if (connection.getInputStream().read() == 'G') {
+        connection.close();
+      }
+    } catch (IOException gone) {
+      return; // the client has left
+    }
   }
 
   @Test
