@@ -82,15 +82,17 @@ final class ConsensusHealth {
         "save the data of etcd before etcd ends: polisctl etcd snapshot FILE");
   }
 
-  /** Checks the files of this organ that the next start needs and cannot make again. */
-  static FileCheck files(ConsensusFiles files) {
+  /** Checks the files that the next start of etcd needs and cannot make again, if it is wanted. */
+  static FileCheck files(ConsensusFiles files, Value<ConsensusStatus> status) {
     return new FileCheck(
         "consensus",
         () ->
-            List.of(
-                files.ca().read().map(pem(CaBundle::fromPem)),
-                files.caKey().read().map(pem(Pem::privateKey)),
-                ConsensusRecord.read(files.member())));
+            status.peek().orElseThrow() instanceof ConsensusStatus.Stopped
+                ? List.of()
+                : List.of(
+                    files.ca().read().map(pem(CaBundle::fromPem)),
+                    files.caKey().read().map(pem(Pem::privateKey)),
+                    ConsensusRecord.read(files.member())));
   }
 
   private static <T> Function<byte[], T> pem(Function<String, T> parser) {

@@ -134,7 +134,8 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
     subtree.run(
         "folders",
         SelfCheck.task(health, ConsensusHealth.folders(this.parts.files(), state.status())));
-    subtree.run("files", SelfCheck.task(health, ConsensusHealth.files(this.parts.files())));
+    subtree.run(
+        "files", SelfCheck.task(health, ConsensusHealth.files(this.parts.files(), state.status())));
     subtree.run("modes", SelfCheck.task(health, ConsensusHealth.modes(this.parts.files())));
   }
 

@@ -9,6 +9,7 @@ import dev.polis.etcd.EtcdStatus;
 import dev.polis.files.FileException;
 import dev.polis.health.HealthCondition;
 import dev.polis.logtree.Log;
+import java.net.URI;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
@@ -162,8 +163,28 @@ final class MemberSetup {
     List<String> urls = List.of(member.line().peerUrl());
     for (EtcdMember known : members) {
       if (known.id() == memberId && !known.peerUrls().equals(urls)) {
+        requireFree(members, known, urls.getFirst());
         log.info("moved from %s to %s", known.peerUrls(), urls);
         admin.updatePeerUrls(memberId, urls);
+      }
+    }
+  }
+
+  /**
+   * Requires that no other member has the address of a member that has moved.
+   *
+   * @throws ConsensusException naming the other one, and the address of before
+   */
+  static void requireFree(List<EtcdMember> members, EtcdMember moved, String url) {
+    for (EtcdMember other : members) {
+      if (other.id() != moved.id() && other.peerUrls().contains(url)) {
+        throw new ConsensusException(
+            "this node runs at the address of another member: etcd has %s for %s, and %s for this node; start each node with the --address that it had, this one with %s, and move one at a time"
+                .formatted(
+                    url,
+                    other.hasStarted() ? other.name() : "member " + other.hexId(),
+                    String.join(", ", moved.peerUrls()),
+                    URI.create(moved.peerUrls().getFirst()).getHost()));
       }
     }
   }

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.api.consensus.ConsensusStatus;
+import dev.polis.base.values.MutableValue;
 import dev.polis.etcd.EtcdAlarm;
 import dev.polis.files.layout.Root;
 import dev.polis.health.FileCheck;
@@ -35,7 +36,9 @@ class ConsensusHealthTest {
   @DisplayName("the CA of etcd, its key and the member record are missed once they were whole")
   void files(@TempDir Path state) throws Exception {
     ConsensusFiles files = new ConsensusFiles(Root.at(state));
-    FileCheck check = ConsensusHealth.files(files);
+    MutableValue<ConsensusStatus> status =
+        new MutableValue<>(new ConsensusStatus.Starting("its turn"));
+    FileCheck check = ConsensusHealth.files(files, status);
     ConsensusPki.open(files, true, InstantSource.system());
     ConsensusRecord.bootstrapping("metropolis-1").write(files.member());
     assertEquals(Optional.empty(), check.look());
@@ -48,6 +51,9 @@ class ConsensusHealthTest {
     assertTrue(told.contains(files.ca() + " is damaged"), told);
     assertTrue(told.contains(files.caKey() + " is not there"), told);
     assertTrue(told.contains(files.member() + " is damaged"), told);
+
+    status.set(new ConsensusStatus.Stopped());
+    assertEquals(Optional.empty(), check.look(), "a node without a member needs none of them");
   }
 
   @ParameterizedTest
