@@ -22,6 +22,10 @@ final class MemberProbe implements MemberContact.Etcd {
   /** The time for an answer, which takes milliseconds. */
   private static final Duration PATIENCE = MemberSurvey.PATIENCE;
 
+  /** The meaning of each failed handshake: all members have certificates of one CA. */
+  private static final String OTHER_CA =
+      "its certificate is not of this cluster's etcd, so a node of another cluster has this address";
+
   private final ManagedProcess process;
   private final EtcdAccess root;
   private final EtcdAdmin admin;
@@ -108,7 +112,8 @@ final class MemberProbe implements MemberContact.Etcd {
       case MemberSurvey.Silent(var _, String why) ->
           Optional.of(
               new MemberContact.Fault(
-                  "%s: a server answers, and no member of this cluster: %s".formatted(at, why),
+                  "%s: a server answers, and no member of this cluster: %s"
+                      .formatted(at, why.contains("SSL") ? OTHER_CA : why),
                   "end what has the address %s in place of its node, and start that node"
                       .formatted(address.getHostString())));
     };

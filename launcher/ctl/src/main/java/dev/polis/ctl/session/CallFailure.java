@@ -1,7 +1,6 @@
 package dev.polis.ctl.session;
 
 import dev.polis.base.posix.Machine;
-import dev.polis.pki.NodeId;
 import dev.polis.pki.WrongNodeException;
 import dev.polis.rpc.HostPort;
 import dev.polis.rpc.Reach;
@@ -339,15 +338,14 @@ record CallFailure(
   }
 
   private CtlException distrust(String why) {
-    Optional<NodeId> expected =
-        target
-            .node()
-            .or(() -> target.knownNodes().at(target.endpoint()))
-            .filter(_ -> OTHER_CA.matcher(why).find());
-    if (expected.isPresent()) {
+    boolean known =
+        !address.getHostString().equals(target.endpoint())
+            || target.node().isPresent()
+            || target.knownNodes().at(target.endpoint()).isPresent();
+    if (known && OTHER_CA.matcher(why).find()) {
       return new CtlException(
-          "a server of another cluster has the address %s, at which %s of your cluster is known: %s; end that server or give it another address, and start the node; only if your cluster was made anew there, move ca.pem out of %s and take ownership again: %s"
-              .formatted(HostPort.of(address), expected.get(), why, target.folder(), takeOwnership),
+          "a server of another cluster has the address %s, at which your cluster has a node: %s; end that server or give it another address, and start the node; only if your cluster was made anew there, move ca.pem out of %s and take ownership again: %s"
+              .formatted(HostPort.of(address), why, target.folder(), takeOwnership),
           failure);
     }
     return new CtlException(
