@@ -45,7 +45,7 @@ class RpcFuzzTest {
 
   /** {@code -Dpolis.calls} sets another number. */
   private static final int CALLS =
-      Integer.getInteger("polis.calls", Tier.pick(5_000, 40_000, 500_000));
+      Integer.getInteger("polis.calls", Tier.pick(5_000, 20_000, 500_000));
 
   /**
    * Enough calls to load all classes, compile all code, and fill the heap and all log quotas; in a
