@@ -8,7 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.gson.JsonObject;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.util.JsonFormat;
-import dev.polis.cluster.it.StorageModesIT.Mode;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Finished;
 import dev.polis.pki.Ed25519;
@@ -93,9 +92,6 @@ class NodeEnrolmentIT {
       refusesAnotherRegistration(second, id);
       assertEquals("NEW", GrowingCluster.text(cluster.listed(id).orElseThrow(), "state"));
 
-      second.killJvm();
-      second.start("--security", "insecure");
-      assertEquals(id, GrowingCluster.awaitRegistered(second), "after a kill while it waits");
       second.killJvm();
       Finished approved = first.ctl("node", "approve", id, "--key", key);
       assertTrue(approved.requireSuccess("approve").out().contains(key), approved.all());
@@ -203,27 +199,6 @@ class NodeEnrolmentIT {
     Finished asked = first.ctl("--endpoint", second.address(), "node", "list");
     asked.requireSuccess("the list of nodes, asked for at a node without records");
     assertTrue(asked.out().contains(id) && asked.out().contains(firstId), asked.all());
-  }
-
-  @Test
-  @DisplayName("an encrypted node gets the key of its volume from the cluster after a reboot")
-  void anEncryptedNodeJoins() throws Exception {
-    Mode mode = Mode.AUTHENTICATED_ENCRYPTED;
-    StorageModesIT.requireGround(mode);
-    try (TestNode node = cluster.joining("encrypted", "127.0.46.3")) {
-      node.start("--security", mode.option);
-      String id = GrowingCluster.awaitRegistered(node);
-      first.ctl("node", "approve", id).requireSuccess("approve");
-      node.awaitHome();
-      cluster.awaitHealthy(id);
-
-      node.stop();
-      assertEquals(List.of(), node.leftovers());
-      node.up();
-
-      cluster.awaitHealthy(id);
-      assertEquals(id, Enrolment.certified(node).text());
-    }
   }
 
   private static void refusesAnotherRegistration(TestNode node, String id) throws Exception {

@@ -214,12 +214,18 @@ class NodeRemovalIT {
   }
 
   @Test
-  @DisplayName("an encrypted node that was deleted gets no key of its volume, and says why")
+  @DisplayName(
+      "an encrypted node gets the key of its volume from the cluster after a reboot, and once it was deleted gets none, and says why")
   void deletedEncrypted() throws Exception {
     Mode mode = Mode.AUTHENTICATED_ENCRYPTED;
     StorageModesIT.requireGround(mode);
     try (TestNode lost = cluster.joining("encrypted", "127.0.48.4")) {
       String id = cluster.admit(lost, mode);
+      lost.stop();
+      assertEquals(List.of(), lost.leftovers());
+      lost.up();
+      cluster.awaitHealthy(id);
+      assertEquals(id, Enrolment.certified(lost).text());
       lost.stop();
 
       first.ctl("node", "decommission", id).requireSuccess("decommission");
