@@ -11,6 +11,7 @@ import dev.polis.cluster.it.StorageModesIT.Mode;
 import dev.polis.fixtures.CrashAgent;
 import dev.polis.fixtures.Finished;
 import dev.polis.fixtures.NodeProcesses;
+import dev.polis.fixtures.Slice;
 import dev.polis.fixtures.Tier;
 import io.grpc.Status;
 import io.grpc.StatusException;
@@ -98,10 +99,13 @@ class RecoveryKeyIT {
     StorageModesIT.requireGround(mode);
     Path key = directory.resolve("elsewhere/key.pem");
     try (TestNode node = withoutRecoveryKey("127.0.28." + mode.ordinal())) {
-      reportsThatItHasNone(node, mode, CrashAgent.whenEntered(0, SHARE));
+      List<String> deaths = Slice.of(List.of(SHARE, ANSWER), 2);
+      reportsThatItHasNone(node, mode, CrashAgent.whenEntered(0, deaths.getFirst()));
       diesWhileEnrolling(node, key);
-      node.up(CrashAgent.whenEntered(0, ANSWER));
-      diesWhileEnrolling(node, key);
+      for (String later : deaths.subList(1, deaths.size())) {
+        node.up(CrashAgent.whenEntered(0, later));
+        diesWhileEnrolling(node, key);
+      }
       node.up();
       enroll(node, key).requireSuccess("the enrolment");
       assertEquals(0, node.ctl("recovery-key", "check", key.toString()).code());
