@@ -26,6 +26,8 @@ final class LastRun {
   /** What is published; null until the plugins are known. */
   private HealthCondition known;
 
+  private boolean looked;
+
   /**
    * @param crash the first line of the crash record
    * @param plugins lists the plugins of the node; empty while they are unknown
@@ -35,13 +37,15 @@ final class LastRun {
     this.plugins = plugins;
   }
 
-  /** Reports the crash. */
+  /** Reports the crash; the plugins from the second time on, since their check delays a start. */
   Optional<HealthCondition> look() {
     if (known == null) {
-      List<PluginStatus> all = crash.contains(FULL) ? plugins.get() : List.of();
+      boolean names = crash.contains(FULL);
+      List<PluginStatus> all = names && looked ? plugins.get() : List.of();
+      looked = true;
       HealthCondition now =
           HealthCondition.up(CRASHED, "the last run crashed: " + crash + foreign(all));
-      if (all.isEmpty() && crash.contains(FULL)) {
+      if (names && all.isEmpty()) {
         return Optional.of(now);
       }
       known = now;

@@ -35,7 +35,11 @@ class LastRunTest {
   @DisplayName("after a full heap, the plugins that did not come with the platform are named")
   void fullHeap() {
     LastRun run = new LastRun(FULL, () -> List.copyOf(plugins));
-    assertEquals("the last run crashed: " + FULL, run.look().orElseThrow().reason());
+    plugins.add(plugin("com.acme.early", "Early"));
+    assertEquals(
+        "the last run crashed: " + FULL, run.look().orElseThrow().reason(), "at the start");
+    plugins.clear();
+    assertEquals("the last run crashed: " + FULL, run.look().orElseThrow().reason(), "unknown");
     plugins.add(plugin("dev.polis.kubernetes", "KubernetesWorker"));
     plugins.add(plugin("com.acme.hog", "Hog"));
 
@@ -56,11 +60,10 @@ class LastRunTest {
     plugins.add(plugin("com.acme.hog", "Hog"));
     String reason = new LastRun("storage failed", () -> plugins).look().orElseThrow().reason();
     assertEquals("the last run crashed: storage failed", reason);
-    reason =
-        new LastRun(FULL, () -> List.of(plugin("dev.polis.kubernetes", "KubernetesWorker")))
-            .look()
-            .orElseThrow()
-            .reason();
+    LastRun run =
+        new LastRun(FULL, () -> List.of(plugin("dev.polis.kubernetes", "KubernetesWorker")));
+    run.look();
+    reason = run.look().orElseThrow().reason();
     assertFalse(reason.contains("plugins"), reason);
   }
 }
