@@ -128,10 +128,11 @@ holds_node() {
 
 # keep_place STATE: keeps where the state directory of a member is.
 keep_place() {
-  local file
+  local file said
   holds_node "$1" || return 0
   file="$(place_file "$1")"
-  mkdir -p "${file%/*}" && { printf '%s\n' "$1" && place_of "$1"; } >"$file.new" && mv "$file.new" "$file"
+  said="$({ mkdir -p "${file%/*}" && { printf '%s\n' "$1" && place_of "$1"; } >"$file.new" && mv "$file.new" "$file"; } 2>&1)" ||
+    say "a later start cannot know that this node's file system must be mounted, since $file cannot be written: ${said##*: }"
 }
 
 # requires_same_place STATE: refuses to begin a node in place of one whose file system is not mounted.
@@ -145,7 +146,7 @@ requires_same_place() {
   local -a then now
   mapfile -t then <"$file"
   mapfile -t now < <(place_of "$state")
-  [[ "${then[1]}" == "${now[0]}" ]] ||
+  [[ ${#then[@]} -lt 3 || ${#now[@]} -lt 2 || "${then[1]}" == "${now[0]}" ]] ||
     refuse "$state is the state directory of a node, which was on the file system $(described_place "${then[2]}") and is not there; now the file system $(described_place "${now[1]}") is at this path, and a start would make a new cluster" \
       "mount the former file system, and start again; only if that node is lost or not wanted: rm $file"
 }

@@ -265,6 +265,13 @@ class NodeNeedsTest {
     assertTrue(run.err().contains("now the file system /dev/b, mounted at /mnt is"), run.all());
     String remedy = run.err().substring(run.err().indexOf("rm "));
     node(remedy).requireSuccess(remedy);
+    write("state/esp/sealed_configuration.pb", "");
+    String said =
+        node("POLIS_CACHE=/proc/absent keep_place " + scripts.path("state"))
+            .requireSuccess("keep_place without a folder of its own")
+            .err();
+    assertTrue(said.contains("cannot be written: No such file or directory"), said);
+    Files.delete(scripts.path("state/esp/sealed_configuration.pb"));
     node("FILE_SYSTEM=b " + required).requireSuccess("a new node");
   }
 
