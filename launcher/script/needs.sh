@@ -147,7 +147,7 @@ requires_same_place() {
   mapfile -t then <"$file"
   mapfile -t now < <(place_of "$state")
   [[ ${#then[@]} -lt 3 || ${#now[@]} -lt 2 || "${then[1]}" == "${now[0]}" ]] ||
-    refuse "$state is the state directory of a node, which was on the file system $(described_place "${then[2]}") and is not there; now the file system $(described_place "${now[1]}") is at this path, and a start would make a new cluster" \
+    refuse "$state held a node on the file system $(described_place "${then[2]}"); now the file system $(described_place "${now[1]}") is at this path, without that node, and a start would make a new cluster" \
       "mount the former file system, and start again; only if that node is lost or not wanted: rm $file"
 }
 

@@ -260,9 +260,10 @@ class NodeNeedsTest {
     Finished run = node("FILE_SYSTEM=b " + required);
     assertEquals(3, run.code(), run.all());
     assertTrue(
-        run.err().contains("was on the file system /dev/a, mounted at /mnt and is not there"),
+        run.err()
+            .contains(
+                "held a node on the file system /dev/a, mounted at /mnt; now the file system /dev/b, mounted at /mnt is at this path"),
         run.all());
-    assertTrue(run.err().contains("now the file system /dev/b, mounted at /mnt is"), run.all());
     String remedy = run.err().substring(run.err().indexOf("rm "));
     node(remedy).requireSuccess(remedy);
     write("state/esp/sealed_configuration.pb", "");
