@@ -182,6 +182,11 @@ record DhcpLease(
     return obtained.plus(time);
   }
 
+  /** Returns the addresses of the time servers. */
+  List<String> offeredTime() {
+    return timeServers.stream().map(Inet4Address::getHostAddress).toList();
+  }
+
   /** Returns the name servers of a lease; none without a lease. */
   static List<Inet4Address> nameServers(Optional<DhcpLease> lease) {
     return lease.map(DhcpLease::nameServers).orElse(List.of());

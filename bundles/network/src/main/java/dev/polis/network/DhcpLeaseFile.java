@@ -9,7 +9,10 @@ import dev.polis.wire.storage.DhcpLeases;
 import java.time.DateTimeException;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 
 /**
  * Keeps the leases of all interfaces on the disk. It stores times of the wall clock; the clients
@@ -34,6 +37,16 @@ final class DhcpLeaseFile {
         .filter(lease -> lease.getInterface().equals(link))
         .findFirst()
         .flatMap(lease -> read(lease, now));
+  }
+
+  /** Returns the time servers of the stored leases, by interface. */
+  synchronized Map<String, List<String>> timeServers() {
+    Map<String, List<String>> servers = new TreeMap<>();
+    for (DhcpLeases.Lease stored : leases().getLeaseList()) {
+      read(stored, Instant.now())
+          .ifPresent(lease -> servers.put(stored.getInterface(), lease.offeredTime()));
+    }
+    return servers;
   }
 
   private static Optional<DhcpLease> read(DhcpLeases.Lease stored, Instant now) {

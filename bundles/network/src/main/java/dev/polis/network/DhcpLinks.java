@@ -6,16 +6,17 @@ import dev.polis.health.HealthScope;
 import dev.polis.supervision.Context;
 import dev.polis.supervision.Subtree;
 import java.io.IOException;
-import java.net.Inet4Address;
 import java.net.InetAddress;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
@@ -84,7 +85,8 @@ final class DhcpLinks {
   /**
    * Creates the clients.
    *
-   * @param offered the time servers that another instance had from leases, by interface
+   * @param offered the time servers of earlier leases, by interface; those without a client in the
+   *     plan stay unused
    */
   DhcpLinks(Parts parts, Map<String, List<String>> offered) {
     this.parts = parts;
@@ -144,7 +146,7 @@ final class DhcpLinks {
     running.remove(name).close(StopReason.ROLE_REMOVED, PATIENCE);
     for (String link : links) {
       if (!next.links().containsKey(link)) {
-        offers(link, Optional.empty());
+        forget(link);
         parts.setup().release(link);
         parts.file().store(link, Optional.empty(), now());
       }
@@ -239,21 +241,24 @@ final class DhcpLinks {
       parts.setup().release(link);
     }
     resolver(link, DhcpLease.nameServers(lease));
-    offers(link, lease);
+    // A lease that is lost may come back with the same servers, so the clock asks them until then.
+    lease.ifPresent(held -> offers(link, held.offeredTime()));
     parts.changed().run();
   }
 
-  private synchronized void offers(String link, Optional<DhcpLease> lease) {
-    timeServers.remove(link);
-    lease
-        .map(held -> held.timeServers().stream().map(Inet4Address::getHostAddress).toList())
-        .filter(servers -> !servers.isEmpty())
-        .ifPresent(servers -> timeServers.put(link, servers));
+  private synchronized void offers(String link, List<String> servers) {
+    timeServers.put(link, servers);
   }
 
-  /** Returns the time servers of the leases, by interface. */
-  synchronized Map<String, List<String>> timeServers() {
-    return Map.copyOf(timeServers);
+  private synchronized void forget(String link) {
+    timeServers.remove(link);
+  }
+
+  /** Returns the time servers of the newest leases, by interface. */
+  synchronized SortedMap<String, List<String>> timeServers() {
+    SortedMap<String, List<String>> servers = new TreeMap<>(timeServers);
+    servers.keySet().removeIf(link -> !plan.dynamic() && !plan.links().containsKey(link));
+    return Collections.unmodifiableSortedMap(servers);
   }
 
   /** Writes the name servers of the configuration and of all leases. */

@@ -78,6 +78,11 @@ final class MachineClock {
     Path pid() {
       return folder().resolve("pid");
     }
+
+    /** Returns the path of a file that exists after the clock has followed a server once. */
+    Path followed() {
+      return folder().resolve("followed");
+    }
   }
 
   /** The pause between looks: short while the enrolment waits. */
@@ -105,7 +110,7 @@ final class MachineClock {
   private final MutableValue<ClockStatus> status =
       new MutableValue<>(new ClockStatus.NotKept("", ""));
   private volatile long began = System.nanoTime(); // when the servers were asked first
-  private List<String> servers = List.of();
+  private ClockServers servers = new ClockServers(List.of(), true);
   private Subtree running; // null unless the clock is kept
 
   MachineClock(Parts parts, Pace pace) {
@@ -121,15 +126,14 @@ final class MachineClock {
    * Follows other servers from now on.
    *
    * @param owned whether the clock is this node's
-   * @param wanted checked names or addresses
    */
-  void keep(boolean owned, List<String> wanted) throws InterruptedException {
+  void keep(boolean owned, ClockServers wanted) throws InterruptedException {
     Optional<ClockStatus> obstacle = obstacle(owned, wanted);
     if (obstacle.isEmpty() && running != null && wanted.equals(servers)) {
       return;
     }
     pause();
-    servers = List.copyOf(wanted);
+    servers = wanted;
     if (obstacle.isPresent()) {
       parts.processes().stop(PROCESS);
       status.set(obstacle.get());
@@ -139,14 +143,14 @@ final class MachineClock {
   }
 
   /** Returns the reason why the clock is not kept; empty if it is. */
-  private Optional<ClockStatus> obstacle(boolean owned, List<String> wanted) {
+  private Optional<ClockStatus> obstacle(boolean owned, ClockServers wanted) {
     if (!owned) {
       return Optional.of(
           wanted.isEmpty()
               ? new ClockStatus.NotKept("", "")
               : new ClockStatus.NotKept(
                   "time servers are named (%s), but this node does not keep the clock of its machine, which has another owner"
-                      .formatted(String.join(", ", wanted)),
+                      .formatted(wanted.words()),
                   "nothing, if the machine has a time service of its own; a node that is alone on its machine keeps the clock with --set dev.polis.network.clock=true"));
     }
     if (wanted.isEmpty()) {
@@ -177,7 +181,7 @@ final class MachineClock {
   }
 
   private ClockStatus searching() {
-    return new ClockStatus.Searching("asking " + String.join(", ", servers), false);
+    return new ClockStatus.Searching("asking " + servers.words(), false);
   }
 
   /** Ends the supervision for a successor; chronyd keeps running. */
@@ -232,7 +236,8 @@ final class MachineClock {
     List<String> command = new ArrayList<>(List.of(program.toString(), "-d", "-U", "-u", "root"));
     command.addAll(List.of("-F", "1")); // only the system calls that it needs
     command.addAll(pace.arguments());
-    command.addAll(directives(parts.folder(), servers, pace.server()));
+    boolean sets = servers.chosen() || !Files.exists(parts.followed());
+    command.addAll(directives(parts.folder(), servers.names(), pace.server(), sets));
     return command;
   }
 
@@ -240,16 +245,21 @@ final class MachineClock {
    * Returns the configuration. The first three comparisons may set the clock by any time, a machine
    * without a clock of its own begins in 1970. After that it runs faster or slower than the machine
    * by two thousandths at most, three minutes in a day, whatever the servers say.
+   *
+   * @param sets whether it may set the clock: servers that the link offers, which a false DHCP
+   *     server changes as often as it likes, set it at most once after a start of the machine
    */
-  static List<String> directives(Path folder, List<String> servers, String options) {
+  static List<String> directives(Path folder, List<String> servers, String options, boolean sets) {
     List<String> directives = new ArrayList<>();
     servers.forEach(server -> directives.add("server " + server + " " + options));
+    if (sets) {
+      directives.add("makestep 1 3");
+    }
     directives.addAll(
         List.of(
             "port 0",
             "cmdport 0",
             "bindcmdaddress /",
-            "makestep 1 3",
             "maxslewrate 1000",
             "maxdrift 1000",
             "rtcsync",
@@ -273,7 +283,10 @@ final class MachineClock {
     }
   }
 
-  private void publish(ClockStatus now) {
+  private void publish(ClockStatus now) throws IOException {
+    if (now instanceof ClockStatus.Synchronised && !Files.exists(parts.followed())) {
+      Files.createFile(parts.followed());
+    }
     ClockStatus before = status.peek().orElseThrow();
     boolean same =
         before instanceof ClockStatus.Synchronised old
@@ -297,21 +310,21 @@ final class MachineClock {
           ? new ClockStatus.Synchronised(tracking.server(), tracking.offset(), tracking.at())
           : new ClockStatus.Searching(
               "the last answer of a time server came at %s, from %s; the servers are %s"
-                  .formatted(tracking.at(), tracking.server(), String.join(", ", servers)),
+                  .formatted(tracking.at(), tracking.server(), servers.words()),
               true);
     }
     if (!late) {
       return searching();
     }
     List<String> unknown = new ArrayList<>();
-    for (String server : servers) {
+    for (String server : servers.names()) {
       if (!TimeServers.isAddress(server) && !isKnown(server, log)) {
         unknown.add(server);
       }
     }
     return new ClockStatus.Searching(
         unknown.isEmpty()
-            ? "no time server answers as most of them do: " + String.join(", ", servers)
+            ? "no time server answers as most of them do: " + servers.words()
             : "no name server knows the time server " + String.join(", ", unknown),
         true);
   }

@@ -83,7 +83,7 @@ final class NetworkService implements Network, OrganInstance {
   private final Semaphore changed = new Semaphore(0);
   private final Log log;
   private List<String> named; // the time servers of the node parameters; guarded by this
-  private List<String> asked; // the time servers that the clock follows; guarded by this
+  private ClockServers asked; // those that the clock follows; guarded by this
   private boolean gave; // guarded by this
 
   /**
@@ -114,17 +114,18 @@ final class NetworkService implements Network, OrganInstance {
             ephemeral.hosts(), ephemeral.machineId(), settings.namesFolder(), names(taken));
     subtree = parts.supervisor().organ("network");
     health = parts.health().organ("network", subtree.dn());
+    DhcpLeaseFile leases = new DhcpLeaseFile(parts.root().esp().dhcpLeases());
     dhcp =
         new DhcpLinks(
             new DhcpLinks.Parts(
                 subtree,
                 health,
                 setup,
-                new DhcpLeaseFile(parts.root().esp().dhcpLeases()),
+                leases,
                 names::name,
                 changed::release,
                 unset(Instant.now(), new BootClock())),
-            offered(taken));
+            offered(taken, leases));
     try {
       if (adopts) {
         dhcp.adopt(plan);
@@ -220,11 +221,12 @@ final class NetworkService implements Network, OrganInstance {
    * Returns the servers of the configuration, else those of the node parameters, else those that
    * DHCP offers: an operator's choice comes before that of the link.
    */
-  private List<String> timeServers() {
+  private ClockServers timeServers() {
     List<String> chosen = settings.timeServers().isEmpty() ? named : settings.timeServers();
     return chosen.isEmpty() && settings.clock()
-        ? dhcp.timeServers().values().stream().flatMap(List::stream).distinct().toList()
-        : chosen;
+        ? new ClockServers(
+            dhcp.timeServers().values().stream().flatMap(List::stream).distinct().toList(), false)
+        : new ClockServers(chosen, true);
   }
 
   private List<String> storedTimeServers() throws IOException {
@@ -233,12 +235,13 @@ final class NetworkService implements Network, OrganInstance {
         : List.of();
   }
 
+  /** Returns what the other instance knew, else what the stored leases offer. */
   @SuppressWarnings("unchecked") // the value that give() has stored
-  private static Map<String, List<String>> offered(OrganState taken) {
+  private static Map<String, List<String>> offered(OrganState taken, DhcpLeaseFile leases) {
     return taken
         .find(OFFERED, Map.class)
         .map(found -> (Map<String, List<String>>) found)
-        .orElse(Map.of());
+        .orElseGet(leases::timeServers);
   }
 
   @SuppressWarnings("unchecked") // the value that give() has stored

@@ -39,7 +39,7 @@
  * socket is open. Otherwise the kernel drops all but the packets for that port, the client reads 64
  * of them in 50 ms at most, and takes only answers to its present question. The address, its
  * network, the routes, the name servers and the MTU of an answer are checked, so a false server can
- * misdirect the traffic of its link, as one can by ARP, and no more.
+ * misdirect the traffic of its link, as one can by ARP, and name time servers, and no more.
  *
  * <p><b>The clock.</b> On a machine whose node is told so ({@code clock} of dev.polis.network; the
  * image does), {@link dev.polis.network.MachineClock} runs chronyd with the servers of the
@@ -52,8 +52,9 @@
  * minute. The enrolment waits for its first answer 20 s at most, and then continues.
  *
  * <p>chronyd sets the clock by any time at its start alone; later it changes its speed by two
- * thousandths at most. It keeps its knowledge of the clock's error in ephemeral/clock: the data
- * volume opens only after certificates have been judged.
+ * thousandths at most. Servers that DHCP offers set it only until the machine has followed one:
+ * otherwise a false DHCP server would set it again with each lease. It keeps its knowledge of the
+ * clock's error in ephemeral/clock: the data volume opens only after certificates have been judged.
  *
  * <p>Why a part of this organ and not one of its own: it needs the node's address and name servers
  * at the moment at which they are there, has no other contract than a status, and no caller but the

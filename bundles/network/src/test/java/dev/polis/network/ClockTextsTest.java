@@ -1,6 +1,7 @@
 package dev.polis.network;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -38,10 +39,10 @@ class ClockTextsTest {
         List.of(
             "server 192.0.2.1 iburst",
             "server ntp.example.org iburst",
+            "makestep 1 3",
             "port 0",
             "cmdport 0",
             "bindcmdaddress /",
-            "makestep 1 3",
             "maxslewrate 1000",
             "maxdrift 1000",
             "rtcsync",
@@ -51,7 +52,10 @@ class ClockTextsTest {
             "log tracking",
             "logbanner 0"),
         MachineClock.directives(
-            Path.of("/clock"), List.of("192.0.2.1", "ntp.example.org"), "iburst"));
+            Path.of("/clock"), List.of("192.0.2.1", "ntp.example.org"), "iburst", true));
+    assertFalse(
+        MachineClock.directives(Path.of("/clock"), List.of("192.0.2.1"), "iburst", false)
+            .contains("makestep 1 3"));
   }
 
   @Test

@@ -175,7 +175,7 @@ class MachineClockTest {
       "chronyd starts with the address, and the clock follows a server; another instance adopts it, a killed one is started again, and a silent server is named")
   void life() throws Exception {
     Process server = serve(SERVER);
-    clock.keep(true, List.of(SERVER));
+    clock.keep(true, new ClockServers(List.of(SERVER), true));
     assertEquals(
         new ClockStatus.Searching("asking " + SERVER, false), clock.status().peek().orElseThrow());
     assertTrue(processes.find(MachineClock.PROCESS).isEmpty(), "there is no address yet");
@@ -188,7 +188,7 @@ class MachineClockTest {
     RunningProcess child = chronyd();
     clock.pause();
     clock = clock();
-    clock.keep(true, List.of(SERVER));
+    clock.keep(true, new ClockServers(List.of(SERVER), true));
     awaitSynchronised();
     assertEquals(child, chronyd(), "the next instance adopts it");
 
@@ -209,7 +209,7 @@ class MachineClockTest {
     serve(SERVER);
     awaitSynchronised();
 
-    clock.keep(false, List.of());
+    clock.keep(false, new ClockServers(List.of(), true));
     Await.until("the end of chronyd", () -> processes.find(MachineClock.PROCESS).isEmpty());
   }
 
@@ -219,7 +219,7 @@ class MachineClockTest {
     Needs.root("running a process as another account");
     serve(SERVER);
     clock = clock(pace(copied().toString()));
-    clock.keep(true, List.of(SERVER));
+    clock.keep(true, new ClockServers(List.of(SERVER), true));
     connect();
     awaitSynchronised();
 
@@ -235,7 +235,8 @@ class MachineClockTest {
             "Seccomp:\t2")) {
       assertTrue(status.contains(line), () -> status + log());
     }
-    assertEquals(List.of("pid", "tracking.log"), root.ephemeral().clock().list(), "no socket");
+    assertEquals(
+        List.of("followed", "pid", "tracking.log"), root.ephemeral().clock().list(), "no socket");
   }
 
   /** Copies an unpacked chronyd with its libraries to where other accounts get. */
@@ -264,10 +265,10 @@ class MachineClockTest {
   @DisplayName("a name that no name server knows, and a server that does not answer, are named")
   void noServer() throws Exception {
     connect();
-    clock.keep(true, List.of("time.polis.invalid", SERVER));
+    clock.keep(true, new ClockServers(List.of("time.polis.invalid", SERVER), true));
     assertEquals("no name server knows the time server time.polis.invalid", awaitLate().reason());
 
-    clock.keep(true, List.of(SERVER));
+    clock.keep(true, new ClockServers(List.of(SERVER), true));
 
     assertEquals(
         "no time server answers as most of them do: " + SERVER,
@@ -286,11 +287,11 @@ class MachineClockTest {
       "on a machine of another owner nothing is started, and a machine without servers says so")
   void notKept() throws Exception {
     connect();
-    clock.keep(false, List.of());
+    clock.keep(false, new ClockServers(List.of(), true));
     assertEquals(new ClockStatus.NotKept("", ""), clock.status().peek().orElseThrow());
-    clock.keep(false, List.of(SERVER));
+    clock.keep(false, new ClockServers(List.of(SERVER), true));
     assertTrue(notKeptReason().contains(SERVER + "), but this node does not keep the clock"));
-    clock.keep(true, List.of());
+    clock.keep(true, new ClockServers(List.of(), true));
     assertTrue(notKeptReason().contains("no time server is named"), notKeptReason());
     assertTrue(processes.records().isEmpty(), processes.records().toString());
   }
@@ -306,7 +307,7 @@ class MachineClockTest {
     serve(SERVER);
     serve(OTHER);
     try (DatagramSocket liar = liar(() -> Duration.ofHours(1))) {
-      clock.keep(true, List.of(FALSE, SERVER, OTHER));
+      clock.keep(true, new ClockServers(List.of(FALSE, SERVER, OTHER), true));
       connect();
       // The first answer of all is followed until the others have answered.
       await(
@@ -317,7 +318,7 @@ class MachineClockTest {
                   && at.isBefore(Instant.now().plus(Duration.ofMinutes(1))));
       assertFalse(liar.isClosed());
 
-      clock.keep(true, List.of(FALSE));
+      clock.keep(true, new ClockServers(List.of(FALSE), true));
       await(
           "a clock that follows the false server",
           now ->
@@ -330,11 +331,38 @@ class MachineClockTest {
   @Test
   @Tag("attack")
   @DisplayName(
+      "servers that the link offers may set the clock once, those that an operator names at each start of chronyd")
+  void offeredServers() throws Exception {
+    serve(SERVER);
+    serve(OTHER);
+    connect();
+    requireFollowed(new ClockServers(List.of(SERVER), false), true);
+    requireFollowed(new ClockServers(List.of(OTHER), false), false);
+    requireFollowed(new ClockServers(List.of(SERVER), true), true);
+  }
+
+  /** Requires that the clock follows the only server of a list. */
+  private void requireFollowed(ClockServers wanted, boolean sets) throws Exception {
+    clock.keep(true, wanted);
+    await(
+        "a clock that follows " + wanted,
+        now ->
+            now instanceof ClockStatus.Synchronised(String server, _, _)
+                && server.equals(wanted.words()));
+    String pid = Files.readString(root.ephemeral().clock().path().resolve("pid")).strip();
+    String arguments = Files.readString(Path.of("/proc", pid, "cmdline"));
+    assertTrue(arguments.contains(wanted.words()), arguments);
+    assertEquals(sets, arguments.contains("makestep"), arguments);
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName(
       "a server that jumps after the start does not set the clock, and the difference is shown")
   void jump() throws Exception {
     AtomicReference<Duration> ahead = new AtomicReference<>(Duration.ZERO);
     try (DatagramSocket liar = liar(ahead::get)) {
-      clock.keep(true, List.of(FALSE));
+      clock.keep(true, new ClockServers(List.of(FALSE), true));
       connect();
       Await.until(
           SOON,
