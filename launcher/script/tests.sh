@@ -113,12 +113,17 @@ test_everything() {
   ignoring+=(-Dsurefire.rerunFailingTestsCount=1)
   local -a once=("$without" "${ignoring[@]}" surefire:test "$@")
   maven_group "$java" "$log.00" "$FIRST_TESTED" "${once[@]}" | follow_maven testing || code=$?
-  # Only the full tier has a virtual machine, which takes long, so it begins first. The others leave nothing idle there, so all have one priority.
-  [[ "$tier" != full ]] || groups="integration-tests/cluster@beside ${groups//\~/}"
   for group in ${TEST_GROUPS//[~,]/ }; do
     [[ "$group" == others ]] || others+=",!$group"
   done
-  maven_lanes "$java" testing "$log" "$TEST_LANES" "${groups/ others / $others }" "${once[@]}" || code=$?
+  groups="${groups/ others / $others }"
+  if [[ "$tier" == full ]]; then
+    # Only this tier has a virtual machine. It begins first, and all others have a lower priority: as an equal of a dozen processes it took longer than all of
+    # them together.
+    groups=" ${groups//\~/}"
+    groups="integration-tests/cluster@beside${groups// / \~}"
+  fi
+  maven_lanes "$java" testing "$log" "$TEST_LANES" "$groups" "${once[@]}" || code=$?
   alone="$(tagged alone)"
   if [[ -n "$alone" ]]; then
     maven_group "$java" "$log.99" "$alone@alone" "${once[@]}" | follow_maven "testing alone" || code=$?

@@ -45,7 +45,7 @@ class MachineBootIT {
 
   private static final Path REPOSITORY = Path.of(System.getProperty("polis.repository"));
   private static final Duration BUILD = Duration.ofMinutes(10);
-  private static final Duration BOOT = Duration.ofMinutes(15);
+  private static final Duration BOOT = Duration.ofMinutes(20);
   private static final Map<String, String> ENVIRONMENT = Map.of("POLIS_BUILD", "no");
 
   // The ESP begins at the first MiB of the disk.

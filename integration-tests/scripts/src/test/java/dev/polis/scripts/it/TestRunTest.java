@@ -248,20 +248,28 @@ class TestRunTest {
   }
 
   @Test
-  @DisplayName("A full run takes tests that promise no time beside the others, in one process")
+  @DisplayName(
+      "A full run takes tests that promise no time beside the others, in one process before which the others give way")
   void beside() throws Exception {
     maven(0, PASSED);
     Finished run = scripts.run("polis", "test", "--full", "--without-kubernetes");
     assertEquals(0, run.code(), run.all());
+    List<String> priorities = Files.readAllLines(scripts.path("priorities"));
     List<String> calls =
-        Files.readAllLines(scripts.path("priorities")).stream()
-            .filter(call -> call.contains(" -Dgroups=beside "))
-            .toList();
+        priorities.stream().filter(call -> call.contains(" -Dgroups=beside ")).toList();
     assertEquals(1, calls.size(), calls::toString);
     assertTrue(calls.getFirst().contains(" -pl integration-tests/cluster "), calls::toString);
     assertTrue(
         calls.getFirst().contains(" -Dpolis.forks=1 -Dpolis.reports=beside-reports -D"),
         calls::toString);
+    String ours = priorities.getFirst().split(" ")[0] + " ";
+    assertTrue(calls.getFirst().startsWith(ours), calls::toString);
+    List<String> equals =
+        priorities.stream()
+            .filter(call -> call.startsWith(ours) && call.contains(" surefire:test "))
+            .filter(call -> !call.contains(" -Dgroups="))
+            .toList();
+    assertEquals(1, equals.size(), () -> "the first module alone: " + equals);
   }
 
   private static String sorted(String modules) {
