@@ -1,18 +1,40 @@
 # Refuses a start for which this machine, or the limits of this shell, lack something that a node needs.
 # shellcheck shell=bash
 
-# With the smallest heap, a node and its etcd took 165 MiB at their first start, and the kernel ended the node at 150. In MiB.
-MEMORY_LEAST=192
+# node_runs STATE: succeeds if a node has the number in the lock of the state directory; another process may have got it since.
+node_runs() {
+  local process
+  process="$(cat "$1/node.lock" 2>/dev/null)" && grep -qsF "$NODE_MAIN" "/proc/$process/cmdline"
+}
 
-# requires_memory [ROOT]: refuses a machine or a cgroup in which the kernel would end the node.
+# requires_limits STATE: refuses limits of this machine and shell with which no node starts. A node that runs has proven that they suffice, and uses a part
+# of them itself.
+requires_limits() {
+  if node_runs "$1"; then
+    return 0
+  fi
+  requires_addresses
+  requires_threads
+  requires_memory
+  warn_of_quota
+}
+
+# With the smallest heap, a node and its etcd took 165 MiB at their first start, and the kernel ended the node at 150. Later starts may need less. In MiB.
+MEMORY_LEAST=150 MEMORY_NEEDED=192
+
+# requires_memory [ROOT]: refuses a machine or a cgroup in which the kernel would end the node, and warns of one in which it may.
 requires_memory() {
-  local memory limit
+  local memory limit said remedy="give the machine more memory"
   read -r memory limit < <(memory_limit "${1:-}")
-  ((memory >= MEMORY_LEAST)) && return
-  [[ "$limit" != "this machine" ]] ||
-    refuse "this machine has $memory MiB of memory, and a node needs $MEMORY_LEAST: the kernel would end it" "give the machine more memory"
-  refuse "the cgroup of this shell may use $memory MiB of memory, and a node needs $MEMORY_LEAST: the kernel would end it" \
-    "raise the limit: echo $((MEMORY_LEAST * 2))M >$limit as root, MemoryMax of a systemd unit, or the memory of the container"
+  ((memory < MEMORY_NEEDED)) || return 0
+  said="this machine has"
+  if [[ "$limit" != "this machine" ]]; then
+    said="the cgroup of this shell may use"
+    remedy="raise the limit: echo $((MEMORY_NEEDED * 2))M >$limit as root, MemoryMax of a systemd unit, or the memory of the container"
+  fi
+  said+=" $memory MiB of memory, and a node needs $MEMORY_NEEDED: the kernel"
+  ((memory > MEMORY_LEAST)) || refuse "$said would end it" "$remedy"
+  say "$said may end it; $remedy"
 }
 
 # etcd maps a file of up to 10 GiB, and reserved 12 GiB of addresses, the JVM 4 GiB. In KiB.
@@ -70,15 +92,19 @@ JAVA_VARIABLES=(JAVA_TOOL_OPTIONS JDK_JAVA_OPTIONS _JAVA_OPTIONS)
 
 # requires_java_options JAVA_HOME: refuses a variable with options with which no JVM of Polis starts.
 requires_java_options() {
-  local name said
+  local name said code=0
   local -a set=() others
   for name in "${JAVA_VARIABLES[@]}"; do
     [[ -z "${!name:-}" ]] || set+=("$name")
   done
-  [[ ${#set[@]} != 0 ]] && ! said="$("$1/bin/java" "${JVM_OPTIONS[@]}" -version 2>&1)" || return 0
+  [[ ${#set[@]} != 0 ]] || return 0
+  # A debugger's agent waits for the debugger, and another agent may hang.
+  [[ "${JAVA_TOOL_OPTIONS:-} ${JDK_JAVA_OPTIONS:-} ${_JAVA_OPTIONS:-}" != *jdwp* ]] || return 0
+  said="$(timeout 10 "$1/bin/java" "${JVM_OPTIONS[@]}" -version 2>&1)" || code=$?
+  [[ $code != 0 && $code != 124 ]] || return 0
   for name in "${set[@]}"; do
     others=("${JAVA_VARIABLES[@]/#/--unset=}")
-    env "${others[@]}" "$name=${!name}" "$1/bin/java" "${JVM_OPTIONS[@]}" -version >/dev/null 2>&1 || set=("$name")
+    timeout 10 env "${others[@]}" "$name=${!name}" "$1/bin/java" "${JVM_OPTIONS[@]}" -version >/dev/null 2>&1 || set=("$name")
   done
   # The JVM also prints the variables that it has read, and that it ends.
   said="$(sed -E '/^(NOTE: )?Picked up |^Error occurred during init|^Error: (Could not create|A fatal exception)/d' <<<"$said")"
@@ -87,18 +113,22 @@ requires_java_options() {
     "unset ${set[*]}, or correct the options; a profile of the shell or a systemd unit sets them"
 }
 
+# The port of etcd for the parts of a node. A firewall may allow listed ports alone.
+LOOPBACK_PORT=7833
+
 # requires_loopback ADDRESS [COMMAND...]: refuses a network in which the node's parts cannot reach each other on this machine, at the node's address if that
 # belongs to lo. COMMAND runs a program in the namespaces of the node.
 requires_loopback() {
-  local address="$1" said code=0
+  local address="$1" said code=0 reason=""
   shift
   [[ "$address" == 127.* ]] || address=127.0.0.1
   # Nothing need listen there: "Connection refused" is an answer of the machine.
-  said="$("$@" timeout 5 bash -c ": </dev/tcp/$address/9" 2>&1)" || code=$?
-  if [[ "$said" == *"Network is unreachable"* || ($code == 124 && "$("$@" ip link show lo 2>/dev/null)" != *[\<,]UP[,\>]*) ]]; then
+  said="$("$@" timeout 5 bash -c ": </dev/tcp/$address/$LOOPBACK_PORT" 2>&1)" || code=$?
+  [[ ! "$said" =~ Invalid\ argument|Permission\ denied|Operation\ not\ permitted|No\ route\ to\ host ]] || reason=" (${BASH_REMATCH[0]})"
+  if [[ "$said" == *"Network is unreachable"* ]] || { [[ $code == 124 ]] && lo_is_down "$@"; }; then
     refuse "the interface lo is down, and the parts of a node reach each other through it" "ip link set lo up, as root"
-  elif [[ $code == 124 || "$said" =~ Invalid\ argument|Permission\ denied|Operation\ not\ permitted|No\ route\ to\ host ]]; then
-    refuse "this machine does not reach itself at $address${BASH_REMATCH[0]:+ (${BASH_REMATCH[0]})}: a route or a firewall rule is in the way" \
+  elif [[ $code == 124 || -n "$reason" ]]; then
+    refuse "this machine does not reach itself at $address, port $LOOPBACK_PORT$reason: a route or a firewall rule is in the way" \
       "ip route get $address, ip rule and nft list ruleset show it: remove it"
   elif [[ "$said" == *"Cannot assign requested address"* ]]; then
     refuse "this machine has no local port left for a connection: it gives the ports $(tr -s '\t ' '-' </proc/sys/net/ipv4/ip_local_port_range)" \
@@ -106,14 +136,28 @@ requires_loopback() {
   fi
 }
 
-# place_of PATH: prints the file system of a path that need not exist: its id and where it is mounted.
+# lo_is_down [COMMAND...]: succeeds if the kernel says so; its first flag is that an interface is up.
+lo_is_down() {
+  local flags
+  flags="$("$@" cat /sys/class/net/lo/flags 2>/dev/null)" && [[ "$flags" == 0x* ]] && ((!(flags & 1)))
+}
+
+# place_of PATH: prints the file system of a path that need not exist: its id, that of its disk, which not each has, and where it is mounted.
 place_of() {
   local at="$1"
   while [[ ! -e "$at" && "$at" == */* ]]; do
     at="${at%/*}"
   done
-  stat -f -c %i "${at:-/}"
-  df --output=source,target "${at:-/}" | tail -n 1
+  at="${at:-/}"
+  stat -f -c %i "$at"
+  # The first id may be a number of the device, which another start of the machine gives to another disk.
+  printf '%s\n' "$(findmnt -n -o UUID --target "$at" 2>/dev/null | head -n 1)"
+  df --output=source,target "$at" | tail -n 1
+}
+
+# machine_id: prints what tells this machine from one with a copy of its files; nothing in most containers.
+machine_id() {
+  cat /etc/machine-id 2>/dev/null || true
 }
 
 # place_file STATE: prints the file in which this folder of Polis keeps the file system of the node whose state directory this is.
@@ -126,18 +170,22 @@ holds_node() {
   [[ -f "$1/esp/sealed_configuration.pb" ]]
 }
 
-# keep_place STATE: keeps where the state directory of a member is.
+# keep_place STATE: keeps where the state directory of a member is. Memory and the layers of a container come back with another id, or not at all.
 keep_place() {
-  local file said
+  local state file said
   holds_node "$1" || return 0
-  file="$(place_file "$1")"
-  said="$({ mkdir -p "${file%/*}" && { printf '%s\n' "$1" && place_of "$1"; } >"$file.new" && mv "$file.new" "$file"; } 2>&1)" ||
+  state="$(realpath -m "$1")"
+  file="$(place_file "$state")"
+  case "$(stat -f -c %T "$state")" in
+    tmpfs | ramfs | overlayfs) rm -f "$file" && return ;;
+  esac
+  said="$({ mkdir -p "${file%/*}" && { printf '%s\n%s\n' "$state" "$(machine_id)" && place_of "$state"; } >"$file.new" && mv "$file.new" "$file"; } 2>&1)" ||
     say "a later start cannot know that this node's file system must be mounted, since $file cannot be written: ${said##*: }"
 }
 
 # requires_same_place STATE: refuses to begin a node in place of one whose file system is not mounted.
 requires_same_place() {
-  local state file
+  local state file id=2
   state="$(realpath -m "$1")"
   file="$(place_file "$state")"
   if [[ ! -f "$file" ]] || holds_node "$state"; then
@@ -145,9 +193,12 @@ requires_same_place() {
   fi
   local -a then now
   mapfile -t then <"$file"
-  mapfile -t now < <(place_of "$state")
-  [[ ${#then[@]} -lt 3 || ${#now[@]} -lt 2 || "${then[1]}" == "${now[0]}" ]] ||
-    refuse "$state held a node on the file system $(described_place "${then[2]}"); now the file system $(described_place "${now[1]}") is at this path, without that node, and a start would make a new cluster" \
+  mapfile -t now < <(printf '%s\n%s\n' "$state" "$(machine_id)" && place_of "$state")
+  # The file may have come with a copy of this folder from another machine.
+  [[ ${#then[@]} == 5 && ${#now[@]} == 5 && "${then[1]}" == "${now[1]}" ]] || return 0
+  [[ -z "${then[3]}" || -z "${now[3]}" ]] || id=3
+  [[ "${then[id]}" == "${now[id]}" ]] ||
+    refuse "$state held a node on the file system $(described_place "${then[4]}"); now the file system $(described_place "${now[4]}") is at this path, without that node, and a start would make a new cluster" \
       "mount the former file system, and start again; only if that node is lost or not wanted: rm $file"
 }
 

@@ -250,12 +250,23 @@ ctl() {
   POLIS_COMMAND="$0 ctl" "$home/bin/java" "${JVM_OPTIONS[@]}" "${CTL_OPTIONS[@]}" "${trained[@]}" -cp "$(ctl_class_path)" "$CTL_MAIN" "$@"
 }
 
+# mark_time STATE: makes an empty file, whose time is now, fills SINCE with its path, and removes those of killed processes.
+mark_time() {
+  local file
+  for file in "$1"/.since.*; do
+    [[ -e "/proc/${file##*.}" ]] || rm -f "$file"
+  done
+  SINCE="$1/.since.$BASHPID"
+  : >"$SINCE"
+}
+
 # run_node STATE COMMAND...: runs a node in the foreground, with POLIS_INPUT as its input. If its JVM crashes after HOME, for example on a full heap, this
 # starts the node again, which finds its children. Ends with the exit code of the last.
 run_node() {
   local state="$1" code node since
   shift
-  since="$(mktemp "$state/.since.XXXXXX")"
+  mark_time "$state"
+  since="$SINCE"
   # The terminal sends Ctrl-C to the node itself. The shell makes background processes ignore it.
   trap ':' INT
   trap 'kill -TERM "$node" 2>/dev/null || true' TERM

@@ -51,6 +51,10 @@ class NodeCommandsTest {
         """
         cd %s
         printf '%%s\\n' "$*" >>calls
+        if [[ -f unstartable ]]; then
+          echo "Unrecognized option: -Wrong" >&2
+          exit 1
+        fi
         if [[ " $* " == *" dev.polis.node.Main run "* ]]; then
           cat >node-input
           mkdir -p state/ephemeral/launcher
@@ -153,6 +157,8 @@ class NodeCommandsTest {
   @Test
   @DisplayName("up keeps the file system of a member, and begins no new node in place of it")
   void placeOfAMember() throws Exception {
+    // The folder of a test may be in memory, of which no place is kept.
+    scripts.program("stat", "[[ $* == *%T* ]] && echo ext2/ext3 || exec /usr/bin/stat \"$@\"");
     Path sealed = scripts.path("state/esp/sealed_configuration.pb");
     Files.createDirectories(sealed.getParent());
     Files.createFile(sealed);
@@ -164,7 +170,10 @@ class NodeCommandsTest {
     Files.delete(sealed);
     bash(up(false)).requireSuccess("polis up of a node that was deleted");
 
-    Files.writeString(place, scripts.path("state") + "\n0\n/dev/other /mnt/other\n");
+    List<String> kept = new ArrayList<>(Files.readAllLines(place));
+    kept.set(2, "0");
+    kept.set(3, "");
+    Files.write(place, kept);
     Finished run = bash(up(false));
     assertEquals(3, run.code(), run.all());
     assertTrue(run.err().contains("a start would make a new cluster"), run.all());
@@ -280,6 +289,19 @@ class NodeCommandsTest {
         lastCall().endsWith("dev.polis.node.Main stop --state state --anyway --timeout 7"),
         lastCall());
     assertEquals("y\n", Files.readString(scripts.path("other-input")));
+  }
+
+  @Test
+  @DisplayName("polis ctl tries the options of JAVA_TOOL_OPTIONS only after a failure")
+  void javaOptionsOfCtl() throws Exception {
+    String command = "JAVA_TOOL_OPTIONS=-Wrong ./polis ctl node list </dev/null";
+    bash(command).requireSuccess("polis ctl");
+    assertEquals(1, Files.readAllLines(scripts.path("calls")).size());
+
+    Files.createFile(scripts.path("unstartable"));
+    Finished run = bash(command);
+    assertEquals(3, run.code(), run.all());
+    assertTrue(run.err().contains("next: unset JAVA_TOOL_OPTIONS"), run.all());
   }
 
   @ParameterizedTest

@@ -1,6 +1,7 @@
 package dev.polis.scripts.it;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.fixtures.Finished;
@@ -14,6 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Reads the refusals of a place and a limit with which a node cannot start. */
 class NodeNeedsTest {
@@ -135,6 +137,19 @@ class NodeNeedsTest {
     assertEquals("", run.requireSuccess("requires_java_options").err());
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"})
+  @DisplayName("A JVM that would wait for a debugger is not tried")
+  void waitsForADebugger(String variable) throws Exception {
+    scripts.executable("java/bin/java", "touch tried; sleep 600");
+    Finished run =
+        node(
+            "export %s=-agentlib:jdwp=transport=dt_socket,server=y; requires_java_options java"
+                .formatted(variable));
+    assertEquals("", run.requireSuccess("requires_java_options").err());
+    assertFalse(Files.exists(scripts.path("tried")), "a JVM was started");
+  }
+
   @Test
   @DisplayName("A limit of address space below etcd's need is refused, with what ends it")
   void fewAddresses() throws Exception {
@@ -164,7 +179,11 @@ class NodeNeedsTest {
         run.all());
 
     write(file, "402653184\n");
-    node("requires_memory " + directory).requireSuccess("requires_memory");
+    String enough = node("requires_memory " + directory).requireSuccess("requires_memory").err();
+    assertEquals("", enough);
+    write(file, "167772160\n");
+    String said = node("requires_memory " + directory).requireSuccess("requires_memory").err();
+    assertTrue(said.contains("a node needs 192: the kernel may end it; raise the limit: "), said);
     write("proc/meminfo", "MemTotal:       131072 kB\n");
     Finished machine = node("requires_memory " + directory);
     assertEquals(3, machine.code(), machine.all());
@@ -205,6 +224,16 @@ class NodeNeedsTest {
     assertTrue(run.err().contains("next: raise the limit: ulimit -u as root"), run.all());
   }
 
+  @Test
+  @DisplayName("A node that runs proves that the limits suffice, and uses a part of them itself")
+  void limitsOfARunningNode() throws Exception {
+    String required = "ulimit -v 2000000; requires_limits " + directory;
+    Finished another = node("echo $$ >node.lock; " + required);
+    assertEquals(3, another.code(), another.all());
+    Finished node = node(": dev.polis.node.Main; echo $$ >node.lock; " + required);
+    assertEquals("", node.requireSuccess("requires_limits").err());
+  }
+
   @ParameterizedTest
   @CsvSource({
     "'0::/a/b', a/cpu.max, '2000 100000'",
@@ -228,9 +257,10 @@ class NodeNeedsTest {
   @ParameterizedTest
   @CsvSource({
     "'echo Network is unreachable; exit 1', the interface lo is down, ip link set lo up",
-    "'[[ $1 == ip ]] && echo \"1: lo: <LOOPBACK> mtu\" || exit 124', the interface lo is down, ip link set lo up",
-    "'[[ $1 == ip ]] && echo \"1: lo: <LOOPBACK,UP,LOWER_UP> mtu\" || exit 124', does not reach itself at 127.0.7.3: a route, nft list ruleset",
-    "'echo Invalid argument; exit 1', does not reach itself at 127.0.7.3 (Invalid argument), ip route get 127.0.7.3",
+    "'[[ $1 == cat ]] && echo 0x8 || exit 124', the interface lo is down, ip link set lo up",
+    "'[[ $1 == cat ]] && echo 0x9 || exit 124', 'does not reach itself at 127.0.7.3, port 7833: a route', nft list ruleset",
+    "'[[ $1 == cat ]] && exit 1 || exit 124', 'does not reach itself at 127.0.7.3, port 7833: a route', nft list ruleset",
+    "'echo Invalid argument; exit 1', 'does not reach itself at 127.0.7.3, port 7833 (Invalid argument)', ip route get 127.0.7.3",
     "'echo Cannot assign requested address; exit 1', has no local port left, net.ipv4.ip_local_port_range"
   })
   @DisplayName("A machine whose programs cannot reach each other is refused, with the cause")
@@ -245,11 +275,17 @@ class NodeNeedsTest {
     node("requires_loopback ''").requireSuccess("this machine");
   }
 
+  /** Gives the place of a node a file system and a disk that variables name. */
+  private void fileSystems() throws Exception {
+    scripts.program("stat", "[[ $3 == %T ]] && echo ${TYPE:-ext2/ext3} || echo $FILE_SYSTEM");
+    scripts.program("findmnt", "[[ -z ${DISK:-} ]] || echo $DISK");
+    scripts.program("df", "echo Filesystem Mounted on; echo /dev/$FILE_SYSTEM /mnt");
+  }
+
   @Test
   @DisplayName("A folder is no new node while another file system held a node there")
   void anotherFileSystem() throws Exception {
-    scripts.program("stat", "echo $FILE_SYSTEM");
-    scripts.program("df", "echo Filesystem Mounted on; echo /dev/$FILE_SYSTEM /mnt");
+    fileSystems();
     write("state/esp/sealed_configuration.pb", "");
     node("FILE_SYSTEM=a keep_place " + scripts.path("state")).requireSuccess("keep_place");
     String required = "requires_same_place " + scripts.path("state");
@@ -264,6 +300,8 @@ class NodeNeedsTest {
             .contains(
                 "held a node on the file system /dev/a, mounted at /mnt; now the file system /dev/b, mounted at /mnt is at this path"),
         run.all());
+    node("machine_id() { echo another; }; FILE_SYSTEM=b " + required)
+        .requireSuccess("a copy of this folder on another machine");
     String remedy = run.err().substring(run.err().indexOf("rm "));
     node(remedy).requireSuccess(remedy);
     write("state/esp/sealed_configuration.pb", "");
@@ -274,6 +312,57 @@ class NodeNeedsTest {
     assertTrue(said.contains("cannot be written: No such file or directory"), said);
     Files.delete(scripts.path("state/esp/sealed_configuration.pb"));
     node("FILE_SYSTEM=b " + required).requireSuccess("a new node");
+  }
+
+  @Test
+  @DisplayName("A disk is the same under another number of its device, and another one is not")
+  void sameDisk() throws Exception {
+    fileSystems();
+    write("state/esp/sealed_configuration.pb", "");
+    String state = scripts.path("state").toString();
+    node("FILE_SYSTEM=a DISK=x keep_place " + state).requireSuccess("keep_place");
+    Files.delete(scripts.path("state/esp/sealed_configuration.pb"));
+    String required = " requires_same_place " + state;
+    node("FILE_SYSTEM=b DISK=x" + required).requireSuccess("the same disk as another device");
+    node("FILE_SYSTEM=a" + required).requireSuccess("a disk that does not tell its id");
+    assertEquals(3, node("FILE_SYSTEM=a DISK=y" + required).code());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"tmpfs", "ramfs", "overlayfs"})
+  @DisplayName("A file system in memory and one of a container leave no place behind")
+  void passingFileSystem(String type) throws Exception {
+    fileSystems();
+    write("state/esp/sealed_configuration.pb", "");
+    String state = scripts.path("state").toString();
+    node("FILE_SYSTEM=a keep_place " + state).requireSuccess("keep_place on a disk");
+    node("TYPE=%s FILE_SYSTEM=b keep_place %s".formatted(type, state)).requireSuccess(type);
+    Files.delete(scripts.path("state/esp/sealed_configuration.pb"));
+    node("FILE_SYSTEM=c requires_same_place " + state).requireSuccess("the next start");
+  }
+
+  @Test
+  @DisplayName("The file system behind a link is kept, and missed when the link leads elsewhere")
+  void placeBehindALink() throws Exception {
+    fileSystems();
+    write("disk/state/esp/sealed_configuration.pb", "");
+    Files.createSymbolicLink(scripts.path("link"), scripts.path("disk/state"));
+    String link = scripts.path("link").toString();
+    node("FILE_SYSTEM=a keep_place " + link).requireSuccess("keep_place");
+    Files.delete(scripts.path("disk/state/esp/sealed_configuration.pb"));
+    assertEquals(3, node("FILE_SYSTEM=b requires_same_place " + link).code());
+    assertEquals(3, node("FILE_SYSTEM=b requires_same_place disk/state").code());
+  }
+
+  @Test
+  @DisplayName("The file that marks a time goes with its process, or with the next one")
+  void markedTime() throws Exception {
+    write(".since.4194305", "");
+    String marks = "mark_time %s; echo .since.* $SINCE".formatted(directory);
+    String said = node(marks).requireSuccess("mark_time").out();
+    String[] left = said.strip().split(" ");
+    assertEquals(2, left.length, said);
+    assertEquals(scripts.path(left[0]).toString(), left[1]);
   }
 
   private void write(String name, String content) throws Exception {
