@@ -31,7 +31,7 @@ public record JvmReport(Instant when, String text) {
   /** The packages of the JDK, of the platform and of its libraries. */
   private static final Pattern OURS =
       Pattern.compile(
-          "(?:javax?|jdk|sun|com\\.sun|dev\\.polis|io\\.grpc|io\\.netty|com\\.google|org\\.osgi|org\\.apache\\.felix)\\.");
+          "(?:javax?|jdk|sun|com\\.sun|org\\.(?:ietf|w3c|xml)|cel|dev\\.(?:cel|polis)|com\\.google|io\\.(?:etcd|grpc|netty|perfmark|prometheus)|org\\.(?:antlr|apache\\.felix|bouncycastle|osgi|slf4j|threeten)|picocli)\\.");
 
   /** A report has some thousand lines; one without end is damaged. */
   private static final int LONGEST = 4 << 20;

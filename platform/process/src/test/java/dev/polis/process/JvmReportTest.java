@@ -46,6 +46,7 @@ class JvmReportTest {
             j  com.example.early.Other.call()V+5
             Java frames: (J=compiled Java code, j=interpreted, Vv=VM code)
             J 812 c1 java.util.ArrayList.grow(I)[Ljava/lang/Object; java.base@25 (8 bytes) @ 0x0 [0x0+0x0]
+            j  io.etcd.jetcd.api.RangeResponse.parseFrom([B)V+5
             J 813 c1 com.google.gson.Gson.toJson(Ljava/lang/Object;)V (8 bytes) @ 0x0 [0x0+0x0]
             j  com.acme.hog.Hog$Inner.fill()V+5
             j  com.acme.hog.HogRole.run(Ldev/polis/supervision/Context;)V+7

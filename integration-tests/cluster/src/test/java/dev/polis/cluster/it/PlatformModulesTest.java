@@ -4,15 +4,20 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.fixtures.Distribution;
+import dev.polis.process.JvmReport;
 import java.io.IOException;
 import java.lang.module.Configuration;
 import java.lang.module.ModuleDescriptor;
 import java.lang.module.ModuleFinder;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Instant;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeSet;
+import java.util.jar.JarEntry;
 import java.util.jar.JarFile;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -61,6 +66,44 @@ class PlatformModulesTest {
         ModuleLayer.boot().configuration().resolve(JARS, ModuleFinder.of(), artifacts());
     // One loader has each package once, like a program on the module path.
     ModuleLayer.boot().defineModulesWithOneLoader(resolved, ClassLoader.getPlatformClassLoader());
+  }
+
+  @Test
+  @DisplayName("the report of a full heap takes no package of the distribution for a plugin's code")
+  void packagesAreNoPlugins() throws Exception {
+    TreeSet<String> foreign = new TreeSet<>();
+    for (String part : List.of("lib", "bundles")) {
+      try (Stream<Path> jars = Files.list(Distribution.built().folder().resolve(part))) {
+        for (Path jar : jars.toList()) {
+          foreign.addAll(packages(jar));
+        }
+      }
+    }
+    assertTrue(foreign.size() > 100, "only " + foreign + " were found");
+    foreign.removeIf(name -> !causeOfFullHeapIn(name).contains("the code of a plugin"));
+    assertEquals(new TreeSet<>(), foreign, "name them in JvmReport");
+  }
+
+  private static String causeOfFullHeapIn(String name) {
+    String report =
+        """
+        #  fatal error: OutOfMemory encountered: Java heap space
+        Java frames: (J=compiled Java code, j=interpreted, Vv=VM code)
+        j  %s.Some.call()V+5
+        """
+            .formatted(name);
+    return new JvmReport(Instant.EPOCH, report).cause();
+  }
+
+  private static Set<String> packages(Path jar) throws IOException {
+    try (JarFile file = new JarFile(jar.toFile())) {
+      return file.stream()
+          .map(JarEntry::getName)
+          .filter(name -> name.endsWith(".class") && name.contains("/"))
+          .filter(name -> !name.startsWith("META-INF/"))
+          .map(name -> name.substring(0, name.lastIndexOf('/')).replace('/', '.'))
+          .collect(Collectors.toSet());
+    }
   }
 
   private static Optional<ModuleDescriptor> module(String name) {
