@@ -1,6 +1,7 @@
 package dev.polis.process;
 
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -42,11 +43,19 @@ public class Commands {
   private static final List<Path> OUTPUTS =
       List.of(Path.of("/dev/shm"), Path.of(System.getProperty("java.io.tmpdir")));
 
+  /** More than any of the programs prints, in bytes; containers give /dev/shm only 64 MiB. */
+  private static final long ROOM = 4 << 20;
+
   /**
-   * Returns the first folder that takes files; the last one, which fails with the reason, if none.
+   * Returns the first folder that takes files and has room; the last one, which fails with the
+   * reason, if none.
    */
   static Path writable(List<Path> folders) {
-    return folders.stream().filter(Files::isWritable).findFirst().orElseGet(folders::getLast);
+    return folders.stream()
+        .filter(Files::isWritable)
+        .filter(folder -> folder.toFile().getUsableSpace() >= ROOM)
+        .findFirst()
+        .orElseGet(folders::getLast);
   }
 
   /**
@@ -85,20 +94,23 @@ public class Commands {
       throws IOException, InterruptedException {
     // Into a file, not a pipe: a daemon of the program would keep a pipe open for ever.
     Path output = Files.createTempFile(writable(OUTPUTS), "polis-command", ".out");
-    try {
+    try (InputStream printed = Files.newInputStream(output)) {
       ProcessBuilder builder =
           new ProcessBuilder(located(command))
               .redirectErrorStream(true)
               .redirectOutput(output.toFile());
       builder.environment().put("LC_ALL", "C");
-      return finish(builder.start(), within, command, input, output);
+      Process process = builder.start();
+      // Both processes have it open and need no name; a killed node leaves no file behind.
+      Files.deleteIfExists(output);
+      return finish(process, within, command, input, printed);
     } finally {
       Files.deleteIfExists(output);
     }
   }
 
   private static Result finish(
-      Process process, Duration within, List<String> command, byte[] input, Path output)
+      Process process, Duration within, List<String> command, byte[] input, InputStream printed)
       throws IOException, InterruptedException {
     try {
       // Concurrent with the wait: a pipe takes 64 KiB, and the program may not read more.
@@ -108,7 +120,7 @@ public class Commands {
             "%s did not end within %d s; it was killed"
                 .formatted(command.getFirst(), within.toSeconds()));
       }
-      String said = new String(Files.readAllBytes(output), StandardCharsets.UTF_8).strip();
+      String said = new String(printed.readAllBytes(), StandardCharsets.UTF_8).strip();
       return new Result(command, process.exitValue(), said);
     } finally {
       if (process.isAlive()) {

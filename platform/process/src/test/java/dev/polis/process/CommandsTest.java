@@ -3,8 +3,10 @@ package dev.polis.process;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -35,6 +37,29 @@ class CommandsTest {
     Path takes = Path.of(System.getProperty("user.dir"));
     assertEquals(takes, Commands.writable(List.of(absent, takes, here)));
     assertEquals(absent, Commands.writable(List.of(here.resolve("gone"), absent)));
+  }
+
+  @Test
+  @DisplayName("a folder that is full takes no output of a program")
+  void fullFolder() {
+    // The kernel says of this file system that it has no room, and root may write everywhere.
+    Path full = Path.of("/proc/self");
+    Path takes = Path.of(System.getProperty("user.dir"));
+    assertEquals(takes, Commands.writable(List.of(full, takes)));
+  }
+
+  @Test
+  @DisplayName("the output of a program has no name while it runs, so a killed node leaves no file")
+  void outputWithoutName() throws Exception {
+    // The input comes after the start.
+    List<String> command = List.of("sh", "-c", "cat; readlink /proc/self/fd/1");
+
+    Commands.Result result =
+        new Commands()
+            .run(Duration.ofSeconds(60), command, "read ".getBytes(StandardCharsets.US_ASCII));
+
+    assertTrue(result.output().startsWith("read /"), result.output());
+    assertTrue(result.output().endsWith(" (deleted)"), result.output());
   }
 
   @Test
