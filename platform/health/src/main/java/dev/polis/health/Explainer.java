@@ -6,6 +6,7 @@ import dev.polis.health.Explanation.Kind;
 import dev.polis.supervision.RunState;
 import dev.polis.supervision.RunnableStatus;
 import dev.polis.supervision.Supervisor;
+import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
@@ -26,10 +27,14 @@ import java.util.stream.Stream;
 public final class Explainer {
   private static final String NODE = "node";
 
+  /** How long what is known of plugins is used again: each look reads and verifies all of them. */
+  private static final Duration KNOWN = Duration.ofSeconds(5);
+
   private final HealthRegistry health;
   private final Supervisor supervisor;
   private final BootReport boot;
-  private final InstantSource clock = InstantSource.system();
+  private final InstantSource clock;
+  private volatile Known known = new Known(Instant.MIN, List.of());
 
   /**
    * Creates an explainer.
@@ -39,9 +44,29 @@ public final class Explainer {
    * @param boot knows open waits
    */
   public Explainer(HealthRegistry health, Supervisor supervisor, BootReport boot) {
+    this(health, supervisor, boot, InstantSource.system());
+  }
+
+  Explainer(HealthRegistry health, Supervisor supervisor, BootReport boot, InstantSource clock) {
     this.health = health;
     this.supervisor = supervisor;
     this.boot = boot;
+    this.clock = clock;
+  }
+
+  /** Holds what was known of plugins at a time. */
+  private record Known(Instant when, List<PluginStatus> plugins) {
+    /** A clock may also go back. */
+    boolean isNew(Instant now) {
+      return Duration.between(when, now).abs().compareTo(KNOWN) < 0;
+    }
+  }
+
+  private List<PluginStatus> knownPlugins() {
+    Instant now = clock.instant();
+    Known found = known.isNew(now) ? known : new Known(now, health.plugins());
+    known = found;
+    return found.plugins();
   }
 
   /**
@@ -96,7 +121,7 @@ public final class Explainer {
     if (all.stream().noneMatch(Explainer::failsForItself)) {
       return all;
     }
-    List<PluginStatus> plugins = health.plugins();
+    List<PluginStatus> plugins = knownPlugins();
     return all.stream()
         .map(status -> failsForItself(status) ? blamed(status, plugins) : status)
         .toList();

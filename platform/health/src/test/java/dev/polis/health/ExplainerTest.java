@@ -24,6 +24,8 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -223,6 +225,47 @@ final class ExplainerTest {
     assertEquals(
         List.of("roles: no role record arrives", "Worker: Worker's program failed"),
         explain("Worker").causes());
+  }
+
+  @Test
+  @DisplayName("the plugins of failing roles are read again after five seconds, not at each look")
+  void pluginsOfFailingRoles() {
+    AtomicInteger looks = new AtomicInteger();
+    AtomicReference<Instant> now = new AtomicReference<>(Instant.EPOCH);
+    health.close();
+    health =
+        HealthTable.open(
+            tree,
+            new OrganDirectory() {
+              @Override
+              public List<Absent> absent(Set<String> present) {
+                return List.of();
+              }
+
+              @Override
+              public Set<String> needs(String organ) {
+                return Set.of();
+              }
+
+              @Override
+              public List<PluginStatus> plugins() {
+                looks.incrementAndGet();
+                return List.of();
+              }
+            },
+            InstantSource.system());
+    explainer = new Explainer(health, tree, boot, now::get);
+    health
+        .role("PostgreSQL", "")
+        .set(HealthCondition.down("failed", "it failed", SupervisedHealth.readTheLog("sql")));
+
+    explainer.statuses();
+    now.set(Instant.EPOCH.plusMillis(4999));
+    explainer.statuses();
+    assertEquals(1, looks.get());
+    now.set(Instant.EPOCH.plusSeconds(5));
+    explainer.statuses();
+    assertEquals(2, looks.get());
   }
 
   @Test
