@@ -30,6 +30,10 @@ final class Remedies {
     know(
         "address already in use|port is already in use",
         "end the program that listens there: ss -ltnp names it");
+    // For an IPv6 address the same error also says that this machine has none to connect from.
+    know(
+        "\\[[0-9a-f:%.]+]:\\d+: connect: cannot assign requested address|cannot assign requested address: \\S*/\\[",
+        "give an IPv4 address, or switch IPv6 on, also on lo: sysctl -w net.ipv6.conf.all.disable_ipv6=0; if ip -6 address shows addresses, ss -tanp shows what has the local ports");
     // A program that listens gets the same error for an address that the machine lacks.
     know(
         "connect: cannot assign requested address|cannot assign requested address: \\S*/\\S+:\\d",

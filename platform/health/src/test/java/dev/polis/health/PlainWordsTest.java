@@ -50,6 +50,8 @@ class PlainWordsTest {
         "open /x: no such file or directory|bring back what is missing",
         "/x is not there|bring back what is missing",
         "no address is known for the name mirror|repair the resolution of names",
+        "dial tcp [::1]:2380: connect: cannot assign requested address|give an IPv4 address",
+        "Cannot assign requested address: localhost/[0:0:0:0:0:0:0:1]:7835|give an IPv4 address",
         "dial tcp 10.0.0.7:2380: connect: cannot assign requested address|give the machine more local ports",
         "unable to create native thread: possibly out of memory|raise the limit of processes and threads",
         "/x/y: Not a directory|move aside what is there",

@@ -14,6 +14,7 @@ import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.ssl.NotSslRecordException;
 import java.io.IOException;
 import java.net.ConnectException;
+import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.NetworkInterface;
@@ -119,10 +120,12 @@ record CallFailure(
   }
 
   private static boolean isHere(InetAddress where) {
+    return where.isAnyLocalAddress() || where.isLoopbackAddress() || isOnInterface(where);
+  }
+
+  private static boolean isOnInterface(InetAddress where) {
     try {
-      return where.isAnyLocalAddress()
-          || where.isLoopbackAddress()
-          || NetworkInterface.getByInetAddress(where) != null;
+      return NetworkInterface.getByInetAddress(where) != null;
     } catch (SocketException unknown) {
       return true; // nothing is said that may be wrong
     }
@@ -224,8 +227,7 @@ record CallFailure(
 
   private CtlException connection() {
     if (says("Cannot assign requested address")) {
-      return unreachable(
-          "this machine has no local port left for a connection to %s: give it more (sysctl -w net.ipv4.ip_local_port_range='32768 60999', as root), or end what has them ('ss -tanp' shows it; ports of ended connections come back after a minute)");
+      return sourceless();
     }
     if (isCutOffHere()) {
       return unreachable(
@@ -250,12 +252,36 @@ record CallFailure(
     return tls().orElseGet(this::stranger);
   }
 
+  /** Refuses a call for which this machine has no address, or no port, of its own. */
+  private CtlException sourceless() {
+    if (address.getAddress() instanceof Inet6Address where && !isOnInterface(where)) {
+      return unreachable(
+          "this machine has no IPv6 address for a connection to %s, or no local port left: give --endpoint an IPv4 address, or switch IPv6 on (sysctl -w net.ipv6.conf.all.disable_ipv6=0 net.ipv6.conf.lo.disable_ipv6=0, as root); 'ip -6 address' and 'ss -tanp' show what is there");
+    }
+    return unreachable(
+        "this machine has no local port left for a connection to %s: give it more (sysctl -w net.ipv4.ip_local_port_range='32768 60999', as root), or end what has them ('ss -tanp' shows it; ports of ended connections come back after a minute)");
+  }
+
   /** Refuses a call without an answer in time, and tells how far a connection gets now. */
   private CtlException late() {
-    Reach reach = Reach.of(address, PROBE);
     return unreachable(
-        "%s has not answered within %d s: %s; to do: %s; --timeout waits longer",
-        timeout, reach.text(), reach.remedy(address));
+        "%s has not answered within %d s: %s; --timeout waits longer",
+        timeout, late(address, Reach.of(address, PROBE)));
+  }
+
+  /** Says in a clause what is known of a server that is late, the likely before the rare. */
+  static String late(InetSocketAddress address, Reach reach) {
+    String remedy = reach.remedy(address);
+    return switch (reach) {
+      case ANSWERS ->
+          "it takes connections, so the node is busy: try again"
+              + (isHere(address.getAddress())
+                  ? ""
+                  : "; if that ends in the same way, a firewall or the path drops large packets (path MTU): "
+                      + remedy);
+      case LOST -> "%s, or the address is wrong; to do: %s".formatted(reach.text(), remedy);
+      default -> "%s; to do: %s".formatted(reach.text(), remedy);
+    };
   }
 
   /** Returns why nothing listens, as far as the state directory of a node on this machine tells. */
@@ -339,7 +365,7 @@ record CallFailure(
 
   private CtlException distrust(String why) {
     boolean known =
-        !address.getHostString().equals(target.endpoint())
+        isOfAnother()
             || target.node().isPresent()
             || target.knownNodes().at(target.endpoint()).isPresent();
     if (known && OTHER_CA.matcher(why).find()) {
@@ -352,6 +378,13 @@ record CallFailure(
         "%s is there, but it and the files in %s do not trust each other: %s; check the address: a node of another cluster may have it now; only if your cluster was made anew there, move ca.pem out of that folder and take ownership again: %s"
             .formatted(HostPort.of(address), target.folder(), why, takeOwnership),
         failure);
+  }
+
+  /** Returns whether the call went to another node than the target's, of which the cluster told. */
+  private boolean isOfAnother() {
+    // An address has several forms, and a name several addresses.
+    return !address.getHostString().equals(target.endpoint())
+        && !address.equals(new InetSocketAddress(target.endpoint(), address.getPort()));
   }
 
   /** Returns the alert of TLS with which the peer refused the handshake. */

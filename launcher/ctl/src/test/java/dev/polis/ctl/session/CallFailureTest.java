@@ -14,6 +14,7 @@ import dev.polis.pki.Fingerprint;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.Pem;
 import dev.polis.rpc.LocalRpcHost;
+import dev.polis.rpc.Reach;
 import dev.polis.rpc.RpcHost;
 import dev.polis.rpc.RpcSettings;
 import dev.polis.wire.api.GetNodesRequest;
@@ -37,6 +38,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyPair;
+import java.security.cert.CertificateException;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -200,6 +202,58 @@ class CallFailureTest {
             .startsWith("this machine has no local port left for a connection to " + ADDRESS),
         told.getMessage());
     assertTrue(told.getMessage().contains("net.ipv4.ip_local_port_range"), told.getMessage());
+  }
+
+  @Test
+  @DisplayName("an IPv6 address for which this machine has no address is no lack of local ports")
+  void noSourceAddress() {
+    CtlException told =
+        new CallFailure(
+                new StatusException(
+                    Status.UNAVAILABLE.withCause(
+                        new SocketException(
+                            "Cannot assign requested address: /[2001:db8::7]:7835"))),
+                new InetSocketAddress("2001:db8::7", 7835),
+                false,
+                CtlTarget.ofState(state),
+                1,
+                "")
+            .explain();
+    assertTrue(
+        told.getMessage()
+            .startsWith("this machine has no IPv6 address for a connection to [2001:db8:"),
+        told.getMessage());
+    assertTrue(told.getMessage().contains("give --endpoint an IPv4 address"), told.getMessage());
+  }
+
+  @Test
+  @DisplayName("a stranger at an endpoint in another form of its address is no known node")
+  void formOfAnAddress() {
+    CtlException told =
+        new CallFailure(
+                new StatusException(
+                    Status.UNAVAILABLE.withCause(
+                        new CertificateException("CN=x is issued by CN=a, not by CN=b"))),
+                new InetSocketAddress("2001:db8::7", 7835),
+                false,
+                CtlTarget.ofState(state).at("2001:db8::7"),
+                1,
+                "")
+            .explain();
+    assertTrue(told.getMessage().contains("do not trust each other"), told.getMessage());
+    assertFalse(told.getMessage().contains("a server of another cluster"), told.getMessage());
+  }
+
+  @Test
+  @DisplayName("a late node of another machine is busy first, and a path that loses packets then")
+  void lateElsewhere() {
+    InetSocketAddress elsewhere = new InetSocketAddress("203.0.113.9", 7835);
+    String busy = CallFailure.late(elsewhere, Reach.ANSWERS);
+    assertTrue(
+        busy.startsWith("it takes connections, so the node is busy: try again; if that"), busy);
+    assertTrue(busy.contains("path MTU): ping -M do -s 1400 203.0.113.9"), busy);
+    String lost = CallFailure.late(elsewhere, Reach.LOST);
+    assertTrue(lost.contains(", or the address is wrong; to do: check that"), lost);
   }
 
   @Test
@@ -496,8 +550,8 @@ class CallFailureTest {
   }
 
   @Test
-  @DisplayName("a peer that answers small packets alone: the message names the path's packet size")
-  void largePacketsLost() throws Exception {
+  @DisplayName("a peer on this machine that takes connections and answers late is busy")
+  void busy() throws Exception {
     ServerSocket server =
         new ServerSocket(Session.CURATOR_PORT, 50, InetAddress.ofLiteral(ADDRESS));
     peers.add(server);
@@ -517,9 +571,8 @@ class CallFailureTest {
     assertSaid(
         run(3, "node", "list"),
         ExitCode.UNREACHABLE,
-        ADDRESS + ":7835 has not answered within 3 s: it answers small packets",
-        "path MTU",
-        "ping -M do -s 1400 " + ADDRESS);
+        ADDRESS
+            + ":7835 has not answered within 3 s: it takes connections, so the node is busy: try again; --timeout");
   }
 
   private static void endPlain(Socket connection) {
