@@ -22,8 +22,6 @@ import java.util.stream.Stream;
  * <p>The kernel's log, which names the process, is not read: it is not a node's to read everywhere.
  */
 final class MemoryKills {
-  private static final String BOOT = KilledProcess.BOOT;
-  private static final String PROCESS = KilledProcess.PROCESS;
   private static final String MACHINE = "machine";
   private static final String GROUP = "group";
   private static final String LIMIT = "limit";
@@ -66,7 +64,7 @@ final class MemoryKills {
                 Instant.now(), "kernel", cause.get(), "Then: " + then.get() + "\nNow: " + now));
       }
     }
-    now.put(PROCESS, Long.toString(ProcessHandle.current().pid()));
+    now.put(KilledProcess.PROCESS, Long.toString(ProcessHandle.current().pid()));
     StringBuilder text = new StringBuilder();
     now.forEach((name, value) -> text.append(name).append(' ').append(value).append('\n'));
     Files.writeString(directory.memoryKills(), text, StandardCharsets.US_ASCII);
@@ -93,7 +91,7 @@ final class MemoryKills {
 
   /** Returns what is known of the end of the last process; empty if the kernel ended none. */
   private static Optional<String> cause(Map<String, String> then, Map<String, String> now) {
-    if (!then.getOrDefault(BOOT, "").equals(now.get(BOOT))) {
+    if (!then.getOrDefault(KilledProcess.BOOT, "").equals(now.get(KilledProcess.BOOT))) {
       return Optional.empty(); // The machine has started since, and its counters with it.
     }
     long machine = more(then, now, MACHINE);
@@ -114,7 +112,7 @@ final class MemoryKills {
     return Optional.of(
         "process %s ended by a signal like 9 (SIGKILL), which leaves no word and which polis down did not send; for want of memory the kernel %s meanwhile%s. Give the machine or the group more memory, or the node a smaller heap (polis up --heap); dmesg names what was ended"
             .formatted(
-                then.getOrDefault(PROCESS, "of the last run"),
+                then.getOrDefault(KilledProcess.PROCESS, "of the last run"),
                 String.join(" and ", counts),
                 reached));
   }
@@ -130,12 +128,15 @@ final class MemoryKills {
 
   private Map<String, String> now() {
     Map<String, String> now = new LinkedHashMap<>();
-    lines("proc/sys/kernel/random/boot_id").findFirst().ifPresent(id -> now.put(BOOT, id));
+    lines("proc/sys/kernel/random/boot_id")
+        .findFirst()
+        .ifPresent(id -> now.put(KilledProcess.BOOT, id));
     value("proc/vmstat", "oom_kill").ifPresent(count -> now.put(MACHINE, count));
     for (Version version : VERSIONS) {
       lines("proc/self/cgroup")
           .map(line -> line.split(":", 3))
-          .filter(parts -> parts.length == 3 && parts[1].equals(version.controller()))
+          .filter(parts -> parts.length == 3)
+          .filter(parts -> List.of(parts[1].split(",")).contains(version.controller()))
           .map(parts -> "sys/fs/cgroup/" + version.controller() + parts[2] + "/")
           .findFirst()
           .ifPresent(

@@ -60,7 +60,7 @@ class MemoryKillsTest {
   @Test
   @DisplayName("the counts of a control group are read, in both versions of control groups")
   void group() throws Exception {
-    write("proc/self/cgroup", "4:memory:/a/b\n0::/\n");
+    write("proc/self/cgroup", "4:hugetlb,memory:/a/b\n0::/\n");
     write("sys/fs/cgroup/memory/a/b/memory.oom_control", "under_oom 0\noom_kill 1\n");
     write("sys/fs/cgroup/memory/a/b/memory.failcnt", "10\n");
     kills.begin();
