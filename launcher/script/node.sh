@@ -225,7 +225,8 @@ aot_train_in() {
 }
 
 # More options of a training: profiles are for an optimizing compiler, which C1 is not. Fixed addresses would load the whole cache into memory.
-AOT_OPTIONS=(-XX:+UnlockDiagnosticVMOptions -XX:-AOTRecordTraining -XX:-AOTReplayTraining -Xlog:aot=error)
+# The JVM's own machine code would need the training's processor: one without AVX ends with SIGILL. Making it at each start takes no measurable time.
+AOT_OPTIONS=(-XX:+UnlockDiagnosticVMOptions -XX:-AOTRecordTraining -XX:-AOTReplayTraining -XX:-AOTAdapterCaching -XX:-AOTStubCaching -Xlog:aot=error)
 
 CTL_MAIN=dev.polis.ctl.Ctl
 

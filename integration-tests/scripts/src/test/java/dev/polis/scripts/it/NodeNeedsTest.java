@@ -151,6 +151,19 @@ class NodeNeedsTest {
   }
 
   @Test
+  @DisplayName("A training puts no machine code into the AOT cache: another processor may lack it")
+  void noMachineCode() throws Exception {
+    String java = System.getProperty("java.home") + "/bin/java \"${JVM_OPTIONS[@]}\" ";
+    node(java + "\"${AOT_OPTIONS[@]}\" -XX:AOTCacheOutput=x.aot -version")
+        .requireSuccess("the training");
+    String said =
+        node(java + "-XX:AOTCache=x.aot -XX:AOTMode=on '-Xlog:aot+codecache*=info' -version")
+            .requireSuccess("a JVM with the cache")
+            .all();
+    assertTrue(said.contains("AOT Code Cache is empty"), said);
+  }
+
+  @Test
   @DisplayName("A limit of address space below etcd's need is refused, with what ends it")
   void fewAddresses() throws Exception {
     Finished run = node("ulimit -v 2000000; requires_addresses");
