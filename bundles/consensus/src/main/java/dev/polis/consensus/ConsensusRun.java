@@ -149,7 +149,8 @@ final class ConsensusRun implements Task {
         new MemberContact(
             probe,
             () -> state.status().peek().orElseThrow() instanceof ConsensusStatus.Running,
-            parts.clock()));
+            parts.clock(),
+            System::nanoTime));
   }
 
   /** Waits without a limit while etcd is a learner, which serves no client. */

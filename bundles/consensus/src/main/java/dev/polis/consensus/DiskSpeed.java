@@ -1,8 +1,10 @@
 package dev.polis.consensus;
 
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Optional;
+import java.util.function.LongSupplier;
 
 /** Measures the speed of etcd's disk over the last metrics pages. One thread uses it. */
 final class DiskSpeed {
@@ -11,17 +13,26 @@ final class DiskSpeed {
   static final String REMEDY =
       "iostat -x 1 shows what uses the disk, dmesg whether it fails: end that, or give data/etcd a faster disk";
 
-  /** The pages of a measurement: half a minute of checks. */
-  private static final int PAGES = 6;
+  /** The time of a measurement: some checks, of which each takes 5 s. */
+  private static final Duration SPAN = Duration.ofSeconds(30);
 
-  private final Deque<EtcdFigures> pages = new ArrayDeque<>();
+  private record Page(long at, EtcdFigures figures) {}
+
+  private final LongSupplier nanoTime;
+  private final Deque<Page> pages = new ArrayDeque<>();
+
+  /**
+   * @param nanoTime a monotonic clock
+   */
+  DiskSpeed(LongSupplier nanoTime) {
+    this.nanoTime = nanoTime;
+  }
 
   /** Adds a page; returns a text about the disk if it was slow during the last ones. */
   Optional<String> slow(EtcdFigures now) {
-    pages.addLast(now);
-    if (pages.size() > PAGES) {
-      pages.removeFirst();
-    }
-    return now.slowSince(pages.getFirst());
+    long at = nanoTime.getAsLong();
+    pages.removeIf(page -> at - page.at() > SPAN.toNanos());
+    pages.addLast(new Page(at, now));
+    return now.slowSince(pages.getFirst().figures());
   }
 }

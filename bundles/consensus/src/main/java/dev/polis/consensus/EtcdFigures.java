@@ -12,11 +12,12 @@ import java.util.regex.Pattern;
  * Holds the values of etcd's metrics page that tell whether it works.
  *
  * @param leader whether it knows a leader
- * @param silent the ids, in hexadecimal, of the members without a connection to it
+ * @param active the ids, in hexadecimal, of the members with a connection to it; the page has no
+ *     line for a member that has had none since the start
  * @param syncs the number of times that it has waited for its log to be on the disk
  * @param syncSeconds the whole time of these waits
  */
-record EtcdFigures(boolean leader, Set<String> silent, long syncs, double syncSeconds) {
+record EtcdFigures(boolean leader, Set<String> active, long syncs, double syncSeconds) {
 
   /**
    * The mean time of a wait for the disk from which etcd is slow: etcd's own advice is 10 ms, a
@@ -33,14 +34,14 @@ record EtcdFigures(boolean leader, Set<String> silent, long syncs, double syncSe
           Pattern.MULTILINE);
 
   EtcdFigures {
-    silent = Set.copyOf(silent);
+    active = Set.copyOf(active);
   }
 
   /** Reads a metrics page; returns empty if it has no such values. */
   static Optional<EtcdFigures> parse(String page) {
     boolean known = false;
     boolean leader = false;
-    Set<String> silent = new HashSet<>();
+    Set<String> active = new HashSet<>();
     double syncs = 0;
     double seconds = 0;
     Matcher values = VALUE.matcher(page);
@@ -52,8 +53,8 @@ record EtcdFigures(boolean leader, Set<String> silent, long syncs, double syncSe
           leader = value > 0;
         }
         case "etcd_network_active_peers" -> {
-          if (value <= 0 && values.group(2) != null) {
-            silent.add(values.group(2));
+          if (value > 0 && values.group(2) != null) {
+            active.add(values.group(2));
           }
         }
         case "etcd_disk_wal_fsync_duration_seconds_sum" -> seconds = value;
@@ -61,7 +62,7 @@ record EtcdFigures(boolean leader, Set<String> silent, long syncs, double syncSe
       }
     }
     return known
-        ? Optional.of(new EtcdFigures(leader, silent, Math.round(syncs), seconds))
+        ? Optional.of(new EtcdFigures(leader, active, Math.round(syncs), seconds))
         : Optional.empty();
   }
 

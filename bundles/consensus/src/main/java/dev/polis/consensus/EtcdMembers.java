@@ -4,13 +4,11 @@ import dev.polis.api.consensus.ConsensusVoter;
 import dev.polis.etcd.EtcdAccess;
 import dev.polis.etcd.EtcdAdmin;
 import dev.polis.etcd.EtcdClient;
-import dev.polis.etcd.EtcdEndpoint;
 import dev.polis.etcd.EtcdError;
 import dev.polis.etcd.EtcdException;
 import dev.polis.etcd.EtcdMember;
 import dev.polis.etcd.EtcdRefusedException;
 import dev.polis.etcd.EtcdStatus;
-import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -91,12 +89,8 @@ final class EtcdMembers implements MemberChanges.Members {
   }
 
   private EtcdClient connect(EtcdMember member, String url) {
-    URI address = URI.create(url);
     return EtcdClient.connect(
-        root.through(
-            List.of(
-                EtcdEndpoint.of(address.getHost() + ":" + address.getPort())
-                    .named(member.name()))));
+        root.through(List.of(MemberSurvey.endpoint(url).named(member.name()))));
   }
 
   @Override

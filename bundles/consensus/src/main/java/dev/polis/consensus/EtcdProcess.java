@@ -53,7 +53,7 @@ final class EtcdProcess implements ChildProgram {
   private final Wait wait;
   private String problem = "the node has not asked it yet";
 
-  private final DiskSpeed disk = new DiskSpeed();
+  private final DiskSpeed disk = new DiskSpeed(System::nanoTime);
 
   private EtcdProcess(MemberParts parts, PreparedMember member, Wait wait) {
     this.parts = parts;

@@ -13,8 +13,11 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.BooleanSupplier;
+import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * Checks whether the etcd of this node works now, as its clients see it: its port opens, its
@@ -23,8 +26,28 @@ import java.util.stream.Collectors;
  */
 final class MemberContact implements SelfCheck.Look {
 
-  /** Describes a part that does not work, and what an operator does about it. */
-  record Fault(String text, String remedy) {}
+  /**
+   * Describes a part that does not work, and what an operator does about it.
+   *
+   * @param lost whether a member with this fault cannot vote for a leader
+   */
+  record Fault(String text, String remedy, boolean lost) {
+    Fault(String text, String remedy) {
+      this(text, remedy, true);
+    }
+  }
+
+  /**
+   * Describes the members of a start.
+   *
+   * @param voters their number at the last check, this one included
+   * @param faults those whose ports do not open, with the reasons
+   */
+  record Start(int voters, List<Fault> faults) {
+    Start {
+      faults = List.copyOf(faults);
+    }
+  }
 
   /** Asks the running etcd and the other members. */
   interface Etcd {
@@ -34,21 +57,30 @@ final class MemberContact implements SelfCheck.Look {
     /** Returns why etcd's port for clients does not answer; empty if it does. */
     Optional<Fault> ownPort() throws InterruptedException;
 
+    /** Returns the id of this member; 0 while etcd has not told it. */
+    long ownId();
+
     /** Returns the members, this one included; empty while etcd does not name them. */
     List<EtcdMember> members() throws InterruptedException;
 
-    /** Returns why a member has no contact; empty for one that answers, and for this one. */
+    /** Returns why another member has no contact; empty for one that answers. */
     Optional<Fault> ask(EtcdMember member) throws InterruptedException;
 
-    /** Returns the members of the last start whose ports do not open, with the reasons. */
-    List<Fault> unreached();
+    /** Asks the members of the last check, while etcd names none. */
+    Start start();
   }
 
   /** The time of a fault before it is reported: elections and restarts of etcd take a few s. */
   private static final Duration PATIENCE = Duration.ofSeconds(10);
 
-  /** The remedy if each member answers. */
-  private static final String ELECTION =
+  /**
+   * The time for which an answer of another member counts. A question costs that member a new
+   * connection and a line in its log.
+   */
+  private static final Duration ASKED = Duration.ofMinutes(1);
+
+  /** The remedy if enough members answer. */
+  static final String ELECTION =
       "wait a minute, as an election may run; then polisctl node logs --dn root.consensus of each member says what etcd does";
 
   private static final String ALONE =
@@ -57,33 +89,56 @@ final class MemberContact implements SelfCheck.Look {
   private static final String LEADERLESS = "leader";
   private static final String CLOSED = "port";
   private static final String STARTING = "start";
+  private static final String NO_FIGURES = "figures";
+
+  /** Holds the begin of a fault by both clocks: an operator may set the one that people read. */
+  private record Begin(long nanos, Instant at) {}
 
   private final Etcd etcd;
   private final BooleanSupplier serving;
   private final InstantSource clock;
-  private final Map<String, Instant> since = new HashMap<>();
-  private final DiskSpeed disk = new DiskSpeed();
+  private final LongSupplier nanoTime;
+  private final Map<String, Begin> since = new HashMap<>();
+  private final DiskSpeed disk;
+  private final Map<Long, Optional<Fault>> answers = new HashMap<>();
+  private Optional<Start> start = Optional.empty();
+  private Object askedAbout = ""; // the state of etcd to which the answers belong
+  private long askedSince;
 
   /**
    * @param serving whether etcd has answered its organ in this run
+   * @param clock the clock that people read
+   * @param nanoTime a monotonic clock
    */
-  MemberContact(Etcd etcd, BooleanSupplier serving, InstantSource clock) {
+  MemberContact(Etcd etcd, BooleanSupplier serving, InstantSource clock, LongSupplier nanoTime) {
     this.etcd = etcd;
     this.serving = serving;
     this.clock = clock;
+    this.nanoTime = nanoTime;
+    this.disk = new DiskSpeed(nanoTime);
   }
 
   @Override
   public Optional<HealthCondition> look() throws InterruptedException {
     Optional<EtcdFigures> found = etcd.figures();
-    if (found.isEmpty()) {
+    forgetAnswers(found);
+    boolean mute = lasts(NO_FIGURES, found.isEmpty());
+    boolean starting = lasts(STARTING, waits(found));
+    if (mute || starting) {
+      since.keySet().retainAll(Set.of(NO_FIGURES, STARTING)); // nothing is known of other faults
+    }
+    if (starting) {
+      return starting();
+    }
+    if (found.isEmpty() || waits(found)) {
       // The supervision of the process reports the silence of an etcd that has answered before.
-      return lasts(STARTING, !serving.getAsBoolean()) ? starting() : Optional.empty();
+      return Optional.empty();
     }
     EtcdFigures now = found.get();
     Optional<String> slow = disk.slow(now);
     Optional<Fault> closed = etcd.ownPort();
     if (lasts(CLOSED, closed.isPresent())) {
+      since.keySet().retainAll(Set.of(CLOSED));
       return Optional.of(
           new HealthCondition(
                   level(), "etcd-port-closed", closed.get().text(), closed.get().remedy())
@@ -91,8 +146,8 @@ final class MemberContact implements SelfCheck.Look {
     }
     List<EtcdMember> members = etcd.members().stream().filter(EtcdMember::hasStarted).toList();
     List<EtcdMember> silent =
-        members.stream()
-            .filter(each -> lasts(each.hexId(), now.silent().contains(each.hexId())))
+        others(members)
+            .filter(each -> lasts(each.hexId(), !now.active().contains(each.hexId())))
             .toList();
     if (lasts(LEADERLESS, !now.leader())) {
       return Optional.of(leaderless(members));
@@ -103,15 +158,46 @@ final class MemberContact implements SelfCheck.Look {
     return slow.map(text -> HealthCondition.degraded("etcd-disk-slow", text, DiskSpeed.REMEDY));
   }
 
+  /** Returns whether etcd has not served yet and waits for a leader: its port is closed before. */
+  private boolean waits(Optional<EtcdFigures> figures) {
+    return !serving.getAsBoolean() && figures.filter(EtcdFigures::leader).isEmpty();
+  }
+
+  private Stream<EtcdMember> others(List<EtcdMember> members) {
+    long own = etcd.ownId();
+    return members.stream().filter(each -> each.id() != own);
+  }
+
   /** Returns whether a fault is there and has lasted for the patience. */
   private boolean lasts(String fault, boolean there) {
     if (!there) {
       since.remove(fault);
       return false;
     }
-    Instant now = clock.instant();
-    Instant begin = since.computeIfAbsent(fault, _ -> now);
-    return !now.isBefore(begin.plus(PATIENCE));
+    long now = nanoTime.getAsLong();
+    Begin begin = since.computeIfAbsent(fault, _ -> new Begin(now, clock.instant()));
+    return now - begin.nanos() >= PATIENCE.toNanos();
+  }
+
+  /** Forgets the members' answers once they are old, or once etcd's own view has changed. */
+  private void forgetAnswers(Optional<EtcdFigures> figures) {
+    Object state = figures.map(now -> List.of(now.leader(), now.active()));
+    long now = nanoTime.getAsLong();
+    if (!state.equals(askedAbout) || now - askedSince >= ASKED.toNanos()) {
+      answers.clear();
+      start = Optional.empty();
+      askedAbout = state;
+      askedSince = now;
+    }
+  }
+
+  private Optional<Fault> ask(EtcdMember member) throws InterruptedException {
+    Optional<Fault> answer = answers.get(member.id());
+    if (answer == null) {
+      answer = etcd.ask(member);
+      answers.put(member.id(), answer);
+    }
+    return answer;
   }
 
   /** Returns the level of an etcd that does not serve: one that starts waits for the others. */
@@ -119,10 +205,13 @@ final class MemberContact implements SelfCheck.Look {
     return serving.getAsBoolean() ? HealthLevel.DOWN : HealthLevel.WAITING;
   }
 
-  /** Reports a start that waits for members; etcd opens no port before it has found a leader. */
+  /** Reports a start that waits for members; one that has enough of them is reading its disk. */
   private Optional<HealthCondition> starting() {
-    List<Fault> faults = etcd.unreached();
-    return faults.isEmpty()
+    if (start.isEmpty()) {
+      start = Optional.of(etcd.start());
+    }
+    List<Fault> faults = start.get().faults();
+    return isQuorum(start.get().voters(), faults.size())
         ? Optional.empty()
         : Optional.of(
             new HealthCondition(
@@ -137,20 +226,23 @@ final class MemberContact implements SelfCheck.Look {
   /** Reports that there is no leader; a connection without packets may still seem to be open. */
   private HealthCondition leaderless(List<EtcdMember> members) throws InterruptedException {
     List<Fault> faults = new ArrayList<>();
-    long voters = 0;
     long lost = 0;
-    for (EtcdMember each : members) {
-      Optional<Fault> found = etcd.ask(each);
+    for (EtcdMember each : others(members).toList()) {
+      Optional<Fault> found = ask(each);
       found.ifPresent(fault -> faults.add(named(each, fault)));
-      voters += each.learner() ? 0 : 1;
-      lost += found.isPresent() && !each.learner() ? 1 : 0;
+      lost += !each.learner() && found.filter(Fault::lost).isPresent() ? 1 : 0;
+    }
+    long voters = voters(members);
+    boolean election = isQuorum(voters, lost);
+    if (election) {
+      faults.addFirst(new Fault("", ELECTION));
     }
     return new HealthCondition(
             level(),
             "etcd-no-quorum",
             "etcd has had no leader since %s, so it takes no writes; %s%s"
                 .formatted(at(LEADERLESS), count(voters, lost), join(faults).text()),
-            faults.isEmpty() ? ELECTION : join(faults).remedy() + ALONE)
+            join(faults).remedy() + (election ? "" : ALONE))
         .dueTo("consensus");
   }
 
@@ -159,7 +251,7 @@ final class MemberContact implements SelfCheck.Look {
     List<Fault> faults = new ArrayList<>();
     for (EtcdMember each : silent) {
       Fault found =
-          etcd.ask(each).orElse(new Fault("it answers, and does not connect itself", ELECTION));
+          ask(each).orElse(new Fault("it answers, and does not connect itself", ELECTION));
       faults.add(
           named(
               each,
@@ -175,7 +267,12 @@ final class MemberContact implements SelfCheck.Look {
   }
 
   private static Fault named(EtcdMember member, Fault fault) {
-    return new Fault("no contact to %s, %s".formatted(member.name(), fault.text()), fault.remedy());
+    String text = (fault.lost() ? "no contact to %s, %s" : "%s, %s");
+    return new Fault(text.formatted(member.name(), fault.text()), fault.remedy(), fault.lost());
+  }
+
+  private static boolean isQuorum(long voters, long lost) {
+    return lost == 0 || voters - lost > voters / 2;
   }
 
   private static long voters(List<EtcdMember> members) {
@@ -191,11 +288,15 @@ final class MemberContact implements SelfCheck.Look {
   /** Joins texts and remedies, without repetitions. */
   private static Fault join(List<Fault> faults) {
     return new Fault(
-        faults.stream().map(each -> "; " + each.text()).collect(Collectors.joining()),
+        faults.stream()
+            .map(Fault::text)
+            .filter(text -> !text.isEmpty())
+            .map("; "::concat)
+            .collect(Collectors.joining()),
         faults.stream().map(Fault::remedy).distinct().collect(Collectors.joining("; ")));
   }
 
   private Instant at(String fault) {
-    return since.get(fault).truncatedTo(ChronoUnit.SECONDS);
+    return since.get(fault).at().truncatedTo(ChronoUnit.SECONDS);
   }
 }

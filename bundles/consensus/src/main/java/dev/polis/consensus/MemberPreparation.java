@@ -13,8 +13,10 @@ import dev.polis.health.HealthCondition;
 import dev.polis.process.ChildOwner;
 import java.io.IOException;
 import java.net.InetAddress;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 
 /** Prepares the disk for a start of etcd: the member record, keys, certificates, directories. */
 final class MemberPreparation {
@@ -98,32 +100,74 @@ final class MemberPreparation {
   }
 
   /**
-   * Refuses a start at another address than the last one while the member still runs there: one of
-   * the two then runs from a copy, and both would vote.
+   * Refuses a start while the member runs at another address: that of its last start, or the one
+   * that the other members know. One of the two then runs from a copy, and both would vote.
    */
   private void requireAlone(ConsensusRecord record, ConsensusPki pki, InetAddress address)
       throws FileException, InterruptedException {
-    Optional<InetAddress> former = ConsensusPki.formerAddress(parts.files(), address);
-    if (record.stage() != Stage.MEMBER
-        || former.isEmpty()
-        || parts.processes().lives(EtcdProcess.NAME)) {
+    if (record.stage() != Stage.MEMBER || parts.processes().lives(EtcdProcess.NAME)) {
       return;
     }
-    EtcdEndpoint there =
-        new EtcdEndpoint(
-            former.get().getHostAddress(), parts.settings().clientPort(), identity.node().text());
     EtcdAccess root =
         new EtcdAccess(
-            List.of(there),
+            List.of(endpoint(address.getHostAddress(), identity.node().text())),
             new EtcdAccess.MutualTls(() -> pki.user(ConsensusUser.ROOT)),
             EtcdNamespace.ROOT);
+    Set<String> hosts = new LinkedHashSet<>();
+    ConsensusPki.formerAddress(parts.files(), address)
+        .ifPresent(former -> hosts.add(former.getHostAddress()));
+    hosts.addAll(knownHosts(record, root));
+    hosts.remove(address.getHostAddress());
+    for (String host : hosts) {
+      requireAlone(
+          root.through(List.of(endpoint(host, identity.node().text()))),
+          record.memberId(),
+          address);
+    }
+  }
+
+  /** Returns where another member knows this one; empty if none answers. */
+  private List<String> knownHosts(ConsensusRecord record, EtcdAccess root)
+      throws InterruptedException {
+    for (String peer : record.peers()) {
+      String[] other = peer.split("=", 2); // NAME=URL
+      if (!other[0].isEmpty()) {
+        EtcdEndpoint at = endpoint(MemberSurvey.endpoint(other[1]).host(), other[0]);
+        try (EtcdClient client = EtcdClient.connect(root.through(List.of(at)))) {
+          return client.admin().members(at, MemberSurvey.PATIENCE).stream()
+              .filter(member -> member.hexId().equals(record.memberId()))
+              .flatMap(member -> member.peerUrls().stream())
+              .map(url -> MemberSurvey.endpoint(url).host())
+              .toList();
+        } catch (EtcdException silent) {
+          continue; // the next one may answer
+        }
+      }
+    }
+    return List.of();
+  }
+
+  private EtcdEndpoint endpoint(String host, String node) {
+    return new EtcdEndpoint(host, parts.settings().clientPort(), node);
+  }
+
+  /**
+   * Requires that the member does not run at another address.
+   *
+   * @param root root's access to the member there
+   * @param here the address of this node
+   * @throws ConsensusException naming both addresses
+   */
+  static void requireAlone(EtcdAccess root, String memberId, InetAddress here)
+      throws InterruptedException {
+    EtcdEndpoint there = root.endpoints().getFirst();
     try (EtcdClient client = EtcdClient.connect(root)) {
       String found =
           Long.toHexString(client.admin().status(there, MemberSurvey.PATIENCE).memberId());
-      if (found.equals(record.memberId())) {
+      if (found.equals(memberId)) {
         throw new ConsensusException(
             "the member %s of this node runs at %s already, so it does not start at %s: one of the two runs from a copy of the other's state directory; stop the one at %s if the node has moved, or else delete the copy: a further node needs an empty state directory and parameters of its own (polisctl params make)"
-                .formatted(found, there, address.getHostAddress(), former.get().getHostAddress()));
+                .formatted(found, there, here.getHostAddress(), there.host()));
       }
     } catch (EtcdException gone) {
       return; // the usual case: the node has moved, and nothing of it answers there

@@ -1,30 +1,34 @@
 package dev.polis.consensus;
 
+import dev.polis.base.boot.FailureText;
 import dev.polis.etcd.EtcdAccess;
 import dev.polis.etcd.EtcdAdmin;
+import dev.polis.etcd.EtcdClient;
 import dev.polis.etcd.EtcdClosedException;
 import dev.polis.etcd.EtcdEndpoint;
 import dev.polis.etcd.EtcdException;
 import dev.polis.etcd.EtcdMember;
+import dev.polis.health.ClockRemedy;
 import dev.polis.process.ManagedProcess;
-import dev.polis.rpc.HostPort;
 import dev.polis.rpc.Reach;
+import io.grpc.Status;
 import java.net.InetSocketAddress;
-import java.net.URI;
+import java.security.cert.CertPathBuilderException;
+import java.security.cert.CertPathValidatorException;
+import java.security.cert.CertificateExpiredException;
+import java.security.cert.CertificateNotYetValidException;
+import java.security.cert.PKIXReason;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import javax.net.ssl.SSLException;
 
 /** Asks the local etcd by its socket and its port, and the other members by their ports. */
 final class MemberProbe implements MemberContact.Etcd {
 
   /** The time for an answer, which takes milliseconds. */
   private static final Duration PATIENCE = MemberSurvey.PATIENCE;
-
-  /** The meaning of each failed handshake: all members have certificates of one CA. */
-  private static final String OTHER_CA =
-      "its certificate is not of this cluster's etcd, so a node of another cluster has this address";
 
   private final ManagedProcess process;
   private final EtcdAccess root;
@@ -60,7 +64,7 @@ final class MemberProbe implements MemberContact.Etcd {
     } catch (EtcdClosedException ends) {
       return Optional.empty(); // the run ends, and etcd may work
     } catch (EtcdException unanswered) {
-      InetSocketAddress address = new InetSocketAddress(own.host(), own.port());
+      InetSocketAddress address = address(own);
       Reach reach = Reach.of(address, PATIENCE);
       String text =
           "etcd (pid %d) runs and answers at its socket, and not at its port %s, which all organs of this node use: %s"
@@ -84,6 +88,11 @@ final class MemberProbe implements MemberContact.Etcd {
   }
 
   @Override
+  public long ownId() {
+    return memberId;
+  }
+
+  @Override
   public List<EtcdMember> members() throws InterruptedException {
     try {
       known = admin.members(own, PATIENCE);
@@ -96,57 +105,107 @@ final class MemberProbe implements MemberContact.Etcd {
 
   @Override
   public Optional<MemberContact.Fault> ask(EtcdMember other) throws InterruptedException {
-    if (other.id() == memberId) {
+    return ask(root, other);
+  }
+
+  /** Asks a member at its port for the other members, and then at its port for clients. */
+  static Optional<MemberContact.Fault> ask(EtcdAccess root, EtcdMember other)
+      throws InterruptedException {
+    Optional<MemberContact.Fault> lost =
+        unreached("", MemberSurvey.endpoint(other.peerUrls().getFirst()));
+    if (lost.isPresent()) {
+      return lost;
+    }
+    EtcdEndpoint clients = MemberSurvey.endpoint(other);
+    try (EtcdClient client = EtcdClient.connect(root.through(List.of(clients)))) {
+      client.admin().status(clients, PATIENCE);
       return Optional.empty();
+    } catch (EtcdException unanswered) {
+      return Optional.of(unanswered(clients, unanswered));
     }
-    InetSocketAddress address = address(other.peerUrls().getFirst());
+  }
+
+  private static MemberContact.Fault unanswered(EtcdEndpoint at, EtcdException failure) {
+    if (isCausedBy(failure, CertificateExpiredException.class)
+        || isCausedBy(failure, CertificateNotYetValidException.class)) {
+      return new MemberContact.Fault(
+          "%s: its certificate is not valid by this machine's clock (%s)"
+              .formatted(at, root(failure)),
+          "compare the clocks of both machines, and set the wrong one: " + ClockRemedy.WAYS);
+    }
+    if (FailureText.causes(failure).stream().anyMatch(MemberProbe::isOtherAuthority)) {
+      // All members have certificates of one CA.
+      return new MemberContact.Fault(
+          "%s: a server answers, and no member of this cluster: its certificate is not of this cluster's etcd, so a node of another cluster has this address"
+              .formatted(at),
+          "end what has the address %s in place of its node, and start that node"
+              .formatted(at.host()));
+    }
+    InetSocketAddress address = address(at);
     Reach reach = Reach.of(address, PATIENCE);
-    String at = HostPort.of(address);
-    if (reach != Reach.ANSWERS) {
-      return Optional.of(fault(at, reach, address));
-    }
-    return switch (MemberSurvey.answer(root, other)) {
-      case MemberSurvey.Answered _ -> Optional.empty();
-      case MemberSurvey.Silent(var _, String why) when why.contains("DEADLINE_EXCEEDED") ->
-          Optional.of(fault(at, reach, address));
-      case MemberSurvey.Silent(var _, String why) ->
-          Optional.of(
-              new MemberContact.Fault(
-                  "%s: a server answers, and no member of this cluster: %s"
-                      .formatted(at, why.contains("SSL") ? OTHER_CA : why),
-                  "end what has the address %s in place of its node, and start that node"
-                      .formatted(address.getHostString())));
+    return switch (reach) {
+      case MUTE ->
+          new MemberContact.Fault(
+              "%s: its etcd waits for a leader, and serves no clients before".formatted(at),
+              MemberContact.ELECTION,
+              false);
+      case ANSWERS ->
+          Status.fromThrowable(failure).getCode() == Status.Code.DEADLINE_EXCEEDED
+              ? new MemberContact.Fault(at + ": " + reach.text(), reach.remedy(address))
+              : new MemberContact.Fault(
+                  "%s: a server answers, and not as a member should: %s"
+                      .formatted(at, root(failure)),
+                  "compare the address with those that polisctl etcd members prints; polisctl node logs --dn root.consensus of its node says what etcd does",
+                  isCausedBy(failure, SSLException.class));
+      case REFUSED, LOST, UNROUTED ->
+          new MemberContact.Fault(
+              "%s: its port for clients, but not the one for members, is closed to this node: %s"
+                  .formatted(at, reach.text()),
+              reach.remedy(address),
+              false);
     };
   }
 
-  private static MemberContact.Fault fault(String at, Reach reach, InetSocketAddress address) {
-    return new MemberContact.Fault(at + ": " + reach.text(), reach.remedy(address));
+  /** Returns whether another CA, with another name or the same one, has signed a certificate. */
+  private static boolean isOtherAuthority(Throwable cause) {
+    return cause instanceof CertPathBuilderException
+        || cause instanceof CertPathValidatorException invalid
+            && invalid.getReason() == PKIXReason.NO_TRUST_ANCHOR;
+  }
+
+  private static boolean isCausedBy(Throwable failure, Class<? extends Throwable> kind) {
+    return FailureText.causes(failure).stream().anyMatch(kind::isInstance);
   }
 
   @Override
-  public List<MemberContact.Fault> unreached() {
-    List<MemberContact.Fault> found = new ArrayList<>();
+  public MemberContact.Start start() {
+    List<MemberContact.Fault> lost = new ArrayList<>();
+    int voters = 1;
     for (String each : before) {
       String[] member = each.split("=", 2);
-      InetSocketAddress address = address(member[1]);
-      Reach reach = Reach.of(address, PATIENCE);
-      if (reach != Reach.ANSWERS) {
-        found.add(fault(member[0] + " at " + HostPort.of(address), reach, address));
+      if (!member[0].isEmpty()) { // a member without a name has never started, and has no vote
+        voters++;
+        unreached(member[0] + " at ", MemberSurvey.endpoint(member[1])).ifPresent(lost::add);
       }
     }
-    return found;
+    return new MemberContact.Start(voters, lost);
   }
 
-  private static InetSocketAddress address(String url) {
-    URI at = URI.create(url);
-    return new InetSocketAddress(at.getHost(), at.getPort());
+  private static Optional<MemberContact.Fault> unreached(String name, EtcdEndpoint at) {
+    InetSocketAddress address = address(at);
+    Reach reach = Reach.of(address, PATIENCE);
+    return reach == Reach.ANSWERS
+        ? Optional.empty()
+        : Optional.of(
+            new MemberContact.Fault(name + at + ": " + reach.text(), reach.remedy(address)));
+  }
+
+  private static InetSocketAddress address(EtcdEndpoint at) {
+    return new InetSocketAddress(at.host(), at.port());
   }
 
   private static String root(Throwable failure) {
-    Throwable root = failure;
-    while (root.getCause() != null) {
-      root = root.getCause();
-    }
+    Throwable root = FailureText.causes(failure).getLast();
     return root.getMessage() == null ? root.toString() : root.getMessage();
   }
 }

@@ -4,6 +4,7 @@ import dev.polis.api.consensus.ConsensusException;
 import dev.polis.consensus.ConsensusRecord.Stage;
 import dev.polis.etcd.EtcdAdmin;
 import dev.polis.etcd.EtcdClient;
+import dev.polis.etcd.EtcdEndpoint;
 import dev.polis.etcd.EtcdMember;
 import dev.polis.etcd.EtcdStatus;
 import dev.polis.files.FileException;
@@ -164,9 +165,27 @@ final class MemberSetup {
     for (EtcdMember known : members) {
       if (known.id() == memberId && !known.peerUrls().equals(urls)) {
         requireFree(members, known, urls.getFirst());
+        requireAlone(known);
         log.info("moved from %s to %s", known.peerUrls(), urls);
         admin.updatePeerUrls(memberId, urls);
       }
+    }
+  }
+
+  /** Requires that this member runs only here, and ends its etcd if it also runs elsewhere. */
+  private void requireAlone(EtcdMember known) throws InterruptedException {
+    String host = MemberSurvey.endpoint(known.peerUrls().getFirst()).host();
+    if (host.equals(member.address().getHostAddress())) {
+      return; // another port of this machine
+    }
+    EtcdEndpoint there =
+        new EtcdEndpoint(host, parts.settings().clientPort(), member.identity().node().text());
+    try {
+      MemberPreparation.requireAlone(
+          member.rootAccess().through(List.of(there)), known.hexId(), member.address());
+    } catch (ConsensusException twice) {
+      parts.processes().stop(EtcdProcess.NAME);
+      throw twice;
     }
   }
 

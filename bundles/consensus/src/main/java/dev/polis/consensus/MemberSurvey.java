@@ -105,7 +105,7 @@ record MemberSurvey(long clusterId, List<Answer> answers) {
   }
 
   /** Asks one other member. */
-  static Answer answer(EtcdAccess root, EtcdMember member) throws InterruptedException {
+  private static Answer answer(EtcdAccess root, EtcdMember member) throws InterruptedException {
     if (member.clientUrls().isEmpty()) {
       return new Silent(member, "it has never started");
     }
@@ -121,8 +121,13 @@ record MemberSurvey(long clusterId, List<Answer> answers) {
 
   /** Returns the endpoint for clients of a member that has started. */
   static EtcdEndpoint endpoint(EtcdMember member) {
-    URI url = URI.create(member.clientUrls().getFirst());
-    return EtcdEndpoint.of(url.getHost() + ":" + url.getPort()).named(member.name());
+    return endpoint(member.clientUrls().getFirst()).named(member.name());
+  }
+
+  /** Returns the endpoint of a member's URL. */
+  static EtcdEndpoint endpoint(String url) {
+    URI at = URI.create(url);
+    return EtcdEndpoint.of(at.getHost() + ":" + at.getPort());
   }
 
   /** Returns the entries that another member has committed and this one's records lack. */

@@ -250,6 +250,19 @@ final class ConsensusHarness implements AutoCloseable {
     }
   }
 
+  /** Copies the disk to another node. */
+  void copyTo(ConsensusHarness other) throws IOException {
+    Path from = root.data().path();
+    for (Path file : LiveTree.bottomUp(from).reversed()) {
+      Path target = other.root.data().path().resolve(from.relativize(file));
+      if (Files.isDirectory(file)) {
+        Files.createDirectories(target);
+      } else if (Files.isRegularFile(file)) {
+        Files.copy(file, target);
+      }
+    }
+  }
+
   /** Ends the instance and its etcd, as a loss of the machine does; the disk stays. */
   void lose() {
     long pid = etcdPid();

@@ -243,6 +243,49 @@ class ConsensusJoinTest {
         () -> back.consensus.status().peek());
   }
 
+  @Test
+  @DisplayName(
+      "an original does not start beside its copy that has started before, names both addresses, and continues once that has ended")
+  void originalAfterItsCopy() throws Exception {
+    String id = becomeVoter(second.instance());
+    second.lose();
+    second.copyTo(third);
+    Instance copy = third.instance();
+    copy.consensus.startExisting(second.identity);
+    assertEquals(id, copy.consensus.awaitRunning(ConsensusHarness.PATIENCE).memberId());
+
+    Instance original = second.instance();
+    original.consensus.startExisting(second.identity);
+    String reason = original.await(ConsensusStatus.Failed.class).reason();
+    assertTrue(
+        reason.contains("runs at " + third.address.getHostAddress() + ":7833 already"), reason);
+    assertTrue(reason.contains("does not start at " + second.address.getHostAddress()), reason);
+    assertTrue(original.processes.find("etcd").isEmpty(), "a second etcd has started");
+    assertEquals(id, copy.consensus.awaitRunning(ConsensusHarness.PATIENCE).memberId());
+  }
+
+  @Test
+  @DisplayName("a voter that starts beside lost ones names each of them, as soon as they are most")
+  void startWithoutQuorum() throws Exception {
+    becomeVoter(second.instance());
+    second.lose();
+    first.lose();
+    Instance alone = first.instance();
+    alone.consensus.startExisting(first.identity);
+    String lost = second.identity.node().text() + " at " + second.address.getHostAddress();
+    Await.until(
+        ConsensusHarness.PATIENCE,
+        "health to name the lost voter",
+        () ->
+            health(alone).contains("etcd has waited for other members")
+                && health(alone).contains(lost),
+        () -> health(alone));
+  }
+
+  private static String health(Instance instance) {
+    return instance.health.all().peek().orElseThrow().toString();
+  }
+
   private void expel(String id) throws Exception {
     Await.until(
         ConsensusHarness.PATIENCE,

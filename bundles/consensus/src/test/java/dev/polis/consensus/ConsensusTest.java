@@ -810,7 +810,7 @@ class ConsensusTest {
     Instance original = harness.instance();
     ConsensusStatus.Running before = original.startNew();
     try (ConsensusHarness other = new ConsensusHarness()) {
-      copy(harness.root.data().path(), other.root.data().path());
+      harness.copyTo(other);
       Instance copy = other.instance();
       copy.consensus.startExisting(harness.identity);
 
@@ -824,18 +824,6 @@ class ConsensusTest {
 
       harness.lose();
       assertEquals(before.memberId(), copy.await(ConsensusStatus.Running.class).memberId());
-    }
-  }
-
-  private static void copy(Path from, Path to) throws IOException {
-    List<Path> files = LiveTree.bottomUp(from).reversed();
-    for (Path file : files) {
-      Path target = to.resolve(from.relativize(file));
-      if (Files.isDirectory(file)) {
-        Files.createDirectories(target);
-      } else if (Files.isRegularFile(file)) {
-        Files.copy(file, target);
-      }
     }
   }
 

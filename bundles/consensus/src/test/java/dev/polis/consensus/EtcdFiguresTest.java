@@ -23,10 +23,10 @@ class EtcdFiguresTest {
       """;
 
   @Test
-  @DisplayName("a page of etcd tells its leader, its silent peers and the speed of its disk")
+  @DisplayName("a page of etcd tells its leader, its active peers and the speed of its disk")
   void page() {
     assertEquals(
-        Optional.of(new EtcdFigures(true, Set.of("baf2f65fec46d33d"), 167, 15.463154260000002)),
+        Optional.of(new EtcdFigures(true, Set.of("c89b2099d6231953"), 167, 15.463154260000002)),
         EtcdFigures.parse(PAGE));
     assertEquals(Optional.empty(), EtcdFigures.parse("process_cpu_seconds_total 1\n"));
   }

@@ -18,9 +18,11 @@ class MemberContactTest {
 
   /** Answers as it is told. */
   private static final class FakeEtcd implements MemberContact.Etcd {
-    Optional<EtcdFigures> figures = Optional.of(new EtcdFigures(true, Set.of(), 0, 0));
+    Optional<EtcdFigures> figures = Optional.of(new EtcdFigures(true, Set.of("2", "3"), 0, 0));
     Optional<MemberContact.Fault> own = Optional.empty();
-    List<MemberContact.Fault> unreached = List.of();
+    MemberContact.Start start = new MemberContact.Start(3, List.of());
+    boolean waits; // whether the others answer, and wait for a leader
+    int asked;
 
     @Override
     public Optional<EtcdFigures> figures() {
@@ -38,16 +40,23 @@ class MemberContactTest {
     }
 
     @Override
-    public Optional<MemberContact.Fault> ask(EtcdMember member) {
-      return member.id() == 1
-          ? Optional.empty()
-          : Optional.of(
-              new MemberContact.Fault("192.0.2." + member.id() + ":7834: refused", "start it"));
+    public long ownId() {
+      return 1;
     }
 
     @Override
-    public List<MemberContact.Fault> unreached() {
-      return unreached;
+    public Optional<MemberContact.Fault> ask(EtcdMember member) {
+      asked++;
+      return Optional.of(
+          waits
+              ? new MemberContact.Fault("it waits for a leader", MemberContact.ELECTION, false)
+              : new MemberContact.Fault("192.0.2." + member.id() + ":7834: refused", "start it"));
+    }
+
+    @Override
+    public MemberContact.Start start() {
+      asked++;
+      return start;
     }
 
     private static EtcdMember member(int id) {
@@ -63,16 +72,23 @@ class MemberContactTest {
   private final FakeEtcd etcd = new FakeEtcd();
   private Instant now = Instant.parse("2026-11-27T03:00:00Z");
   private boolean serving = true;
-  private final MemberContact contact = new MemberContact(etcd, () -> serving, () -> now);
+  private long nanos;
+  private final MemberContact contact =
+      new MemberContact(etcd, () -> serving, () -> now, () -> nanos);
 
-  private void figures(boolean leader, Set<String> silent) {
-    etcd.figures = Optional.of(new EtcdFigures(leader, silent, 0, 0));
+  private void figures(boolean leader, Set<String> active) {
+    etcd.figures = Optional.of(new EtcdFigures(leader, active, 0, 0));
+  }
+
+  private void pass(Duration time) {
+    now = now.plus(time);
+    nanos += time.toNanos();
   }
 
   /** Looks now, and again after the patience. */
   private HealthCondition lookTwice() throws Exception {
     assertEquals(Optional.empty(), contact.look(), "at the first look");
-    now = now.plus(Duration.ofSeconds(10));
+    pass(Duration.ofSeconds(10));
     return contact.look().orElseThrow();
   }
 
@@ -80,7 +96,7 @@ class MemberContactTest {
   @DisplayName("a member with a leader, all others and a usual disk has no fault")
   void well() throws Exception {
     assertEquals(Optional.empty(), contact.look());
-    now = now.plus(Duration.ofMinutes(1));
+    pass(Duration.ofMinutes(1));
     assertEquals(Optional.empty(), contact.look());
   }
 
@@ -97,7 +113,7 @@ class MemberContactTest {
   @Test
   @DisplayName("etcd without a leader is DOWN and names each member that does not answer")
   void noLeader() throws Exception {
-    figures(false, Set.of("2")); // a connection without packets seems to be open
+    figures(false, Set.of("2", "3")); // a connection without packets seems to be open
     HealthCondition told = lookTwice();
     assertEquals("etcd-no-quorum", told.code());
     assertEquals(HealthLevel.DOWN, told.level());
@@ -111,21 +127,33 @@ class MemberContactTest {
   }
 
   @Test
+  @DisplayName("etcd without a leader, beside members that wait for one, has lost none of them")
+  void nobodyLost() throws Exception {
+    etcd.waits = true;
+    figures(false, Set.of());
+    HealthCondition told = lookTwice();
+    assertTrue(told.reason().contains("voters in contact: 3 of 3, and 2 must be"), told.reason());
+    assertTrue(told.reason().contains("; node-2, it waits for a leader"), told.reason());
+    assertEquals(MemberContact.ELECTION, told.remedy());
+  }
+
+  @Test
   @DisplayName("an election that ends within the patience is no fault")
   void election() throws Exception {
-    figures(false, Set.of());
+    figures(false, Set.of("2", "3"));
     assertEquals(Optional.empty(), contact.look());
-    figures(true, Set.of());
-    now = now.plus(Duration.ofSeconds(10));
+    figures(true, Set.of("2", "3"));
+    pass(Duration.ofSeconds(10));
     assertEquals(Optional.empty(), contact.look());
-    figures(false, Set.of());
+    figures(false, Set.of("2", "3"));
     assertEquals(Optional.empty(), contact.look());
   }
 
   @Test
-  @DisplayName("a silent member of three is named, with the number of voters that are left")
+  @DisplayName(
+      "a member of three that etcd has never reached is named, with the number of voters that are left")
   void silent() throws Exception {
-    figures(true, Set.of("3", "aaaa"));
+    figures(true, Set.of("2", "aaaa"));
     HealthCondition told = lookTwice();
     assertEquals("etcd-member-silent", told.code());
     assertEquals(HealthLevel.DEGRADED, told.level());
@@ -140,25 +168,86 @@ class MemberContactTest {
   }
 
   @Test
+  @DisplayName("other members are asked once a minute, and when etcd's own view has changed")
+  void askedOnce() throws Exception {
+    figures(true, Set.of("2"));
+    for (int look = 0; look < 12; look++) {
+      contact.look();
+      pass(Duration.ofSeconds(5));
+    }
+    assertEquals(1, etcd.asked);
+    contact.look();
+    assertEquals(2, etcd.asked, "after a minute");
+    figures(true, Set.of());
+    contact.look();
+    assertEquals(3, etcd.asked, "after a change");
+  }
+
+  @Test
+  @DisplayName("the patience is not shortened by a clock that is set, or by a fault of long ago")
+  void patience() throws Exception {
+    figures(false, Set.of("2", "3"));
+    assertEquals(Optional.empty(), contact.look());
+    now = now.plus(Duration.ofHours(1)); // a time server has set it
+    assertEquals(Optional.empty(), contact.look());
+    etcd.figures = Optional.empty();
+    assertEquals(Optional.empty(), contact.look());
+    pass(Duration.ofHours(1));
+    assertEquals(Optional.empty(), contact.look(), "the process reports this silence");
+    figures(false, Set.of("2", "3"));
+    assertEquals(Optional.empty(), contact.look());
+
+    etcd.own = Optional.of(new MemberContact.Fault("no packet comes back", "remove the rule"));
+    assertEquals("etcd-no-quorum", lookAfterPatience().code(), "the port has been closed just now");
+    assertEquals("etcd-port-closed", lookAfterPatience().code());
+    etcd.own = Optional.empty();
+    assertEquals(Optional.empty(), contact.look());
+  }
+
+  private HealthCondition lookAfterPatience() throws Exception {
+    pass(Duration.ofSeconds(10));
+    return contact.look().orElseThrow();
+  }
+
+  @Test
   @DisplayName("a start waits for the members that it cannot reach, and names them")
   void starting() throws Exception {
     serving = false;
-    etcd.figures = Optional.empty();
-    etcd.unreached =
-        List.of(new MemberContact.Fault("node-2 at 192.0.2.2:7834: no packet", "look there"));
+    etcd.figures = Optional.of(new EtcdFigures(false, Set.of(), 0, 0));
+    etcd.start =
+        new MemberContact.Start(
+            2, List.of(new MemberContact.Fault("node-2 at 192.0.2.2:7834: no packet", "look")));
     HealthCondition told = lookTwice();
     assertEquals("etcd-no-quorum", told.code());
     assertEquals(HealthLevel.WAITING, told.level());
     assertTrue(told.reason().contains("node-2 at 192.0.2.2:7834: no packet"), told.reason());
+    assertTrue(told.remedy().startsWith("look; if most members are lost"), told.remedy());
+  }
+
+  @Test
+  @DisplayName(
+      "a start that reaches enough members has not lost its cluster, however long it takes")
+  void slowStart() throws Exception {
+    serving = false;
+    etcd.figures = Optional.empty();
+    etcd.start =
+        new MemberContact.Start(
+            3, List.of(new MemberContact.Fault("node-2 at 192.0.2.2:7834: refused", "start it")));
+    assertEquals(Optional.empty(), contact.look());
+    pass(Duration.ofSeconds(10));
+    assertEquals(Optional.empty(), contact.look());
   }
 
   @Test
   @DisplayName("a disk that was slow during the last checks is named with the figure")
   void disk() throws Exception {
     assertEquals(Optional.empty(), contact.look());
-    etcd.figures = Optional.of(new EtcdFigures(true, Set.of(), 10, 9));
+    etcd.figures = Optional.of(new EtcdFigures(true, Set.of("2", "3"), 10, 9));
     HealthCondition told = contact.look().orElseThrow();
     assertEquals("etcd-disk-slow", told.code());
     assertTrue(told.reason().contains("0.90 s"), told.reason());
+
+    pass(Duration.ofHours(1));
+    assertEquals(Optional.empty(), contact.look(), "pages of an hour ago are no measure");
   }
 }

@@ -3,6 +3,7 @@ package dev.polis.roles;
 import com.google.protobuf.Timestamp;
 import dev.polis.base.backoff.Backoff;
 import dev.polis.health.HealthCondition;
+import dev.polis.health.HealthLevel;
 import dev.polis.health.HealthScope;
 import dev.polis.rpc.BlockingStreams;
 import dev.polis.rpc.resolver.LeaderConnection;
@@ -18,6 +19,7 @@ import java.time.InstantSource;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.BooleanSupplier;
 
 /** Sends the leader a heartbeat in each interval, over one stream. */
 final class RoleHeartbeat {
@@ -41,17 +43,21 @@ final class RoleHeartbeat {
   private final LeaderContact contact;
   private final InstantSource clock;
   private final LeaderClock leaderClock;
+  private final BooleanSupplier keepsRecords;
 
   /**
    * @param address the address of this node
+   * @param keepsRecords whether etcd runs on this node
    */
   RoleHeartbeat(
       LeaderConnection connection,
       Duration interval,
       HealthScope health,
       InstantSource clock,
-      String address) {
+      String address,
+      BooleanSupplier keepsRecords) {
     this.clock = clock;
+    this.keepsRecords = keepsRecords;
     this.health = health;
     this.beat = HeartbeatUpdateRequest.newBuilder().setProcess(PROCESS).setAddress(address).build();
     this.leaderClock = new LeaderClock(health);
@@ -102,6 +108,7 @@ final class RoleHeartbeat {
       }
     } finally {
       BlockingStreams.end(call, "this heartbeat stream has ended");
+      health.clear(TWICE); // another leader may not know of both
     }
   }
 
@@ -113,14 +120,18 @@ final class RoleHeartbeat {
     }
   }
 
-  /** Reports another process with this node's id, of which the leader knows by its heartbeats. */
+  /**
+   * Reports another process with this node's id, of which the leader knows by its heartbeats. A
+   * node that keeps records is then DOWN: its member of etcd may vote twice.
+   */
   private void reportOther(String other) {
     if (other.isEmpty()) {
       health.clear(TWICE);
       return;
     }
     health.set(
-        HealthCondition.degraded(
+        new HealthCondition(
+                keepsRecords.getAsBoolean() ? HealthLevel.DOWN : HealthLevel.DEGRADED,
                 TWICE,
                 "this node runs twice: besides this process at %s another one at %s sends heartbeats with the same node id, so one of them runs from a copy of the other's state directory"
                     .formatted(beat.getAddress(), other),

@@ -5,6 +5,7 @@ import dev.polis.api.cluster.ClusterState;
 import dev.polis.api.cluster.ClusterStatus;
 import dev.polis.api.cluster.DisownedException;
 import dev.polis.api.consensus.Consensus;
+import dev.polis.api.consensus.ConsensusStatus;
 import dev.polis.api.curator.Curator;
 import dev.polis.api.network.Network;
 import dev.polis.api.roles.LocalRoleServer;
@@ -261,7 +262,8 @@ final class RoleService implements LocalRoleServer, OrganInstance {
                   settings.heartbeat(),
                   health,
                   InstantSource.system(),
-                  HostPort.host(seed.getAddress()))
+                  HostPort.host(seed.getAddress()),
+                  this::keepsRecords)
               ::run);
       context.run("consensus", member::run);
       context.run("names", new RoleNodeNames(connection, parts.network())::run);
@@ -286,6 +288,10 @@ final class RoleService implements LocalRoleServer, OrganInstance {
     LocalRoles none = new LocalRoles(new TreeSet<>(), true);
     remembered().write(none, at);
     roles.set(none);
+  }
+
+  private boolean keepsRecords() {
+    return parts.consensus().status().peek().orElseThrow() instanceof ConsensusStatus.Running;
   }
 
   private NodeCredentials credentials() {

@@ -215,7 +215,12 @@ class RoleServiceTest {
       subtree.run(
           "heartbeat",
           new RoleHeartbeat(
-                  connection, Duration.ofMillis(20), scope, InstantSource.system(), "192.0.2.1")
+                  connection,
+                  Duration.ofMillis(20),
+                  scope,
+                  InstantSource.system(),
+                  "192.0.2.1",
+                  () -> false)
               ::run);
       Await.until(SOON, "ten heartbeats", () -> curator.beats.get() >= 10);
     }
@@ -230,7 +235,9 @@ class RoleServiceTest {
     try (var connection = curator.connect()) {
       subtree.run(
           "heartbeat",
-          new RoleHeartbeat(connection, Duration.ofMillis(20), scope, clock, "192.0.2.1")::run);
+          new RoleHeartbeat(
+                  connection, Duration.ofMillis(20), scope, clock, "192.0.2.1", () -> false)
+              ::run);
       Await.until(SOON, "ten heartbeats", () -> curator.beats.get() >= 10);
       assertEquals(HealthLevel.UP, own().level());
       off.set(Duration.ofHours(1));
@@ -256,13 +263,20 @@ class RoleServiceTest {
   }
 
   @Test
-  @DisplayName("health names both addresses while another process has this node's id")
+  @DisplayName(
+      "health names both addresses while another process has this node's id, and a node that keeps records is DOWN")
   void runsTwice() throws Exception {
+    AtomicBoolean keepsRecords = new AtomicBoolean();
     try (LeaderConnection connection = curator.connect()) {
       subtree.run(
           "heartbeat",
           new RoleHeartbeat(
-                  connection, Duration.ofMillis(20), scope, InstantSource.system(), "192.0.2.1")
+                  connection,
+                  Duration.ofMillis(20),
+                  scope,
+                  InstantSource.system(),
+                  "192.0.2.1",
+                  keepsRecords::get)
               ::run);
       curator.other.set("192.0.2.9");
       Await.until(
@@ -273,10 +287,38 @@ class RoleServiceTest {
                   && own().reason().contains("192.0.2.1")
                   && own().reason().contains("192.0.2.9"),
           () -> own().reason());
+      assertEquals(HealthLevel.DEGRADED, own().level());
+      keepsRecords.set(true);
+      Await.until(SOON, "health to be DOWN", () -> own().level() == HealthLevel.DOWN);
       curator.other.set("");
       Await.until(SOON, "health to be well again", () -> own().level() == HealthLevel.UP);
       assertTrue(curator.processes.stream().allMatch(name -> name.contains("@")));
       assertEquals(1, curator.processes.size());
+    }
+  }
+
+  @Test
+  @DisplayName("a lost leader ends the report of another process, which the next one may not know")
+  void runsTwiceUntilTheLeaderIsLost() throws Exception {
+    try (LeaderConnection connection = curator.connect()) {
+      subtree.run(
+          "heartbeat",
+          new RoleHeartbeat(
+                  connection,
+                  Duration.ofMillis(20),
+                  scope,
+                  InstantSource.system(),
+                  "192.0.2.1",
+                  () -> false)
+              ::run);
+      curator.other.set("192.0.2.9");
+      Await.until(SOON, "the report", () -> own().code().equals("node-runs-twice"));
+      curator.close();
+      Await.until(
+          SOON,
+          "the report to end",
+          () -> !own().code().equals("node-runs-twice"),
+          () -> own().reason());
     }
   }
 
@@ -290,7 +332,12 @@ class RoleServiceTest {
       subtree.run(
           "heartbeat",
           new RoleHeartbeat(
-                  connection, Duration.ofMillis(20), scope, InstantSource.system(), "192.0.2.1")
+                  connection,
+                  Duration.ofMillis(20),
+                  scope,
+                  InstantSource.system(),
+                  "192.0.2.1",
+                  () -> false)
               ::run);
       Await.until(
           SOON.multipliedBy(2),
@@ -313,7 +360,8 @@ class RoleServiceTest {
               Duration.ofMillis(RoleSettings.MOST_MILLIS),
               scope,
               InstantSource.system(),
-              "192.0.2.1");
+              "192.0.2.1",
+              () -> false);
       Set<Long> pauses = new TreeSet<>();
       for (int draw = 0; draw < 10_000; draw++) {
         pauses.add(longest.jittered());
@@ -334,7 +382,12 @@ class RoleServiceTest {
       subtree.run(
           "heartbeat",
           new RoleHeartbeat(
-                  connection, Duration.ofMinutes(10), scope, InstantSource.system(), "192.0.2.1")
+                  connection,
+                  Duration.ofMinutes(10),
+                  scope,
+                  InstantSource.system(),
+                  "192.0.2.1",
+                  () -> false)
               ::run);
       Await.until(SOON, "the first heartbeat", () -> curator.beats.get() == 1);
       assertEquals(List.of(), subtree.close(StopReason.CODE_REPLACED));

@@ -37,6 +37,7 @@ import dev.polis.wire.curator.WatchEvent;
 import dev.polis.wire.curator.WatchRequest;
 import dev.polis.wire.roles.Role;
 import io.grpc.stub.StreamObserver;
+import java.net.InetAddress;
 import java.security.PublicKey;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -131,6 +132,7 @@ public final class CuratorApi extends CuratorGrpc.CuratorImplBase {
   public StreamObserver<HeartbeatUpdateRequest> heartbeat(
       StreamObserver<HeartbeatUpdateResponse> caller) {
     NodeId self = RpcPeer.current().requireNode();
+    InetAddress from = RpcPeer.currentAddress();
     return new StreamObserver<>() {
       @Override
       public void onNext(HeartbeatUpdateRequest beat) {
@@ -138,7 +140,9 @@ public final class CuratorApi extends CuratorGrpc.CuratorImplBase {
             ApiCalls.run(gate::require)
                 .heartbeats()
                 .record(
-                    self, new HeartbeatMonitor.NodeProcess(beat.getProcess(), beat.getAddress()));
+                    self,
+                    new HeartbeatMonitor.NodeProcess(
+                        beat.getProcess(), ReportedAddress.shown(beat.getAddress(), from)));
         Instant now = clock.instant();
         caller.onNext(
             HeartbeatUpdateResponse.newBuilder()

@@ -1,6 +1,7 @@
 package dev.polis.curator.api;
 
 import dev.polis.curator.record.Refusal;
+import dev.polis.rpc.HostPort;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
@@ -40,6 +41,20 @@ final class ReportedAddress {
           text, from.getHostAddress(), from.getHostAddress());
     }
     return reported;
+  }
+
+  /**
+   * Returns an address for people to read, as people write it.
+   *
+   * @param text the reported address
+   * @param from the source address of the report, which counts if the text is no address
+   */
+  static String shown(String text, InetAddress from) {
+    try {
+      return HostPort.host(InetAddress.ofLiteral(text));
+    } catch (IllegalArgumentException noAddress) {
+      return HostPort.host(from);
+    }
   }
 
   /** Returns the IP address in a URL, as nodes report theirs; an empty text without one. */

@@ -20,6 +20,7 @@ import dev.polis.supervision.Context;
 import dev.polis.wire.curator.stored.LeaderElectionValue;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
@@ -48,6 +49,7 @@ public final class CuratorElection {
   private static final String TOKEN = "fencing-token";
   private static final String LEADER_SINCE = "leader-since";
   private static final String HEARTBEATS = "heartbeats";
+  private static final String PROCESSES = "processes";
 
   /** Decides whether the election runs. */
   private enum Order {
@@ -149,7 +151,8 @@ public final class CuratorElection {
     return state
         .with(TOKEN, led.fencingToken())
         .with(LEADER_SINCE, led.heartbeats().leaderSince())
-        .with(HEARTBEATS, led.heartbeats().heard());
+        .with(HEARTBEATS, led.heartbeats().heard())
+        .with(PROCESSES, led.heartbeats().processes());
   }
 
   @SuppressWarnings("unchecked") // the values of withLeadership()
@@ -159,7 +162,11 @@ public final class CuratorElection {
         .map(
             since ->
                 new HeartbeatMonitor(
-                    nanoTime, since, (Map<String, Long>) taken.require(HEARTBEATS, Map.class)))
+                    nanoTime,
+                    since,
+                    (Map<String, Long>) taken.require(HEARTBEATS, Map.class),
+                    // An earlier release gives none.
+                    (Map<String, List<String>>) taken.find(PROCESSES, Map.class).orElse(Map.of())))
         .orElseGet(() -> new HeartbeatMonitor(nanoTime));
   }
 

@@ -5,11 +5,14 @@ import dev.polis.wire.api.Node.Health;
 import dev.polis.wire.common.NodeState;
 import java.time.Duration;
 import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * Remembers each node's last heartbeat to this leader, and derives the node's health. It uses a
@@ -29,14 +32,23 @@ public final class HeartbeatMonitor {
   private final Map<String, Senders> senders = new ConcurrentHashMap<>();
 
   public HeartbeatMonitor(LongSupplier nanoTime) {
-    this(nanoTime, nanoTime.getAsLong(), Map.of());
+    this(nanoTime, nanoTime.getAsLong(), Map.of(), Map.of());
   }
 
-  /** Creates a monitor with the heartbeats of another one on the same clock. */
-  public HeartbeatMonitor(LongSupplier nanoTime, long leaderSince, Map<String, Long> heard) {
+  /**
+   * Creates a monitor with the heartbeats of another one on the same clock.
+   *
+   * @param processes what the other's {@link #processes} returned
+   */
+  public HeartbeatMonitor(
+      LongSupplier nanoTime,
+      long leaderSince,
+      Map<String, Long> heard,
+      Map<String, List<String>> processes) {
     this.nanoTime = nanoTime;
     this.leaderSince = leaderSince;
     lastHeartbeats.putAll(heard);
+    processes.forEach((node, known) -> senders.put(node, new Senders(known)));
   }
 
   /** Returns the time since which this leader listens. */
@@ -47,6 +59,12 @@ public final class HeartbeatMonitor {
   /** Returns the time of the last heartbeat of each node. */
   public Map<String, Long> heard() {
     return Map.copyOf(lastHeartbeats);
+  }
+
+  /** Returns the processes of each node, for a monitor of another instance. */
+  public Map<String, List<String>> processes() {
+    return senders.entrySet().stream()
+        .collect(Collectors.toUnmodifiableMap(Map.Entry::getKey, each -> each.getValue().give()));
   }
 
   /**
@@ -81,13 +99,37 @@ public final class HeartbeatMonitor {
     /** The remembered names of former processes, which only a node that restarts often exceeds. */
     private static final int MOST = 16;
 
+    /** The number of values before the former names in a given list. */
+    private static final int FIRST_FORMER = 5;
+
+    private static final NodeProcess NONE = new NodeProcess("", "");
+
     private final Set<String> former = new LinkedHashSet<>();
-    private NodeProcess last; // null before the first heartbeat
-    private NodeProcess other; // the process before; null if there is none
+    private NodeProcess last = NONE;
+    private NodeProcess other = NONE; // the process before
     private long both; // the time at which a former process was heard again, if there is another
 
+    Senders() {}
+
+    /** Takes what another one gave. */
+    Senders(List<String> given) {
+      last = new NodeProcess(given.get(0), given.get(1));
+      other = new NodeProcess(given.get(2), given.get(3));
+      both = Long.parseLong(given.get(4));
+      former.addAll(given.subList(FIRST_FORMER, given.size()));
+    }
+
+    /** Returns all values as types of the JDK, which another version of this class can read. */
+    synchronized List<String> give() {
+      return Stream.concat(
+              Stream.of(
+                  last.name(), last.address(), other.name(), other.address(), Long.toString(both)),
+              former.stream())
+          .toList();
+    }
+
     synchronized Optional<String> heard(NodeProcess sender, long now) {
-      if (last != null && !last.name().equals(sender.name())) {
+      if (!last.equals(NONE) && !last.name().equals(sender.name())) {
         other = last;
         if (former.contains(sender.name())) {
           both = now;
@@ -100,7 +142,7 @@ public final class HeartbeatMonitor {
         former.add(last.name());
       }
       last = sender;
-      return other != null && now - both < TIMEOUT.toNanos()
+      return !other.equals(NONE) && now - both < TIMEOUT.toNanos()
           ? Optional.of(other.address())
           : Optional.empty();
     }

@@ -33,6 +33,17 @@ class ReportedAddressTest {
   }
 
   @Test
+  @DisplayName("people see an address that a node reports, or its source, and no other text")
+  void shown() {
+    InetAddress from = InetAddress.ofLiteral("192.0.2.7");
+    assertEquals("192.0.2.8", ReportedAddress.shown("192.0.2.8", from));
+    assertEquals("2001:db8::8", ReportedAddress.shown("2001:db8:0:0:0:0:0:8", from));
+    for (String text : List.of("", "the console: log in as root", "192.0.2.8; reboot")) {
+      assertEquals("192.0.2.7", ReportedAddress.shown(text, from), text);
+    }
+  }
+
+  @Test
   @Tag("attack")
   @DisplayName(
       "a node cannot report another machine's address, nor from another machine a loopback address")

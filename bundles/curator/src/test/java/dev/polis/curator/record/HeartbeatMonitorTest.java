@@ -38,6 +38,19 @@ class HeartbeatMonitorTest {
   }
 
   @Test
+  @DisplayName("the monitor of another instance of the leader knows both processes at once")
+  void handedOver() {
+    beat(ORIGINAL);
+    beat(COPY);
+    beat(ORIGINAL);
+    HeartbeatMonitor next =
+        new HeartbeatMonitor(
+            () -> now.toNanos(), monitor.leaderSince(), monitor.heard(), monitor.processes());
+    assertEquals(Optional.of("192.0.2.1"), next.record(NODE, COPY));
+    assertEquals(Optional.of("192.0.2.9"), next.record(NODE, ORIGINAL));
+  }
+
+  @Test
   @DisplayName("a node that restarts at another address again and again is one node")
   void restarts() {
     for (int start = 0; start < 40; start++) {
