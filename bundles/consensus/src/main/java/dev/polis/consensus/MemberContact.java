@@ -101,7 +101,7 @@ final class MemberContact implements SelfCheck.Look {
   private final Map<String, Begin> since = new HashMap<>();
   private final DiskSpeed disk;
   private final Map<Long, Optional<Fault>> answers = new HashMap<>();
-  private Optional<Start> start = Optional.empty();
+  private Start start; // null while it has not been asked
   private Object askedAbout = ""; // the state of etcd to which the answers belong
   private long askedSince;
 
@@ -185,7 +185,7 @@ final class MemberContact implements SelfCheck.Look {
     long now = nanoTime.getAsLong();
     if (!state.equals(askedAbout) || now - askedSince >= ASKED.toNanos()) {
       answers.clear();
-      start = Optional.empty();
+      start = null;
       askedAbout = state;
       askedSince = now;
     }
@@ -207,11 +207,11 @@ final class MemberContact implements SelfCheck.Look {
 
   /** Reports a start that waits for members; one that has enough of them is reading its disk. */
   private Optional<HealthCondition> starting() {
-    if (start.isEmpty()) {
-      start = Optional.of(etcd.start());
+    if (start == null) {
+      start = etcd.start();
     }
-    List<Fault> faults = start.get().faults();
-    return isQuorum(start.get().voters(), faults.size())
+    List<Fault> faults = start.faults();
+    return isQuorum(start.voters(), faults.size())
         ? Optional.empty()
         : Optional.of(
             new HealthCondition(

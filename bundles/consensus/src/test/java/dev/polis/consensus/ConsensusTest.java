@@ -828,6 +828,31 @@ class ConsensusTest {
   }
 
   @Test
+  @DisplayName(
+      "an original whose own records have the address of its copy, which runs there, ends its etcd")
+  void originalEndsBesideItsCopy() throws Exception {
+    Instance original = harness.instance();
+    long id = Long.parseUnsignedLong(original.startNew().memberId(), 16);
+    try (ConsensusHarness other = new ConsensusHarness()) {
+      String there = other.address.getHostAddress();
+      try (EtcdClient root = EtcdClient.connect(asRoot(original))) {
+        root.admin().updatePeerUrls(id, List.of("https://" + there + ":7834"));
+      }
+      harness.lose();
+      harness.copyTo(other);
+      Instance copy = other.instance();
+      copy.consensus.startExisting(harness.identity);
+      copy.await(ConsensusStatus.Running.class);
+
+      Instance again = harness.instance();
+      again.consensus.startExisting(harness.identity);
+      String reason = again.await(ConsensusStatus.Failed.class).reason();
+      assertTrue(reason.contains("runs at " + there + ":7833 already"), reason);
+      assertTrue(again.processes.find("etcd").isEmpty(), "two members vote");
+    }
+  }
+
+  @Test
   @DisplayName("a full database raises an alarm in the status, which ends once there is room")
   void alarm() throws Exception {
     Instance instance =

@@ -38,13 +38,17 @@ class EarlyStartTest {
   @BeforeEach
   void completeMember() throws Exception {
     harness = new ConsensusHarness();
-    FilePlacement key = harness.root.data().node().credentials().key();
-    Files.createDirectories(key.path().getParent());
-    key.write(Pem.encode(harness.identity.nodeKey()).getBytes(StandardCharsets.UTF_8));
+    writeKey(harness);
     try (ConsensusHarness.Instance first = harness.instance()) {
       first.startNew();
       first.consensus.stop();
     }
+  }
+
+  private static void writeKey(ConsensusHarness node) throws Exception {
+    FilePlacement key = node.root.data().node().credentials().key();
+    Files.createDirectories(key.path().getParent());
+    key.write(Pem.encode(node.identity.nodeKey()).getBytes(StandardCharsets.UTF_8));
   }
 
   @AfterEach
@@ -53,22 +57,24 @@ class EarlyStartTest {
   }
 
   /** Holds an organ as the framework makes it, before a start of the member is requested. */
-  private final class Organ implements AutoCloseable {
-    final ProcessManager.OpenManager processes =
-        ProcessManager.open(harness.root.ephemeral().processes().path(), harness.logs);
-    final SupervisionTree supervisor = SupervisionTree.open(harness.logs);
-    final HealthTable health = HealthTable.open(supervisor);
+  private static final class Organ implements AutoCloseable {
+    final ProcessManager.OpenManager processes;
+    final SupervisionTree supervisor;
+    final HealthTable health;
     final ConsensusService consensus;
 
-    Organ() {
+    Organ(ConsensusHarness node) {
+      processes = ProcessManager.open(node.root.ephemeral().processes().path(), node.logs);
+      supervisor = SupervisionTree.open(node.logs);
+      health = HealthTable.open(supervisor);
       consensus =
-          HandOverTable.open(harness.logs)
+          HandOverTable.open(node.logs)
               .join(
                   "consensus",
                   predecessor ->
                       ConsensusService.start(
                           ConsensusHarness.settings(),
-                          harness.parts(processes, supervisor, health),
+                          node.parts(processes, supervisor, health),
                           predecessor))
               .instance();
     }
@@ -104,7 +110,7 @@ class EarlyStartTest {
   @DisplayName(
       "etcd of a complete member starts with the organ, and the requested start of the member adopts it")
   void startsEarly() throws Exception {
-    try (Organ organ = new Organ()) {
+    try (Organ organ = new Organ(harness)) {
       organ.awaitEtcd();
       long pid = organ.processes.find(EtcdProcess.NAME).orElseThrow().pid();
       assertInstanceOf(
@@ -124,7 +130,7 @@ class EarlyStartTest {
     harness.data.set(new DataStatus.NotMounted("the key is not there yet"));
     harness.network.set(new NetworkStatus.Waiting("no lease yet"));
     harness.clock.set(new ClockStatus.Searching("asking 192.0.2.1", false));
-    try (Organ organ = new Organ()) {
+    try (Organ organ = new Organ(harness)) {
       assertFalse(organ.etcdRuns());
       harness.network.set(new NetworkStatus.Up(harness.address));
       assertFalse(organ.etcdRuns());
@@ -145,7 +151,7 @@ class EarlyStartTest {
         .credentials()
         .key()
         .write(Pem.encode(Ed25519.generate().getPrivate()).getBytes(StandardCharsets.UTF_8));
-    try (Organ organ = new Organ()) {
+    try (Organ organ = new Organ(harness)) {
       organ.awaitEarlyStartDone();
       assertFalse(organ.etcdRuns(), "etcd was started under the key of another node");
     }
@@ -155,7 +161,7 @@ class EarlyStartTest {
   @DisplayName("etcd is not started early on a bootstrap that was never finished")
   void bootstrapping() throws Exception {
     ConsensusRecord.bootstrapping(harness.identity.node().text()).write(harness.files().member());
-    try (Organ organ = new Organ()) {
+    try (Organ organ = new Organ(harness)) {
       organ.awaitEarlyStartDone();
       assertFalse(organ.etcdRuns(), "etcd was started before its bootstrap was continued");
     }
@@ -165,11 +171,41 @@ class EarlyStartTest {
   @DisplayName("a member that is stopped before its start is requested stays stopped")
   void stopped() throws Exception {
     harness.data.set(new DataStatus.NotMounted("the key is not there yet"));
-    try (Organ organ = new Organ()) {
+    try (Organ organ = new Organ(harness)) {
       organ.consensus.stop();
       harness.data.set(new DataStatus.Mounted(StorageSecurity.INSECURE, "a directory"));
       organ.awaitEarlyStartDone();
       assertFalse(organ.etcdRuns(), "etcd was started after the stop");
+    }
+  }
+
+  @Test
+  @DisplayName(
+      "an original that starts early beside its copy ends its etcd, and names both addresses")
+  void besideItsCopy() throws Exception {
+    try (ConsensusHarness original = new ConsensusHarness();
+        ConsensusHarness copied = new ConsensusHarness()) {
+      writeKey(original);
+      ConsensusHarness.Instance leader = harness.instance();
+      leader.startExisting();
+      String id = Joining.becomeVoter(leader, original, original.instance());
+      original.lose();
+      original.copyTo(copied);
+      ConsensusHarness.Instance copy = copied.instance();
+      copy.consensus.startExisting(original.identity);
+      assertEquals(id, copy.consensus.awaitRunning(ConsensusHarness.PATIENCE).memberId());
+
+      try (Organ early = new Organ(original)) {
+        early.awaitEtcd();
+        early.consensus.startExisting(original.identity);
+        String told = "runs at " + copied.address.getHostAddress() + ":7833 already";
+        Await.until(
+            ConsensusHarness.PATIENCE,
+            "the original to name its copy",
+            () -> early.consensus.status().peek().orElseThrow().text().contains(told),
+            () -> early.consensus.status().peek().orElseThrow().text());
+        Await.until("its etcd to end", () -> !early.etcdRuns());
+      }
     }
   }
 
