@@ -144,13 +144,14 @@ final class MemberContact implements SelfCheck.Look {
                   level(), "etcd-port-closed", closed.get().text(), closed.get().remedy())
               .dueTo("consensus"));
     }
-    List<EtcdMember> members = etcd.members().stream().filter(EtcdMember::hasStarted).toList();
+    List<EtcdMember> all = etcd.members();
+    List<EtcdMember> members = all.stream().filter(EtcdMember::hasStarted).toList();
     List<EtcdMember> silent =
         others(members)
             .filter(each -> lasts(each.hexId(), !now.active().contains(each.hexId())))
             .toList();
     if (lasts(LEADERLESS, !now.leader())) {
-      return Optional.of(leaderless(members));
+      return Optional.of(leaderless(all));
     }
     if (now.leader() && !silent.isEmpty()) {
       return Optional.of(silent(members, silent));
@@ -228,8 +229,8 @@ final class MemberContact implements SelfCheck.Look {
     List<Fault> faults = new ArrayList<>();
     long lost = 0;
     for (EtcdMember each : others(members).toList()) {
-      Optional<Fault> found = ask(each);
-      found.ifPresent(fault -> faults.add(named(each, fault)));
+      Optional<Fault> found = each.hasStarted() ? ask(each) : Optional.of(added(each));
+      found.ifPresent(fault -> faults.add(each.hasStarted() ? named(each, fault) : fault));
       lost += !each.learner() && found.filter(Fault::lost).isPresent() ? 1 : 0;
     }
     long voters = voters(members);
@@ -264,6 +265,14 @@ final class MemberContact implements SelfCheck.Look {
                     silent.size(), count(voters(members), voters(silent)), join(faults).text()),
             join(faults).remedy())
         .dueTo("consensus");
+  }
+
+  /** Returns that a member counts for the quorum since it was added, although it never started. */
+  private static Fault added(EtcdMember member) {
+    return new Fault(
+        "the member at %s was added to etcd and has never started"
+            .formatted(String.join(", ", member.peerUrls())),
+        "start that member");
   }
 
   private static Fault named(EtcdMember member, Fault fault) {

@@ -21,6 +21,7 @@ class MemberContactTest {
     Optional<EtcdFigures> figures = Optional.of(new EtcdFigures(true, Set.of("2", "3"), 0, 0));
     Optional<MemberContact.Fault> own = Optional.empty();
     MemberContact.Start start = new MemberContact.Start(3, List.of());
+    List<EtcdMember> members = List.of(member(1), member(2), member(3));
     boolean waits; // whether the others answer, and wait for a leader
     int asked;
 
@@ -36,7 +37,7 @@ class MemberContactTest {
 
     @Override
     public List<EtcdMember> members() {
-      return List.of(member(1), member(2), member(3));
+      return members;
     }
 
     @Override
@@ -124,6 +125,25 @@ class MemberContactTest {
         told.reason());
     assertTrue(told.reason().contains("node-3"), told.reason());
     assertTrue(told.remedy().startsWith("start it; if most members are lost"), told.remedy());
+  }
+
+  @Test
+  @DisplayName("a member that was added and never started is named, and counts for the quorum")
+  void addedByHand() throws Exception {
+    etcd.members =
+        List.of(
+            FakeEtcd.member(1),
+            new EtcdMember(9, "", List.of("https://192.0.2.9:7834"), List.of(), false));
+    figures(false, Set.of());
+    HealthCondition told = lookTwice();
+    assertTrue(
+        told.reason()
+            .endsWith(
+                "voters in contact: 1 of 2, and 2 must be; the member at https://192.0.2.9:7834 was added to etcd and has never started"),
+        told.reason());
+    assertTrue(
+        told.remedy().startsWith("start that member; if most members are lost for ever"),
+        told.remedy());
   }
 
   @Test
