@@ -17,8 +17,8 @@ import java.time.Duration;
 public enum Reach {
   /** The server has reacted to a small packet. */
   ANSWERS(
-      "it answers small packets, and not the larger ones of a call: a firewall or the path drops these (path MTU), or the program there is overloaded",
-      "ping -M do -s 1400 %1$s shows whether large packets arrive; then set the MTU of the interface with ip link set dev NAME mtu 1280 on both machines, or remove the rule that drops them"),
+      "it answers small packets, and not a whole call: the path loses packets, or drops large ones (path MTU), or the program there is overloaded",
+      "ping -c 20 %1$s shows whether packets are lost: then look at cable, port and card on both machines; if only ping -M do -s 1400 %1$s has no answer, ip link set dev NAME mtu 1280 on both machines, or remove the rule that drops large packets"),
   /** The kernel accepts connections, and the program behind the port does nothing with them. */
   MUTE(
       "the connection opens, and nothing answers: the program there hangs, or a signal has stopped it",

@@ -62,6 +62,8 @@ class ReachTest {
               });
       assertEquals(Reach.ANSWERS, Reach.of(at(server), Duration.ofSeconds(10)));
       ends.join();
+      String remedy = Reach.ANSWERS.remedy(at(server));
+      assertTrue(remedy.startsWith("ping -c 20 127."), "lost packets come first: " + remedy);
     }
   }
 

@@ -277,7 +277,7 @@ record CallFailure(
           "it takes connections, so the node is busy: try again"
               + (isHere(address.getAddress())
                   ? ""
-                  : "; if that ends in the same way, a firewall or the path drops large packets (path MTU): "
+                  : "; if that ends in the same way, the path loses packets, or drops large ones (path MTU): "
                       + remedy);
       case LOST -> "%s, or the address is wrong; to do: %s".formatted(reach.text(), remedy);
       default -> "%s; to do: %s".formatted(reach.text(), remedy);

@@ -251,7 +251,7 @@ class CallFailureTest {
     String busy = CallFailure.late(elsewhere, Reach.ANSWERS);
     assertTrue(
         busy.startsWith("it takes connections, so the node is busy: try again; if that"), busy);
-    assertTrue(busy.contains("path MTU): ping -M do -s 1400 203.0.113.9"), busy);
+    assertTrue(busy.contains("path MTU): ping -c 20 203.0.113.9 shows"), busy);
     String lost = CallFailure.late(elsewhere, Reach.LOST);
     assertTrue(lost.contains(", or the address is wrong; to do: check that"), lost);
   }
