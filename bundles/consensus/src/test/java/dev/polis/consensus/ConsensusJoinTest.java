@@ -274,7 +274,7 @@ class ConsensusJoinTest {
     alone.consensus.startExisting(first.identity);
     String lost = second.identity.node().text() + " at " + second.address.getHostAddress();
     Await.until(
-        ConsensusHarness.PATIENCE,
+        ConsensusHarness.PATIENCE.multipliedBy(4),
         "health to name the lost voter",
         () ->
             health(alone).contains("etcd has waited for other members")

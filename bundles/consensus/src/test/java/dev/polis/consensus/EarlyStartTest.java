@@ -200,7 +200,7 @@ class EarlyStartTest {
         early.consensus.startExisting(original.identity);
         String told = "runs at " + copied.address.getHostAddress() + ":7833 already";
         Await.until(
-            ConsensusHarness.PATIENCE,
+            ConsensusHarness.PATIENCE.multipliedBy(4),
             "the original to name its copy",
             () -> early.consensus.status().peek().orElseThrow().text().contains(told),
             () -> early.consensus.status().peek().orElseThrow().text());
