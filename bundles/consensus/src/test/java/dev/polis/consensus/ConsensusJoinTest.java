@@ -33,6 +33,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -265,6 +266,7 @@ class ConsensusJoinTest {
   }
 
   @Test
+  @Tag("long")
   @DisplayName("a voter that starts beside lost ones names each of them, as soon as they are most")
   void startWithoutQuorum() throws Exception {
     becomeVoter(second.instance());
