@@ -89,6 +89,14 @@ final class ConsensusHarness implements AutoCloseable {
     return settings(2L << 30, Duration.ofSeconds(60), etcd());
   }
 
+  /**
+   * Returns the settings of a member whose maintenance has a turn each second; it records the
+   * others.
+   */
+  static ConsensusSettings maintainedOften() {
+    return settings(2L << 30, Duration.ofSeconds(1), etcd());
+  }
+
   static ConsensusSettings settings(long quota, Duration maintenance, String etcd) {
     return settings(20, 200, quota, maintenance, etcd);
   }

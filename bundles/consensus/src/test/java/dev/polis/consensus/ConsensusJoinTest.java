@@ -33,7 +33,6 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -248,7 +247,11 @@ class ConsensusJoinTest {
   @DisplayName(
       "an original does not start beside its copy that has started before, names both addresses, and continues once that has ended")
   void originalAfterItsCopy() throws Exception {
-    String id = becomeVoter(second.instance());
+    leader = first.instance(ConsensusHarness.maintainedOften());
+    leader.startExisting();
+    String id = becomeVoter(second.instance(ConsensusHarness.maintainedOften()));
+    Joining.awaitRecorded(first, second);
+    Joining.awaitRecorded(second, first);
     second.lose();
     second.copyTo(third);
     Instance copy = third.instance();
@@ -266,17 +269,19 @@ class ConsensusJoinTest {
   }
 
   @Test
-  @Tag("long")
   @DisplayName("a voter that starts beside lost ones names each of them, as soon as they are most")
   void startWithoutQuorum() throws Exception {
+    leader = first.instance(ConsensusHarness.maintainedOften());
+    leader.startExisting();
     becomeVoter(second.instance());
+    Joining.awaitRecorded(first, second);
     second.lose();
     first.lose();
     Instance alone = first.instance();
     alone.consensus.startExisting(first.identity);
     String lost = second.identity.node().text() + " at " + second.address.getHostAddress();
     Await.until(
-        ConsensusHarness.PATIENCE.multipliedBy(4),
+        ConsensusHarness.PATIENCE,
         "health to name the lost voter",
         () ->
             health(alone).contains("etcd has waited for other members")

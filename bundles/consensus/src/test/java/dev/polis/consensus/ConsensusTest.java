@@ -327,9 +327,7 @@ class ConsensusTest {
   @DisplayName(
       "a user, role or right of etcd that an operator deletes, and authentication that an operator switches off, is made again, and health names it")
   void rightsAreMadeAgain() throws Exception {
-    Instance instance =
-        harness.instance(
-            ConsensusHarness.settings(2L << 30, Duration.ofSeconds(1), ConsensusHarness.etcd()));
+    Instance instance = harness.instance(ConsensusHarness.maintainedOften());
     instance.startNew();
     KeyRange range = KeyRange.prefix(EtcdNamespace.of("curator").prefix());
     // Narrows one permission: the number of permissions stays the same.
@@ -948,9 +946,7 @@ class ConsensusTest {
   @DisplayName(
       "a member that is alone elects itself at once, and has the usual heartbeat before a second one may vote")
   void heartbeatOfOneAndOfSeveral() throws Exception {
-    Instance instance =
-        harness.instance(
-            ConsensusHarness.settings(2L << 30, Duration.ofSeconds(1), ConsensusHarness.etcd()));
+    Instance instance = harness.instance(ConsensusHarness.maintainedOften());
     instance.startNew();
     long alone = instance.pid();
     assertTrue(commandLine(alone).contains("--election-timeout=100"), () -> commandLine(alone));

@@ -186,9 +186,13 @@ class EarlyStartTest {
     try (ConsensusHarness original = new ConsensusHarness();
         ConsensusHarness copied = new ConsensusHarness()) {
       writeKey(original);
-      ConsensusHarness.Instance leader = harness.instance();
+      ConsensusHarness.Instance leader = harness.instance(ConsensusHarness.maintainedOften());
       leader.startExisting();
-      String id = Joining.becomeVoter(leader, original, original.instance());
+      String id =
+          Joining.becomeVoter(
+              leader, original, original.instance(ConsensusHarness.maintainedOften()));
+      Joining.awaitRecorded(harness, original);
+      Joining.awaitRecorded(original, harness);
       original.lose();
       original.copyTo(copied);
       ConsensusHarness.Instance copy = copied.instance();
@@ -200,7 +204,7 @@ class EarlyStartTest {
         early.consensus.startExisting(original.identity);
         String told = "runs at " + copied.address.getHostAddress() + ":7833 already";
         Await.until(
-            ConsensusHarness.PATIENCE.multipliedBy(4),
+            ConsensusHarness.PATIENCE,
             "the original to name its copy",
             () -> early.consensus.status().peek().orElseThrow().text().contains(told),
             () -> early.consensus.status().peek().orElseThrow().text());

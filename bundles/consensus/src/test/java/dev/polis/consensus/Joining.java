@@ -6,6 +6,7 @@ import dev.polis.api.consensus.ConsensusStanding;
 import dev.polis.consensus.ConsensusHarness.Instance;
 import dev.polis.fixtures.Await;
 import dev.polis.logtree.LogPayload;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
 
 /** Lets a member join the etcd of another one, as the role server of its node does. */
@@ -26,6 +27,22 @@ final class Joining {
           joining.consensus.startExisting(node.identity);
     }
     return standing;
+  }
+
+  /**
+   * Waits until the record on a member's disk, which its next start reads, names another member.
+   */
+  static void awaitRecorded(ConsensusHarness node, ConsensusHarness other) throws Exception {
+    String named = other.identity.node().text() + "=";
+    Await.until(
+        ConsensusHarness.PATIENCE.multipliedBy(2),
+        "the record of a member to name the other one",
+        () -> peers(node).stream().anyMatch(peer -> peer.startsWith(named)),
+        () -> peers(node));
+  }
+
+  private static List<String> peers(ConsensusHarness node) throws Exception {
+    return ConsensusRecord.read(node.files().member()).orThrow().peers();
   }
 
   /** Makes all steps of a node until it has a vote; returns the id of its member. */
