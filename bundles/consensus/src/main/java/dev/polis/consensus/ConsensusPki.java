@@ -36,6 +36,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -309,6 +310,8 @@ final class ConsensusPki {
         certificate ->
             certificate.getPublicKey().equals(key)
                 && names(certificate)
+                    .map(name -> name.get(1))
+                    .collect(Collectors.toSet())
                     .containsAll(Set.of(identity.node().text(), MEMBER, address.getHostAddress())));
   }
 
@@ -332,14 +335,11 @@ final class ConsensusPki {
     };
   }
 
-  private static Set<Object> names(X509Certificate certificate) {
+  /** Returns the alternative names, each as its kind and its text. */
+  private static Stream<List<?>> names(X509Certificate certificate) {
     try {
-      Collection<List<?>> names = certificate.getSubjectAlternativeNames();
-      Set<Object> found = new LinkedHashSet<>();
-      if (names != null) {
-        names.forEach(name -> found.add(name.get(1)));
-      }
-      return found;
+      return Stream.ofNullable(certificate.getSubjectAlternativeNames())
+          .flatMap(Collection::stream);
     } catch (CertificateParsingException broken) {
       throw new PkiException("the alternative names cannot be read", broken);
     }
@@ -356,14 +356,12 @@ final class ConsensusPki {
       return Optional.empty();
     }
     try {
-      Collection<List<?>> names = Pem.certificate(string(pem)).getSubjectAlternativeNames();
-      return Stream.ofNullable(names)
-          .flatMap(Collection::stream)
+      return names(Pem.certificate(string(pem)))
           .filter(name -> name.getFirst().equals(IP_ADDRESS))
           .map(name -> InetAddress.ofLiteral((String) name.get(1)))
           .findFirst()
           .filter(former -> !former.equals(now));
-    } catch (PkiException | CertificateParsingException useless) {
+    } catch (PkiException useless) {
       return Optional.empty(); // the start makes another certificate
     }
   }

@@ -30,6 +30,7 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.TimeoutException;
@@ -52,6 +53,9 @@ final class EtcdAuthority {
   static final String NAME = "CA";
 
   static final String PREFIX = "/pki/";
+
+  private static final CertificateTemplate TEMPLATE =
+      CertificateTemplate.authority(ConsensusPki.CA_NAME);
 
   /** The prefix of the members' reports, each under the member's id. */
   private static final KeyPrefix REPORTS = KeyPrefix.of("/trust/");
@@ -111,8 +115,11 @@ final class EtcdAuthority {
 
   /** Returns the stored CA. */
   PkiAuthority read() throws InterruptedException {
-    return new PkiStore(PkiBackend.etcd(client, client.kv(), PREFIX))
-        .ensureAuthority(NAME, CertificateTemplate.authority(ConsensusPki.CA_NAME));
+    return pkiStore().ensureAuthority(NAME, TEMPLATE);
+  }
+
+  private PkiStore pkiStore() {
+    return new PkiStore(PkiBackend.etcd(client, client.kv(), PREFIX));
   }
 
   /**
@@ -122,10 +129,12 @@ final class EtcdAuthority {
    * @param log gets a warning about the removal
    */
   PkiAuthority read(ConsensusPki own, Log log) throws InterruptedException {
-    if (client.kv().get(CERTIFICATE).isEmpty()) {
-      store(own.authority());
-      log.warning("a client removed etcd's CA from its records; the node stored it again");
+    Optional<PkiAuthority> stored = pkiStore().existingAuthority(NAME, TEMPLATE);
+    if (stored.isPresent()) {
+      return stored.get();
     }
+    store(own.authority());
+    log.warning("a client removed etcd's CA from its records; the node stored it again");
     return read();
   }
 

@@ -98,7 +98,6 @@ final class MemberProbe implements MemberContact.Etcd {
       known = admin.members(own, PATIENCE);
     } catch (EtcdException unanswered) {
       // The members of before are the best that is known; the port is checked at each look.
-      return known;
     }
     return known;
   }
@@ -155,7 +154,7 @@ final class MemberProbe implements MemberContact.Etcd {
               : new MemberContact.Fault(
                   "%s: a server answers, and not as a member should: %s"
                       .formatted(at, root(failure)),
-                  "compare the address with those that polisctl etcd members prints; polisctl node logs --dn root.consensus of its node says what etcd does",
+                  "compare the address with those in polisctl etcd members; polisctl node logs --dn root.consensus of its node says what etcd does",
                   isCausedBy(failure, SSLException.class));
       case REFUSED, LOST, UNROUTED ->
           new MemberContact.Fault(

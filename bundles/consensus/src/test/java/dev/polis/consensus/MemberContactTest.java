@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 
 class MemberContactTest {
 
-  /** Answers as it is told. */
+  /** Gives the answers that a test sets. */
   private static final class FakeEtcd implements MemberContact.Etcd {
     Optional<EtcdFigures> figures = Optional.of(new EtcdFigures(true, Set.of("2", "3"), 0, 0));
     Optional<MemberContact.Fault> own = Optional.empty();

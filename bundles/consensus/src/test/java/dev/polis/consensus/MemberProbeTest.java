@@ -157,7 +157,7 @@ class MemberProbeTest {
   }
 
   @Test
-  @DisplayName("a closed port for clients loses no vote, and nobody is told to end the member")
+  @DisplayName("a closed port for clients loses no vote, and the remedy does not end the member")
   void clientPort() throws Exception {
     try (Server peers = Server.tls(ca, NAME)) {
       String closed;

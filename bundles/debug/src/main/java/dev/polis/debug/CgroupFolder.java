@@ -5,7 +5,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -48,20 +50,35 @@ record CgroupFolder(Path group, Path folder, boolean unified) {
 
   /** Returns a number in one of the files; empty for "no limit", and if there is no such file. */
   Optional<Long> number(String file) {
-    return line(file, "")
+    return line(file)
         .filter(text -> text.matches("\\d{1,%d}".formatted(DIGITS)))
         .map(Long::parseLong);
   }
 
-  /** Returns what is behind a name in one of the files; empty if it is not there. */
-  Optional<String> line(String file, String name) {
+  /** Returns the first line of one of the files; empty if it is not there. */
+  Optional<String> line(String file) {
     try {
-      return Files.readAllLines(folder.resolve(file)).stream()
-          .filter(line -> name.isEmpty() || line.startsWith(name + " "))
-          .map(line -> line.substring(name.length()).strip())
-          .findFirst();
+      return Files.readAllLines(folder.resolve(file)).stream().map(String::strip).findFirst();
     } catch (IOException notThere) {
       return Optional.empty();
     }
+  }
+
+  /** Returns the numbers of one of the files by their names; none if it is not there. */
+  Map<String, Long> numbers(String file) {
+    try {
+      return numbers(folder.resolve(file));
+    } catch (IOException notThere) {
+      return Map.of();
+    }
+  }
+
+  /** Reads a file of the kernel with a name and a number in each line. */
+  static Map<String, Long> numbers(Path file) throws IOException {
+    return Files.readAllLines(file).stream()
+        .map(line -> line.split("\\s+"))
+        .filter(words -> words.length > 1 && words[1].matches("\\d+"))
+        .collect(
+            Collectors.toMap(words -> words[0], words -> Long.parseLong(words[1]), (a, _) -> a));
   }
 }

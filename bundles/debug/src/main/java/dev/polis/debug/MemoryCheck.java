@@ -8,7 +8,6 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -73,8 +72,9 @@ final class MemoryCheck {
 
   /** Reports a shortage of memory, its place, and the largest process. */
   Optional<HealthCondition> look() throws IOException {
-    Map<String, Long> machine = numbers(proc.resolve("meminfo"), KIBI);
-    Place whole = new Place("/", "", machine.get("MemTotal:"), machine.get("MemAvailable:"));
+    Map<String, Long> machine = CgroupFolder.numbers(proc.resolve("meminfo"));
+    Place whole =
+        new Place("/", "", machine.get("MemTotal:") * KIBI, machine.get("MemAvailable:") * KIBI);
     return Stream.concat(Stream.of(whole), groups().stream())
         .filter(Place::isShort)
         .findFirst()
@@ -117,10 +117,10 @@ final class MemoryCheck {
       return Optional.empty();
     }
     // The kernel can drop memory that it can read again from a disk.
+    Map<String, Long> uses = group.numbers("memory.stat");
     long files =
         Stream.of("inactive_file", "active_file")
-            .flatMap(part -> group.line("memory.stat", version.prefix + part).stream())
-            .mapToLong(Long::parseLong)
+            .mapToLong(part -> uses.getOrDefault(version.prefix + part, 0L))
             .sum();
     return Optional.of(
         new Place(
@@ -128,15 +128,6 @@ final class MemoryCheck {
             group.folder().resolve(version.limit).toString(),
             whole.get(),
             whole.get() - used.get() + files));
-  }
-
-  private static Map<String, Long> numbers(Path file, long unit) throws IOException {
-    return Files.readAllLines(file).stream()
-        .map(line -> line.split("\\s+"))
-        .filter(words -> words.length > 1 && words[1].matches("\\d+"))
-        .collect(
-            Collectors.toMap(
-                words -> words[0], words -> Long.parseLong(words[1]) * unit, (a, _) -> a));
   }
 
   private Optional<Taker> largest(Place place) {
@@ -160,12 +151,12 @@ final class MemoryCheck {
           Files.readAllLines(process.resolve("cgroup")).stream()
               .map(line -> line.split(":", 3)[2])
               .anyMatch(group -> Path.of(group).startsWith(place.group()));
-      return Optional.ofNullable(numbers(process.resolve("status"), KIBI).get("VmRSS:"))
+      return Optional.ofNullable(CgroupFolder.numbers(process.resolve("status")).get("VmRSS:"))
           .filter(_ -> inside)
           .map(
-              bytes -> {
+              kibibytes -> {
                 long pid = Long.parseLong(process.getFileName().toString());
-                return new Taker(pid, name(process), bytes);
+                return new Taker(pid, name(process), kibibytes * KIBI);
               });
     } catch (IOException ended) {
       return Optional.empty();

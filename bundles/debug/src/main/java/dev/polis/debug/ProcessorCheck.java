@@ -22,7 +22,6 @@ final class ProcessorCheck {
   private static final String QUOTA = "cpu.cfs_quota_us";
   private static final String QUOTA_PERIOD = "cpu.cfs_period_us";
   private static final String QUOTA_2 = "cpu.max";
-  private static final String STATISTICS = "cpu.stat";
 
   /** The measured time; a start alone computes for some ten seconds. */
   private static final Duration WINDOW = Duration.ofSeconds(60);
@@ -130,7 +129,7 @@ final class ProcessorCheck {
   private static Optional<Integer> quotaPercent(CgroupFolder group) {
     if (group.unified()) {
       return group
-          .line(QUOTA_2, "")
+          .line(QUOTA_2)
           .map(line -> line.split(" "))
           .filter(words -> words.length == 2 && !words[0].equals("max"))
           .map(words -> percent(Long.parseLong(words[0]), Long.parseLong(words[1])));
@@ -145,11 +144,9 @@ final class ProcessorCheck {
   }
 
   private static Optional<Counts> throttled(CgroupFolder group) {
-    Optional<Long> throttled = group.line(STATISTICS, "nr_throttled").map(Long::parseLong);
-    return group
-        .line(STATISTICS, "nr_periods")
-        .map(Long::parseLong)
-        .flatMap(periods -> throttled.map(each -> new Counts(periods, each)));
+    Map<String, Long> counts = group.numbers("cpu.stat");
+    return Optional.ofNullable(counts.get("nr_periods"))
+        .map(periods -> new Counts(periods, counts.getOrDefault("nr_throttled", 0L)));
   }
 
   /** Reads the time of all processors: in all but idle time, the machine had work. */

@@ -56,7 +56,7 @@ class ProcessorCheckTest {
     write("cpu/node/cpu.cfs_quota_us", "2000\n");
     write("cpu/node/cpu.cfs_period_us", "100000\n");
     periods("cpu/node", 1000, 900);
-    assertEquals(Optional.empty(), look(), "what was before is not counted");
+    assertEquals(Optional.empty(), look(), "the time before the window is not counted");
     periods("cpu/node", 1049, 949);
     assertEquals(Optional.empty(), look(), "too short to measure");
     periods("cpu/node", 1100, 950);

@@ -18,6 +18,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 
@@ -78,7 +79,7 @@ final class DhcpLinks {
   private final Parts parts;
   private final Map<String, Subtree> running = new TreeMap<>(); // used by the owner alone
   private final Map<String, DhcpStatus> statuses = new TreeMap<>(); // guarded by this
-  private final Map<String, List<String>> timeServers; // of each lease; guarded by this
+  private final ConcurrentSkipListMap<String, List<String>> timeServers; // of each lease
   private volatile Plan plan = Plan.NONE;
   private volatile String missing = STARTING;
 
@@ -90,7 +91,7 @@ final class DhcpLinks {
    */
   DhcpLinks(Parts parts, Map<String, List<String>> offered) {
     this.parts = parts;
-    this.timeServers = new TreeMap<>(offered);
+    this.timeServers = new ConcurrentSkipListMap<>(offered);
   }
 
   /** Ends the clients that a plan lacks, with their addresses, and starts the missing ones. */
@@ -146,7 +147,7 @@ final class DhcpLinks {
     running.remove(name).close(StopReason.ROLE_REMOVED, PATIENCE);
     for (String link : links) {
       if (!next.links().containsKey(link)) {
-        forget(link);
+        timeServers.remove(link);
         parts.setup().release(link);
         parts.file().store(link, Optional.empty(), now());
       }
@@ -242,20 +243,12 @@ final class DhcpLinks {
     }
     resolver(link, DhcpLease.nameServers(lease));
     // A lease that is lost may come back with the same servers, so the clock asks them until then.
-    lease.ifPresent(held -> offers(link, held.offeredTime()));
+    lease.ifPresent(held -> timeServers.put(link, held.offeredTime()));
     parts.changed().run();
   }
 
-  private synchronized void offers(String link, List<String> servers) {
-    timeServers.put(link, servers);
-  }
-
-  private synchronized void forget(String link) {
-    timeServers.remove(link);
-  }
-
   /** Returns the time servers of the newest leases, by interface. */
-  synchronized SortedMap<String, List<String>> timeServers() {
+  SortedMap<String, List<String>> timeServers() {
     SortedMap<String, List<String>> servers = new TreeMap<>(timeServers);
     servers.keySet().removeIf(link -> !plan.dynamic() && !plan.links().containsKey(link));
     return Collections.unmodifiableSortedMap(servers);

@@ -83,7 +83,7 @@ final class NetworkService implements Network, OrganInstance {
   private final Semaphore changed = new Semaphore(0);
   private final Log log;
   private List<String> named; // the time servers of the node parameters; guarded by this
-  private ClockServers asked; // those that the clock follows; guarded by this
+  private ClockServers asked; // the servers that the clock follows; guarded by this
   private boolean gave; // guarded by this
 
   /**

@@ -331,7 +331,7 @@ class MachineClockTest {
   @Test
   @Tag("attack")
   @DisplayName(
-      "servers that the link offers may set the clock once, those that an operator names at each start of chronyd")
+      "servers that the link offers may set the clock once, servers that an operator names may at each start of chronyd")
   void offeredServers() throws Exception {
     serve(SERVER);
     serve(OTHER);

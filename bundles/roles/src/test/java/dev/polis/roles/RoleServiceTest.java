@@ -175,6 +175,11 @@ class RoleServiceTest {
         reported.get(5).hasRunningCurator(), "the curator of a node without records is reported");
   }
 
+  private RoleHeartbeat heartbeat(LeaderConnection connection, Duration interval) {
+    return new RoleHeartbeat(
+        connection, interval, scope, InstantSource.system(), "192.0.2.1", () -> false);
+  }
+
   private Value<ClusterStatus> cluster(Callable<Boolean> keepsRecords) {
     return new MutableValue<>(
         Fake.of(
@@ -212,16 +217,7 @@ class RoleServiceTest {
   @DisplayName("D-08 heartbeats arrive well within the time-out of 10 s")
   void d08_heartbeats() throws Exception {
     try (LeaderConnection connection = curator.connect()) {
-      subtree.run(
-          "heartbeat",
-          new RoleHeartbeat(
-                  connection,
-                  Duration.ofMillis(20),
-                  scope,
-                  InstantSource.system(),
-                  "192.0.2.1",
-                  () -> false)
-              ::run);
+      subtree.run("heartbeat", heartbeat(connection, Duration.ofMillis(20))::run);
       Await.until(SOON, "ten heartbeats", () -> curator.beats.get() >= 10);
     }
   }
@@ -301,16 +297,7 @@ class RoleServiceTest {
   @DisplayName("a lost leader ends the report of another process, which the next one may not know")
   void runsTwiceUntilTheLeaderIsLost() throws Exception {
     try (LeaderConnection connection = curator.connect()) {
-      subtree.run(
-          "heartbeat",
-          new RoleHeartbeat(
-                  connection,
-                  Duration.ofMillis(20),
-                  scope,
-                  InstantSource.system(),
-                  "192.0.2.1",
-                  () -> false)
-              ::run);
+      subtree.run("heartbeat", heartbeat(connection, Duration.ofMillis(20))::run);
       curator.other.set("192.0.2.9");
       Await.until(SOON, "the report", () -> own().code().equals("node-runs-twice"));
       curator.close();
@@ -329,16 +316,7 @@ class RoleServiceTest {
         new InetSocketAddress(InetAddress.getLoopbackAddress(), TcpProxy.freePort());
     try (LeaderConnection connection =
         new LeaderConnection(() -> curator.credentials, silent, curator.logs.log("test"))) {
-      subtree.run(
-          "heartbeat",
-          new RoleHeartbeat(
-                  connection,
-                  Duration.ofMillis(20),
-                  scope,
-                  InstantSource.system(),
-                  "192.0.2.1",
-                  () -> false)
-              ::run);
+      subtree.run("heartbeat", heartbeat(connection, Duration.ofMillis(20))::run);
       Await.until(
           SOON.multipliedBy(2),
           "the log to say why no heartbeat was sent",
@@ -354,14 +332,7 @@ class RoleServiceTest {
   void d08_longestInterval() throws Exception {
     long timeOut = Duration.ofSeconds(10).toMillis();
     try (LeaderConnection connection = curator.connect()) {
-      RoleHeartbeat longest =
-          new RoleHeartbeat(
-              connection,
-              Duration.ofMillis(RoleSettings.MOST_MILLIS),
-              scope,
-              InstantSource.system(),
-              "192.0.2.1",
-              () -> false);
+      RoleHeartbeat longest = heartbeat(connection, Duration.ofMillis(RoleSettings.MOST_MILLIS));
       Set<Long> pauses = new TreeSet<>();
       for (int draw = 0; draw < 10_000; draw++) {
         pauses.add(longest.jittered());
@@ -379,16 +350,7 @@ class RoleServiceTest {
   void d08_cancelled() throws Exception {
     try (LeaderConnection connection = curator.connect()) {
       // Longer than the tree waits for a runnable that is stopped.
-      subtree.run(
-          "heartbeat",
-          new RoleHeartbeat(
-                  connection,
-                  Duration.ofMinutes(10),
-                  scope,
-                  InstantSource.system(),
-                  "192.0.2.1",
-                  () -> false)
-              ::run);
+      subtree.run("heartbeat", heartbeat(connection, Duration.ofMinutes(10))::run);
       Await.until(SOON, "the first heartbeat", () -> curator.beats.get() == 1);
       assertEquals(List.of(), subtree.close(StopReason.CODE_REPLACED));
       assertEquals(1, curator.beats.get());

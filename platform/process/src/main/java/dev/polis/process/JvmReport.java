@@ -53,11 +53,11 @@ public record JvmReport(Instant when, String text) {
   /** Returns in one line why the JVM gave up. */
   public String cause() {
     Matcher memory = OUT_OF_MEMORY.matcher(text);
-    if (memory.find() && memory.group(1).contains("native thread")) {
-      return "the node could start no thread more; raise the limit of processes and threads, with TasksMax= of the unit, pids.max of its cgroup or ulimit -u, or give the machine more memory (%s)"
-          .formatted(memory.group(1));
-    }
-    if (memory.reset().find()) {
+    if (memory.find()) {
+      if (memory.group(1).contains("native thread")) {
+        return "the node could start no thread more; raise the limit of processes and threads, with TasksMax= of the unit, pids.max of its cgroup or ulimit -u, or give the machine more memory (%s)"
+            .formatted(memory.group(1));
+      }
       String heap = largest().map(mebibytes -> " of at most " + mebibytes + " MiB").orElse("");
       Optional<String> plugin = pluginCall();
       if (plugin.isPresent()) {

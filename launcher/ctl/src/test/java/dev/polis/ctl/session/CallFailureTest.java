@@ -117,21 +117,26 @@ class CallFailureTest {
     }
   }
 
+  /** Explains a lost connection to an address with the certificates of the state directory. */
+  private CtlException told(InetSocketAddress address, Exception cause) {
+    return told(CtlTarget.ofState(state), address, cause);
+  }
+
+  private static CtlException told(CtlTarget target, InetSocketAddress address, Exception cause) {
+    return new CallFailure(
+            new StatusException(Status.UNAVAILABLE.withCause(cause)), address, false, target, 1, "")
+        .explain();
+  }
+
   @Test
   @DisplayName("what answers at an address that this machine has lost is not taken for its node")
   void addressThatIsGone() throws Exception {
     Files.createDirectories(state.resolve("ephemeral"));
     Files.writeString(state.resolve("ephemeral/listeners"), "curator 203.0.113.9:7835 open\n");
     CtlException told =
-        new CallFailure(
-                new StatusException(
-                    Status.UNAVAILABLE.withCause(new SSLException("peer presents 2 certificates"))),
-                new InetSocketAddress("203.0.113.9", 7835),
-                false,
-                CtlTarget.ofState(state),
-                1,
-                "")
-            .explain();
+        told(
+            new InetSocketAddress("203.0.113.9", 7835),
+            new SSLException("peer presents 2 certificates"));
     assertEquals(ExitCode.UNREACHABLE, told.exitCode());
     assertTrue(
         told.getMessage().contains("203.0.113.9:7835, which is not an address of this machine now"),
@@ -144,15 +149,8 @@ class CallFailureTest {
     Files.createDirectories(state.resolve("ephemeral"));
     Files.writeString(state.resolve("ephemeral/listeners"), "curator 203.0.113.8:7835 open\n");
     CtlException told =
-        new CallFailure(
-                new StatusException(
-                    Status.UNAVAILABLE.withCause(new ConnectException("Connection refused"))),
-                new InetSocketAddress("203.0.113.9", 7835),
-                false,
-                CtlTarget.ofState(state),
-                1,
-                "")
-            .explain();
+        told(
+            new InetSocketAddress("203.0.113.9", 7835), new ConnectException("Connection refused"));
     assertTrue(
         told.getMessage().contains("203.0.113.9:7835 does not answer: nothing listens there"),
         told.getMessage());
@@ -163,16 +161,9 @@ class CallFailureTest {
   @DisplayName("a route of this machine that refuses the address is named, not the node")
   void refusedByRoute(String reason) {
     CtlException told =
-        new CallFailure(
-                new StatusException(
-                    Status.UNAVAILABLE.withCause(
-                        new SocketException(reason + ": /" + ADDRESS + ":7835"))),
-                new InetSocketAddress(ADDRESS, 7835),
-                false,
-                CtlTarget.ofState(state),
-                1,
-                "")
-            .explain();
+        told(
+            new InetSocketAddress(ADDRESS, 7835),
+            new SocketException(reason + ": /" + ADDRESS + ":7835"));
     assertEquals(ExitCode.UNREACHABLE, told.exitCode());
     assertTrue(
         told.getMessage()
@@ -185,17 +176,9 @@ class CallFailureTest {
   @DisplayName("a machine without a local port left is named, not the node")
   void noLocalPort() {
     CtlException told =
-        new CallFailure(
-                new StatusException(
-                    Status.UNAVAILABLE.withCause(
-                        new SocketException(
-                            "Cannot assign requested address: /" + ADDRESS + ":7835"))),
-                new InetSocketAddress(ADDRESS, 7835),
-                false,
-                CtlTarget.ofState(state),
-                1,
-                "")
-            .explain();
+        told(
+            new InetSocketAddress(ADDRESS, 7835),
+            new SocketException("Cannot assign requested address: /" + ADDRESS + ":7835"));
     assertEquals(ExitCode.UNREACHABLE, told.exitCode());
     assertTrue(
         told.getMessage()
@@ -208,17 +191,9 @@ class CallFailureTest {
   @DisplayName("an IPv6 address for which this machine has no address is no lack of local ports")
   void noSourceAddress() {
     CtlException told =
-        new CallFailure(
-                new StatusException(
-                    Status.UNAVAILABLE.withCause(
-                        new SocketException(
-                            "Cannot assign requested address: /[2001:db8::7]:7835"))),
-                new InetSocketAddress("2001:db8::7", 7835),
-                false,
-                CtlTarget.ofState(state),
-                1,
-                "")
-            .explain();
+        told(
+            new InetSocketAddress("2001:db8::7", 7835),
+            new SocketException("Cannot assign requested address: /[2001:db8::7]:7835"));
     assertTrue(
         told.getMessage()
             .startsWith("this machine has no IPv6 address for a connection to [2001:db8:"),
@@ -230,16 +205,10 @@ class CallFailureTest {
   @DisplayName("a stranger at an endpoint in another form of its address is no known node")
   void formOfAnAddress() {
     CtlException told =
-        new CallFailure(
-                new StatusException(
-                    Status.UNAVAILABLE.withCause(
-                        new CertificateException("CN=x is issued by CN=a, not by CN=b"))),
-                new InetSocketAddress("2001:db8::7", 7835),
-                false,
-                CtlTarget.ofState(state).at("2001:db8::7"),
-                1,
-                "")
-            .explain();
+        told(
+            CtlTarget.ofState(state).at("2001:db8::7"),
+            new InetSocketAddress("2001:db8::7", 7835),
+            new CertificateException("CN=x is issued by CN=a, not by CN=b"));
     assertTrue(told.getMessage().contains("do not trust each other"), told.getMessage());
     assertFalse(told.getMessage().contains("a server of another cluster"), told.getMessage());
   }
@@ -278,15 +247,7 @@ class CallFailureTest {
   void heldBySignal() throws Exception {
     Process node = stoppedProcessOf(state);
     CtlException told =
-        new CallFailure(
-                new StatusException(
-                    Status.UNAVAILABLE.withCause(new SSLException("handshake timed out"))),
-                new InetSocketAddress(ADDRESS, 7835),
-                false,
-                CtlTarget.ofState(state),
-                1,
-                "")
-            .explain();
+        told(new InetSocketAddress(ADDRESS, 7835), new SSLException("handshake timed out"));
     assertEquals(ExitCode.UNREACHABLE, told.exitCode());
     assertTrue(
         told.getMessage()
@@ -351,14 +312,7 @@ class CallFailureTest {
   void folderOfTheRunIsGone() throws Exception {
     Files.writeString(state.resolve("node.lock"), ProcessHandle.current().pid() + "\n");
     CtlException told =
-        new CallFailure(
-                new StatusException(Status.UNAVAILABLE.withCause(new ConnectException("not open"))),
-                new InetSocketAddress(ADDRESS, 7835),
-                false,
-                CtlTarget.ofState(state),
-                1,
-                "")
-            .explain();
+        told(new InetSocketAddress(ADDRESS, 7835), new ConnectException("not open"));
     assertTrue(told.getMessage().contains("the folder ephemeral of"), told.getMessage());
     assertTrue(told.getMessage().contains("polis down"), told.getMessage());
   }
