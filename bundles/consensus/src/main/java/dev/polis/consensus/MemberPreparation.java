@@ -59,7 +59,7 @@ final class MemberPreparation {
   /**
    * Prepares a start at this address. A second call changes no fitting file.
    *
-   * @param read the CA, if it has just been read
+   * @param read the CA that the early start has read, whose etcd runs without all checks
    */
   PreparedMember prepare(InetAddress address, Optional<ConsensusPki> read)
       throws IOException, InterruptedException {
@@ -77,7 +77,9 @@ final class MemberPreparation {
     EtcdBinary binary = EtcdBinary.find(parts.settings().etcd(), parts.files().version());
     // This comes first, so that etcd can read each file as soon as it exists.
     ChildOwner owner = EtcdOwner.prepare(parts, binary);
-    requireAlone(record, pki, address);
+    if (read.isPresent() || !parts.processes().lives(EtcdProcess.NAME)) {
+      requireAlone(record, pki, address);
+    }
     pki.ensureMember(identity, address);
     pki.replaced()
         .ifPresent(
@@ -105,7 +107,7 @@ final class MemberPreparation {
    */
   private void requireAlone(ConsensusRecord record, ConsensusPki pki, InetAddress address)
       throws FileException, InterruptedException {
-    if (record.stage() != Stage.MEMBER || parts.processes().lives(EtcdProcess.NAME)) {
+    if (record.stage() != Stage.MEMBER) {
       return;
     }
     EtcdAccess root =
@@ -120,6 +122,7 @@ final class MemberPreparation {
     hosts.remove(address.getHostAddress());
     for (String host : hosts) {
       requireAlone(
+          parts,
           root.through(List.of(endpoint(host, identity.node().text()))),
           record.memberId(),
           address);
@@ -152,19 +155,20 @@ final class MemberPreparation {
   }
 
   /**
-   * Requires that the member does not run at another address.
+   * Requires that the member does not run at another address; if it does, ends its etcd here.
    *
    * @param root root's access to the member there
    * @param here the address of this node
    * @throws ConsensusException naming both addresses
    */
-  static void requireAlone(EtcdAccess root, String memberId, InetAddress here)
+  static void requireAlone(MemberParts parts, EtcdAccess root, String memberId, InetAddress here)
       throws InterruptedException {
     EtcdEndpoint there = root.endpoints().getFirst();
     try (EtcdClient client = EtcdClient.connect(root)) {
       String found =
           Long.toHexString(client.admin().status(there, MemberSurvey.PATIENCE).memberId());
       if (found.equals(memberId)) {
+        parts.processes().stop(EtcdProcess.NAME);
         throw new ConsensusException(
             "the member %s of this node runs at %s already, so it does not start at %s: one of the two runs from a copy of the other's state directory; stop the one at %s if the node has moved, or else delete the copy: a further node needs an empty state directory and parameters of its own (polisctl params make)"
                 .formatted(found, there, here.getHostAddress(), there.host()));

@@ -172,7 +172,7 @@ final class MemberSetup {
     }
   }
 
-  /** Requires that this member runs only here, and ends its etcd if it also runs elsewhere. */
+  /** Requires that this member runs only here. */
   private void requireAlone(EtcdMember known) throws InterruptedException {
     String host = MemberSurvey.endpoint(known.peerUrls().getFirst()).host();
     if (host.equals(member.address().getHostAddress())) {
@@ -180,13 +180,8 @@ final class MemberSetup {
     }
     EtcdEndpoint there =
         new EtcdEndpoint(host, parts.settings().clientPort(), member.identity().node().text());
-    try {
-      MemberPreparation.requireAlone(
-          member.rootAccess().through(List.of(there)), known.hexId(), member.address());
-    } catch (ConsensusException twice) {
-      parts.processes().stop(EtcdProcess.NAME);
-      throw twice;
-    }
+    MemberPreparation.requireAlone(
+        parts, member.rootAccess().through(List.of(there)), known.hexId(), member.address());
   }
 
   /**
