@@ -149,10 +149,14 @@ netns_down() {
   ! ip link show "$name" >/dev/null 2>&1 || ip link delete "$name"
 }
 
-# node_address STATE: prints the address of a node of a cluster on this machine, by the address of the first one; nothing for another node.
+# node_address STATE: prints the address of a node of a cluster on this machine, by the address of the first one; of another node that of its last run, if
+# it has had one.
 node_address() {
   local first base number
-  place_in_cluster "$1" cluster || return 0
+  if ! place_in_cluster "$1" cluster; then
+    cat "$1/address" 2>/dev/null || true
+    return
+  fi
   first="$(<"$base/cluster")"
   printf '%s.%s\n' "${first%.*}" $((${first##*.} + number - 1))
 }

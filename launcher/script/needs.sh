@@ -170,10 +170,18 @@ holds_node() {
   [[ -f "$1/esp/sealed_configuration.pb" ]]
 }
 
-# keep_place STATE: keeps where the state directory of a member is. Memory and the layers of a container come back with another id, or not at all.
+# keep_address STATE: keeps the address at which a node serves, or has served until it was killed, for a start without --address.
+keep_address() {
+  local address
+  address="$(sed -nE '/^curator /{s/^curator \[?([^] ]+)\]?:[0-9]+ .*/\1/p;q}' "$1/ephemeral/listeners" 2>/dev/null)" || true
+  [[ -z "$address" || "$address" == "$(cat "$1/address" 2>/dev/null)" ]] || printf '%s\n' "$address" >"$1/address" || true
+}
+
+# keep_place STATE: keeps where the state directory of a member is, and its address. Memory and the layers of a container come back with another id, or not at all.
 keep_place() {
   local state file said
   holds_node "$1" || return 0
+  keep_address "$1"
   state="$(realpath -m "$1")"
   file="$(place_file "$state")"
   case "$(stat -f -c %T "$state")" in

@@ -427,6 +427,29 @@ class NodeCommandsTest {
     assertFalse(Files.exists(scripts.path("calls")), "nothing was started");
   }
 
+  @Test
+  @DisplayName("up without --address starts a node at the address of its last run, and says so")
+  void addressOfBefore() throws Exception {
+    Path state = scripts.path("state");
+    Files.createDirectories(state.resolve("esp"));
+    Files.createFile(state.resolve("esp/sealed_configuration.pb"));
+    Path listeners = Files.createDirectories(state.resolve("ephemeral")).resolve("listeners");
+    Files.writeString(listeners, "curator [2001:db8::7]:7835 open\ncurator-old 192.0.2.1:1 open\n");
+
+    Finished killed = bash(up(true));
+    Files.delete(listeners);
+    killed.requireSuccess("polis up");
+    assertTrue(lastCall().contains(" --address 2001:db8::7"), lastCall());
+    assertTrue(killed.err().contains("the node's address is 2001:db8::7, as before"), killed::all);
+
+    bash(up(false)).requireSuccess("polis up after an orderly end");
+    assertTrue(lastCall().contains(" --address 2001:db8::7"), lastCall());
+    bash(up(false, "--address", "127.0.9.5")).requireSuccess("polis up --address");
+    assertTrue(lastCall().contains(" --address 127.0.9.5"), lastCall());
+    bash(up(false, "--manage-network")).requireSuccess("polis up --manage-network");
+    assertFalse(lastCall().contains(" --address"), lastCall());
+  }
+
   private String up(boolean detached, String... more) throws Exception {
     List<String> command = new ArrayList<>(List.of("./polis", "up", "--security", "insecure"));
     command.addAll(List.of("--state", scripts.path("state").toString()));
