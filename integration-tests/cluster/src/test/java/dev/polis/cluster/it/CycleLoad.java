@@ -25,8 +25,8 @@ final class CycleLoad implements AutoCloseable {
   private static final int FOLLOWERS = 2;
   private static final int PROBES = 2;
 
-  /** Far shorter than a swap, and long enough to leave the swap a core. */
-  private static final Duration PAUSE = Tier.isLong() ? Duration.ZERO : Duration.ofMillis(5);
+  /** Shorter than a swap, and long enough to leave the swap, or other tests, a core. */
+  private static final Duration PAUSE = Duration.ofMillis(Tier.pick(20, 5, 0));
 
   /**
    * The same for the more callers of several nodes, whose swaps may leave a second without answer.

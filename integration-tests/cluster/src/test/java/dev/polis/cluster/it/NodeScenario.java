@@ -210,7 +210,7 @@ final class NodeScenario implements PowerScenario {
   /** Limits the moments, since each one costs a start of the node. */
   @Override
   public int most(Effort effort) {
-    int most = mode.encrypted() ? Tier.pick(0, 2, 20) : Tier.pick(2, 3, 40);
+    int most = mode.encrypted() ? Tier.pick(0, 2, 20) : Tier.pick(1, 3, 40);
     return Integer.getInteger("polis.power.moments", most);
   }
 

@@ -11,7 +11,6 @@ import com.google.protobuf.ByteString;
 import com.google.protobuf.FieldMask;
 import com.google.protobuf.UnknownFieldSet;
 import dev.polis.fixtures.Await;
-import dev.polis.fixtures.Distribution;
 import dev.polis.fixtures.Finished;
 import dev.polis.fixtures.Needs;
 import dev.polis.wire.api.ConfigureClusterRequest;
@@ -709,7 +708,8 @@ class ReferenceClientIT {
   private ReferenceKey writtenByOurs() throws Exception {
     Path made = directory.resolve("made");
     Path place = Files.createDirectory(directory.resolve("maker"));
-    ctl(place, "params", "make", "--owner=" + made, "--to=" + made.resolve("parameters.pb"))
+    TestNode.ctlOf(
+            place, "params", "make", "--owner=" + made, "--to=" + made.resolve("parameters.pb"))
         .requireSuccess("params make");
     ReferenceKey key = ReferenceKey.read(Files.readString(made.resolve("owner-key.pem")));
     assertArrayEquals(
@@ -719,10 +719,6 @@ class ReferenceClientIT {
             .getOwnerPublicKey()
             .toByteArray());
     return key;
-  }
-
-  private Finished ctl(Path place, String... arguments) throws Exception {
-    return Finished.of(Distribution.built().ctl(place, arguments), Map.of(), SOON);
   }
 
   @Test
@@ -736,19 +732,20 @@ class ReferenceClientIT {
       Path file = Files.writeString(directory.resolve("key-" + pem.hashCode() + ".pem"), pem);
       Files.createDirectory(place); // from a machine other than the node's
       Finished taken =
-          ctl(
+          TestNode.ctlOf(
               place,
               "--endpoint=" + address,
               "takeownership",
               "--owner-key=" + file,
               "--accept-ca=" + fingerprint);
       assertEquals(0, taken.code(), taken.all());
-      Finished info = ctl(place, "--endpoint=" + address, "cluster", "info", "-o", "json");
+      Finished info =
+          TestNode.ctlOf(place, "--endpoint=" + address, "cluster", "info", "-o", "json");
       assertContains(fingerprint, info.all());
 
       Path made = directory.resolve("made-" + pem.hashCode());
       Finished make =
-          ctl(
+          TestNode.ctlOf(
               place,
               "params",
               "make",

@@ -312,6 +312,11 @@ final class TestNode implements AutoCloseable {
 
   /** Runs the operator's command line against this node, in this process. */
   Finished ctl(String... arguments) {
+    return ctlOf(state, arguments);
+  }
+
+  /** Runs the operator's command line with a state directory, in this process. */
+  static Finished ctlOf(Path state, String... arguments) {
     List<String> line = new ArrayList<>(List.of("--config=" + state.resolve("no-contexts")));
     if (Files.isDirectory(state)) {
       line.add("--state=" + state);

@@ -75,9 +75,6 @@ public class OrganContainerTest {
    */
   private static final long METASPACE = 2L * 1024 * 1024;
 
-  /** 100 µs, in nanoseconds: the time that a caller spends on an answer. */
-  private static final long PAUSE = 100_000;
-
   private static final ContainedNode node = new ContainedNode();
 
   /** The services that each leaf offered after its start. */
@@ -353,7 +350,7 @@ public class OrganContainerTest {
         } else {
           refused.incrementAndGet();
         }
-        LockSupport.parkNanos(PAUSE);
+        LockSupport.parkNanos(NodeLoad.PAUSE);
       } catch (ServiceAwayException e) {
         refused.incrementAndGet();
       } catch (RuntimeException e) {

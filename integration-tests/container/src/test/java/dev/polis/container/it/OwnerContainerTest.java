@@ -54,9 +54,6 @@ public class OwnerContainerTest {
 
   private static final RoleName ROLE = new RoleName("NightlyBackup");
 
-  /** 1 ms, in nanoseconds: the time that the caller spends on an answer. */
-  private static final long PAUSE = 1_000_000;
-
   private static final ContainedNode node = new ContainedNode();
 
   /** The next versions of the organs, with their manifests. */
@@ -166,7 +163,7 @@ public class OwnerContainerTest {
       try {
         health(session);
         calls.incrementAndGet();
-        LockSupport.parkNanos(PAUSE);
+        LockSupport.parkNanos(NodeLoad.PAUSE);
       } catch (InterruptedException end) {
         return;
       } catch (Exception e) {

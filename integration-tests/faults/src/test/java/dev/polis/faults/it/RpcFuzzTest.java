@@ -45,7 +45,7 @@ class RpcFuzzTest {
 
   /** {@code -Dpolis.calls} sets another number. */
   private static final int CALLS =
-      Integer.getInteger("polis.calls", Tier.pick(5_000, 20_000, 500_000));
+      Integer.getInteger("polis.calls", Tier.pick(2_500, 20_000, 500_000));
 
   /**
    * Enough calls to load all classes, compile all code, and fill the heap and all log quotas; in a
@@ -54,7 +54,7 @@ class RpcFuzzTest {
   private static final int WARM_UP = Math.max(CALLS / 5, Math.min(CALLS / 2, 20_000));
 
   /** The calls that are made one at a time, each checked for changes. */
-  private static final int REFUSALS = Tier.pick(200, 800, 20_000);
+  private static final int REFUSALS = Tier.pick(100, 800, 20_000);
 
   /** {@code -Dpolis.methods} chooses the methods for this by a part of their name. */
   private static final String COMPARED = System.getProperty("polis.methods", "");

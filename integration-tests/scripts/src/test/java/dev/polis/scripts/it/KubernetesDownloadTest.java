@@ -19,10 +19,12 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Downloads Kubernetes' official releases from a faulty server. */
+@Tag("full")
 class KubernetesDownloadTest {
 
   private static final String RELEASE = "kubernetes-server-linux-amd64.tar.gz";

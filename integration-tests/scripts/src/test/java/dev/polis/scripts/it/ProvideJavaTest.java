@@ -18,6 +18,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -27,6 +28,7 @@ import org.junit.jupiter.params.provider.CsvSource;
  * Provides a missing JDK, from a package source and a server of the test's own. The wanted JDK is
  * 99, which no machine has.
  */
+@Tag("full")
 class ProvideJavaTest {
 
   private static final String ARCHIVE = "OpenJDK99U-jdk_x64_linux_hotspot_99.0.1_8.tar.gz";

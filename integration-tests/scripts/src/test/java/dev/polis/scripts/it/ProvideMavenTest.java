@@ -12,10 +12,12 @@ import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Provides a missing Maven, from a server of the test's own. */
+@Tag("full")
 class ProvideMavenTest {
 
   private static final String ARCHIVE = "apache-maven-9.9.9-bin.tar.gz";

@@ -17,10 +17,12 @@ import javax.tools.ToolProvider;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Checks the output of {@code polis test} about a run, and its exit code. */
+@Tag("full")
 class TestRunTest {
 
   private static final String PASSED = "<testcase name='works' classname='a.OneTest'/>";
