@@ -301,7 +301,7 @@ class MachineBootIT {
   @Test
   @Tag("long")
   @DisplayName(
-      "D-42 an update boots the other slot, where the TPM opens the node's data, and stays; one with a changed byte is given up, and the running one boots by itself")
+      "D-42 an update boots the other slot, where the TPM opens the node's data, and stays, also after a reboot by command; one with a changed byte is given up, and the running one boots by itself")
   void d42_update() throws Exception {
     Path home = folder.resolve("updated");
     Machine machine = Machine.start(home, "", "--on-reboot", "again");
@@ -322,6 +322,8 @@ class MachineBootIT {
     assertTrue(updated.contains("version 0.2.0 runs in slot b, and stays"), updated);
     assertEquals(
         id(node), id(ctl("node", "list", "-o", "json")), "the records are those of before");
+    String rebooted = ctl("node", "reboot", "--wait", Long.toString(BOOT.toSeconds()));
+    assertTrue(rebooted.contains("it answers again"), rebooted);
     assertFalse(machine.console().contains("recovery key:"), machine::all);
 
     Finished refused = finished("node", "update", sibling(image));
