@@ -7,16 +7,22 @@ import dev.polis.process.Child;
 import dev.polis.process.ChildOwner;
 import dev.polis.process.ChildPlan;
 import dev.polis.process.ChildProgram;
+import dev.polis.process.LockHolder;
 import dev.polis.process.ManagedProcess;
 import dev.polis.process.PortHolder;
 import dev.polis.process.ProcessSpec;
 import java.io.IOException;
 import java.net.InetAddress;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 
 /**
  * Describes etcd as a child process: its command, its readiness, and the effects of its silence and
@@ -30,6 +36,9 @@ final class EtcdProcess implements ChildProgram {
   /** The code of the condition of an etcd that does not answer. */
   static final String SILENT = "etcd-silent";
 
+  /** The code of the condition of an etcd that waits for a file that another process has locked. */
+  static final String LOCKED = "etcd-locked";
+
   /** The limits of etcd's silence; on a busy machine it may miss two checks. */
   private static final ChildPlan.Patience PATIENCE =
       ChildPlan.Patience.of(Duration.ofSeconds(2), Duration.ofSeconds(5));
@@ -42,9 +51,13 @@ final class EtcdProcess implements ChildProgram {
   private static final Duration GRACE = Duration.ofSeconds(2);
 
   private record Port(String setting, InetAddress address, int number) {
-    String takenBy(String who) {
-      return "; %s %s:%d is taken by %s: end it, start the node with another --address, or set %s of dev.polis.consensus"
-          .formatted(setting, address.getHostAddress(), number, who, setting);
+    String taken(PortHolder holders) throws IOException {
+      String other =
+          "start the node with another --address, or set dev.polis.consensus.%s".formatted(setting);
+      return holders
+          .conflict(address, number, other)
+          .map(why -> "; %s %s:%d: %s".formatted(setting, address.getHostAddress(), number, why))
+          .orElse("");
     }
   }
 
@@ -53,6 +66,7 @@ final class EtcdProcess implements ChildProgram {
   private final Wait wait;
   private String problem = "the node has not asked it yet";
 
+  private final LockHolder holders = new LockHolder();
   private final DiskSpeed disk = new DiskSpeed(System::nanoTime);
 
   private EtcdProcess(MemberParts parts, PreparedMember member, Wait wait) {
@@ -108,13 +122,46 @@ final class EtcdProcess implements ChildProgram {
   /** Returns whether etcd reports that it is healthy. */
   @Override
   public boolean ready(ManagedProcess etcd) {
-    Optional<String> found = EtcdHttp.problem(etcd);
-    found.ifPresent(
+    Optional<String> silent = EtcdHttp.problem(etcd);
+    Optional<HealthCondition> locked = silent.flatMap(_ -> locked(etcd));
+    locked.ifPresentOrElse(parts.health()::set, () -> parts.health().clear(LOCKED));
+    silent.ifPresent(
         text -> {
-          problem = text;
-          wait.detail(text);
+          problem = locked.map(EtcdProcess::text).orElse(text);
+          wait.detail(problem);
         });
-    return found.isEmpty();
+    return silent.isEmpty();
+  }
+
+  /** Finds another process for whose lock of a data file etcd waits without an end. */
+  private Optional<HealthCondition> locked(ManagedProcess etcd) {
+    OptionalLong own = OptionalLong.of(etcd.pid());
+    return dataFiles().stream()
+        .flatMap(file -> holders.find(file, own).map(holder -> locked(file, holder)).stream())
+        .findFirst();
+  }
+
+  /** Returns the files that etcd locks before it uses them. */
+  private List<Path> dataFiles() {
+    Path member = data().resolve("member");
+    List<Path> files = new ArrayList<>(List.of(member.resolve("snap/db")));
+    try (DirectoryStream<Path> log = Files.newDirectoryStream(member.resolve("wal"), "*.wal")) {
+      log.forEach(files::add);
+    } catch (IOException | DirectoryIteratorException notYet) {
+      return files;
+    }
+    return files;
+  }
+
+  private static HealthCondition locked(Path file, String holder) {
+    return HealthCondition.down(
+        LOCKED,
+        "etcd waits for its file %s, which %s holds locked".formatted(file, holder),
+        "end that process, and etcd continues by itself; nothing is damaged");
+  }
+
+  private static String text(HealthCondition condition) {
+    return condition.reason() + ": " + condition.remedy();
   }
 
   @Override
@@ -160,8 +207,7 @@ final class EtcdProcess implements ChildProgram {
         List.of(
             new Port("client.port", member.address(), parts.settings().clientPort()),
             new Port("peer.port", member.address(), parts.settings().peerPort()))) {
-      Optional<String> holder = holders.find(port.address(), port.number());
-      holder.ifPresent(who -> taken.append(port.takenBy(who)));
+      taken.append(port.taken(holders));
     }
     return taken.toString();
   }

@@ -767,7 +767,7 @@ class ConsensusTest {
       assertTrue(reason.startsWith("etcd ended before it was ready (exit code 1)"), reason);
       assertTrue(
           reason.contains(
-              "client.port %s:7833 is taken by process %d (java): end it, start the node with another --address, or set client.port of dev.polis.consensus"
+              "client.port %s:7833: this node itself has it, with its process %d (java): start the node with another --address, or set dev.polis.consensus.client.port"
                   .formatted(harness.address.getHostAddress(), ProcessHandle.current().pid())),
           reason);
       assertTrue(reason.contains("address already in use"), reason);

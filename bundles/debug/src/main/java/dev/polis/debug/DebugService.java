@@ -53,6 +53,7 @@ final class DebugService {
     boot.lastCrash()
         .ifPresent(crash -> organ.look("last-run", new LastRun(crash, health::plugins)::look));
     organ.look("descriptors", new DescriptorCheck(Path.of("/proc/self"))::look);
+    organ.look("program", new ProgramCheck(Path.of("/proc/self"))::look);
     organ.look("memory", new MemoryCheck(PROC, CGROUPS)::look);
     organ.look("threads", new ThreadCheck(PROC, CGROUPS)::look);
     organ.look("processor", new ProcessorCheck(PROC, CGROUPS, System::nanoTime)::look);

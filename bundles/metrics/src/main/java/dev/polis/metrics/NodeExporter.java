@@ -224,11 +224,9 @@ final class NodeExporter implements MetricsExporter {
     @Override
     public String hint(ManagedProcess process) throws IOException {
       return ports
-          .find(address.getAddress(), address.getPort())
-          .map(
-              holder ->
-                  "; %s is taken by %s: end it, or set node.exporter.port of dev.polis.metrics"
-                      .formatted(HostPort.of(address), holder))
+          .conflict(
+              address.getAddress(), address.getPort(), "set dev.polis.metrics.node.exporter.port")
+          .map(why -> "; %s: %s".formatted(HostPort.of(address), why))
           .orElse("");
     }
 

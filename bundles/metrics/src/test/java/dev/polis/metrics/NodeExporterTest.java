@@ -247,11 +247,12 @@ class NodeExporterTest {
       Await.until(
           MetricsFixture.PATIENCE,
           "the reason as text",
-          () -> page().body().contains("is taken by process " + ProcessHandle.current().pid()));
+          () ->
+              page().body().contains("has it, with its process " + ProcessHandle.current().pid()));
 
       HttpResponse<String> page = page();
       assertEquals(503, page.statusCode());
-      assertTrue(page.body().contains("set node.exporter.port of dev.polis.metrics"), page.body());
+      assertTrue(page.body().contains("set dev.polis.metrics.node.exporter.port"), page.body());
     }
   }
 

@@ -69,6 +69,11 @@ record NodeDirectory(Root layout) {
     return launcher().memoryKills().path();
   }
 
+  /** Returns the signal that ended the last run, with its time. */
+  Path endedBy() {
+    return launcher().endedBy().path();
+  }
+
   Path processes() {
     return layout.ephemeral().processes().path();
   }
@@ -107,6 +112,7 @@ record NodeDirectory(Root layout) {
     Files.deleteIfExists(powerOff());
     Files.deleteIfExists(refused());
     Files.deleteIfExists(unresponsive());
+    Files.deleteIfExists(endedBy());
     Files.deleteIfExists(layout.ephemeral().listeners().path());
     // What was said on an earlier command line does not count any more.
     FileTree.delete(frameworkCache());

@@ -29,6 +29,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.Dictionary;
 import java.util.List;
@@ -374,17 +375,27 @@ final class RunCommand implements Callable<Integer> {
 
   private static void handleSignals(
       NodeDirectory directory, BootProgress progress, Terminal terminal) {
+    Signals.on("TERM", signal -> stop(signal, directory, progress, terminal));
     // SIGHUP comes when the terminal of a node in the foreground closes. A JVM that was started
     // with it ignored, as under nohup, keeps ignoring it.
-    for (String name : List.of("TERM", "HUP")) {
-      Signals.on(name, signal -> stop(signal, directory, progress, terminal));
-    }
+    boolean mayHangUp = Signals.hasTerminal();
+    Signals.on(
+        "HUP",
+        signal -> {
+          if (mayHangUp) {
+            stop(signal, directory, progress, terminal);
+          } else {
+            terminal.line(
+                "SIGHUP received, which does nothing: this node has no terminal that could close, and no file to read again; \"polisctl config set\" changes settings, SIGTERM stops it");
+          }
+        });
     AtomicLong first = new AtomicLong();
     Signals.on(
         "INT",
         signal -> {
           long now = System.nanoTime();
           if (first.compareAndSet(0, now)) {
+            attempt(() -> noteEnd(signal, directory), terminal);
             interrupted(progress, terminal);
           } else if (Duration.ofNanos(now - first.get()).compareTo(ONE_KEYSTROKE) > 0) {
             terminal.line("stopped by force; children and mounts are left to the next start");
@@ -410,7 +421,18 @@ final class RunCommand implements Callable<Integer> {
     terminal.line(
         "SIG%s received: stopping; children and mounts %s"
             .formatted(signal, powerOff ? "end, too" : "stay for the next start"));
+    if (!powerOff) {
+      attempt(() -> noteEnd(signal, directory), terminal);
+    }
     progress.stop(powerOff ? StopReason.POWER_OFF : StopReason.PROCESS_RESTART);
+  }
+
+  /** Notes for polisctl which signal ends this run. */
+  private static void noteEnd(String signal, NodeDirectory directory) throws IOException {
+    Files.writeString(
+        directory.endedBy(),
+        "SIG%s %s\n".formatted(signal, Instant.now().truncatedTo(ChronoUnit.SECONDS)),
+        StandardCharsets.US_ASCII);
   }
 
   private static int columns() {

@@ -20,8 +20,9 @@
  * another process has the state directory; 130 stopped by force.
  *
  * <p>How a stop is requested decides what it means. SIGTERM and SIGHUP are a restart: organs stop,
- * children and mounts stay. SIGINT and {@code stop} are a power off: organs stop their children
- * too. A second SIGINT ends the process at once, and leaves children and mounts to the next one.
+ * children and mounts stay; a node without a terminal, as a detached one, ignores SIGHUP. SIGINT
+ * and {@code stop} are a power off: organs stop their children too. A second SIGINT ends the
+ * process at once, and leaves children and mounts to the next one.
  *
  * <p>No stop lasts for ever. After a time the process writes down what hangs, and ends ({@link
  * dev.polis.node.StopLimit}); {@code stop} ends a process that does not do that, and what is left

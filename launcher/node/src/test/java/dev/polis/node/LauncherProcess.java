@@ -12,6 +12,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** Runs the launcher as a process of its own, and reads its output as it is printed. */
 final class LauncherProcess implements AutoCloseable {
@@ -24,7 +26,27 @@ final class LauncherProcess implements AutoCloseable {
   private final LinkedBlockingQueue<String> lines = new LinkedBlockingQueue<>();
   private final List<String> seen = new ArrayList<>();
 
+  /** Runs it without a terminal. */
   LauncherProcess(List<String> properties, String... arguments) throws IOException {
+    this(Stream.concat(Stream.of("setsid"), command(properties, arguments).stream()).toList());
+  }
+
+  private LauncherProcess(List<String> command) throws IOException {
+    process = new ProcessBuilder(command).redirectErrorStream(true).start();
+    Thread.ofVirtual().start(this::read);
+  }
+
+  /** Runs it in a terminal of its own, which is this process and closes with its end. */
+  static LauncherProcess inTerminal(List<String> properties, String... arguments)
+      throws IOException {
+    String words =
+        command(properties, arguments).stream()
+            .map("'%s'"::formatted)
+            .collect(Collectors.joining(" "));
+    return new LauncherProcess(List.of("script", "-qefc", "exec " + words, "/dev/null"));
+  }
+
+  private static List<String> command(List<String> properties, String... arguments) {
     // A shell's background job, or nohup, would pass on that SIGINT or SIGHUP is ignored.
     List<String> command = new ArrayList<>(List.of("env", "--default-signal=INT,HUP"));
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
@@ -37,8 +59,7 @@ final class LauncherProcess implements AutoCloseable {
     command.addAll(properties);
     command.addAll(List.of("-cp", System.getProperty("java.class.path"), Main.class.getName()));
     command.addAll(List.of(arguments));
-    process = new ProcessBuilder(command).redirectErrorStream(true).start();
-    Thread.ofVirtual().start(this::read);
+    return command;
   }
 
   /** Waits for a line that contains the text. */

@@ -91,19 +91,39 @@ class LauncherTest {
   }
 
   @Test
-  @DisplayName("SIGHUP, the end of the terminal, stops a node as SIGTERM does, and is named")
-  void hangUpIsRestart() throws Exception {
+  @DisplayName("The end of its terminal stops a node, which notes that it was SIGHUP")
+  void hangUp() throws Exception {
+    Path ended = state.resolve("ephemeral/launcher/ended-by");
+    try (LauncherProcess node =
+        LauncherProcess.inTerminal(
+            List.of("-Dpolis.distribution=" + distribution.folder(), "-Ddev.polis.kubernetes=home"),
+            "run",
+            "--state",
+            state.toString())) {
+      node.await("HOME after");
+      assertFalse(Files.exists(ended));
+    }
+    awaitFile(ended);
+    assertTrue(Files.readString(ended).startsWith("SIGHUP 2"), Files.readString(ended));
+  }
+
+  @Test
+  @DisplayName("A node without a terminal works on after SIGHUP, and says what it does not do")
+  void hangUpDetached() throws Exception {
     try (LauncherProcess node = run("-Ddev.polis.kubernetes=home")) {
       node.await("HOME after");
 
       node.signal("HUP");
+      node.await("SIGHUP received, which does nothing");
 
+      node.terminate();
       assertEquals(Exit.OK, node.exit());
       assertTrue(
           node.seen()
-              .contains("SIGHUP received: stopping; children and mounts stay for the next start"),
+              .contains("SIGTERM received: stopping; children and mounts stay for the next start"),
           node.seen()::toString);
-      assertEquals("STOPPED dev.polis.storage PROCESS_RESTART", organLines(node).getLast());
+      String ended = Files.readString(state.resolve("ephemeral/launcher/ended-by"));
+      assertTrue(ended.startsWith("SIGTERM 2"), ended);
     }
   }
 

@@ -58,6 +58,40 @@ public final class PortHolder {
   }
 
   /**
+   * Does the same, and says what to do.
+   *
+   * @param other how to choose another port
+   */
+  public String describe(InetSocketAddress address, String other) {
+    try {
+      return conflict(address.getAddress(), address.getPort(), other)
+          .orElseGet(() -> "%s; else %s".formatted(describe(address), other));
+    } catch (IOException e) {
+      return "%s; end it, or %s".formatted(describe(address), other);
+    }
+  }
+
+  /**
+   * Describes the process that listens on this address or on all addresses, and what to do: a
+   * program of this node must not be ended.
+   *
+   * @param other how to choose another port
+   * @return empty if none listens
+   * @throws IOException if the kernel's tables cannot be read
+   */
+  public Optional<String> conflict(InetAddress address, int port, String other) throws IOException {
+    List<String> inodes = listeners(address, port);
+    if (inodes.isEmpty()) {
+      return Optional.empty();
+    }
+    Optional<Path> process = owner(inodes.getFirst());
+    return Optional.of(
+        process.isPresent() && isOfThisNode(process.get())
+            ? "this node itself has it, with its %s: %s".formatted(words(process.get()), other)
+            : "%s has it: end it, or %s".formatted(text(process, inodes.getFirst()), other));
+  }
+
+  /**
    * Finds the process that listens on this address or on all addresses.
    *
    * @return the process, such as {@code process 4711 (nginx)}; empty if none listens
@@ -65,7 +99,9 @@ public final class PortHolder {
    */
   public Optional<String> find(InetAddress address, int port) throws IOException {
     List<String> inodes = listeners(address, port);
-    return inodes.isEmpty() ? Optional.empty() : Optional.of(owner(inodes.getFirst()));
+    return inodes.isEmpty()
+        ? Optional.empty()
+        : Optional.of(text(owner(inodes.getFirst()), inodes.getFirst()));
   }
 
   /**
@@ -122,32 +158,45 @@ public final class PortHolder {
     return InetAddress.getByAddress(bytes.array());
   }
 
-  private String owner(String inode) throws IOException {
+  private boolean isOfThisNode(Path process) throws IOException {
+    Path self = proc.resolve("self").toRealPath();
+    Optional<String> state = state(process);
+    return process.getFileName().equals(self.getFileName())
+        || state.isPresent() && state.equals(state(self));
+  }
+
+  private Optional<Path> owner(String inode) throws IOException {
     String socket = "socket:[" + inode + "]";
     try (DirectoryStream<Path> processes = Files.newDirectoryStream(proc, "[0-9]*")) {
       for (Path process : processes) {
         if (OpenFiles.of(process).contains(socket)) {
-          return "process %s (%s)%s".formatted(process.getFileName(), name(process), node(process));
+          return Optional.of(process);
         }
       }
     }
-    return "a process of another user or network namespace (socket " + inode + ")";
+    return Optional.empty();
   }
 
-  /** Names the node of a process that belongs to one: a node's process, or a program of it. */
-  private static String node(Path process) {
+  private static String text(Optional<Path> process, String inode) throws IOException {
+    return process.isEmpty()
+        ? "a process of another user or network namespace (socket " + inode + ")"
+        : words(process.get())
+            + state(process.get())
+                .map(" of the node in %1$s (ended by './polis down --state %1$s')"::formatted)
+                .orElse("");
+  }
+
+  /** Returns the state directory of the node whose process, or whose program's, this is. */
+  private static Optional<String> state(Path process) {
     return OpenFiles.of(process).stream()
         .map(FILE_OF_NODE::matcher)
         .filter(Matcher::matches)
         .findFirst()
-        .map(
-            file ->
-                " of the node in %1$s (ended by './polis down --state %1$s')"
-                    .formatted(file.group("state")))
-        .orElse("");
+        .map(file -> file.group("state"));
   }
 
-  private static String name(Path process) throws IOException {
-    return Files.readString(process.resolve("comm"), StandardCharsets.UTF_8).strip();
+  private static String words(Path process) throws IOException {
+    String name = Files.readString(process.resolve("comm"), StandardCharsets.UTF_8).strip();
+    return "process %s (%s)".formatted(process.getFileName(), name);
   }
 }

@@ -42,7 +42,8 @@
  * a node that was killed, find and end it with {@link dev.polis.process.SandboxProcesses} and
  * {@link dev.polis.process.Cgroup}.
  *
- * <p>{@link dev.polis.process.KilledProcess} finds out why the node itself was killed.
+ * <p>{@link dev.polis.process.KilledProcess} finds out why the node itself was killed, {@link
+ * dev.polis.process.ProgramFiles} whether its program has changed under it.
  *
  * <p>Not promised: the exit code of an adopted process, which only its parent learns; resource
  * limits (no cgroups are made, the kernel at hand may offer none to write to); lines written in the
@@ -54,7 +55,7 @@
  * must never die.
  */
 @Export
-@Version("1.8.0")
+@Version("1.9.0")
 package dev.polis.process;
 
 import org.osgi.annotation.bundle.Export;

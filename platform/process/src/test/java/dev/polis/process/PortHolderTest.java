@@ -46,6 +46,37 @@ class PortHolderTest {
     }
   }
 
+  @Test
+  @DisplayName("a port of this process is not to be freed by its end, that of another process is")
+  void conflict() throws Exception {
+    InetAddress here = InetAddress.ofLiteral("127.9.8.5");
+    try (ServerSocket socket = new ServerSocket()) {
+      socket.bind(new InetSocketAddress(here, 0));
+      assertEquals(
+          Optional.of("this node itself has it, with its %s: set x".formatted(us.orElseThrow())),
+          holders.conflict(here, socket.getLocalPort(), "set x"));
+    }
+    Path process = Files.createDirectories(proc.resolve("4711/fd")).getParent();
+    Files.createSymbolicLink(process.resolve("fd/3"), Path.of("socket:[99]"));
+    Files.writeString(process.resolve("comm"), "nginx\n");
+    Path self = Files.createDirectories(proc.resolve("17/fd")).getParent();
+    Files.createSymbolicLink(self.resolve("fd/1"), Path.of("/srv/s/node.lock"));
+    Files.createSymbolicLink(proc.resolve("self"), Path.of("17"));
+    Files.createDirectories(proc.resolve("net"));
+    Files.writeString(
+        proc.resolve("net/tcp"), "head\n 0: 0100007F:1E9B 00000000:0000 0A 0:0 0:0 0 0 0 99 1\n");
+    InetAddress loopback = InetAddress.ofLiteral("127.0.0.1");
+    assertEquals(
+        Optional.of("process 4711 (nginx) has it: end it, or set x"),
+        new PortHolder(proc).conflict(loopback, 0x1E9B, "set x"));
+
+    Files.createSymbolicLink(
+        process.resolve("fd/1"), Path.of("/srv/s/ephemeral/processes/nginx.log"));
+    assertEquals(
+        Optional.of("this node itself has it, with its process 4711 (nginx): set x"),
+        new PortHolder(proc).conflict(loopback, 0x1E9B, "set x"));
+  }
+
   @ParameterizedTest
   @CsvSource({
     "java, /srv/other/node.lock",

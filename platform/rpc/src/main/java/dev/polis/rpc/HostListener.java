@@ -3,7 +3,6 @@ package dev.polis.rpc;
 import com.google.common.base.Throwables;
 import dev.polis.logtree.Log;
 import dev.polis.pki.TlsKeys;
-import dev.polis.process.PortHolder;
 import io.grpc.Server;
 import io.grpc.netty.NettyServerBuilder;
 import io.netty.channel.EventLoopGroup;
@@ -150,6 +149,7 @@ final class HostListener {
     try {
       server = starting.start();
       detail = "";
+      OwnPorts.note(address(), settings.setting());
     } catch (IOException e) {
       starting.shutdownNow();
       detail = failure(e);
@@ -187,13 +187,13 @@ final class HostListener {
 
   private String failure(IOException e) {
     InetSocketAddress address = settings.address();
-    return "listener '%s' cannot open port %d on %s: %s; %s. Stop that process, or choose another address or port"
+    return "listener '%s' cannot open port %d on %s: %s; %s"
         .formatted(
             settings.name(),
             address.getPort(),
             address.getAddress().getHostAddress(),
             Throwables.getRootCause(e).getMessage(),
-            new PortHolder().describe(address));
+            OwnPorts.conflict(address, settings.setting()));
   }
 
   /** Closes the socket and all connections; calls in progress are ended. */
@@ -201,6 +201,9 @@ final class HostListener {
     Server closing;
     synchronized (this) {
       closing = server;
+      if (server != null) {
+        OwnPorts.forget(address());
+      }
       server = null;
       detail = why;
     }

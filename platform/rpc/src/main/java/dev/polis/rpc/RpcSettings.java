@@ -139,7 +139,12 @@ public record RpcSettings(List<Listener> listeners, Limits limits) {
    * @param tls whether it speaks TLS and waits for credentials; otherwise it speaks plain text,
    *     identifies no caller, and opens with its first service
    */
-  public record Listener(String name, InetSocketAddress address, boolean tls) {}
+  public record Listener(String name, InetSocketAddress address, boolean tls) {
+    /** Returns the key that sets the port. */
+    String setting() {
+      return "dev.polis.rpc.%s.port".formatted(name);
+    }
+  }
 
   /**
    * Limits the load of a host; it refuses more.

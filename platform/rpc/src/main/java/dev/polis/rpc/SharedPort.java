@@ -121,7 +121,7 @@ abstract class SharedPort {
         return opened(tenant, opening.open());
       }
       if (!present.pid.equals(pid)) {
-        throw taken(pid, address, "it is the port of " + present.pid, null);
+        throw taken(pid, address, "address already in use", null);
       }
       add(present, tenant);
       return present;
@@ -132,13 +132,14 @@ abstract class SharedPort {
     add(port, tenant);
     port.start();
     OPEN.put(port.address(), port);
+    OwnPorts.note(port.address(), port.pid + ".port");
     return port;
   }
 
   static IOException taken(String pid, InetSocketAddress address, String why, IOException cause) {
     return new IOException(
-        "%s cannot listen at %s:%d: %s; set another port (%s.port), or end the process that has it (ss -ltnp)"
-            .formatted(pid, address.getAddress().getHostAddress(), address.getPort(), why, pid),
+        "%s cannot listen at %s: %s; %s"
+            .formatted(pid, HostPort.of(address), why, OwnPorts.conflict(address, pid + ".port")),
         cause);
   }
 
@@ -233,6 +234,7 @@ abstract class SharedPort {
   private void shut() {
     closed = true;
     OPEN.remove(address());
+    OwnPorts.forget(address());
     OPEN.notifyAll();
     stop();
   }

@@ -307,8 +307,7 @@ class RpcConnectionTest {
           () -> assertTrue(message.contains("port " + taken.getLocalPort()), message),
           () ->
               assertTrue(
-                  message.endsWith("Stop that process, or choose another address or port"),
-                  message),
+                  message.endsWith("set dev.polis.rpc.curator.port to another port"), message),
           () ->
               assertTrue(
                   message.contains("process " + ProcessHandle.current().pid() + " ("), message));

@@ -81,7 +81,9 @@ record CallFailure(
 
   /** Returns what the operator reads. */
   CtlException explain() {
-    return saidByNode() ? refusal() : stopped().or(this::elsewhere).orElseGet(this::connection);
+    return saidByNode()
+        ? refusal()
+        : stopped().or(this::elsewhere).or(this::changed).orElseGet(this::connection);
   }
 
   /** Refuses a node on this machine whose process a signal has stopped. */
@@ -108,6 +110,20 @@ record CallFailure(
         unreachable(
             "the node on %2$s listens at %1$s, which is not an address of this machine now: give it back to an interface that is up (ip addr add ADDRESS dev NAME), and the node continues by itself",
             CtlName.quoted(target.name())));
+  }
+
+  /** Refuses a node on this machine that can not load the rest of its program. */
+  private Optional<CtlException> changed() {
+    if (!target.listenersNow().has(address)) {
+      return Optional.empty();
+    }
+    return target
+        .changedProgram()
+        .map(
+            jars ->
+                unreachable(
+                    "%1$s did not complete the call, and the node's program has changed on the disk since its process started: %3$s; copy the release, or build the checkout, whole again if that is not done; then './polis down --state %2$s' and './polis up --state %2$s' start the node with it; its data are unharmed",
+                    CtlName.quoted(target.name()), jars));
   }
 
   private boolean isCutOffHere() {

@@ -12,6 +12,7 @@ import dev.polis.process.JvmReport;
 import dev.polis.process.KilledProcess;
 import dev.polis.process.ProcessException;
 import dev.polis.process.ProcessRecords;
+import dev.polis.process.ProgramFiles;
 import dev.polis.wire.common.ClusterDirectory;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -22,6 +23,7 @@ import java.nio.file.Path;
 import java.security.PublicKey;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Stream;
 
@@ -48,6 +50,16 @@ public record CtlTarget(
 
   /** A node listens here by default. */
   private static final String LOOPBACK = "127.0.0.1";
+
+  /** The meaning of the signals that end a node, as clauses. */
+  private static final Map<String, String> SIGNALS =
+      Map.of(
+          "SIGHUP",
+          ", as its terminal or session closed; with 'up --detach', or as a unit of a service manager, it has none",
+          "SIGTERM",
+          ", which a person, a service manager or another program sent, and not 'polis down'",
+          "SIGINT",
+          " (Ctrl-C)");
 
   /** 64 bits of a key tell a folder's former keys apart. */
   private static final int SHORT_KEY_BYTES = 8;
@@ -301,15 +313,50 @@ public record CtlTarget(
         .isPresent();
   }
 
-  /** Returns how the process of the node on this machine was killed, and what of it is left. */
+  /**
+   * Returns how the process of the node on this machine was ended from outside, and what of it is
+   * left.
+   */
   Optional<String> killed() {
-    return state().map(Root::at).flatMap(CtlTarget::killed);
+    return state()
+        .map(Root::at)
+        .flatMap(
+            layout -> killed(layout).or(() -> signalled(layout)).map(how -> how + left(layout)));
+  }
+
+  private static Optional<String> signalled(Root layout) {
+    return firstLine(layout.ephemeral().launcher().endedBy())
+        .map(line -> line.split(" ", 2))
+        .filter(words -> words.length == 2)
+        .map(
+            words ->
+                "its last run was ended by %s at %s%s"
+                    .formatted(words[0], words[1], SIGNALS.getOrDefault(words[0], "")));
+  }
+
+  /**
+   * Returns the jars of the running node's program that have changed since its start, in a clause;
+   * empty if there are none, or this user may not see them.
+   */
+  Optional<String> changedProgram() {
+    Optional<Path> lock = state().map(directory -> Root.at(directory).lock().path());
+    Optional<Long> process = lock.flatMap(NamedProcess::living);
+    if (process.isEmpty()) {
+      return Optional.empty();
+    }
+    try {
+      List<String> changed =
+          new ProgramFiles(Path.of("/proc", process.get().toString()))
+              .changedSince(Files.getLastModifiedTime(lock.get()));
+      return changed.isEmpty() ? Optional.empty() : Optional.of(ProgramFiles.text(changed));
+    } catch (IOException unreadable) {
+      return Optional.empty();
+    }
   }
 
   private static Optional<String> killed(Root layout) {
     try {
-      return KilledProcess.of(layout.ephemeral().launcher().memoryKills().path())
-          .map(how -> how + left(layout));
+      return KilledProcess.of(layout.ephemeral().launcher().memoryKills().path());
     } catch (InterruptedException hurried) {
       Thread.currentThread().interrupt();
       return Optional.empty();
@@ -354,6 +401,10 @@ public record CtlTarget(
         .filter(Files::isReadable)
         .findFirst()
         .flatMap(CtlTarget::firstLine);
+  }
+
+  private static Optional<String> firstLine(FilePlacement placement) {
+    return Optional.of(placement.path()).filter(Files::isReadable).flatMap(CtlTarget::firstLine);
   }
 
   private static Optional<String> firstLine(Path file) {

@@ -19,9 +19,12 @@ enum NamedProcess {
   private static final Pattern NUMBER = Pattern.compile("\\d{1,18}");
 
   static NamedProcess of(Path file) {
-    return number(file)
-        .map(number -> ProcessHandle.of(number).isPresent() ? LIVES : ENDED)
-        .orElse(UNKNOWN);
+    return number(file).isEmpty() ? UNKNOWN : living(file).isPresent() ? LIVES : ENDED;
+  }
+
+  /** Returns the number of the process if it lives. */
+  static Optional<Long> living(Path file) {
+    return number(file).filter(number -> ProcessHandle.of(number).isPresent());
   }
 
   /** Returns the number of the process if a signal or a debugger has stopped it. */

@@ -58,6 +58,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -240,6 +241,57 @@ class CallFailureTest {
         ExitCode.UNREACHABLE,
         "no node runs on %s: its process 4194305 ran when the machine stopped".formatted(state),
         "'./polis up --state %s' starts it again".formatted(state));
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      quoteCharacter = '"',
+      value = {
+        "SIGHUP, as its terminal or session closed",
+        "SIGTERM, service manager or another program sent"
+      })
+  @DisplayName("a node that a signal ended: the message says which and when")
+  void endedBy(String signal, String meaning) throws Exception {
+    Files.writeString(state.resolve("node.lock"), "4194305\n");
+    Files.createDirectories(state.resolve("ephemeral/launcher"));
+    Files.writeString(
+        state.resolve("ephemeral/launcher/ended-by"), signal + " 2026-11-28T03:04:05Z\n");
+
+    CtlRun run = CtlRun.of("--state", state.toString(), "debug", "condition", "IPAssigned");
+
+    assertSaid(
+        run,
+        ExitCode.UNREACHABLE,
+        "no node runs on %s: its last run was ended by %s at 2026-11-28T03:04:05Z"
+            .formatted(state, signal),
+        meaning,
+        "'./polis up --state %s' starts it again".formatted(state));
+  }
+
+  @Test
+  @DisplayName("a node whose jars have changed under it: a call that breaks names them")
+  void changedProgram() throws Exception {
+    Path jar = state.resolve("cut.jar");
+    Process node = new ProcessBuilder("sh", "-c", "sleep 600; :", "-cp", jar.toString()).start();
+    peers.add(node::destroyForcibly);
+    Files.writeString(state.resolve("node.lock"), node.pid() + "\n");
+    Files.createDirectories(state.resolve("ephemeral"));
+    Files.writeString(
+        state.resolve("ephemeral/listeners"), "curator %s:7835 open\n".formatted(ADDRESS));
+    CtlException told =
+        new CallFailure(
+                new StatusException(Status.UNAVAILABLE),
+                new InetSocketAddress(ADDRESS, 7835),
+                true,
+                CtlTarget.ofState(state),
+                1,
+                "")
+            .explain();
+    assertEquals(ExitCode.UNREACHABLE, told.exitCode());
+    assertTrue(
+        told.getMessage().contains("since its process started: %s is gone;".formatted(jar)),
+        told.getMessage());
+    assertTrue(told.getMessage().contains("'./polis down --state "), told.getMessage());
   }
 
   @Test

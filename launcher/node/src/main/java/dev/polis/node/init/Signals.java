@@ -1,6 +1,10 @@
 package dev.polis.node.init;
 
+import java.io.IOException;
 import java.lang.reflect.Proxy;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.function.Consumer;
 
 /**
@@ -9,7 +13,21 @@ import java.util.function.Consumer;
  * compiler warns about each mention, and its warnings are errors here.
  */
 public final class Signals {
+  /** The place of the controlling terminal's number in /proc/PID/stat, counted from the state. */
+  private static final int TERMINAL = 4;
+
   private Signals() {}
+
+  /** Returns whether this process has a terminal, whose end comes as SIGHUP. */
+  public static boolean hasTerminal() {
+    try {
+      String line = Files.readString(Path.of("/proc/self/stat"), StandardCharsets.ISO_8859_1);
+      // The program's name is in parentheses and may contain spaces and parentheses.
+      return !line.substring(line.lastIndexOf(')') + 2).split(" ")[TERMINAL].equals("0");
+    } catch (IOException unknown) {
+      return true; // A node without its terminal ends, which its user may expect.
+    }
+  }
 
   /**
    * @param name without SIG: {@code "TERM"}

@@ -19,7 +19,7 @@ import java.nio.file.Path;
  *               and the folders that organs declare, such as etcd/
  *   ephemeral/  hosts, machine-id, processes/, storage/, consensus/, clock/,
  *               launcher/{framework/, configuration/, home, power-off, restarting,
- *               unresponsive.txt, jvm-error.txt, memory-kills, refused.txt, crash.txt, crash-shown.txt}
+ *               unresponsive.txt, jvm-error.txt, memory-kills, ended-by, refused.txt, crash.txt, crash-shown.txt}
  *   owner/      owner-key.pem, owner.pem, ca.pem, recovery-key.pem, parameters.json,
  *               and owner-key-next.pem, owner-key-former-*.pem of rotations
  *   plugins/    node.lock    volume.luks    volume.gocryptfs/
@@ -408,6 +408,7 @@ public final class Root extends DirectoryPlacement {
     private final FilePlacement restarting = file("restarting", Mode.PUBLIC);
     private final FilePlacement jvmError = file("jvm-error.txt", Mode.SECRET);
     private final FilePlacement memoryKills = file("memory-kills", Mode.SECRET);
+    private final FilePlacement endedBy = file("ended-by", Mode.SECRET);
     private final FilePlacement unresponsive = file("unresponsive.txt", Mode.SECRET);
     private final FilePlacement refused = file("refused.txt", Mode.SECRET);
     private final FilePlacement crash = file("crash.txt", Mode.SECRET);
@@ -476,6 +477,14 @@ public final class Root extends DirectoryPlacement {
      */
     public FilePlacement memoryKills() {
       return memoryKills;
+    }
+
+    /**
+     * Returns the place of the signal that ended the last run and that {@code polis down} did not
+     * send, with its time; absent otherwise.
+     */
+    public FilePlacement endedBy() {
+      return endedBy;
     }
   }
 }

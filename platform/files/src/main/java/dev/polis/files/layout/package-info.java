@@ -24,7 +24,7 @@
  * directory before and after there is any organ, would depend on the organs' contracts.
  */
 @Export
-@Version("1.6.0")
+@Version("1.7.0")
 package dev.polis.files.layout;
 
 import org.osgi.annotation.bundle.Export;
