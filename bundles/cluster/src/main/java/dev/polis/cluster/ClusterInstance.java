@@ -7,7 +7,6 @@ import dev.polis.handover.OrganInstance;
 import dev.polis.handover.OrganState;
 import dev.polis.health.HealthRegistry;
 import dev.polis.health.HealthScope;
-import dev.polis.health.ModeCheck;
 import dev.polis.health.SelfCheck;
 import dev.polis.health.StatusHealth;
 import dev.polis.logtree.Log;
@@ -19,7 +18,6 @@ import io.grpc.BindableService;
 import java.security.SecureRandom;
 import java.time.InstantSource;
 import java.util.Hashtable;
-import java.util.List;
 import java.util.Map;
 import org.osgi.framework.BundleContext;
 import org.osgi.framework.ServiceRegistration;
@@ -82,11 +80,6 @@ final class ClusterInstance implements OrganInstance {
                         inUse ->
                             ClusterHealth.credentials(
                                 storage.root().data().node().credentials(), inUse))));
-    subtree.run(
-        "modes",
-        SelfCheck.task(
-            health,
-            new ModeCheck("cluster", List.of(storage.root().data().node().credentials().key()))));
     subtree.run("trust", StatusHealth.task(organs.rpc().revocations(), health, ClusterHealth::of));
   }
 

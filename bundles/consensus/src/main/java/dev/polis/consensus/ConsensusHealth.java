@@ -8,7 +8,6 @@ import dev.polis.health.CertificateCheck;
 import dev.polis.health.FileCheck;
 import dev.polis.health.FolderCheck;
 import dev.polis.health.HealthCondition;
-import dev.polis.health.ModeCheck;
 import dev.polis.pki.CaBundle;
 import dev.polis.pki.Pem;
 import dev.polis.pki.PkiException;
@@ -103,12 +102,6 @@ final class ConsensusHealth {
         throw new IllegalArgumentException(damaged.getMessage(), damaged);
       }
     };
-  }
-
-  /** Checks the modes of the keys with which etcd and its users authenticate themselves. */
-  static ModeCheck modes(ConsensusFiles files) {
-    return new ModeCheck(
-        "consensus", List.of(files.caKey(), files.rootKey(), files.etcd().peerPki().key()));
   }
 
   /** Checks the certificates with which etcd and its clients authenticate each other. */

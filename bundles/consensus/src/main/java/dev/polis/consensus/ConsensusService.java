@@ -136,7 +136,6 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
         SelfCheck.task(health, ConsensusHealth.folders(this.parts.files(), state.status())));
     subtree.run(
         "files", SelfCheck.task(health, ConsensusHealth.files(this.parts.files(), state.status())));
-    subtree.run("modes", SelfCheck.task(health, ConsensusHealth.modes(this.parts.files())));
   }
 
   /** Starts an instance, which takes over from the previous one if there is one. */

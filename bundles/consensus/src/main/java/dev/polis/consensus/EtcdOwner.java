@@ -33,7 +33,13 @@ final class EtcdOwner {
     owner.give(files.data(), parts.processes(), EtcdProcess.NAME);
     owner.give(parts.files().sockets(), parts.processes(), EtcdProcess.NAME);
     if (owner.isHeldBack()) {
-      parts.health().set(HealthCondition.up(AS_ROOT, "etcd runs as root: " + owner.obstacle()));
+      String text = "etcd runs as root: " + owner.obstacle();
+      parts
+          .health()
+          .set(
+              owner.remedy().isEmpty()
+                  ? HealthCondition.up(AS_ROOT, text)
+                  : HealthCondition.degraded(AS_ROOT, text, owner.remedy()));
     } else {
       parts.health().clear(AS_ROOT);
     }

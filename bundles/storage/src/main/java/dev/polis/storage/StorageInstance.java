@@ -53,10 +53,7 @@ final class StorageInstance implements OrganInstance {
         SelfCheck.task(health, new FolderCheck("storage", this::folders, "restart the node")));
     subtree.run("room", SelfCheck.task(health, RoomCheck.of(service.root())::look));
     subtree.run("files", SelfCheck.task(health, new FileCheck("storage", this::files)));
-    subtree.run(
-        "modes",
-        SelfCheck.task(
-            health, new ModeCheck("storage", List.of(service.root().esp().sealedConfiguration()))));
+    subtree.run("modes", SelfCheck.task(health, new ModeCheck(service.root())));
     service.slots().ifPresent(here -> subtree.run("slots", SelfCheck.task(health, here::look)));
     subtree.run("audit", new AuditVolume(service, audit, clock)::run);
     subtree.run("audit-health", StatusHealth.task(audit.status(), health, AuditVolume::judge));

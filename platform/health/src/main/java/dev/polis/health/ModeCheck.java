@@ -1,68 +1,111 @@
 package dev.polis.health;
 
-import dev.polis.files.FilePlacement;
+import dev.polis.files.DirectoryPlacement;
+import dev.polis.files.Mode;
+import dev.polis.files.layout.Root;
 import java.io.IOException;
+import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.SimpleFileVisitor;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
-import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
-/** Notices that a file has a mode with more rights than the node gave it. */
+/**
+ * Notices the keys of a state directory that other accounts may use, as after a restore without
+ * modes: those of all organs and of the owner, so that one command closes them.
+ */
 public final class ModeCheck implements SelfCheck.Look {
   private static final String OPEN = "file-open";
 
-  private final String organ;
-  private final List<FilePlacement> files;
+  /** The names of private keys, and of the files from which the data volume's key is made. */
+  private static final Pattern SECRET =
+      Pattern.compile(
+          "(?:.+-)?key(?:-.+)?\\.pem|sealed_configuration\\.pb|recovery_share\\.pb|machine_share");
+
+  /** The depth of {@code data/FOLDER/FOLDER/FILE}; what is deeper belongs to programs. */
+  private static final int DEPTH = 3;
+
+  private final Root root;
 
   /**
    * Creates a check.
    *
-   * @param organ the owner of the files, the root of their faults
-   * @param files the files; a missing one has no mode, and no fault here
+   * @param root the state directory
    */
-  public ModeCheck(String organ, List<FilePlacement> files) {
-    this.organ = organ;
-    this.files = List.copyOf(files);
+  public ModeCheck(Root root) {
+    this.root = root;
   }
 
   @Override
-  public Optional<HealthCondition> look() {
-    return files.stream().flatMap(file -> look(file).stream()).findFirst();
+  public Optional<HealthCondition> look() throws IOException {
+    Map<Path, String> open = new TreeMap<>();
+    for (Path top :
+        Stream.of(root.esp(), root.owner(), root.data()).map(DirectoryPlacement::path).toList()) {
+      Files.walkFileTree(top, Set.of(), DEPTH, new Search(open));
+    }
+    return open.isEmpty() ? Optional.empty() : Optional.of(condition(open));
   }
 
-  private Optional<HealthCondition> look(FilePlacement file) {
-    try {
-      Set<PosixFilePermission> allowed = Files.getPosixFilePermissions(file.path());
-      return file.mode().permissions().containsAll(allowed)
-          ? Optional.empty()
-          : Optional.of(open(file, allowed));
-    } catch (IOException missing) {
-      // FileCheck reports a file that is missing or unreadable.
-      return Optional.empty();
+  /** Collects open secrets; a file that is missing or unreadable is not its fault. */
+  private static final class Search extends SimpleFileVisitor<Path> {
+    private final Map<Path, String> open;
+
+    Search(Map<Path, String> open) {
+      this.open = open;
+    }
+
+    @Override
+    public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) {
+      if (attributes.isRegularFile() && SECRET.matcher(file.getFileName().toString()).matches()) {
+        add(file);
+      }
+      return FileVisitResult.CONTINUE;
+    }
+
+    private void add(Path file) {
+      try {
+        Set<PosixFilePermission> allowed = Files.getPosixFilePermissions(file);
+        if (!Mode.SECRET.permissions().containsAll(allowed)) {
+          open.put(file, PosixFilePermissions.toString(allowed));
+        }
+      } catch (IOException gone) {
+        open.remove(file);
+      }
+    }
+
+    @Override
+    public FileVisitResult visitFileFailed(Path file, IOException e) {
+      return FileVisitResult.CONTINUE;
+    }
+
+    @Override
+    public FileVisitResult postVisitDirectory(Path folder, IOException e) {
+      return FileVisitResult.CONTINUE;
     }
   }
 
-  private HealthCondition open(FilePlacement file, Set<PosixFilePermission> allowed) {
+  private static HealthCondition condition(Map<Path, String> open) {
+    String files =
+        open.entrySet().stream()
+            .map(file -> "%s (%s)".formatted(file.getKey(), file.getValue()))
+            .collect(Collectors.joining(", "));
+    String restored = open.size() > 1 ? ", as after a restore without modes" : "";
+    String paths = open.keySet().stream().map(Path::toString).collect(Collectors.joining(" "));
     return HealthCondition.degraded(
             OPEN,
-            "%s has the mode %s instead of %s: only the folders above can keep other accounts from it"
-                .formatted(
-                    file,
-                    PosixFilePermissions.toString(allowed),
-                    PosixFilePermissions.toString(file.mode().permissions())),
-            "chmod %o %s; 'namei -l %s' shows whether the folders let other accounts pass, and 'polisctl explain %s' what to do if they did"
-                .formatted(number(file.mode().permissions()), file, file, OPEN))
-        .dueTo(organ);
-  }
-
-  /** Returns a mode as the number that chmod takes. */
-  private static int number(Set<PosixFilePermission> permissions) {
-    // The constants stand in the order of the bits, the highest first.
-    return permissions.stream()
-        .mapToInt(
-            permission -> 1 << (PosixFilePermission.values().length - 1 - permission.ordinal()))
-        .sum();
+            "only the folders above can keep other accounts from the keys of this node%s: %s"
+                .formatted(restored, files),
+            "chmod 600 %s; 'namei -l %s' shows whether the folders let other accounts pass, and 'polisctl explain %s' what to do if they did"
+                .formatted(paths, open.keySet().iterator().next(), OPEN))
+        .dueTo("storage");
   }
 }

@@ -1,14 +1,11 @@
 package dev.polis.health;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.polis.files.FilePlacement;
 import dev.polis.files.layout.Root;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
-import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -19,26 +16,50 @@ class ModeCheckTest {
   @TempDir private Path state;
 
   @Test
-  @DisplayName("a key with more rights than its own mode is named, with the command that ends it")
+  @DisplayName("all keys with more rights than their own are named, with one command that ends it")
   void open() throws Exception {
-    FilePlacement key = Root.at(state).data().node().credentials().key();
-    ModeCheck check = new ModeCheck("cluster", List.of(key));
+    ModeCheck check = new ModeCheck(Root.at(state));
     assertEquals(Optional.empty(), check.look(), "a missing file has no mode");
-    key.write(new byte[] {1});
-    assertEquals(Optional.empty(), check.look());
+    Path node = file("data/node/credentials/cert-key.pem");
+    file("data/node/credentials/cert.pem");
+    assertEquals(Optional.empty(), check.look(), "a certificate is for all");
+    Path peer = file("data/etcd/peer_pki/key.pem");
+    Path sealed = file("esp/sealed_configuration.pb");
+    Path owner = file("owner/owner-key.pem");
 
-    mode(key, "rw-r--r--");
-
+    for (Path each : new Path[] {node, peer, sealed, owner}) {
+      mode(each, "rw-r--r--");
+    }
     HealthCondition told = check.look().orElseThrow();
-    assertTrue(
-        told.reason().startsWith(key + " has the mode rw-r--r-- instead of rw-------"),
+    assertEquals(
+        "only the folders above can keep other accounts from the keys of this node, as after a restore without modes: %s (rw-r--r--), %s (rw-r--r--), %s (rw-r--r--), %s (rw-r--r--)"
+            .formatted(peer, node, sealed, owner),
         told.reason());
-    assertTrue(told.remedy().startsWith("chmod 600 " + key + ";"), told.remedy());
-    mode(key, "r--------");
+    assertEquals(
+        "chmod 600 %s %s %s %s;".formatted(peer, node, sealed, owner),
+        told.remedy().replaceFirst("(?<=;).*", ""));
+
+    mode(peer, "r--------");
+    mode(node, "rw-------");
+    mode(sealed, "rw-------");
+    mode(owner, "rw-rw----");
+    assertEquals(
+        "only the folders above can keep other accounts from the keys of this node: %s (rw-rw----)"
+            .formatted(owner),
+        check.look().orElseThrow().reason());
+    mode(owner, "r--------");
     assertEquals(Optional.empty(), check.look(), "fewer rights give no other account access");
   }
 
-  private static void mode(FilePlacement file, String mode) throws Exception {
-    Files.setPosixFilePermissions(file.path(), PosixFilePermissions.fromString(mode));
+  private Path file(String name) throws Exception {
+    Path file = state.resolve(name);
+    Files.createDirectories(file.getParent());
+    Files.write(file, new byte[] {1});
+    mode(file, name.endsWith("cert.pem") ? "rw-r--r--" : "rw-------");
+    return file;
+  }
+
+  private static void mode(Path file, String mode) throws Exception {
+    Files.setPosixFilePermissions(file, PosixFilePermissions.fromString(mode));
   }
 }

@@ -19,8 +19,9 @@ import java.util.Optional;
  *     away
  * @param obstacle the reason why the child runs as root instead of its account, as a clause; empty
  *     if it does not
+ * @param remedy the command that takes the obstacle away; empty if there is none
  */
-public record ChildOwner(String account, int files, String obstacle) {
+public record ChildOwner(String account, int files, String obstacle, String remedy) {
 
   private static final int ROOT = 0;
   private static final int NOBODY = -1;
@@ -37,22 +38,23 @@ public record ChildOwner(String account, int files, String obstacle) {
   public static ChildOwner of(Account account, Path program, Path folder, boolean writes)
       throws InterruptedException {
     if (!RunAs.isRoot()) {
-      return new ChildOwner("", NOBODY, "");
+      return new ChildOwner("", NOBODY, "", "");
     }
-    Optional<String> obstacle = obstacle(account, program, folder, writes);
-    return obstacle.isPresent()
-        ? new ChildOwner("", ROOT, obstacle.get())
-        : new ChildOwner(account.text(), account.number(), "");
+    return obstacle(account, program, folder, writes)
+        .map(each -> new ChildOwner("", ROOT, each.text(), each.remedy()))
+        .orElseGet(() -> new ChildOwner(account.text(), account.number(), "", ""));
   }
 
-  private static Optional<String> obstacle(
+  private static Optional<RunAs.Obstacle> obstacle(
       Account account, Path program, Path folder, boolean writes) throws InterruptedException {
     if (writes && isServedByProgram(folder)) {
       // gocryptfs 2.3 creates a file under the account of the caller. For a moment one of its
       // threads works under that account and also serves others, so both sometimes fail.
       return Optional.of(
-          "%s is on a file system of user space, on which several accounts cannot make files"
-              .formatted(folder));
+          new RunAs.Obstacle(
+              "%s is on a file system of user space, on which several accounts cannot make files"
+                  .formatted(folder),
+              ""));
     }
     return RunAs.obstacle(account.number(), program, folder);
   }

@@ -8,6 +8,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -67,32 +68,40 @@ public final class RunAs {
    * @throws ProcessException if the trial is impossible, such as without setpriv
    */
   public static Optional<String> obstacle(int number, Path program) throws InterruptedException {
-    return obstacle(number, program, Path.of("/"));
+    return obstacle(number, program, Path.of("/")).map(Obstacle::text);
   }
+
+  /**
+   * An obstacle to another account.
+   *
+   * @param text what it is, as a clause
+   * @param remedy the command that ends it; empty if none does
+   */
+  record Obstacle(String text, String remedy) {}
 
   /**
    * Returns the same, and also checks a folder that the program needs.
    *
    * @throws ProcessException if the trial is impossible, such as without setpriv
    */
-  static Optional<String> obstacle(int number, Path program, Path folder)
+  static Optional<Obstacle> obstacle(int number, Path program, Path folder)
       throws InterruptedException {
     if (!isRoot()) {
       return Optional.empty();
     }
     try {
       if (!looksAfterOthers()) {
-        return Optional.of("this root may neither look at processes of others nor end them");
+        return Optional.of(
+            new Obstacle("this root may neither look at processes of others nor end them", ""));
       }
       List<String> trial =
           Commands.located(List.of("sh", "-c", TRIAL, program.toString(), folder.toString()));
       Commands.Result tried = new Commands().run(LOOKUP, command(number(number), trial));
       return switch (tried.exit()) {
         case 0 -> Optional.empty();
-        case NO_PROGRAM ->
-            Optional.of("other accounts may not run " + program + inTheWay(program.getParent()));
-        case NO_FOLDER -> Optional.of("other accounts cannot get to " + folder + inTheWay(folder));
-        default -> Optional.of("the account cannot be changed: " + tried.words());
+        case NO_PROGRAM -> Optional.of(inTheWay("other accounts may not run ", program));
+        case NO_FOLDER -> Optional.of(inTheWay("other accounts cannot get to ", folder));
+        default -> Optional.of(new Obstacle("the account cannot be changed: " + tried.words(), ""));
       };
     } catch (IOException e) {
       throw new ProcessException(
@@ -100,15 +109,22 @@ public final class RunAs {
     }
   }
 
-  /** Returns the first folder of the path that lets no other account pass, as a clause. */
-  private static String inTheWay(Path folder) throws IOException {
-    String closed = "";
-    for (Path above = folder; above != null; above = above.getParent()) {
+  /** Names the first folder of the path that lets no other account pass, and lets them. */
+  private static Obstacle inTheWay(String what, Path file) throws IOException {
+    List<Path> closed = new ArrayList<>();
+    for (Path above = file; above != null; above = above.getParent()) {
       if (!Files.getPosixFilePermissions(above).contains(PosixFilePermission.OTHERS_EXECUTE)) {
-        closed = ", as %s lets none of them pass".formatted(above);
+        closed.addFirst(above);
       }
     }
-    return closed;
+    if (closed.isEmpty()) {
+      return new Obstacle(what + file, "");
+    }
+    String paths = closed.stream().map(Path::toString).collect(Collectors.joining(" "));
+    return new Obstacle(
+        "%s%s, as %s lets none of them pass".formatted(what, file, closed.getFirst()),
+        "chmod o+x %s (others may then pass, but not look inside), and restart the node"
+            .formatted(paths));
   }
 
   private static boolean looksAfterOthers() throws IOException {

@@ -163,6 +163,10 @@ class ChildOwnerTest {
         "other accounts cannot get to %s, as %s lets none of them pass"
             .formatted(folder.path(), top),
         owner.obstacle());
+    assertEquals(
+        "chmod o+x %s (others may then pass, but not look inside), and restart the node"
+            .formatted(top),
+        owner.remedy());
     assertEquals(0, user(file.path()));
   }
 

@@ -31,7 +31,17 @@ public final class RootPrograms {
       health.clear(AS_ROOT);
     } else {
       log.info("%s", text);
-      health.set(HealthCondition.up(AS_ROOT, text));
+      String remedy =
+          owners.values().stream()
+              .map(ChildOwner::remedy)
+              .filter(each -> !each.isEmpty())
+              .distinct()
+              .sorted()
+              .collect(Collectors.joining("; "));
+      health.set(
+          remedy.isEmpty()
+              ? HealthCondition.up(AS_ROOT, text)
+              : HealthCondition.degraded(AS_ROOT, text, remedy));
     }
   }
 }

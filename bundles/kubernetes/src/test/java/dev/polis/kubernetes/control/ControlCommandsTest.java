@@ -36,7 +36,7 @@ class ControlCommandsTest {
   private static final List<EtcdEndpoint> ETCD =
       List.of(EtcdEndpoint.of("10.0.0.7:7833"), EtcdEndpoint.of("[fd00::1]:7833"));
 
-  private static final ChildOwner NODE_ITSELF = new ChildOwner("", -1, "");
+  private static final ChildOwner NODE_ITSELF = new ChildOwner("", -1, "", "");
   private static final ControlOwners NODES =
       new ControlOwners(NODE_ITSELF, NODE_ITSELF, NODE_ITSELF);
 
