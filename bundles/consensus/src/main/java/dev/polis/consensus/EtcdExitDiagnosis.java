@@ -17,6 +17,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Set;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import java.util.regex.Pattern;
 
 /** Quotes the cause of etcd's end, and adds a remedy if it is the disk or its files. */
@@ -56,17 +57,18 @@ final class EtcdExitDiagnosis {
    * @param data etcd's data directory
    */
   static String of(Path log, long from, Path data) {
-    return of(log, from, data, () -> usable(data));
+    return of(log, from, data, () -> usable(data), () -> type(data));
   }
 
   /**
-   * Does the same with a given free space.
+   * Does the same with a given file system.
    *
    * @param room returns the bytes that etcd can still write
+   * @param type returns its type, as the kernel names it
    */
-  static String of(Path log, long from, Path data, LongSupplier room) {
+  static String of(Path log, long from, Path data, LongSupplier room, Supplier<String> type) {
     String line = of(log, from);
-    return line + remedy(line, data, room);
+    return line + remedy(line, data, room, type);
   }
 
   /**
@@ -95,7 +97,15 @@ final class EtcdExitDiagnosis {
     }
   }
 
-  private static String remedy(String line, Path data, LongSupplier room) {
+  private static String type(Path data) {
+    try {
+      return Files.getFileStore(data).type();
+    } catch (IOException unknown) {
+      return "";
+    }
+  }
+
+  private static String remedy(String line, Path data, LongSupplier room, Supplier<String> type) {
     // When a full disk prevents a repair, etcd reports the reason of the repair and not that of its
     // failure.
     boolean noRepair = line.contains("failed to repair WAL") && room.getAsLong() < ROOM_FOR_REPAIR;
@@ -112,6 +122,10 @@ final class EtcdExitDiagnosis {
     }
     if (line.contains("file too large")) {
       return "; a limit of file sizes stops etcd: start the node without it (ulimit -f unlimited, or LimitFSIZE=infinity of a systemd unit), on a file system that takes files of some GiB";
+    }
+    if (line.contains("input/output error") && type.get().startsWith("fuse.gocryptfs")) {
+      return "; a block of that file does not authenticate in the AUTHENTICATED_ENCRYPTED volume, as its encrypted form was altered on the disk, or the disk cannot read it (then dmesg says so): check the disk, and "
+          + restore(data);
     }
     if (OLDER.matcher(line).find()) {
       return "; these data are older than what this member has confirmed to the others, as after the restore of a copy or a lost write: move %s away and restart the node, which then joins the other members anew and gets the data from them"

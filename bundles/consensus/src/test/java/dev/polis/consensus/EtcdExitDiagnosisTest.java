@@ -59,7 +59,7 @@ class EtcdExitDiagnosisTest {
             """
             {"level":"fatal","msg":"failed to repair WAL","error":"unexpected EOF: [wal] max entry size limit exceeded"}
             """);
-    String words = EtcdExitDiagnosis.of(log, 0, DATA, () -> room);
+    String words = EtcdExitDiagnosis.of(log, 0, DATA, () -> room, () -> "ext4");
     assertTrue(words.startsWith("failed to repair WAL, error unexpected EOF"), words);
     assertEquals(said, words.contains("is full: free some space"), words);
   }
@@ -76,6 +76,22 @@ class EtcdExitDiagnosisTest {
             "{\"level\":\"fatal\",\"msg\":\"cannot write\",\"error\":\"write /x: " + error + "\"}");
     assertTrue(words.startsWith("cannot write, error write /x: " + error), words);
     assertTrue(words.contains("; the file system of " + DATA + " " + remedy), words);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"fuse.gocryptfs, true", "ext4, false"})
+  @DisplayName("a read error of an authenticated volume may be a block that was altered")
+  void alteredBlock(String type, boolean said) throws IOException {
+    Path log =
+        Files.writeString(
+            folder.resolve("etcd.log"),
+            """
+            {"level":"fatal","msg":"failed to read WAL","error":"read /x/0.wal: input/output error"}
+            """);
+    String words = EtcdExitDiagnosis.of(log, 0, DATA, () -> Long.MAX_VALUE, () -> type);
+    assertEquals(
+        said, words.contains("does not authenticate in the AUTHENTICATED_ENCRYPTED volume"), words);
+    assertEquals(said, words.contains("restore " + DATA.getParent()), words);
   }
 
   @Test

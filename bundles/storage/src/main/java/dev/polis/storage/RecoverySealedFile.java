@@ -11,7 +11,11 @@ import dev.polis.files.Stored;
 import dev.polis.logtree.Secret;
 import dev.polis.pki.PkiException;
 import dev.polis.pki.RecoveryKey;
+import dev.polis.wire.common.ClusterDirectory;
 import dev.polis.wire.storage.RecoveryShare;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.HexFormat;
 
@@ -91,7 +95,21 @@ final class RecoverySealedFile {
           Refusal.WRONG_KEY,
           "%s is sealed to the recovery key %s, but the given key is %s"
               .formatted(file, HexFormat.of().formatHex(wanted), HexFormat.of().formatHex(given)),
-          "give the private key of the key in the file; nothing was changed");
+          "if the file was copied or restored from another node%s, bring back the esp/ of this node, to which the volume and the given key belong; else give the private key of the key in the file; nothing was changed"
+              .formatted(named()));
+    }
+  }
+
+  /** Names the node that the folder of the file is of, as a clause; empty if that is not known. */
+  private String named() {
+    try {
+      Path beside = file.path().resolveSibling("cluster_directory.pb");
+      ClusterDirectory.Node node =
+          ClusterDirectory.parseFrom(Files.readAllBytes(beside)).getNodes(0);
+      return " (the cluster directory beside it begins with node %s at %s)"
+          .formatted(node.getId(), node.getAddresses(0).getHost());
+    } catch (IOException | IndexOutOfBoundsException unknown) {
+      return "";
     }
   }
 

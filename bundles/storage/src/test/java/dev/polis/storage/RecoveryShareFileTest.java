@@ -12,7 +12,9 @@ import dev.polis.files.FileException.Problem;
 import dev.polis.files.FilePlacement;
 import dev.polis.files.layout.Root;
 import dev.polis.logtree.Secret;
+import dev.polis.wire.common.ClusterDirectory;
 import dev.polis.wire.storage.RecoveryShare;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.SecureRandom;
 import org.bouncycastle.crypto.params.X25519PrivateKeyParameters;
@@ -57,6 +59,26 @@ class RecoveryShareFileTest {
         Refusal.WRONG_KEY,
         refused(Secret.of(new X25519PrivateKeyParameters(new SecureRandom()).getEncoded())));
     assertEquals(Refusal.BAD_KEY, refused(Secret.of(new byte[31])));
+  }
+
+  @Test
+  @DisplayName("a share that another key opens may be another node's, which is named")
+  void ofAnotherNode() throws Exception {
+    share.seal(half, owner.generatePublicKey().getEncoded());
+    Secret key = Secret.of(new X25519PrivateKeyParameters(new SecureRandom()).getEncoded());
+    String unknown = assertThrows(FileException.class, () -> share.open(key)).getMessage();
+    assertTrue(
+        unknown.contains("from another node, bring back the esp/ of this node, to which"), unknown);
+
+    ClusterDirectory.Node.Builder node =
+        ClusterDirectory.Node.newBuilder()
+            .setId("metropolis-y")
+            .addAddresses(ClusterDirectory.Node.Address.newBuilder().setHost("192.0.2.9"));
+    Files.write(
+        file.path().resolveSibling("cluster_directory.pb"),
+        ClusterDirectory.newBuilder().addNodes(node).build().toByteArray());
+    String named = assertThrows(FileException.class, () -> share.open(key)).getMessage();
+    assertTrue(named.contains("begins with node metropolis-y at 192.0.2.9), bring"), named);
   }
 
   @Test

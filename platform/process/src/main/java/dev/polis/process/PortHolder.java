@@ -7,6 +7,7 @@ import java.net.UnknownHostException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -14,14 +15,18 @@ import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 /** Finds the process that listens on a port in {@code /proc}. Thread-safe. */
 public final class PortHolder {
 
   private static final String LISTEN = "0A";
   private static final int LOCAL_ADDRESS = 1;
+  private static final int REMOTE = 2;
   private static final int STATE = 3;
   private static final int INODE = 9;
   private static final int HEXADECIMAL = 16;
@@ -105,6 +110,39 @@ public final class PortHolder {
   }
 
   /**
+   * Finds the process of this machine that has the most connections from an address to a port of
+   * this process, also when this side has closed them.
+   *
+   * @return the process, with their number; empty if no process here has one, or that cannot be
+   *     read
+   */
+  public Optional<String> client(InetAddress source, int port) {
+    try {
+      Set<String> sockets =
+          sockets(columns -> isAt(columns[LOCAL_ADDRESS], source) && isAt(columns[REMOTE], port))
+              .stream()
+              .map("socket:[%s]"::formatted)
+              .collect(Collectors.toSet());
+      Path most = null;
+      long connections = 0;
+      try (DirectoryStream<Path> processes = Files.newDirectoryStream(proc, "[0-9]*")) {
+        for (Path process : processes) {
+          long its = OpenFiles.of(process).stream().filter(sockets::contains).count();
+          if (its > connections) {
+            most = process;
+            connections = its;
+          }
+        }
+      }
+      return most == null
+          ? Optional.empty()
+          : Optional.of("%s, which has %d open".formatted(words(most), connections));
+    } catch (IOException | DirectoryIteratorException unreadable) {
+      return Optional.empty();
+    }
+  }
+
+  /**
    * Returns whether this process listens on this address or on all addresses.
    *
    * @throws IOException if the kernel's tables cannot be read
@@ -120,6 +158,16 @@ public final class PortHolder {
 
   /** Returns the inodes of the listening sockets. */
   private List<String> listeners(InetAddress address, int port) throws IOException {
+    return sockets(
+        columns ->
+            columns[STATE].equals(LISTEN)
+                && isAt(columns[LOCAL_ADDRESS], port)
+                && (bound(columns[LOCAL_ADDRESS]).isAnyLocalAddress()
+                    || isAt(columns[LOCAL_ADDRESS], address)));
+  }
+
+  /** Returns the inodes of the sockets whose columns of the kernel's table match. */
+  private List<String> sockets(Predicate<String[]> wanted) throws IOException {
     List<String> inodes = new ArrayList<>();
     for (String table : List.of("tcp", "tcp6")) {
       Path file = proc.resolve("net").resolve(table);
@@ -129,8 +177,8 @@ public final class PortHolder {
       for (String line : Files.readAllLines(file)) {
         String[] columns = line.strip().split("\\s+");
         if (columns.length > INODE
-            && columns[STATE].equals(LISTEN)
-            && listens(columns[LOCAL_ADDRESS], address, port)) {
+            && columns[LOCAL_ADDRESS].indexOf(':') > 0
+            && wanted.test(columns)) {
           inodes.add(columns[INODE]);
         }
       }
@@ -138,24 +186,28 @@ public final class PortHolder {
     return inodes;
   }
 
-  private static boolean listens(String local, InetAddress address, int port)
-      throws UnknownHostException {
-    int colon = local.indexOf(':');
-    if (colon < 0 || Integer.parseInt(local.substring(colon + 1), HEXADECIMAL) != port) {
-      return false;
-    }
-    InetAddress bound = address(local.substring(0, colon));
-    return bound.isAnyLocalAddress() || bound.equals(address);
+  private static boolean isAt(String column, int port) {
+    return Integer.parseInt(column.substring(column.indexOf(':') + 1), HEXADECIMAL) == port;
+  }
+
+  private static boolean isAt(String column, InetAddress address) {
+    return bound(column).equals(address);
   }
 
   /** Parses an address of the kernel's table: 32-bit words in the machine's byte order. */
-  private static InetAddress address(String hex) throws UnknownHostException {
+  private static InetAddress bound(String column) {
+    String hex = column.substring(0, column.indexOf(':'));
     ByteBuffer words = ByteBuffer.wrap(HexFormat.of().parseHex(hex)).order(ByteOrder.BIG_ENDIAN);
     ByteBuffer bytes = ByteBuffer.allocate(words.capacity()).order(ByteOrder.nativeOrder());
     while (words.hasRemaining()) {
       bytes.putInt(words.getInt());
     }
-    return InetAddress.getByAddress(bytes.array());
+    try {
+      // A client of an IPv4 address may use an IPv6 socket; this makes an IPv4 address of it.
+      return InetAddress.getByAddress(bytes.array());
+    } catch (UnknownHostException e) {
+      throw new IllegalStateException("the kernel shows an address as " + hex, e);
+    }
   }
 
   private boolean isOfThisNode(Path process) throws IOException {

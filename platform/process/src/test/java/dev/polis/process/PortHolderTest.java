@@ -5,8 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
+import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -36,6 +38,27 @@ class PortHolderTest {
       assertEquals(Optional.empty(), holders.find(there, port));
     }
     assertEquals(Optional.empty(), holders.find(here, port));
+  }
+
+  @Test
+  @DisplayName("the process of this machine with the connections of a source is named")
+  void client() throws Exception {
+    InetAddress here = InetAddress.ofLiteral("127.9.8.4");
+    InetAddress from = InetAddress.ofLiteral("127.9.8.3");
+    try (ServerSocket server = new ServerSocket();
+        Socket first = new Socket();
+        Socket second = new Socket()) {
+      server.bind(new InetSocketAddress(here, 0));
+      for (Socket each : List.of(first, second)) {
+        each.bind(new InetSocketAddress(from, 0));
+        each.connect(server.getLocalSocketAddress());
+        server.accept().close();
+      }
+      assertEquals(
+          Optional.of(us.orElseThrow() + ", which has 2 open"),
+          holders.client(from, server.getLocalPort()));
+      assertEquals(Optional.empty(), holders.client(here, server.getLocalPort()));
+    }
   }
 
   @Test

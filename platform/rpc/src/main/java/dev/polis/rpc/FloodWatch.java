@@ -1,6 +1,9 @@
 package dev.polis.rpc;
 
 import dev.polis.logtree.Log;
+import dev.polis.process.PortHolder;
+import java.net.InetAddress;
+import java.util.function.IntSupplier;
 
 /**
  * Decides from time to time whether a listener is flooded, and describes the flood as text. For one
@@ -22,6 +25,8 @@ final class FloodWatch {
   private final String listener;
   private final String what;
   private final TurnedAway turnedAway;
+  private final IntSupplier port;
+  private final PortHolder holders = new PortHolder();
   private int quiet = QUIET_LOOKS;
   private volatile String words = "";
 
@@ -30,11 +35,25 @@ final class FloodWatch {
    *
    * @param what the message about the flood, such as "connections are opened than the node allows:
    *     it has closed %d"
+   * @param port returns the listener's port
    */
-  FloodWatch(String listener, String what, TurnedAway turnedAway) {
+  FloodWatch(String listener, String what, TurnedAway turnedAway, IntSupplier port) {
     this.listener = listener;
     this.what = what;
     this.turnedAway = turnedAway;
+    this.port = port;
+  }
+
+  /** Names the process if the source is one of this machine, which no firewall is in front of. */
+  private String fromHere(String source) {
+    try {
+      return holders
+          .client(InetAddress.ofLiteral(source), port.getAsInt())
+          .map(client -> RpcListenerStatus.FROM_HERE + client)
+          .orElse("");
+    } catch (IllegalArgumentException network) {
+      return ""; // several addresses are one source
+    }
   }
 
   /** Returns the description of the flood, with its worst source; empty if there is none. */
@@ -52,12 +71,13 @@ final class FloodWatch {
       boolean began = words.isEmpty();
       if (began) {
         words =
-            "more %s within %d s, %d of them from %s"
+            "more %s within %d s, %d of them from %s%s"
                 .formatted(
                     what.formatted(pressure.turnedAway()),
                     LocalRpcHost.LOOK.toSeconds(),
                     pressure.ofWorst(),
-                    pressure.worst());
+                    pressure.worst(),
+                    fromHere(pressure.worst()));
         log.warning("listener '%s': %s; members of the cluster are served", listener, words);
       }
       return began;

@@ -104,7 +104,7 @@ final class HostListener {
             new HandshakeLog(log, limits.handshakeTime()),
             member,
             settings.tls());
-    this.floods = new PortFloods(settings.name(), sockets.gate());
+    this.floods = new PortFloods(settings.name(), sockets.gate(), () -> address().getPort());
     this.acceptors = acceptors;
     this.events = events;
     if (!settings.tls()) {

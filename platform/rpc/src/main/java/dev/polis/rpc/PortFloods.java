@@ -1,6 +1,7 @@
 package dev.polis.rpc;
 
 import dev.polis.logtree.Log;
+import java.util.function.IntSupplier;
 
 /** Watches a port for both kinds of floods: of connections, and of calls by strangers. */
 final class PortFloods {
@@ -8,17 +9,19 @@ final class PortFloods {
   private final FloodWatch calls;
 
   /** Creates a watch over the connections and calls that a gate turns away. */
-  PortFloods(String name, ConnectionGate gate) {
+  PortFloods(String name, ConnectionGate gate, IntSupplier port) {
     this.connections =
         new FloodWatch(
             name,
             "connections are opened than the node allows: it has closed %d",
-            gate.connections());
+            gate.connections(),
+            port);
     this.calls =
         new FloodWatch(
             name,
             "calls are begun without a certificate of the cluster than the node allows: it has refused or ended %d",
-            gate.calls());
+            gate.calls(),
+            port);
   }
 
   /** Looks once; returns whether a flood begins or ends. */

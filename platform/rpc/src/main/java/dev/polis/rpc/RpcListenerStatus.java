@@ -23,6 +23,9 @@ public record RpcListenerStatus(
     String callFlood,
     List<String> services,
     List<String> away) {
+  /** The words in a flood before the process that makes it, if it runs on this machine. */
+  public static final String FROM_HERE = ", which is this machine: ";
+
   /** Copies the lists. */
   public RpcListenerStatus {
     services = List.copyOf(services);

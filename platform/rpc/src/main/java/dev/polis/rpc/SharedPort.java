@@ -43,7 +43,7 @@ abstract class SharedPort {
 
   SharedPort(String pid) {
     this.pid = pid;
-    this.floods = new PortFloods(pid, gate);
+    this.floods = new PortFloods(pid, gate, () -> address().getPort());
   }
 
   /** Returns the address of the port. */

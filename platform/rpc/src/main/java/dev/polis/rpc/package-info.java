@@ -103,7 +103,7 @@
  * close a call, and see a call only after it found a handler.
  */
 @Export
-@Version("2.4.0")
+@Version("2.5.0")
 package dev.polis.rpc;
 
 import org.osgi.annotation.bundle.Export;

@@ -10,6 +10,9 @@ import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.Ed25519;
 import dev.polis.rpc.ConnectionGate.Pass;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
 import java.net.UnknownHostException;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
@@ -190,11 +193,36 @@ class ConnectionGateTest {
   }
 
   @Test
+  @DisplayName("a flood from this machine is reported with the process that makes it")
+  void floodFromHere() throws Exception {
+    try (ServerSocket server = new ServerSocket(0, 1, InetAddress.ofLiteral("127.9.8.1"));
+        Socket client = new Socket()) {
+      client.bind(new InetSocketAddress("127.9.8.2", 0));
+      client.connect(server.getLocalSocketAddress());
+      ConnectionGate gate = gate(8, 8, 1, 1);
+      FloodWatch watch =
+          new FloodWatch("test", "connections: %d", gate.connections(), server::getLocalPort);
+      for (int i = 0; i < 60; i++) {
+        enter(gate, "127.9.8.2", "flood");
+      }
+      assertTrue(watch.look(LogTree.create().log("test")));
+      assertTrue(
+          watch
+              .words()
+              .endsWith(
+                  "59 of them from 127.9.8.2, which is this machine: process %d (java), which has 1 open"
+                      .formatted(ProcessHandle.current().pid())),
+          watch.words());
+    }
+  }
+
+  @Test
   @DisplayName("a flood is reported once, and is over after half a minute without one")
   void floodBeginsAndEnds() {
     ConnectionGate gate = gate(8, 8, 1, 1);
     Log log = LogTree.create().log("test");
-    FloodWatch watch = new FloodWatch("test", "connections: %d were closed", gate.connections());
+    FloodWatch watch =
+        new FloodWatch("test", "connections: %d were closed", gate.connections(), () -> 1);
     assertFalse(watch.look(log));
     for (int i = 0; i < 60; i++) {
       enter(gate, "192.0.2.1", "flood");

@@ -16,6 +16,9 @@ public final class ListenerHealth {
   private static final String FIREWALL =
       "keep that source away with the firewall in front of the node";
 
+  private static final String END =
+      "end that process, or let it close its connections; a firewall cannot keep it away";
+
   private ListenerHealth() {}
 
   /**
@@ -53,11 +56,15 @@ public final class ListenerHealth {
   private static Optional<HealthCondition> flooded(
       Predicate<String> listeners, List<RpcListenerStatus> all) {
     return first(listeners, all, RpcListenerStatus::flood)
-        .map(words -> HealthCondition.degraded(FLOOD, words, FIREWALL))
+        .map(words -> HealthCondition.degraded(FLOOD, words, remedy(words)))
         .or(
             () ->
                 first(listeners, all, RpcListenerStatus::callFlood)
-                    .map(words -> HealthCondition.degraded(CALL_FLOOD, words, FIREWALL)));
+                    .map(words -> HealthCondition.degraded(CALL_FLOOD, words, remedy(words))));
+  }
+
+  private static String remedy(String flood) {
+    return flood.contains(RpcListenerStatus.FROM_HERE) ? END : FIREWALL;
   }
 
   private static Optional<String> first(
