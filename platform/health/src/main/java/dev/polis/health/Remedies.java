@@ -29,7 +29,7 @@ final class Remedies {
         "raise the limit of descriptors, with ulimit -n or LimitNOFILE= of the unit, and restart the node");
     know(
         "address already in use|port is already in use",
-        "end the program that listens there: ss -ltnp names it");
+        "end the program that listens there, which ss -ltnp names; if it is one of this node, set another port");
     // For an IPv6 address the same error also says that this machine has none to connect from.
     know(
         "\\[[0-9a-f:%.]+]:\\d+: connect: cannot assign requested address|cannot assign requested address: \\S*/\\[",
@@ -56,7 +56,9 @@ final class Remedies {
     know(
         "transport endpoint is not connected",
         "stop the node with polis down and start it again with polis up, which mounts it");
-    know("input/output error", "replace the disk: dmesg shows what failed");
+    know(
+        "input/output error",
+        "replace the disk: dmesg shows what failed; if it shows nothing and the data volume is authenticated, a block of it was altered: restore the file from a copy");
     know(
         "etcdserver: permission denied",
         "wait a minute: the node makes users and rights of etcd again that were taken away, and polisctl explain consensus names them");
