@@ -40,7 +40,7 @@ class PlainWordsTest {
         "/x is on a read-only file system|mount the file system writable",
         "cannot make directory /x: something else is there: /x|move aside what is there",
         "the data is gone: /x holds no log. It is not made twice; restore it from a snapshot; it is started again|restore it from a snapshot",
-        "port 1 is taken by process 5 (x): end it, or set client.port; its log says: address already in use|end it, or set client.port",
+        "client.port 1: process 5 (x) has it: end it, or set client.port; its log says: address already in use|end it, or set client.port",
         "cannot write /x: permission denied; give that user access; nothing was changed|give that user access",
         "no programs; run \"polis provision kubernetes\" and start it again|run \"polis provision",
         "cannot list /x: /x is a link to /y, which is not there; make it, or remove the link that leads there; nothing was changed|make it, or remove the link",
