@@ -407,8 +407,8 @@ class LauncherTest {
 
   private static void awaitFile(Path file) throws Exception {
     long deadline = System.nanoTime() + 10_000_000_000L;
-    while (!Files.exists(file)) {
-      assertTrue(System.nanoTime() < deadline, file + " did not appear within 10 s");
+    while (!Files.exists(file) || Files.size(file) == 0) {
+      assertTrue(System.nanoTime() < deadline, file + " was not written within 10 s");
       Thread.onSpinWait();
     }
   }
