@@ -495,10 +495,53 @@ class ConsensusTest {
     Await.until(ConsensusHarness.PATIENCE, "health is well", () -> silence(instance).isEmpty());
   }
 
+  @Test
+  @DisplayName("an etcd that waits for a file which another process has locked names that process")
+  void locked() throws Exception {
+    Instance instance = harness.instance();
+    instance.startNew();
+    long before = instance.pid();
+    Path database = harness.files().etcd().data().path().resolve("member/snap/db");
+    // It waits for etcd's lock, so it has it before the next etcd.
+    Process holder =
+        new ProcessBuilder("flock", "--no-fork", database.toString(), "sleep", "600").start();
+    try {
+      Await.until(
+          ConsensusHarness.PATIENCE,
+          "a process that waits for the lock",
+          () ->
+              Files.readString(Path.of("/proc/locks"))
+                  .contains("-> FLOCK  ADVISORY  WRITE " + holder.pid()));
+      signal("KILL", before);
+
+      Await.until(
+          ConsensusHarness.PATIENCE,
+          "health names the process",
+          () -> condition(instance, "etcd-locked").isPresent());
+      HealthCondition named = condition(instance, "etcd-locked").orElseThrow();
+      assertEquals(HealthLevel.DOWN, named.level());
+      assertEquals(
+          "etcd waits for its file %s, which process %d (sleep 600) holds locked"
+              .formatted(database, holder.pid()),
+          named.reason());
+    } finally {
+      holder.destroyForcibly().waitFor();
+    }
+    instance.await(ConsensusStatus.Running.class);
+    Await.until(
+        ConsensusHarness.PATIENCE,
+        "health is well again",
+        () -> condition(instance, "etcd-locked").isEmpty());
+  }
+
   private static Optional<HealthCondition> silence(Instance instance) {
+    return condition(instance, "etcd-silent");
+  }
+
+  private static Optional<HealthCondition> condition(Instance instance, String code) {
     return instance.health.all().peek().orElseThrow().stream()
         .flatMap(status -> status.conditions().stream())
-        .filter(condition -> condition.code().equals("etcd-silent"))
+        .filter(condition -> condition.code().equals(code))
         .findFirst();
   }
 
