@@ -9,6 +9,7 @@ import dev.polis.etcd.EtcdAccess;
 import dev.polis.etcd.EtcdEndpoint;
 import dev.polis.etcd.EtcdNamespace;
 import dev.polis.etcd.EtcdTls;
+import dev.polis.files.DirectoryPlacement;
 import dev.polis.files.FileException;
 import dev.polis.files.FolderPlacement;
 import dev.polis.files.OrganFolder;
@@ -179,6 +180,9 @@ final class ControllerProcess {
   private static FolderPlacement folder(Root root, OrganFolder declared) throws FileException {
     FolderPlacement placed = root.data().organFolder(declared);
     placed.create();
+    for (DirectoryPlacement each : List.of(root, root.data(), placed)) {
+      each.letOthersPass();
+    }
     return placed;
   }
 

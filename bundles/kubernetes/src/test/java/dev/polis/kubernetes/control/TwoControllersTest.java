@@ -18,6 +18,7 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.time.Instant;
@@ -60,6 +61,8 @@ class TwoControllersTest {
 
   @BeforeAll
   static void start() throws Exception {
+    // Otherwise programs of a node that is root run as root, which is reported as an error.
+    Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwx--x--x"));
     harness = ControlHarness.open();
     root = EtcdClient.connect(harness.access("root", EtcdNamespace.ROOT));
     CONTROLLERS.add(new Controller(1));
