@@ -55,6 +55,8 @@ class NetworkConfigTest {
         new ArrayList<>(
             List.of(
                 ProcessHandle.current().info().command().orElseThrow(),
+                "-XX:TieredStopAtLevel=1",
+                "-XX:+UseSerialGC",
                 "-cp",
                 System.getProperty("java.class.path"),
                 ConfigureMain.class.getName(),
