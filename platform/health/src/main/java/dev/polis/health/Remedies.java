@@ -15,6 +15,18 @@ final class Remedies {
   private static final Map<Pattern, String> KNOWN = new LinkedHashMap<>();
 
   static {
+    String webhooks =
+        "delete the configuration that has this webhook: kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations -o yaml shows it";
+    know(
+        "failed calling webhook \"([^\"]+)\".*https?://([^./]+)\\.([^./]+)\\.svc",
+        "bring the Service $3/$2 of the webhook $1 back, with a Pod that runs; or " + webhooks);
+    know(
+        "failed calling webhook \"([^\"]+)\"",
+        "start again what the webhook $1 calls; or " + webhooks);
+    // Containerd knows a snapshot by its database: the files alone cannot be given back.
+    know(
+        "snapshots/\\d+/\\S*: no such file|snapshots?\\b.*(?:no such file|does not exist|not found)",
+        "bring the runtime's files back, as something else deleted containerd's snapshots: remove the role KubernetesWorker, move the folder of the runtime aside, add the role, and load the images again");
     know(
         "the program \\S+ is not installed",
         "install that program: on Debian, apt-get install and the package of its name");
@@ -90,10 +102,18 @@ final class Remedies {
     return said.find() ? Optional.of(said.group(1).strip()) : known(reason);
   }
 
-  private static Optional<String> known(String reason) {
-    return KNOWN.entrySet().stream()
-        .filter(known -> known.getKey().matcher(reason).find())
-        .map(Map.Entry::getValue)
-        .findFirst();
+  /** Returns the remedy of the table; $1 in it is the first group of its pattern. */
+  static Optional<String> known(String reason) {
+    for (Map.Entry<Pattern, String> known : KNOWN.entrySet()) {
+      Matcher found = known.getKey().matcher(reason);
+      if (found.find()) {
+        String remedy = known.getValue();
+        for (int group = 1; group <= found.groupCount(); group++) {
+          remedy = remedy.replace("$" + group, found.group(group));
+        }
+        return Optional.of(remedy);
+      }
+    }
+    return Optional.empty();
   }
 }

@@ -23,6 +23,9 @@ import java.util.function.Function;
 record ScopedHealth(
     String name, HealthKind kind, List<String> dns, List<Dated> published, Instant opened) {
 
+  /** Begins the remedy of a trouble that the node mends itself, if nothing outside hinders it. */
+  private static final String NOTHING = "nothing: ";
+
   private static final Comparator<Dated> WORST_FIRST =
       Comparator.comparing((Dated each) -> each.condition().level())
           .reversed()
@@ -83,7 +86,7 @@ record ScopedHealth(
 
   private static boolean isIdle(HealthCondition condition) {
     return SupervisedHealth.isVague(condition.remedy())
-        || condition.level() == HealthLevel.DEGRADED && condition.remedy().startsWith("nothing: ");
+        || condition.level() == HealthLevel.DEGRADED && condition.remedy().startsWith(NOTHING);
   }
 
   /** Returns the owner of the smallest subtree that contains a runnable. */
@@ -118,16 +121,18 @@ record ScopedHealth(
   }
 
   /**
-   * Adds a remedy to a trouble. A known remedy of the cause precedes the general advice to read the
-   * log.
+   * Adds a remedy to a trouble. A known remedy of the cause precedes "nothing" and the general
+   * advice to read the log.
    */
   private HealthCondition remedied(HealthCondition condition) {
     boolean another = !condition.dueTo().isEmpty() && !condition.dueTo().contains(name);
-    if (condition.level() == HealthLevel.UP || another || !condition.remedy().isEmpty()) {
+    boolean idle = condition.remedy().startsWith(NOTHING);
+    if (condition.level() == HealthLevel.UP || another || !idle && !condition.remedy().isEmpty()) {
       return condition;
     }
-    Optional<String> known = Remedies.of(condition.reason());
-    if (known.isPresent() || condition.level() != HealthLevel.DOWN || dns.isEmpty()) {
+    Optional<String> known =
+        idle ? Remedies.known(condition.reason()) : Remedies.of(condition.reason());
+    if (known.isPresent() || idle || condition.level() == HealthLevel.WAITING || dns.isEmpty()) {
       return known.map(condition::withRemedy).orElse(condition);
     }
     return condition.withRemedy(SupervisedHealth.readTheLog(dns.getFirst()));

@@ -127,6 +127,17 @@ final class HealthTableTest {
   }
 
   @Test
+  @DisplayName("a trouble that the table knows a remedy for never says that nothing is to be done")
+  void noIdleRemedy() throws Exception {
+    HealthScope scope = health.role("Worker", "");
+    scope.set(
+        HealthCondition.degraded(
+            "objects", "failed calling webhook \"w\": EOF", "nothing: it is tried again"));
+    HealthStatus told = await(at -> at.level() == HealthLevel.DEGRADED, "the role to be DEGRADED");
+    assertTrue(told.remedy().startsWith("start again what the webhook w calls"), told.remedy());
+  }
+
+  @Test
   @DisplayName("a late run that follows a failure is shown with the failure, and no code")
   void lateAfterFailure() throws Exception {
     AtomicReference<Instant> now = new AtomicReference<>(Instant.EPOCH);

@@ -61,6 +61,9 @@ class PlainWordsTest {
         "curator: etcdserver: permission denied|wait a minute: the node makes users",
         "x ended: killed by signal 9; a person or another program sent it, since the kernel was not out of memory|nothing if that was meant; else find the sender",
         "x ended: killed by signal 9; the kernel ended it: the cgroup /n is out of memory; raise its memory limit, or end what takes the memory there|raise its memory limit, or end",
+        "Internal error: failed calling webhook \"policy.example\": failed to call webhook: Post https://policy.default.svc:443/?timeout=5s: service policy not found|bring the Service default/policy of the webhook policy.example back",
+        "failed calling webhook \"a.b\": Post https://203.0.113.1/: EOF|start again what the webhook a.b calls; or delete",
+        "makes no sandbox: failed to stat /c/io.containerd.snapshotter.v1.overlayfs/snapshots/1/fs: no such file or directory|bring the runtime's files back",
         "certificate expired on 2020-01-01|set the clock: ",
       })
   @DisplayName("a message of the system leads to a remedy")

@@ -75,11 +75,11 @@ final class PodTrouble {
   private static final String KUBELET_LOG =
       "polisctl node logs --dn root.roles.plugins.kubernetes_worker.plugin.worker.kubelet";
 
-  /** The refusals of the machine; the health table has their remedies. */
+  /** The refusals of the machine, and lost files; the health table has their remedies. */
   private static final Pattern OF_SYSTEM =
       pattern(
           "read-only file system|no space left on device|disk quota exceeded|input/output error"
-              + "|too many open files|cannot allocate memory");
+              + "|too many open files|cannot allocate memory|snapshots/\\d+/\\S*: no such file");
 
   /** The parts of a message that differ for each Pod and attempt, or are for programmers. */
   private static final Pattern NOISE =
