@@ -66,6 +66,9 @@ final class MemberContact implements SelfCheck.Look {
     /** Returns why another member has no contact; empty for one that answers. */
     Optional<Fault> ask(EtcdMember member) throws InterruptedException;
 
+    /** Returns the id of the leader that another member follows; 0 without one, or an answer. */
+    long leaderOf(EtcdMember member) throws InterruptedException;
+
     /** Asks the members of the last check, while etcd names none. */
     Start start();
   }
@@ -224,8 +227,42 @@ final class MemberContact implements SelfCheck.Look {
                 .dueTo("consensus"));
   }
 
-  /** Reports that there is no leader; a connection without packets may still seem to be open. */
+  /**
+   * Reports that there is no leader, unless the others have one: then it is not the quorum that is
+   * lost.
+   */
   private HealthCondition leaderless(List<EtcdMember> members) throws InterruptedException {
+    for (EtcdMember each : others(members).filter(EtcdMember::hasStarted).toList()) {
+      long leader = ask(each).filter(Fault::lost).isPresent() ? 0 : etcd.leaderOf(each);
+      Optional<EtcdMember> unreached =
+          others(members)
+              .filter(other -> other.id() == leader && other.id() != each.id())
+              .findAny();
+      if (unreached.isPresent() && ask(unreached.get()).filter(Fault::lost).isPresent()) {
+        return cutOff(unreached.get(), each);
+      }
+    }
+    return withoutQuorum(members);
+  }
+
+  private HealthCondition cutOff(EtcdMember leader, EtcdMember witness) {
+    return new HealthCondition(
+            level(),
+            "etcd-cut-off",
+            "etcd has had no leader since %s, and the other members have one: %s (%s) leads, and %s reaches it; only this machine does not, so the path between both is cut, or a firewall on one of them drops the packets"
+                .formatted(
+                    at(LEADERLESS),
+                    leader.name(),
+                    String.join(", ", leader.peerUrls()),
+                    witness.name()),
+            "nft list ruleset on both machines shows a rule that drops packets between them: remove it; without one, repair the path between both (cables, switches, routes: ip route get, ping); this node then continues by itself")
+        .dueTo("consensus");
+  }
+
+  /**
+   * Reports that no member has a leader; a connection without packets may still seem to be open.
+   */
+  private HealthCondition withoutQuorum(List<EtcdMember> members) throws InterruptedException {
     List<Fault> faults = new ArrayList<>();
     long lost = 0;
     for (EtcdMember each : others(members).toList()) {

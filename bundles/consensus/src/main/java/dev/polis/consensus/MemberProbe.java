@@ -124,6 +124,16 @@ final class MemberProbe implements MemberContact.Etcd {
     }
   }
 
+  @Override
+  public long leaderOf(EtcdMember other) throws InterruptedException {
+    EtcdEndpoint clients = MemberSurvey.endpoint(other);
+    try (EtcdClient client = EtcdClient.connect(root.through(List.of(clients)))) {
+      return client.admin().status(clients, PATIENCE).leaderId();
+    } catch (EtcdException unanswered) {
+      return 0;
+    }
+  }
+
   private static MemberContact.Fault unanswered(EtcdEndpoint at, EtcdException failure) {
     if (isCausedBy(failure, CertificateExpiredException.class)
         || isCausedBy(failure, CertificateNotYetValidException.class)) {

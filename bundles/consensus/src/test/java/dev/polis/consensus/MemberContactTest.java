@@ -24,6 +24,7 @@ class MemberContactTest {
     List<EtcdMember> members = List.of(member(1), member(2), member(3));
     boolean waits; // whether the others answer, and wait for a leader
     int asked;
+    long reached; // the member that answers and follows the leader of the others; 0 if none does
 
     @Override
     public Optional<EtcdFigures> figures() {
@@ -48,10 +49,18 @@ class MemberContactTest {
     @Override
     public Optional<MemberContact.Fault> ask(EtcdMember member) {
       asked++;
+      if (member.id() == reached) {
+        return Optional.empty();
+      }
       return Optional.of(
           waits
               ? new MemberContact.Fault("it waits for a leader", MemberContact.ELECTION, false)
               : new MemberContact.Fault("192.0.2." + member.id() + ":7834: refused", "start it"));
+    }
+
+    @Override
+    public long leaderOf(EtcdMember member) {
+      return member.id() == reached ? 3 : 0;
     }
 
     @Override
@@ -125,6 +134,20 @@ class MemberContactTest {
         told.reason());
     assertTrue(told.reason().contains("node-3"), told.reason());
     assertTrue(told.remedy().startsWith("start it; if most members are lost"), told.remedy());
+  }
+
+  @Test
+  @DisplayName(
+      "a member that alone does not reach the leader is cut off, and has not lost a quorum")
+  void cutOff() throws Exception {
+    etcd.reached = 2;
+    figures(false, Set.of("2"));
+    HealthCondition told = lookTwice();
+    assertEquals("etcd-cut-off", told.code());
+    assertTrue(
+        told.reason().contains("node-3 (https://192.0.2.3:7834) leads, and node-2 reaches it"),
+        told.reason());
+    assertTrue(told.remedy().startsWith("nft list ruleset on both machines"), told.remedy());
   }
 
   @Test
