@@ -14,6 +14,7 @@ import dev.polis.logtree.Secret;
 import dev.polis.pki.CaBundle;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.NodeEndpoint;
+import dev.polis.pki.Pem;
 import dev.polis.pki.PkiException;
 import dev.polis.wire.curator.JoinNodeRequest;
 import io.grpc.StatusException;
@@ -307,6 +308,20 @@ final class JoinFlow {
     }
   }
 
+  /** Returns why credentials are of no use: a whole certificate of another CA is not damaged. */
+  static String why(String certificate, CaBundle ca, PkiException unusable) {
+    try {
+      X509Certificate found = Pem.certificate(certificate);
+      if (!ca.issued(found)) {
+        return "are not of this cluster: their certificate is issued by %s, and not by the cluster's CA %s"
+            .formatted(found.getIssuerX500Principal(), ca.issuing().getSubjectX500Principal());
+      }
+    } catch (PkiException unreadable) {
+      return "are damaged: " + unreadable.getMessage();
+    }
+    return "are damaged: " + unusable.getMessage();
+  }
+
   private NodeCredentials read(SealedConfiguration sealed) throws FileException {
     var files = organs.storage().root().data().node().credentials();
     NodeCredentials credentials;
@@ -316,11 +331,13 @@ final class JoinFlow {
               text(files.key().read().orThrow()),
               text(files.certificate().read().orThrow()),
               text(files.clusterCa().read().orThrow()));
-    } catch (PkiException damaged) {
+    } catch (PkiException unusable) {
       throw new EnrolmentException(
-          "the credentials in %s are damaged: %s; bring the folder back from a copy of this disk; nothing was changed"
-              .formatted(files.path(), damaged.getMessage()),
-          damaged);
+          "the credentials in %s %s; bring the folder back from a copy of this disk; nothing was changed"
+              .formatted(
+                  files.path(),
+                  why(text(files.certificate().read().orThrow()), sealed.clusterCa(), unusable)),
+          unusable);
     }
     if (!credentials.ca().sharesWith(sealed.clusterCa())) {
       throw new EnrolmentException(

@@ -1,6 +1,9 @@
 package dev.polis.etcd;
 
+import dev.polis.base.boot.FailureText;
 import io.grpc.Status;
+import java.security.cert.CertificateExpiredException;
+import java.security.cert.CertificateNotYetValidException;
 
 /** Classifies a failed call by its effect, and makes the exception for the caller. */
 enum EtcdFailure {
@@ -55,8 +58,7 @@ enum EtcdFailure {
     return switch (this) {
       case UNAVAILABLE ->
           new EtcdUnavailableException(
-              text + "no answer: " + answer + ". Nothing was applied; check that a quorum is up",
-              cause);
+              text + "no answer: " + answer + ". Nothing was applied; " + check(cause), cause);
       case UNKNOWN ->
           new EtcdOutcomeUnknownException(
               text
@@ -80,6 +82,20 @@ enum EtcdFailure {
           new EtcdCompactedException(
               text + "that revision is compacted: " + answer + ". Read the present state", cause);
     };
+  }
+
+  /** Returns what to look at; a certificate outside its time proves a clock, and no lost quorum. */
+  private static String check(Throwable cause) {
+    boolean isLate =
+        FailureText.causes(cause).stream()
+            .anyMatch(
+                each ->
+                    each instanceof CertificateExpiredException
+                        || each instanceof CertificateNotYetValidException
+                        || String.valueOf(each.getMessage()).contains("certificate_expired"));
+    return isLate
+        ? "the certificate is not valid by the clock of one side: compare date -u on this machine and on the other members, and set the wrong clock"
+        : "check that a quorum is up";
   }
 
   private static String description(Status status) {
