@@ -60,7 +60,7 @@ final class Remedies {
         "out of memory|cannot allocate memory|java heap space|outofmemory",
         "end something else on the machine, or give it more memory: free -h shows how much there is");
     know(
-        "certificate (?:has )?expired|not yet valid|is valid (?:from|until)|not after|not before",
+        "certificate[ _](?:has )?expired|not yet valid|is valid (?:from|until)|not ?after|not ?before",
         ClockRemedy.SET + "; restart the node if it does not come back");
     know(
         "not a directory|is no directory|NotDirectoryException|FileAlreadyExistsException|something else is there",

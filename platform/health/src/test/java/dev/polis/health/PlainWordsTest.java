@@ -64,6 +64,8 @@ class PlainWordsTest {
         "Internal error: failed calling webhook \"policy.example\": failed to call webhook: Post https://policy.default.svc:443/?timeout=5s: service policy not found|bring the Service default/policy of the webhook policy.example back",
         "failed calling webhook \"a.b\": Post https://203.0.113.1/: EOF|start again what the webhook a.b calls; or delete",
         "makes no sandbox: failed to stat /c/io.containerd.snapshotter.v1.overlayfs/snapshots/1/fs: no such file or directory|bring the runtime's files back",
+        "etcd at x: no answer: UNAVAILABLE (io exception), caused by SSLHandshakeException: Received fatal alert: certificate_expired|set the clock: ",
+        "CertificateExpiredException: NotAfter: Sat Nov 28 04:00:00 UTC 2026|set the clock: ",
         "certificate expired on 2020-01-01|set the clock: ",
       })
   @DisplayName("a message of the system leads to a remedy")

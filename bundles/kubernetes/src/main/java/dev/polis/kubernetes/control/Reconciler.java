@@ -9,6 +9,7 @@ import dev.polis.logtree.Log;
 import dev.polis.supervision.Context;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
@@ -26,6 +27,15 @@ final class Reconciler {
 
   /** The condition of a cluster whose objects the node cannot correct. */
   private static final String FAILED = "kubernetes-objects-not-reconciled";
+
+  /** The condition of a cluster that has lost rights which the API server makes at its start. */
+  private static final String RIGHTLESS = "kubernetes-rights-missing";
+
+  private static final String BINDINGS = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/";
+
+  /** The bindings without which Pods stay Pending, while all programs answer. */
+  private static final List<String> BOOTSTRAP =
+      List.of("system:kube-controller-manager", "system:kube-scheduler", "system:discovery");
 
   /** The interval of the reference system, after which an operator sees a deleted object again. */
   private static final Duration EVERY = Duration.ofSeconds(30);
@@ -67,9 +77,38 @@ final class Reconciler {
                     HealthCondition.degraded(
                         FAILED, text, "nothing: the node tries again every few seconds")),
             () -> scope.clear(FAILED));
+        report(problem.isEmpty() ? missing() : List.of(), scope);
         Thread.sleep(problem.isEmpty() ? EVERY : AFTER_FAILURE);
       }
     }
+  }
+
+  private static void report(List<String> missing, HealthScope scope) {
+    if (missing.isEmpty()) {
+      scope.clear(RIGHTLESS);
+      return;
+    }
+    scope.set(
+        HealthCondition.degraded(
+            RIGHTLESS,
+            "the API server refuses the cluster's own programs what they need, since cluster role bindings that it makes at its start were deleted: "
+                + String.join(", ", missing),
+            "end the API server on one controller: pkill -x kube-apiserver; the node starts it again, and it makes its bindings anew"));
+  }
+
+  /** Returns the deleted bindings of the API server; none while it does not answer. */
+  List<String> missing() throws InterruptedException {
+    List<String> missing = new ArrayList<>();
+    try {
+      for (String name : BOOTSTRAP) {
+        if (api.find(BINDINGS + name).isEmpty()) {
+          missing.add(name);
+        }
+      }
+    } catch (IOException unanswered) {
+      return List.of(); // another condition tells it
+    }
+    return missing;
   }
 
   /** Reconciles once, with retries until this or another controller succeeds. */

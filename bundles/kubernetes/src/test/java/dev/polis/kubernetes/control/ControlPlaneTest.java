@@ -201,13 +201,18 @@ class ControlPlaneTest {
       wanted.add(taken);
       KubeLease lease = new KubeLease(api, "test", "me", InstantSource.system());
 
-      new Reconciler(api, lease, wanted).once(log);
+      Reconciler reconciler = new Reconciler(api, lease, wanted);
+      reconciler.once(log);
 
       assertEquals(before.get("roleRef"), api.find(binding).orElseThrow().get("roleRef"));
       assertEquals(
           3, api.find(base + "/polis:netservices").orElseThrow().getAsJsonArray("rules").size());
       assertTrue(api.find(base + "/unwanted").isEmpty());
       assertFalse(api.find(base + "/somebodys").orElseThrow().toString().contains("\"/x\""));
+
+      assertEquals(List.of(), reconciler.missing());
+      api.delete("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/system:discovery");
+      assertEquals(List.of("system:discovery"), reconciler.missing());
     }
   }
 
