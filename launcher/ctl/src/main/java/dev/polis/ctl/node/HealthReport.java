@@ -82,14 +82,20 @@ public record HealthReport(List<NodeHealth> nodes, String note, VoterHealth clus
 
     /** Returns the first cause of the worst level, without what is UP. */
     String cause() {
-      if (!asked) {
-        return unasked;
-      }
+      return asked
+          ? first().map(each -> "%s: %s".formatted(each.getName(), each.getReason())).orElse("")
+          : unasked;
+    }
+
+    /** Returns what an operator does about the cause; empty if nothing is known. */
+    String remedy() {
+      return first().map(Status::getRemedy).orElse("");
+    }
+
+    private Optional<Status> first() {
       return HealthRoots.of(health).ordered().stream()
           .filter(status -> status.getLevel() != Level.LEVEL_UP)
-          .findFirst()
-          .map(status -> "%s: %s".formatted(status.getName(), status.getReason()))
-          .orElse("");
+          .findFirst();
     }
 
     /** Returns in one line what is worst about it. */

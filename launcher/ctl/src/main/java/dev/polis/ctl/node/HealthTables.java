@@ -36,7 +36,7 @@ final class HealthTables {
           .column("WORKS", "works", NodeHealth::works)
           .column("REASON", "reason", NodeHealth::why);
 
-  /** A longer cause hides the next line of the screen; "health NODE" has all of it. */
+  /** A longer cause hides the next line of the table, and stands below it. */
   private static final int CAUSE = 60;
 
   private static final Rows<NodeHealth> SCREEN =
@@ -82,8 +82,20 @@ final class HealthTables {
     output.print(SCREEN.document(report.nodes()), out);
     out.println();
     report.cluster().lines().forEach(out::println);
+    report.nodes().forEach(this::printCause);
     out.printf("one node in full: %s NODE; all of them: %s -o wide%n", more, more);
     out.flush();
+  }
+
+  /** Prints what the table has no room for: the whole cause, and what to do about it. */
+  private void printCause(NodeHealth node) {
+    boolean isCut = !shortened(node.cause()).equals(node.cause());
+    if (isCut || !node.remedy().isEmpty()) {
+      out.printf("%s: %s%n", node.id(), node.cause());
+    }
+    if (!node.remedy().isEmpty()) {
+      out.printf("  to do: %s%n", node.remedy());
+    }
   }
 
   private static String level(NodeHealth node) {
