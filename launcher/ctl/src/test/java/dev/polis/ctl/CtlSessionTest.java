@@ -511,7 +511,11 @@ class CtlSessionTest {
             "leader: " + ID + " at " + ADDRESS),
         lines.subList(4, 8),
         run.out());
-    assertFalse(run.out().contains("to do"), run.out());
+    assertTrue(
+        run.out()
+            .contains("%s: metrics: too few %s".formatted(ID, "words ".repeat(20).strip())),
+        run.out());
+    assertTrue(run.out().contains("  to do: add\n"), run.out());
 
     CtlRun one = run(ADDRESS, "health", ID);
     assertEquals(ExitCode.OK.code(), one.code(), one.err());
