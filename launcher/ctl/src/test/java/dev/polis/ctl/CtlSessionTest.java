@@ -512,8 +512,7 @@ class CtlSessionTest {
         lines.subList(4, 8),
         run.out());
     assertTrue(
-        run.out()
-            .contains("%s: metrics: too few %s".formatted(ID, "words ".repeat(20).strip())),
+        run.out().contains("%s: metrics: too few %s".formatted(ID, "words ".repeat(20).strip())),
         run.out());
     assertTrue(run.out().contains("  to do: add\n"), run.out());
 
