@@ -125,7 +125,7 @@ public final class DiskTrouble {
           new FileException(
               problem,
               what + ", its file system is mounted read-only",
-              "mount it writable (a disk that failed is often remounted read-only: see the kernel log); "
+              "mount it writable (if the kernel refuses that, it has found an error, which dmesg shows: unmount it, and repair it with fsck); "
                   + kept,
               cause);
       case DENIED ->
