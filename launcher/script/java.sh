@@ -31,7 +31,9 @@ java_home() {
   if candidate="$(command -v javac)"; then
     candidates+=("$(dirname "$(dirname "$(readlink -f "$candidate")")")")
   fi
-  candidates+=(/usr/lib/jvm/* /opt/* "$HOME"/.sdkman/candidates/java/*)
+  candidates+=(/usr/lib/jvm/* /opt/*)
+  # A unit or a cron job may have no home.
+  [[ -z "${HOME:-}" ]] || candidates+=("$HOME"/.sdkman/candidates/java/*)
   java_among "${candidates[@]}" || java_cached || {
     mkdir -p "$POLIS_CACHE"
     { flock 9 && java_provide; } 9>"$POLIS_CACHE/jdk.lock"

@@ -1,6 +1,7 @@
 package dev.polis.network;
 
 import dev.polis.api.network.NetworkStatus;
+import dev.polis.base.posix.Errno;
 import io.netty.util.NetUtil;
 import java.io.IOException;
 import java.net.Inet4Address;
@@ -136,6 +137,9 @@ final class HostAddresses {
       machine.probe(address);
       return new NetworkStatus.Up(address);
     } catch (IOException e) {
+      if (Errno.of(e) == Errno.EADDRINUSE) {
+        return new NetworkStatus.Up(address); // it is there, and only no local port is left
+      }
       return new NetworkStatus.Waiting(
           "the node cannot listen at address %s: %s".formatted(text(address), e.getMessage()));
     }

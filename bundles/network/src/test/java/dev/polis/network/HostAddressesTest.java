@@ -6,16 +6,18 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.api.network.NetworkStatus;
 import java.io.IOException;
+import java.net.BindException;
 import java.net.InetAddress;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 class HostAddressesTest {
 
   private final List<InetAddress> assigned = new ArrayList<>();
-  private boolean refuse;
+  private String refusal = "";
   private boolean loopback = true;
 
   private final HostAddresses.Machine machine =
@@ -32,8 +34,8 @@ class HostAddressesTest {
 
         @Override
         public void probe(InetAddress address) throws IOException {
-          if (refuse) {
-            throw new IOException("Cannot assign requested address");
+          if (!refusal.isEmpty()) {
+            throw new BindException(refusal);
           }
         }
       };
@@ -80,10 +82,19 @@ class HostAddressesTest {
 
   @Test
   void anAddressThatCannotBeListenedOnIsNotUp() {
-    refuse = true;
+    refusal = "Cannot assign requested address";
     String reason = reason(new HostAddresses("127.0.0.2", machine).poll(Optional.empty()));
     assertTrue(
         reason.contains("the node cannot listen at address 127.0.0.2: Cannot assign"), reason);
+  }
+
+  @Test
+  @DisplayName("an address stays up while the machine has no local port left")
+  void noPortLeft() {
+    refusal = "Address already in use";
+    assertEquals(
+        new NetworkStatus.Up(ip("127.0.0.2")),
+        new HostAddresses("127.0.0.2", machine).poll(Optional.empty()));
   }
 
   @Test

@@ -51,7 +51,6 @@ final class StorageInstance implements OrganInstance {
     subtree.run(
         "folders",
         SelfCheck.task(health, new FolderCheck("storage", this::folders, "restart the node")));
-    subtree.run("disk", SelfCheck.task(health, DiskCheck.of(service.root())::look));
     subtree.run("room", SelfCheck.task(health, RoomCheck.of(service.root())::look));
     subtree.run("files", SelfCheck.task(health, new FileCheck("storage", this::files)));
     subtree.run("modes", SelfCheck.task(health, new ModeCheck(service.root())));

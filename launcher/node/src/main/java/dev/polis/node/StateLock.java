@@ -56,7 +56,7 @@ final class StateLock implements AutoCloseable {
     if (!Files.getAttribute(root, "unix:uid").equals(Machine.effectiveUser())
         || attributes.permissions().contains(PosixFilePermission.OTHERS_WRITE)) {
       throw new Refusal(
-          "the state directory %s can not be written by user %s alone: it belongs to user %s and has mode %s; give it to that user with mode 0700, or give another --state"
+          "the state directory %1$s can not be written by user %2$s alone: it belongs to user %3$s and has mode %4$s; give it to the first with chown -R %2$s %1$s and chmod 700 %1$s, or give another --state"
               .formatted(
                   root,
                   System.getProperty("user.name"),

@@ -1,5 +1,6 @@
 package dev.polis.health;
 
+import dev.polis.base.posix.Machine;
 import dev.polis.files.DirectoryPlacement;
 import dev.polis.files.Mode;
 import dev.polis.files.layout.Root;
@@ -15,6 +16,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.Callable;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -34,7 +36,10 @@ public final class ModeCheck implements SelfCheck.Look {
   /** The depth of {@code data/FOLDER/FOLDER/FILE}; what is deeper belongs to programs. */
   private static final int DEPTH = 3;
 
+  private static final int ROOT = 0;
+
   private final Root root;
+  private final Callable<Integer> user;
 
   /**
    * Creates a check.
@@ -42,17 +47,75 @@ public final class ModeCheck implements SelfCheck.Look {
    * @param root the state directory
    */
   public ModeCheck(Root root) {
+    this(root, Machine::effectiveUser);
+  }
+
+  /**
+   * @param user returns the number of the user that the node runs as
+   */
+  ModeCheck(Root root, Callable<Integer> user) {
     this.root = root;
+    this.user = user;
   }
 
   @Override
-  public Optional<HealthCondition> look() throws IOException {
+  public Optional<HealthCondition> look() throws Exception {
     Map<Path, String> open = new TreeMap<>();
     for (Path top :
         Stream.of(root.esp(), root.owner(), root.data()).map(DirectoryPlacement::path).toList()) {
       Files.walkFileTree(top, Set.of(), DEPTH, new Search(open));
     }
-    return open.isEmpty() ? Optional.empty() : Optional.of(condition(open));
+    Map<Path, String> foreign = new TreeMap<>();
+    Files.walkFileTree(root.esp().path(), Set.of(), 1, new OfOthers(foreign, user.call()));
+    return foreign.isEmpty()
+        ? Optional.of(open).filter(each -> !each.isEmpty()).map(ModeCheck::condition)
+        : Optional.of(ofOthers(foreign));
+  }
+
+  /**
+   * Collects the files of other users in {@code esp/}, as after a copy or restore by one. A person
+   * may have the owner's files, and programs some of the data.
+   */
+  private static final class OfOthers extends SimpleFileVisitor<Path> {
+    private final Map<Path, String> foreign;
+    private final int user;
+
+    OfOthers(Map<Path, String> foreign, int user) {
+      this.foreign = foreign;
+      this.user = user;
+    }
+
+    @Override
+    public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) {
+      try {
+        int owner = (int) Files.getAttribute(file, "unix:uid");
+        if (owner != user && owner != ROOT) {
+          foreign.put(file, Files.getOwner(file).getName());
+        }
+      } catch (IOException gone) {
+        foreign.remove(file);
+      }
+      return FileVisitResult.CONTINUE;
+    }
+
+    @Override
+    public FileVisitResult visitFileFailed(Path file, IOException e) {
+      return FileVisitResult.CONTINUE;
+    }
+  }
+
+  private HealthCondition ofOthers(Map<Path, String> foreign) {
+    return HealthCondition.degraded(
+            OPEN,
+            "files of the node belong to the user %s, who can read its keys, and whose folders the next start refuses: %s"
+                .formatted(
+                    foreign.values().iterator().next(),
+                    foreign.keySet().stream()
+                        .map(Path::toString)
+                        .collect(Collectors.joining(", "))),
+            "chown -R %s %s, while the node is down; the node gives etcd its files again. 'polisctl explain %s' says what to do if that user is a stranger"
+                .formatted(System.getProperty("user.name"), root.path(), OPEN))
+        .dueTo("storage");
   }
 
   /** Collects open secrets; a file that is missing or unreadable is not its fault. */

@@ -1,6 +1,7 @@
 package dev.polis.health;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.files.layout.Root;
 import java.nio.file.Files;
@@ -14,6 +15,8 @@ import org.junit.jupiter.api.io.TempDir;
 class ModeCheckTest {
 
   @TempDir private Path state;
+
+  private static final String USER = System.getProperty("user.name");
 
   @Test
   @DisplayName("all keys with more rights than their own are named, with one command that ends it")
@@ -49,6 +52,20 @@ class ModeCheckTest {
         check.look().orElseThrow().reason());
     mode(owner, "r--------");
     assertEquals(Optional.empty(), check.look(), "fewer rights give no other account access");
+  }
+
+  @Test
+  @DisplayName("files of another user in esp/ are named with the command that gives them back")
+  void ofAnotherUser() throws Exception {
+    Path sealed = file("esp/sealed_configuration.pb");
+    int self = (int) Files.getAttribute(sealed, "unix:uid");
+    assertEquals(Optional.empty(), new ModeCheck(Root.at(state), () -> self).look());
+    Files.setAttribute(sealed, "unix:uid", self == 0 ? 65534 : self);
+
+    HealthCondition told = new ModeCheck(Root.at(state), () -> self + 1).look().orElseThrow();
+
+    assertTrue(told.reason().endsWith("the next start refuses: " + sealed), told::reason);
+    assertTrue(told.remedy().startsWith("chown -R %s %s,".formatted(USER, state)), told::remedy);
   }
 
   private Path file(String name) throws Exception {

@@ -90,10 +90,21 @@ public final class PortHolder {
       return Optional.empty();
     }
     Optional<Path> process = owner(inodes.getFirst());
+    if (process.isEmpty() || !isOfThisNode(process.get())) {
+      return Optional.of(
+          "%s has it: end it, or %s".formatted(text(process, inodes.getFirst()), other));
+    }
     return Optional.of(
-        process.isPresent() && isOfThisNode(process.get())
-            ? "this node itself has it, with its %s: %s".formatted(words(process.get()), other)
-            : "%s has it: end it, or %s".formatted(text(process, inodes.getFirst()), other));
+        isForgotten(process.get())
+            ? "%s of an earlier run of this node has it, of which the node knows nothing, as its files in ephemeral/ were deleted: kill %s, and start the node again"
+                .formatted(words(process.get()), process.get().getFileName())
+            : "this node itself has it, with its %s: %s".formatted(words(process.get()), other));
+  }
+
+  /** Returns whether the files by which a node knows a process again were deleted. */
+  private static boolean isForgotten(Path process) {
+    return OpenFiles.of(process).stream()
+        .anyMatch(file -> FILE_OF_NODE.matcher(file).matches() && file.endsWith(" (deleted)"));
   }
 
   /**

@@ -1,6 +1,7 @@
 package dev.polis.process;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -98,6 +99,13 @@ class PortHolderTest {
     assertEquals(
         Optional.of("this node itself has it, with its process 4711 (nginx): set x"),
         new PortHolder(proc).conflict(loopback, 0x1E9B, "set x"));
+
+    Files.delete(process.resolve("fd/1"));
+    Files.createSymbolicLink(
+        process.resolve("fd/1"), Path.of("/srv/s/ephemeral/processes/nginx.log (deleted)"));
+    String forgotten = new PortHolder(proc).conflict(loopback, 0x1E9B, "set x").orElseThrow();
+    assertTrue(forgotten.contains("an earlier run of this node has it"), forgotten);
+    assertTrue(forgotten.endsWith(": kill 4711, and start the node again"), forgotten);
   }
 
   @ParameterizedTest

@@ -44,6 +44,8 @@ public enum Errno {
   ENAMETOOLONG(36),
   /** The directory is not empty. */
   ENOTEMPTY(39),
+  /** The address or port is in use; for any free port, none is left. */
+  EADDRINUSE(98),
   /** The network interface is down. */
   ENETDOWN(100),
   /** The user's share of the file system is used up. */
