@@ -29,10 +29,12 @@ final class CrashWriters implements AutoCloseable {
 
   /**
    * The pause between two calls of one writer, in nanoseconds: the test concerns kills, not load.
-   * With so many writers, a kill still meets a write under way in most cases. The long form keeps a
-   * shorter one.
+   * With so many writers, a kill still meets a write under way in most cases.
    */
-  private static final long PAUSE = Tier.isLong() ? 5_000_000 : 20_000_000;
+  private static final long PAUSE = 20_000_000;
+
+  /** The same pause between random kills in the long form, so that most of them meet a write. */
+  private static final long PAUSE_BETWEEN_KILLS = Tier.isLong() ? 5_000_000 : PAUSE;
 
   /** The same pause after a call without an answer: a starting node needs the machine. */
   private static final long PAUSE_WITHOUT_NODE = 50_000_000;
@@ -45,9 +47,11 @@ final class CrashWriters implements AutoCloseable {
   private final List<Thread> threads;
   private final AtomicInteger unanswered = new AtomicInteger();
   private final Queue<String> troubles = new ConcurrentLinkedQueue<>();
+  private final long pause;
   private volatile boolean over;
 
-  private CrashWriters(OwnerApi owner, String id) throws Exception {
+  private CrashWriters(OwnerApi owner, String id, long pause) throws Exception {
+    this.pause = pause;
     this.owner = owner;
     this.id = id;
     this.writers =
@@ -62,7 +66,16 @@ final class CrashWriters implements AutoCloseable {
 
   /** Begins to write as the owner of a node that is HOME. */
   static CrashWriters of(TestNode node) throws Exception {
-    CrashWriters writers = new CrashWriters(OwnerApi.of(node), node.id());
+    return of(node, PAUSE_BETWEEN_KILLS);
+  }
+
+  /** Does the same beside faults that a test times itself. */
+  static CrashWriters beside(TestNode node) throws Exception {
+    return of(node, PAUSE);
+  }
+
+  private static CrashWriters of(TestNode node, long pause) throws Exception {
+    CrashWriters writers = new CrashWriters(OwnerApi.of(node), node.id(), pause);
     writers.awaitMore("before the first kill");
     return writers;
   }
@@ -85,7 +98,7 @@ final class CrashWriters implements AutoCloseable {
       } catch (Exception | AssertionError e) {
         troubles.add(writer.label() + ": " + e);
       }
-      LockSupport.parkNanos(unknown ? PAUSE_WITHOUT_NODE : PAUSE);
+      LockSupport.parkNanos(unknown ? PAUSE_WITHOUT_NODE : pause);
     }
   }
 

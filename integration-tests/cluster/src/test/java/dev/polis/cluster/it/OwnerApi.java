@@ -35,6 +35,9 @@ import dev.polis.wire.common.LogFilter;
 import dev.polis.wire.curator.CuratorGrpc;
 import dev.polis.wire.curator.WatchEvent;
 import dev.polis.wire.curator.WatchRequest;
+import dev.polis.wire.health.GetHealthRequest;
+import dev.polis.wire.health.GetHealthResponse;
+import dev.polis.wire.health.HealthGrpc;
 import dev.polis.wire.logtree.LeveledLogSeverity;
 import io.grpc.ManagedChannel;
 import io.grpc.StatusException;
@@ -212,6 +215,13 @@ final class OwnerApi implements AutoCloseable {
       picked++;
     }
     return picked;
+  }
+
+  /** Returns the health of the node's organs and roles, as the node itself knows it. */
+  GetHealthResponse health() throws StatusException {
+    return HealthGrpc.newBlockingV2Stub(nodeChannel)
+        .withDeadlineAfter(PATIENCE, TimeUnit.SECONDS)
+        .getHealth(GetHealthRequest.getDefaultInstance());
   }
 
   /** Lets the node check its audit log. */

@@ -47,6 +47,11 @@ final class PackedPlugins {
     return new PackedPlugins(node, other, key);
   }
 
+  /** Returns the folder of the versions. */
+  Path folder() {
+    return folder;
+  }
+
   /** Uses a key that the cluster of a node trusts already. */
   static PackedPlugins signedBy(TestNode node, Path folder, Path key) {
     return new PackedPlugins(node, folder, key);

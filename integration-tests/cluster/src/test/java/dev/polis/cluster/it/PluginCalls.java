@@ -3,10 +3,14 @@ package dev.polis.cluster.it;
 import com.google.protobuf.ByteString;
 import dev.polis.wire.plugins.GraphRequest;
 import dev.polis.wire.plugins.GraphResponse;
+import dev.polis.wire.plugins.ListRequest;
+import dev.polis.wire.plugins.Plugin;
 import dev.polis.wire.plugins.PluginsGrpc;
 import dev.polis.wire.plugins.StageHeader;
 import dev.polis.wire.plugins.StageRequest;
 import dev.polis.wire.plugins.StageResponse;
+import dev.polis.wire.plugins.StartRequest;
+import dev.polis.wire.plugins.StopRequest;
 import dev.polis.wire.plugins.SwapProgress;
 import dev.polis.wire.plugins.SwapRequest;
 import io.grpc.Channel;
@@ -16,6 +20,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.util.HexFormat;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
@@ -39,6 +44,21 @@ final class PluginCalls {
   /** Returns the graph of all plugins. */
   GraphResponse graph() throws StatusException {
     return plugins().graph(GraphRequest.getDefaultInstance());
+  }
+
+  /** Returns all bundles. */
+  List<Plugin> list() throws StatusException {
+    return plugins().list(ListRequest.getDefaultInstance()).getPluginsList();
+  }
+
+  /** Stops a bundle. */
+  void stop(String name) throws StatusException {
+    plugins().stop(StopRequest.newBuilder().setSymbolicName(name).build());
+  }
+
+  /** Starts a bundle. */
+  void start(String name) throws StatusException {
+    plugins().start(StartRequest.newBuilder().setSymbolicName(name).build());
   }
 
   /** Sends a packed plugin; returns its digest, which a swap names. */
