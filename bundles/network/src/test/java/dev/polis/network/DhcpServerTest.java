@@ -267,7 +267,7 @@ class DhcpServerTest {
     server.waitFor();
     in(nodeSide, "ip address flush dev eth0");
     // After 10 s the node no longer waits for a server; its start takes seconds on a busy machine.
-    endsWithin(Duration.ofSeconds(20));
+    endsWithin(Duration.ofSeconds(40));
     startNode();
     awaitAddress("192.0.2.5");
     awaitShown(
