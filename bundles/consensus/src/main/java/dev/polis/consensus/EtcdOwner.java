@@ -33,13 +33,10 @@ final class EtcdOwner {
     owner.give(files.data(), parts.processes(), EtcdProcess.NAME);
     owner.give(parts.files().sockets(), parts.processes(), EtcdProcess.NAME);
     if (owner.isHeldBack()) {
-      String text = "etcd runs as root: " + owner.obstacle();
+      String remedy = owner.remedy().isEmpty() ? "" : "; to do: " + owner.remedy();
       parts
           .health()
-          .set(
-              owner.remedy().isEmpty()
-                  ? HealthCondition.up(AS_ROOT, text)
-                  : HealthCondition.degraded(AS_ROOT, text, owner.remedy()));
+          .set(HealthCondition.up(AS_ROOT, "etcd runs as root: " + owner.obstacle() + remedy));
     } else {
       parts.health().clear(AS_ROOT);
     }

@@ -111,7 +111,7 @@ class EtcdOwnerTest {
     assertTrue(status(before).contains("Uid:\t0\t0\t0\t0"));
     assertEquals(
         List.of(
-            "etcd runs as root: other accounts cannot get to %s, as %s lets none of them pass"
+            "etcd runs as root: other accounts cannot get to %1$s, as %2$s lets none of them pass; to do: chmod o+x %2$s (others may then pass, but not look inside), and restart the node"
                 .formatted(harness.root.data().path().resolve("etcd"), harness.folder)),
         reasons(before));
     put(before, "/foo");

@@ -39,9 +39,7 @@ public final class RootPrograms {
               .sorted()
               .collect(Collectors.joining("; "));
       health.set(
-          remedy.isEmpty()
-              ? HealthCondition.up(AS_ROOT, text)
-              : HealthCondition.degraded(AS_ROOT, text, remedy));
+          HealthCondition.up(AS_ROOT, remedy.isEmpty() ? text : text + "; to do: " + remedy));
     }
   }
 }
