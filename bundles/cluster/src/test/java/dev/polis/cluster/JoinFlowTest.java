@@ -12,7 +12,8 @@ import org.junit.jupiter.api.Test;
 class JoinFlowTest {
 
   @Test
-  @DisplayName("a certificate of another CA is named as such, and only what is broken is damaged")
+  @DisplayName(
+      "the refusal names the CA of a foreign certificate, and calls only broken credentials damaged")
   void foreign() {
     CertificateAuthority cluster = CertificateAuthority.create("test cluster");
     CaBundle ca = CaBundle.of(cluster.certificate());

@@ -66,7 +66,7 @@ final class EtcdProcess implements ChildProgram {
   private final Wait wait;
   private String problem = "the node has not asked it yet";
 
-  private final LockHolder holders = new LockHolder();
+  private final LockHolder locks = new LockHolder();
   private final DiskSpeed disk = new DiskSpeed(System::nanoTime);
 
   private EtcdProcess(MemberParts parts, PreparedMember member, Wait wait) {
@@ -135,10 +135,7 @@ final class EtcdProcess implements ChildProgram {
 
   /** Finds another process for whose lock of a data file etcd waits without an end. */
   private Optional<HealthCondition> locked(ManagedProcess etcd) {
-    OptionalLong own = OptionalLong.of(etcd.pid());
-    return dataFiles().stream()
-        .flatMap(file -> holders.find(file, own).map(holder -> locked(file, holder)).stream())
-        .findFirst();
+    return locks.find(dataFiles(), OptionalLong.of(etcd.pid())).map(EtcdProcess::locked);
   }
 
   /** Returns the files that etcd locks before it uses them. */
@@ -153,10 +150,10 @@ final class EtcdProcess implements ChildProgram {
     return files;
   }
 
-  private static HealthCondition locked(Path file, String holder) {
+  private static HealthCondition locked(LockHolder.Lock lock) {
     return HealthCondition.down(
         LOCKED,
-        "etcd waits for its file %s, which %s holds locked".formatted(file, holder),
+        "etcd waits for its file %s, which %s holds locked".formatted(lock.file(), lock.holder()),
         "end that process, and etcd continues by itself; nothing is damaged");
   }
 

@@ -12,6 +12,7 @@ import java.nio.file.SimpleFileVisitor;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -19,7 +20,6 @@ import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
 /**
  * Notices the keys of a state directory that other accounts may use, as after a restore without
@@ -60,48 +60,74 @@ public final class ModeCheck implements SelfCheck.Look {
 
   @Override
   public Optional<HealthCondition> look() throws Exception {
-    Map<Path, String> open = new TreeMap<>();
-    for (Path top :
-        Stream.of(root.esp(), root.owner(), root.data()).map(DirectoryPlacement::path).toList()) {
-      Files.walkFileTree(top, Set.of(), DEPTH, new Search(open));
+    int self = user.call();
+    // A person may have the owner's files, and programs some of the data.
+    Map<Path, String> foreign = search(List.of(root.esp()), 1, (file, _) -> otherOwner(file, self));
+    if (!foreign.isEmpty()) {
+      return Optional.of(ofOthers(foreign));
     }
-    Map<Path, String> foreign = new TreeMap<>();
-    Files.walkFileTree(root.esp().path(), Set.of(), 1, new OfOthers(foreign, user.call()));
-    return foreign.isEmpty()
-        ? Optional.of(open).filter(each -> !each.isEmpty()).map(ModeCheck::condition)
-        : Optional.of(ofOthers(foreign));
+    Map<Path, String> open =
+        search(List.of(root.esp(), root.owner(), root.data()), DEPTH, ModeCheck::openMode);
+    return open.isEmpty() ? Optional.empty() : Optional.of(condition(open));
   }
 
-  /**
-   * Collects the files of other users in {@code esp/}, as after a copy or restore by one. A person
-   * may have the owner's files, and programs some of the data.
-   */
-  private static final class OfOthers extends SimpleFileVisitor<Path> {
-    private final Map<Path, String> foreign;
-    private final int user;
+  /** Tells what is wrong with a file; empty if nothing is. */
+  private interface Fault {
+    Optional<String> of(Path file, BasicFileAttributes attributes) throws IOException;
+  }
 
-    OfOthers(Map<Path, String> foreign, int user) {
-      this.foreign = foreign;
-      this.user = user;
-    }
+  /** Names the owner of a file that is neither the node's nor root's, as after a copy by a user. */
+  private static Optional<String> otherOwner(Path file, int self) throws IOException {
+    int owner = (int) Files.getAttribute(file, "unix:uid");
+    return owner == self || owner == ROOT
+        ? Optional.empty()
+        : Optional.of(Files.getOwner(file).getName());
+  }
 
-    @Override
-    public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) {
-      try {
-        int owner = (int) Files.getAttribute(file, "unix:uid");
-        if (owner != user && owner != ROOT) {
-          foreign.put(file, Files.getOwner(file).getName());
-        }
-      } catch (IOException gone) {
-        foreign.remove(file);
-      }
-      return FileVisitResult.CONTINUE;
+  /** Returns the mode of a secret that other accounts may use. */
+  private static Optional<String> openMode(Path file, BasicFileAttributes attributes)
+      throws IOException {
+    if (!attributes.isRegularFile() || !SECRET.matcher(file.getFileName().toString()).matches()) {
+      return Optional.empty();
     }
+    Set<PosixFilePermission> allowed = Files.getPosixFilePermissions(file);
+    return Mode.SECRET.permissions().containsAll(allowed)
+        ? Optional.empty()
+        : Optional.of(PosixFilePermissions.toString(allowed));
+  }
 
-    @Override
-    public FileVisitResult visitFileFailed(Path file, IOException e) {
-      return FileVisitResult.CONTINUE;
+  /** Finds the files with a fault; one that is missing or unreadable has none of these. */
+  private static Map<Path, String> search(List<DirectoryPlacement> tops, int depth, Fault fault)
+      throws IOException {
+    Map<Path, String> found = new TreeMap<>();
+    for (DirectoryPlacement top : tops) {
+      Files.walkFileTree(
+          top.path(),
+          Set.of(),
+          depth,
+          new SimpleFileVisitor<>() {
+            @Override
+            public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) {
+              try {
+                fault.of(file, attributes).ifPresent(text -> found.put(file, text));
+              } catch (IOException gone) {
+                found.remove(file);
+              }
+              return FileVisitResult.CONTINUE;
+            }
+
+            @Override
+            public FileVisitResult visitFileFailed(Path file, IOException e) {
+              return FileVisitResult.CONTINUE;
+            }
+
+            @Override
+            public FileVisitResult postVisitDirectory(Path folder, IOException e) {
+              return FileVisitResult.CONTINUE;
+            }
+          });
     }
+    return found;
   }
 
   private HealthCondition ofOthers(Map<Path, String> foreign) {
@@ -116,44 +142,6 @@ public final class ModeCheck implements SelfCheck.Look {
             "chown -R %s %s, while the node is down; the node gives etcd its files again. 'polisctl explain %s' says what to do if that user is a stranger"
                 .formatted(System.getProperty("user.name"), root.path(), OPEN))
         .dueTo("storage");
-  }
-
-  /** Collects open secrets; a file that is missing or unreadable is not its fault. */
-  private static final class Search extends SimpleFileVisitor<Path> {
-    private final Map<Path, String> open;
-
-    Search(Map<Path, String> open) {
-      this.open = open;
-    }
-
-    @Override
-    public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) {
-      if (attributes.isRegularFile() && SECRET.matcher(file.getFileName().toString()).matches()) {
-        add(file);
-      }
-      return FileVisitResult.CONTINUE;
-    }
-
-    private void add(Path file) {
-      try {
-        Set<PosixFilePermission> allowed = Files.getPosixFilePermissions(file);
-        if (!Mode.SECRET.permissions().containsAll(allowed)) {
-          open.put(file, PosixFilePermissions.toString(allowed));
-        }
-      } catch (IOException gone) {
-        open.remove(file);
-      }
-    }
-
-    @Override
-    public FileVisitResult visitFileFailed(Path file, IOException e) {
-      return FileVisitResult.CONTINUE;
-    }
-
-    @Override
-    public FileVisitResult postVisitDirectory(Path folder, IOException e) {
-      return FileVisitResult.CONTINUE;
-    }
   }
 
   private static HealthCondition condition(Map<Path, String> open) {

@@ -2,8 +2,6 @@ package dev.polis.process;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.DirectoryIteratorException;
-import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -28,26 +26,40 @@ public final class LockHolder {
   }
 
   /**
-   * Finds another process that holds the lock of a file.
+   * Is a locked file.
    *
-   * @param own the process that may hold it
-   * @return the process, such as {@code process 4711 (bbolt check /srv/db)}; empty if none holds
-   *     it, or that cannot be read
+   * @param holder the process that holds the lock, such as {@code process 4711 (bbolt check
+   *     /srv/db)}
    */
-  public Optional<String> find(Path file, OptionalLong own) {
+  public record Lock(Path file, String holder) {}
+
+  /**
+   * Finds the first of some files that another process has locked.
+   *
+   * @param own the process that may have locked them
+   * @return empty if no other has, or that cannot be read
+   */
+  public Optional<Lock> find(List<Path> files, OptionalLong own) {
+    try {
+      List<String> locks = Files.readAllLines(proc.resolve("locks"));
+      return files.stream().flatMap(file -> find(locks, file, own).stream()).findFirst();
+    } catch (IOException unreadable) {
+      return Optional.empty();
+    }
+  }
+
+  private Optional<Lock> find(List<String> locks, Path file, OptionalLong own) {
     try {
       String inode = ":" + Files.getAttribute(file, "unix:ino");
-      for (String line : Files.readAllLines(proc.resolve("locks"))) {
-        String[] columns = line.strip().split("\\s+");
-        // "1: FLOCK  ADVISORY  WRITE 4711 fe:01:1234 0 EOF"; one that waits has "->" in between.
-        if (columns.length > FILE
-            && columns[FILE].endsWith(inode)
-            && !(own.isPresent() && columns[PID].equals(Long.toString(own.getAsLong())))) {
-          return Optional.of(holder(columns[PID], file));
-        }
-      }
-      return Optional.empty();
-    } catch (IOException unreadable) {
+      // "1: FLOCK  ADVISORY  WRITE 4711 fe:01:1234 0 EOF"; one that waits has "->" in between.
+      return locks.stream()
+          .map(line -> line.strip().split("\\s+"))
+          .filter(columns -> columns.length > FILE && columns[FILE].endsWith(inode))
+          .map(columns -> columns[PID])
+          .filter(pid -> own.isEmpty() || !pid.equals(Long.toString(own.getAsLong())))
+          .findFirst()
+          .map(pid -> new Lock(file, holder(pid, file)));
+    } catch (IOException gone) {
       return Optional.empty();
     }
   }
@@ -57,24 +69,22 @@ public final class LockHolder {
    * one of another PID namespace has no number here.
    */
   private String holder(String pid, Path file) {
-    return command(proc.resolve(pid))
-        .map(command -> "process %s (%s)".formatted(pid, command))
+    return described(proc.resolve(pid))
         .or(() -> opener(file))
         .orElse("a process of another PID namespace");
   }
 
   private Optional<String> opener(Path file) {
-    try (DirectoryStream<Path> processes = Files.newDirectoryStream(proc, "[0-9]*")) {
-      for (Path process : processes) {
-        if (OpenFiles.of(process).contains(file.toString())) {
-          return command(process)
-              .map(command -> "process %s (%s)".formatted(process.getFileName(), command));
-        }
-      }
-    } catch (IOException | DirectoryIteratorException unreadable) {
+    try {
+      return OpenFiles.holder(proc, file.toString()).flatMap(LockHolder::described);
+    } catch (IOException unreadable) {
       return Optional.empty();
     }
-    return Optional.empty();
+  }
+
+  private static Optional<String> described(Path process) {
+    return command(process)
+        .map(command -> "process %s (%s)".formatted(process.getFileName(), command));
   }
 
   private static Optional<String> command(Path process) {

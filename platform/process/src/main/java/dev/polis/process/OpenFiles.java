@@ -7,6 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /** Reads the open files of a process from {@code /proc}. Stateless; safe for any thread. */
 public final class OpenFiles {
@@ -26,6 +27,26 @@ public final class OpenFiles {
       return names;
     } catch (IOException | DirectoryIteratorException endedOrNotOurs) {
       return names;
+    }
+  }
+
+  /**
+   * Finds a process that has a file or socket open.
+   *
+   * @param proc the folder of the kernel's processes
+   * @param name its name, as the kernel shows it
+   * @return the directory of the process; empty if none has it, or it belongs to another account
+   */
+  static Optional<Path> holder(Path proc, String name) throws IOException {
+    try (DirectoryStream<Path> processes = Files.newDirectoryStream(proc, "[0-9]*")) {
+      for (Path process : processes) {
+        if (of(process).contains(name)) {
+          return Optional.of(process);
+        }
+      }
+      return Optional.empty();
+    } catch (DirectoryIteratorException unreadable) {
+      throw unreadable.getCause();
     }
   }
 

@@ -132,7 +132,7 @@ public final class PortHolder {
       Set<String> sockets =
           sockets(columns -> isAt(columns[LOCAL_ADDRESS], source) && isAt(columns[REMOTE], port))
               .stream()
-              .map("socket:[%s]"::formatted)
+              .map(PortHolder::socket)
               .collect(Collectors.toSet());
       Path most = null;
       long connections = 0;
@@ -160,7 +160,7 @@ public final class PortHolder {
    */
   public boolean isHeldBy(InetAddress address, int port, long pid) throws IOException {
     for (String inode : listeners(address, port)) {
-      if (OpenFiles.of(proc.resolve(Long.toString(pid))).contains("socket:[" + inode + "]")) {
+      if (OpenFiles.of(proc.resolve(Long.toString(pid))).contains(socket(inode))) {
         return true;
       }
     }
@@ -229,15 +229,11 @@ public final class PortHolder {
   }
 
   private Optional<Path> owner(String inode) throws IOException {
-    String socket = "socket:[" + inode + "]";
-    try (DirectoryStream<Path> processes = Files.newDirectoryStream(proc, "[0-9]*")) {
-      for (Path process : processes) {
-        if (OpenFiles.of(process).contains(socket)) {
-          return Optional.of(process);
-        }
-      }
-    }
-    return Optional.empty();
+    return OpenFiles.holder(proc, socket(inode));
+  }
+
+  private static String socket(String inode) {
+    return "socket:[" + inode + "]";
   }
 
   private static String text(Optional<Path> process, String inode) throws IOException {

@@ -40,8 +40,7 @@ public final class ProgramFiles {
    * @throws IOException if the command line of the process cannot be read
    */
   public List<String> changed() throws IOException {
-    List<Path> classPath = classPath();
-    List<Path> all = new ArrayList<>(classPath);
+    List<Path> all = new ArrayList<>(classPath());
     // The file of a bundle that a swap has replaced is no more the process's.
     OpenFiles.of(process).stream().map(Path::of).filter(ProgramFiles::isJar).forEach(all::add);
     seen.keySet().retainAll(all);

@@ -7,6 +7,7 @@ import java.nio.channels.FileLock;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.DisplayName;
@@ -17,18 +18,22 @@ class LockHolderTest {
 
   @TempDir private Path folder;
 
+  private static Optional<String> find(LockHolder locks, Path file, OptionalLong own) {
+    return locks.find(List.of(file), own).map(LockHolder.Lock::holder);
+  }
+
   @Test
   @DisplayName("the process with a lock is named with its command; without a lock there is none")
   void named() throws Exception {
     Path file = Files.createFile(folder.resolve("db"));
-    assertEquals(Optional.empty(), new LockHolder().find(file, OptionalLong.empty()));
+    assertEquals(Optional.empty(), find(new LockHolder(), file, OptionalLong.empty()));
 
     long pid = ProcessHandle.current().pid();
     try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE);
         FileLock _ = channel.lock()) {
-      String holder = new LockHolder().find(file, OptionalLong.empty()).orElseThrow();
+      String holder = find(new LockHolder(), file, OptionalLong.empty()).orElseThrow();
       assertEquals("process %d (".formatted(pid), holder.replaceFirst("(?<=\\().*", ""));
-      assertEquals(Optional.empty(), new LockHolder().find(file, OptionalLong.of(pid)));
+      assertEquals(Optional.empty(), find(new LockHolder(), file, OptionalLong.of(pid)));
     }
   }
 
@@ -45,6 +50,6 @@ class LockHolderTest {
     Files.writeString(child.resolve("cmdline"), "sleep\000600\0");
     assertEquals(
         Optional.of("process 4711 (sleep 600)"),
-        new LockHolder(folder).find(file, OptionalLong.empty()));
+        find(new LockHolder(folder), file, OptionalLong.empty()));
   }
 }

@@ -24,7 +24,7 @@ final class OwnPorts {
   }
 
   /**
-   * Returns who has the port, and what to do, as a clause.
+   * Describes the process that has the port, and what an operator does, as a clause.
    *
    * @param setting the key that asks for the port, such as {@code dev.polis.metrics.port}
    */

@@ -393,18 +393,19 @@ public record CtlTarget(
   }
 
   private static Optional<String> lastRecord(Root layout) {
-    return Stream.of(
-            layout.ephemeral().launcher().refused(),
-            layout.esp().crash(),
-            layout.ephemeral().launcher().crash())
+    return firstLine(
+        layout.ephemeral().launcher().refused(),
+        layout.esp().crash(),
+        layout.ephemeral().launcher().crash());
+  }
+
+  /** Returns the first line of the first of the files that can be read. */
+  private static Optional<String> firstLine(FilePlacement... files) {
+    return Stream.of(files)
         .map(FilePlacement::path)
         .filter(Files::isReadable)
         .findFirst()
         .flatMap(CtlTarget::firstLine);
-  }
-
-  private static Optional<String> firstLine(FilePlacement placement) {
-    return Optional.of(placement.path()).filter(Files::isReadable).flatMap(CtlTarget::firstLine);
   }
 
   private static Optional<String> firstLine(Path file) {
