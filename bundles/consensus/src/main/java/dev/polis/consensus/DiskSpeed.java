@@ -13,6 +13,10 @@ final class DiskSpeed {
   static final String REMEDY =
       "iostat -x 1 shows what uses the disk, dmesg whether it fails: end that, or give data/etcd a faster disk";
 
+  /** What an operator does about a disk that does not answer. */
+  static final String HANGS =
+      "dmesg names a disk that fails: replace it. If it names none, a command has frozen the file system or the device below data/etcd, for a snapshot for example: fsfreeze --unfreeze MOUNT, or dmsetup resume DEVICE, ends that, and this node continues by itself";
+
   /** The time of a measurement: some checks, of which each takes 5 s. */
   private static final Duration SPAN = Duration.ofSeconds(30);
 

@@ -21,17 +21,32 @@ import java.util.stream.Stream;
 
 /**
  * Checks whether the etcd of this node works now, as its clients see it: its port opens, its
- * cluster has a leader, the other members are in contact, and its disk is not slow. One thread uses
- * it.
+ * cluster has a leader, the other members are in contact, and its disk writes and is not slow. One
+ * thread uses it.
  */
 final class MemberContact implements SelfCheck.Look {
+
+  /** What another member answers. */
+  sealed interface Answer {
+    /** Returns the fault; empty for a member that works. */
+    default Optional<Fault> fault() {
+      return this instanceof Fault fault ? Optional.of(fault) : Optional.empty();
+    }
+  }
+
+  /**
+   * Says that a member works.
+   *
+   * @param leader the id of the leader that it follows; 0 without one
+   */
+  record Works(long leader) implements Answer {}
 
   /**
    * Describes a part that does not work, and what an operator does about it.
    *
    * @param lost whether a member with this fault cannot vote for a leader
    */
-  record Fault(String text, String remedy, boolean lost) {
+  record Fault(String text, String remedy, boolean lost) implements Answer {
     Fault(String text, String remedy) {
       this(text, remedy, true);
     }
@@ -57,17 +72,17 @@ final class MemberContact implements SelfCheck.Look {
     /** Returns why etcd's port for clients does not answer; empty if it does. */
     Optional<Fault> ownPort() throws InterruptedException;
 
+    /** Returns what a thread of etcd waits for that no signal ends; empty if none does now. */
+    Optional<String> stuck();
+
     /** Returns the id of this member; 0 while etcd has not told it. */
     long ownId();
 
     /** Returns the members, this one included; empty while etcd does not name them. */
     List<EtcdMember> members() throws InterruptedException;
 
-    /** Returns why another member has no contact; empty for one that answers. */
-    Optional<Fault> ask(EtcdMember member) throws InterruptedException;
-
-    /** Returns the id of the leader that another member follows; 0 without one, or an answer. */
-    long leaderOf(EtcdMember member) throws InterruptedException;
+    /** Asks another member for its leader, or finds why it has no contact. */
+    Answer ask(EtcdMember member) throws InterruptedException;
 
     /** Asks the members of the last check, while etcd names none. */
     Start start();
@@ -91,6 +106,7 @@ final class MemberContact implements SelfCheck.Look {
 
   private static final String LEADERLESS = "leader";
   private static final String CLOSED = "port";
+  private static final String HANGS = "disk";
   private static final String STARTING = "start";
   private static final String NO_FIGURES = "figures";
 
@@ -103,10 +119,11 @@ final class MemberContact implements SelfCheck.Look {
   private final LongSupplier nanoTime;
   private final Map<String, Begin> since = new HashMap<>();
   private final DiskSpeed disk;
-  private final Map<Long, Optional<Fault>> answers = new HashMap<>();
+  private final Map<Long, Answer> answers = new HashMap<>();
   private Start start; // null while it has not been asked
   private Object askedAbout = ""; // the state of etcd to which the answers belong
   private long askedSince;
+  private long syncs; // the ended waits for the disk at the last look
 
   /**
    * @param serving whether etcd has answered its organ in this run
@@ -147,6 +164,11 @@ final class MemberContact implements SelfCheck.Look {
                   level(), "etcd-port-closed", closed.get().text(), closed.get().remedy())
               .dueTo("consensus"));
     }
+    Optional<String> stuck = stuck(now);
+    if (lasts(HANGS, stuck.isPresent())) {
+      since.keySet().retainAll(Set.of(HANGS));
+      return Optional.of(hangs(stuck.get()));
+    }
     List<EtcdMember> all = etcd.members();
     List<EtcdMember> members = all.stream().filter(EtcdMember::hasStarted).toList();
     List<EtcdMember> silent =
@@ -160,6 +182,26 @@ final class MemberContact implements SelfCheck.Look {
       return Optional.of(silent(members, silent));
     }
     return slow.map(text -> HealthCondition.degraded("etcd-disk-slow", text, DiskSpeed.REMEDY));
+  }
+
+  /**
+   * Returns what a thread of etcd waits for in the kernel. One that is seen to wait at each look
+   * uses a busy disk, unless none of its waits has ended in between.
+   */
+  private Optional<String> stuck(EtcdFigures now) {
+    boolean still = now.syncs() == syncs;
+    syncs = now.syncs();
+    return still ? etcd.stuck() : Optional.empty();
+  }
+
+  private HealthCondition hangs(String stuck) {
+    return new HealthCondition(
+            level(),
+            "etcd-disk-hangs",
+            "the disk of etcd has not ended a write since %s: %s; so this member takes no writes, and the other members, if there are any, do without it"
+                .formatted(at(HANGS), stuck),
+            DiskSpeed.HANGS)
+        .dueTo("consensus");
   }
 
   /** Returns whether etcd has not served yet and waits for a leader: its port is closed before. */
@@ -195,8 +237,8 @@ final class MemberContact implements SelfCheck.Look {
     }
   }
 
-  private Optional<Fault> ask(EtcdMember member) throws InterruptedException {
-    Optional<Fault> answer = answers.get(member.id());
+  private Answer ask(EtcdMember member) throws InterruptedException {
+    Answer answer = answers.get(member.id());
     if (answer == null) {
       answer = etcd.ask(member);
       answers.put(member.id(), answer);
@@ -233,12 +275,12 @@ final class MemberContact implements SelfCheck.Look {
    */
   private HealthCondition leaderless(List<EtcdMember> members) throws InterruptedException {
     for (EtcdMember each : others(members).filter(EtcdMember::hasStarted).toList()) {
-      long leader = ask(each).filter(Fault::lost).isPresent() ? 0 : etcd.leaderOf(each);
+      long leader = ask(each) instanceof Works(long id) ? id : 0;
       Optional<EtcdMember> unreached =
           others(members)
               .filter(other -> other.id() == leader && other.id() != each.id())
               .findAny();
-      if (unreached.isPresent() && ask(unreached.get()).filter(Fault::lost).isPresent()) {
+      if (unreached.isPresent() && ask(unreached.get()).fault().filter(Fault::lost).isPresent()) {
         return cutOff(unreached.get(), each);
       }
     }
@@ -266,7 +308,7 @@ final class MemberContact implements SelfCheck.Look {
     List<Fault> faults = new ArrayList<>();
     long lost = 0;
     for (EtcdMember each : others(members).toList()) {
-      Optional<Fault> found = each.hasStarted() ? ask(each) : Optional.of(added(each));
+      Optional<Fault> found = each.hasStarted() ? ask(each).fault() : Optional.of(added(each));
       found.ifPresent(fault -> faults.add(each.hasStarted() ? named(each, fault) : fault));
       lost += !each.learner() && found.filter(Fault::lost).isPresent() ? 1 : 0;
     }
@@ -289,7 +331,7 @@ final class MemberContact implements SelfCheck.Look {
     List<Fault> faults = new ArrayList<>();
     for (EtcdMember each : silent) {
       Fault found =
-          ask(each).orElse(new Fault("it answers, and does not connect itself", ELECTION));
+          ask(each).fault().orElse(new Fault("it answers, and does not connect itself", ELECTION));
       faults.add(
           named(
               each,

@@ -10,6 +10,7 @@ import dev.polis.etcd.EtcdException;
 import dev.polis.etcd.EtcdMember;
 import dev.polis.health.ClockRemedy;
 import dev.polis.process.ManagedProcess;
+import dev.polis.process.Silence;
 import dev.polis.rpc.Reach;
 import io.grpc.Status;
 import java.net.InetSocketAddress;
@@ -88,6 +89,11 @@ final class MemberProbe implements MemberContact.Etcd {
   }
 
   @Override
+  public Optional<String> stuck() {
+    return Silence.stuck(process.pid());
+  }
+
+  @Override
   public long ownId() {
     return memberId;
   }
@@ -103,34 +109,22 @@ final class MemberProbe implements MemberContact.Etcd {
   }
 
   @Override
-  public Optional<MemberContact.Fault> ask(EtcdMember other) throws InterruptedException {
+  public MemberContact.Answer ask(EtcdMember other) throws InterruptedException {
     return ask(root, other);
   }
 
   /** Asks a member at its port for the other members, and then at its port for clients. */
-  static Optional<MemberContact.Fault> ask(EtcdAccess root, EtcdMember other)
-      throws InterruptedException {
+  static MemberContact.Answer ask(EtcdAccess root, EtcdMember other) throws InterruptedException {
     Optional<MemberContact.Fault> lost =
         unreached("", MemberSurvey.endpoint(other.peerUrls().getFirst()));
     if (lost.isPresent()) {
-      return lost;
+      return lost.get();
     }
     EtcdEndpoint clients = MemberSurvey.endpoint(other);
     try (EtcdClient client = EtcdClient.connect(root.through(List.of(clients)))) {
-      client.admin().status(clients, PATIENCE);
-      return Optional.empty();
+      return new MemberContact.Works(client.admin().status(clients, PATIENCE).leaderId());
     } catch (EtcdException unanswered) {
-      return Optional.of(unanswered(clients, unanswered));
-    }
-  }
-
-  @Override
-  public long leaderOf(EtcdMember other) throws InterruptedException {
-    EtcdEndpoint clients = MemberSurvey.endpoint(other);
-    try (EtcdClient client = EtcdClient.connect(root.through(List.of(clients)))) {
-      return client.admin().status(clients, PATIENCE).leaderId();
-    } catch (EtcdException unanswered) {
-      return 0;
+      return unanswered(clients, unanswered);
     }
   }
 

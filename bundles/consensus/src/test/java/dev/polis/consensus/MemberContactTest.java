@@ -20,6 +20,7 @@ class MemberContactTest {
   private static final class FakeEtcd implements MemberContact.Etcd {
     Optional<EtcdFigures> figures = Optional.of(new EtcdFigures(true, Set.of("2", "3"), 0, 0));
     Optional<MemberContact.Fault> own = Optional.empty();
+    Optional<String> stuck = Optional.empty();
     MemberContact.Start start = new MemberContact.Start(3, List.of());
     List<EtcdMember> members = List.of(member(1), member(2), member(3));
     boolean waits; // whether the others answer, and wait for a leader
@@ -37,6 +38,11 @@ class MemberContactTest {
     }
 
     @Override
+    public Optional<String> stuck() {
+      return stuck;
+    }
+
+    @Override
     public List<EtcdMember> members() {
       return members;
     }
@@ -47,20 +53,14 @@ class MemberContactTest {
     }
 
     @Override
-    public Optional<MemberContact.Fault> ask(EtcdMember member) {
+    public MemberContact.Answer ask(EtcdMember member) {
       asked++;
       if (member.id() == reached) {
-        return Optional.empty();
+        return new MemberContact.Works(3);
       }
-      return Optional.of(
-          waits
-              ? new MemberContact.Fault("it waits for a leader", MemberContact.ELECTION, false)
-              : new MemberContact.Fault("192.0.2." + member.id() + ":7834: refused", "start it"));
-    }
-
-    @Override
-    public long leaderOf(EtcdMember member) {
-      return member.id() == reached ? 3 : 0;
+      return waits
+          ? new MemberContact.Fault("it waits for a leader", MemberContact.ELECTION, false)
+          : new MemberContact.Fault("192.0.2." + member.id() + ":7834: refused", "start it");
     }
 
     @Override
@@ -292,5 +292,30 @@ class MemberContactTest {
 
     pass(Duration.ofHours(1));
     assertEquals(Optional.empty(), contact.look(), "pages of an hour ago are no measure");
+  }
+
+  @Test
+  @DisplayName(
+      "a disk that ends no write is the root, also if the other members have elected another leader")
+  void frozenDisk() throws Exception {
+    etcd.reached = 2;
+    etcd.stuck = Optional.of("a thread of it waits for a device or a file system (state D)");
+    figures(false, Set.of("2"));
+    HealthCondition told = lookTwice();
+    assertEquals("etcd-disk-hangs", told.code());
+    assertEquals(HealthLevel.DOWN, told.level());
+    assertTrue(told.reason().contains("(state D)"), told.reason());
+    assertTrue(told.remedy().contains("fsfreeze --unfreeze"), told.remedy());
+  }
+
+  @Test
+  @DisplayName("a busy disk that ends writes between the looks does not hang")
+  void busyDisk() throws Exception {
+    etcd.stuck = Optional.of("a thread of it waits for a device or a file system (state D)");
+    for (int look = 1; look < 10; look++) {
+      etcd.figures = Optional.of(new EtcdFigures(true, Set.of("2", "3"), look, look * 0.1));
+      assertEquals(Optional.empty(), contact.look());
+      pass(Duration.ofSeconds(5));
+    }
   }
 }

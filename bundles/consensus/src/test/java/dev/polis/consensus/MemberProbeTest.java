@@ -94,6 +94,7 @@ class MemberProbeTest {
         EtcdAccess.tls(List.of(new EtcdEndpoint(ADDRESS.getHostAddress(), 1, NAME)), user);
     return MemberProbe.ask(
             root, new EtcdMember(2, NAME, List.of(peers.url()), List.of(clients), false))
+        .fault()
         .orElseThrow();
   }
 

@@ -6,6 +6,7 @@ import dev.polis.node.cleanup.StateMounts;
 import dev.polis.node.exit.Exit;
 import dev.polis.node.exit.Refusal;
 import dev.polis.node.exit.RootCause;
+import dev.polis.process.ForgottenProcess;
 import dev.polis.process.ProcessRecord;
 import dev.polis.process.ProcessRecords;
 import java.io.Console;
@@ -19,6 +20,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
 /**
@@ -162,6 +164,7 @@ record NodeStop(NodeDirectory directory, long timeout, String prefix, PrintWrite
 
   private void sweep() throws IOException, InterruptedException, Refusal {
     endChildren();
+    endForgotten(process -> !servesVolume(process.program()));
     // Before the unmount: the record of it lies on the volume, and its mounts hold the volume.
     List<String> remains = new SandboxRemains(directory.layout().data().path(), this::say).remove();
     StateMounts.unmount(directory.root(), this::say);
@@ -176,6 +179,7 @@ record NodeStop(NodeDirectory directory, long timeout, String prefix, PrintWrite
           "still mounted: " + points + "; find its users with \"fuser -vm\", then stop again",
           null);
     }
+    endForgotten(_ -> true);
     for (ProcessRecord record : ProcessRecords.stopAll(directory.processes())) {
       say("stopped " + record.name() + " (process " + record.pid() + ")");
     }
@@ -190,8 +194,26 @@ record NodeStop(NodeDirectory directory, long timeout, String prefix, PrintWrite
   }
 
   private static boolean servesVolume(ProcessRecord record) {
-    return !record.command().isEmpty()
-        && VOLUME_SERVERS.contains(Path.of(record.command().getFirst()).getFileName().toString());
+    return !record.command().isEmpty() && servesVolume(record.command().getFirst());
+  }
+
+  private static boolean servesVolume(String program) {
+    return VOLUME_SERVERS.contains(Path.of(program).getFileName().toString());
+  }
+
+  /** Ends children whose records were deleted, with the folder ephemeral/ for example. */
+  private void endForgotten(Predicate<ForgottenProcess> which)
+      throws IOException, InterruptedException {
+    Path root = directory.root();
+    Path records = root.toRealPath().resolve(root.relativize(directory.processes()));
+    for (ForgottenProcess process : ForgottenProcess.find(records)) {
+      if (which.test(process)) {
+        say(
+            "stopping %s (process %d), whose record in %s was deleted"
+                .formatted(process.name(), process.pid(), directory.processes()));
+        process.end();
+      }
+    }
   }
 
   /** Ends the children that serve no volume: what was started last ends first. */

@@ -132,6 +132,26 @@ class HungNodeTest {
   }
 
   @Test
+  @DisplayName("A stop also ends a child whose record was deleted with ephemeral/")
+  void recordsDeleted() throws Exception {
+    Path processes = Files.createDirectories(state.resolve("ephemeral/processes"));
+    Path output = processes.resolve("etcd.log");
+    child = new ProcessBuilder("sleep", "600").redirectOutput(output.toFile()).start();
+    Files.delete(output);
+    Files.delete(processes);
+    try (LauncherProcess stop = stop()) {
+      assertEquals(Exit.OK, stop.exit(), stop.seen()::toString);
+      assertTrue(
+          stop.seen()
+              .contains(
+                  "polis: stopping etcd (process %d), whose record in %s was deleted"
+                      .formatted(child.pid(), processes)),
+          stop.seen()::toString);
+    }
+    assertFalse(child.isAlive(), "the child continues");
+  }
+
+  @Test
   @DisplayName(
       "A node whose carriers all wait for a lock gets more of them, so that the owner of the lock can continue")
   void carriersPinned() throws Exception {

@@ -46,6 +46,14 @@ public final class Silence {
   }
 
   /**
+   * Returns what a thread of a process waits for that no signal ends, as a clause; empty if none
+   * does now.
+   */
+  public static Optional<String> stuck(long pid) {
+    return sleeper(Proc.folder(pid));
+  }
+
+  /**
    * Returns the text for people: the process, the time of its silence, and its state in the kernel.
    *
    * @param pid empty if there is none
@@ -71,7 +79,7 @@ public final class Silence {
                   case 't' -> ": a debugger has stopped it (state t)";
                   case 'Z' ->
                       ": it has ended but for a thread that the kernel cannot end (state Z)";
-                  default -> sleeper(process).orElse(": it runs (state " + stat.state() + ")");
+                  default -> ": " + sleeper(process).orElse("it runs (state " + stat.state() + ")");
                 })
         .orElse(": it has ended");
   }
@@ -82,7 +90,7 @@ public final class Silence {
       for (Path thread : threads) {
         if (Proc.stat(thread).filter(stat -> stat.state() == 'D').isPresent()) {
           return Optional.of(
-              ": a thread of it waits for a device or a file system (state D%s), and no signal ends that"
+              "a thread of it waits for a device or a file system (state D%s), and no signal ends that"
                   .formatted(waitsIn(thread)));
         }
       }
