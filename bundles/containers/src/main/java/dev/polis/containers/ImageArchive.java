@@ -29,7 +29,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.zip.GZIPInputStream;
 import java.util.zip.ZipException;
 
@@ -76,9 +79,6 @@ final class ImageArchive {
    */
   private static final int MOST_VALUES = 1 << 16;
 
-  /** The bytes after which unpacking yields the processor, about a millisecond. */
-  private static final int TURN = 1 << 20;
-
   private static final byte[] GZIP = {0x1f, (byte) 0x8b};
   private static final byte[] ZSTD = {0x28, (byte) 0xb5, 0x2f, (byte) 0xfd};
 
@@ -89,7 +89,6 @@ final class ImageArchive {
   private final LayerUses layers = new LayerUses();
   private final DiskSpace most;
   private DiskSpace left;
-  private long turn = TURN;
   private int values;
 
   /**
@@ -106,13 +105,34 @@ final class ImageArchive {
   }
 
   /**
-   * Reads an archive to its end.
+   * Reads an archive to its end, on a thread of its own: a virtual thread that computes for seconds
+   * would keep its carrier from the other calls, also if it yields.
    *
    * @param most the most disk space of the archive with its unpacked layers
    * @throws ContainersException if it is no archive of images, has no named image, has one of the
    *     node's own names, or is too large
    */
-  static Contents read(Path archive, DiskSpace most) throws IOException {
+  static Contents read(Path archive, DiskSpace most) throws IOException, InterruptedException {
+    try (ExecutorService thread =
+        Executors.newSingleThreadExecutor(
+            Thread.ofPlatform().daemon().name("image archive").factory())) {
+      Future<Contents> reading = thread.submit(() -> readHere(archive, most));
+      try {
+        return reading.get();
+      } catch (InterruptedException hurried) {
+        reading.cancel(true); // the interrupt closes the file
+        throw hurried;
+      }
+    } catch (ExecutionException failed) {
+      switch (failed.getCause()) {
+        case ContainersException refused -> throw refused;
+        case IOException unreadable -> throw unreadable;
+        default -> throw new IllegalStateException(failed.getCause());
+      }
+    }
+  }
+
+  private static Contents readHere(Path archive, DiskSpace most) throws IOException {
     ImageArchive read = new ImageArchive(most);
     try (InputStream in = plain(Files.newInputStream(archive))) {
       read.collect(in);
@@ -333,13 +353,6 @@ final class ImageArchive {
   }
 
   private void take(DiskSpace taken) {
-    turn -= taken.bytes();
-    if (turn < 0) {
-      turn = TURN;
-      // The thread of a call carries no other call during a computation. Virtual threads that only
-      // yield pass their carrier to one another, and a new one waits until they have ended.
-      LockSupport.parkNanos(1);
-    }
     left = left.minus(taken);
     if (taken.bytes() < 0 || left.bytes() < 0) {
       throw tooLarge("%d MiB".formatted(most.bytes() >> 20));

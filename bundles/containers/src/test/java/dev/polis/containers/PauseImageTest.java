@@ -530,7 +530,7 @@ class PauseImageTest {
     return archive;
   }
 
-  private static List<String> names(Path archive, DiskSpace most) throws IOException {
+  private static List<String> names(Path archive, DiskSpace most) throws Exception {
     return ImageArchive.read(archive, most).names();
   }
 }

@@ -124,6 +124,8 @@ final class ControlHarness implements AutoCloseable {
     etcd = EtcdFixture.start(1, etcdPki.etcdArguments(folder, etcdPki.issue("etcd", "localhost")));
     etcdWay = TcpProxy.to("127.0.0.1", etcd.member(0).clientPort());
     try (EtcdClient root = EtcdClient.connect(access("root", EtcdNamespace.ROOT))) {
+      // The first connection on a busy machine takes longer than the limit of a usual call.
+      root.kv().within(PATIENCE).get("ready");
       setUpUsers(root.admin());
     }
     cluster.set(member());

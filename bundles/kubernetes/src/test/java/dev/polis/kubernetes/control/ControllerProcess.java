@@ -6,6 +6,7 @@ import dev.polis.api.network.NetworkStatus;
 import dev.polis.base.values.MutableValue;
 import dev.polis.base.values.Watcher;
 import dev.polis.etcd.EtcdAccess;
+import dev.polis.etcd.EtcdClient;
 import dev.polis.etcd.EtcdEndpoint;
 import dev.polis.etcd.EtcdNamespace;
 import dev.polis.etcd.EtcdTls;
@@ -139,6 +140,10 @@ final class ControllerProcess {
   private void obey() throws Exception {
     BufferedReader orders =
         new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+    // The first call of a new JVM on a busy machine takes longer than the limit of a usual call.
+    try (EtcdClient client = EtcdClient.connect(access(ConsensusUser.KUBERNETES))) {
+      client.kv().within(PATIENCE).get("ready");
+    }
     System.out.println("ready");
     try (Plane plane = new Plane()) {
       for (String order = orders.readLine(); order != null; order = orders.readLine()) {
