@@ -70,9 +70,9 @@ run_tests() {
 # Lists groups of modules. Each group is tested by a Maven of its own; groups that take long begin first. "others" stands for all modules that no group names.
 # Several Mavens are cheaper than several processes of one module, each of which loads and compiles the same classes; so most modules have one process. A group
 # with ~ promises no time and runs at a lower priority: as an equal it would load two cores so much that tests with time limits fail.
-TEST_GROUPS='integration-tests/cluster,integration-tests/faults others ~integration-tests/container platform/rpc bundles/curator platform/plugins'
-TEST_GROUPS+=' integration-tests/benchmarks bundles/consensus,platform/etcd bundles/kubernetes ~launcher/ctl ~integration-tests/scripts'
-TEST_GROUPS+=' launcher/node,bundles/storage bundles/metrics,bundles/convergence ~platform/pki,platform/wire,tools/baseline,tools/maven-plugin'
+TEST_GROUPS='integration-tests/cluster,integration-tests/faults others ~launcher/ctl ~integration-tests/container platform/rpc bundles/curator platform/plugins'
+TEST_GROUPS+=' bundles/consensus,platform/etcd bundles/kubernetes ~integration-tests/scripts launcher/node,bundles/storage integration-tests/benchmarks'
+TEST_GROUPS+=' bundles/metrics,bundles/convergence ~platform/pki,platform/wire,tools/baseline,tools/maven-plugin'
 
 # The first group has three processes, so there are six for two cores; some of them wait at any time.
 TEST_LANES=4

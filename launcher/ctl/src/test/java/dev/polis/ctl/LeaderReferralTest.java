@@ -223,14 +223,15 @@ class LeaderReferralTest {
     Curator other = curator(LEADER).following(follower.endpoint()).open();
     follower.following(other.endpoint()).open();
 
-    CtlRun run = run("--timeout", "1", "cluster", "ticket", "replace");
+    // On a busy machine the first handshakes take longer than a second.
+    CtlRun run = run("--timeout", "4", "cluster", "ticket", "replace");
 
     assertEquals(ExitCode.UNREACHABLE.code(), run.code(), run.err());
     assertTrue(run.err().contains(FOLLOWER + ":7835"), run.err());
     assertTrue(run.err().contains(other.id()) || run.err().contains(LEADER), run.err());
-    // Five calls in a row, then a pause of 100 ms, for one second.
+    // Five calls in a row, then a pause of 100 ms, for four seconds.
     int calls = follower.referred.get() + other.referred.get();
-    assertTrue(calls > 5 && calls <= 60, calls + " calls");
+    assertTrue(calls > 5 && calls <= 210, calls + " calls");
     assertEquals(0, follower.served.get() + other.served.get());
   }
 

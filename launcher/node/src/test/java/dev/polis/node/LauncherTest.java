@@ -11,6 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
@@ -94,6 +95,7 @@ class LauncherTest {
   @DisplayName("The end of its terminal stops a node, which notes that it was SIGHUP")
   void hangUp() throws Exception {
     Path ended = state.resolve("ephemeral/launcher/ended-by");
+    List<ProcessHandle> processes;
     try (LauncherProcess node =
         LauncherProcess.inTerminal(
             List.of("-Dpolis.distribution=" + distribution.folder(), "-Ddev.polis.kubernetes=home"),
@@ -102,8 +104,12 @@ class LauncherTest {
             state.toString())) {
       node.await("HOME after");
       assertFalse(Files.exists(ended));
+      processes = ProcessHandle.of(node.pid()).orElseThrow().descendants().toList();
     }
     awaitFile(ended);
+    for (ProcessHandle process : processes) {
+      process.onExit().get(1, TimeUnit.MINUTES);
+    }
     assertTrue(Files.readString(ended).startsWith("SIGHUP 2"), Files.readString(ended));
   }
 
