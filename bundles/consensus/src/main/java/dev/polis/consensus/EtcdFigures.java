@@ -30,8 +30,7 @@ record EtcdFigures(boolean leader, Set<String> active, long syncs, double syncSe
 
   private static final Pattern VALUE =
       Pattern.compile(
-          "^(etcd_server_has_leader|etcd_network_active_peers|etcd_disk_wal_fsync_duration_seconds_(?:sum|count))(?:\\{.*Remote=\"([0-9a-f]+)\".*\\})? (\\S+)$",
-          Pattern.MULTILINE);
+          "(etcd_server_has_leader|etcd_network_active_peers|etcd_disk_wal_fsync_duration_seconds_(?:sum|count))(?:\\{.*Remote=\"([0-9a-f]+)\".*\\})? (\\S+)");
 
   EtcdFigures {
     active = Set.copyOf(active);
@@ -44,8 +43,12 @@ record EtcdFigures(boolean leader, Set<String> active, long syncs, double syncSe
     Set<String> active = new HashSet<>();
     double syncs = 0;
     double seconds = 0;
-    Matcher values = VALUE.matcher(page);
-    while (values.find()) {
+    // A search of the whole page would try each letter of its hundred KiB.
+    for (String line : (Iterable<String>) page.lines()::iterator) {
+      Matcher values = VALUE.matcher(line);
+      if (!values.matches()) {
+        continue;
+      }
       double value = Double.parseDouble(values.group(3));
       switch (values.group(1)) {
         case "etcd_server_has_leader" -> {

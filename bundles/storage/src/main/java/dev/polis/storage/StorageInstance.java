@@ -47,6 +47,7 @@ final class StorageInstance implements OrganInstance {
     subtree.run("daemons", new DaemonHealth(processes, health)::run);
     subtree.run(
         "records", SelfCheck.task(health, new RecordCheck(processes, InstantSource.system())));
+    subtree.run("programs", SelfCheck.task(health, new ChildProgramCheck(processes)));
     subtree.run("clock", SelfCheck.task(health, clock::look));
     subtree.run(
         "folders",
