@@ -26,7 +26,7 @@ public enum Reach {
   /** The machine is up and no program has the port. */
   REFUSED(
       "the connection is refused: nothing listens there",
-      "on %1$s, start the node; if it runs, ./polis ctl --state DIR health says there why the port is closed"),
+      "on %1$s, start the node; if it runs, ./polis ctl --state DIR health says there why the port is closed; if it is open there, another machine has this address: compare ip neigh show %1$s here with ip -br link there"),
   /** Nothing comes back. */
   LOST(
       "no packet comes back: a firewall drops them, or the machine is off or has lost this address",
