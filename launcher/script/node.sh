@@ -19,6 +19,7 @@ export LC_MESSAGES=C
 # Method handles for reflection only help a method that is called a thousand times; making them takes a fifth of a start's CPU time, since no AOT cache has
 # those of a bundle's classes. No virtual thread may wait below a reflective call, because a native call keeps its carrier; a followed service is not called so.
 # Netty names connections after the machine; on a machine without a network card it would print a warning and use random bytes.
+# In some languages Java writes numbers with other digits, or capital letters with other small ones; etcd and the node's own files read neither.
 # A peer's message of a handshake has at most 8 KiB; the JDK would keep 32 KiB for a stranger, and copy them with each received piece. The largest measured
 # message is a hello of Go with a ticket, 1801 bytes; the largest possible one holds two certificates of 2 KiB in its ticket, as many as a node reads: 6.2
 # KiB.
@@ -27,6 +28,7 @@ JVM_OPTIONS=(
   -Xms16m -Xmx96m -XX:ReservedCodeCacheSize=48m -XX:TrimNativeHeapInterval=10000
   -XX:+CrashOnOutOfMemoryError -XX:-CreateCoredumpOnCrash
   --enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=deny
+  -Duser.language=en
   -Djdk.tls.maxHandshakeMessageSize=8192
   -Djdk.reflect.useNativeAccessorOnly=true
   -Dio.netty.machineId=02:00:00:00:00:00:00:01
