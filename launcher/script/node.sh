@@ -10,6 +10,8 @@ if [[ -n "${LC_ALL:-}" ]]; then
   unset LC_ALL
 fi
 export LC_MESSAGES=C
+# In the C locale, and in one that this machine does not have, as after ssh, Java can name no file beyond ASCII.
+[[ ! "$(locale charmap 2>&1)" =~ ANSI_X3|Cannot\ set ]] || export LC_ALL=C.UTF-8
 
 # The options of every JVM of Polis. C1 alone and the serial collector: half of the CPU time and two thirds of the memory at start, and a node's own code
 # never limits its throughput. Compact headers and a heap that starts small, where the JVM would take a 64th of the machine at once, keep a control plane

@@ -2,7 +2,6 @@ package dev.polis.scripts.it;
 
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.polis.fixtures.Finished;
 import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.DisplayName;
@@ -15,22 +14,34 @@ class NodeLanguageTest {
 
   @TempDir Path directory;
 
+  private String settings(String environment, String shown) throws Exception {
+    Path java = Path.of(System.getProperty("java.home"), "bin", "java");
+    return ScriptFolder.in(directory)
+        .finish(
+            List.of(
+                "bash",
+                "-c",
+                "set -euo pipefail; cd %s; export %s; source launcher/script/node.sh; %s \"${JVM_OPTIONS[@]}\" -XshowSettings:%s -version"
+                    .formatted(directory, environment, java, shown)))
+        .requireSuccess("java")
+        .all();
+  }
+
   @ParameterizedTest
   @ValueSource(strings = {"ar", "tr"})
   @DisplayName(
       "A JVM of Polis writes numbers and small letters in English, whatever the operator's language is")
   void english(String language) throws Exception {
-    Path java = Path.of(System.getProperty("java.home"), "bin", "java");
-    Finished run =
-        ScriptFolder.in(directory)
-            .finish(
-                List.of(
-                    "bash",
-                    "-c",
-                    "set -euo pipefail; cd %s; source launcher/script/node.sh; JAVA_TOOL_OPTIONS=-Duser.language=%s %s \"${JVM_OPTIONS[@]}\" -XshowSettings:locale -version"
-                        .formatted(directory, language, java)))
-            .requireSuccess("java");
-    assertTrue(run.all().contains("default locale = English"), run.all());
-    assertTrue(run.all().contains("default format locale = English"), run.all());
+    String said = settings("JAVA_TOOL_OPTIONS=-Duser.language=" + language, "locale");
+    assertTrue(said.contains("default locale = English"), said);
+    assertTrue(said.contains("default format locale = English"), said);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"LC_ALL=C", "LC_ALL=xx_XX.UTF-8", "LANG=xx_XX.UTF-8"})
+  @DisplayName("A JVM of Polis can name each file, also in the C locale and in one that is missing")
+  void names(String locale) throws Exception {
+    String said = settings(locale, "properties");
+    assertTrue(said.contains("sun.jnu.encoding = UTF-8"), said);
   }
 }
