@@ -99,19 +99,16 @@ next_line() {
 }
 
 # maven_group JAVA_HOME LOG GROUP EXCLUDED ARGUMENT...: runs the tests of a group without those of excluded tags. A group MODULES@TAG has the modules' tests
-# with the tag, one process after the other; a group MODULES has all others; a group ~MODULES runs at a lower priority, a group ~~MODULES at a much lower one.
+# with the tag, one process after the other; a group MODULES has all others; a group ~MODULES runs at a lower priority.
 maven_group() (
-  java="$1" log="$2" modules="${3##*\~}" excluded="$4" tag="${3#*@}"
+  java="$1" log="$2" modules="${3#\~}" excluded="$4" tag="${3#*@}"
   if [[ "$modules" == *@* ]]; then
     chosen=("-Dgroups=$tag" "-DexcludedGroups=$excluded" -Dpolis.forks=1 "-Dpolis.reports=$tag-reports")
   else
     chosen=("-DexcludedGroups=$excluded | alone | beside")
   fi
-  # Under load such a process gets two fifths of the time that another one gets, and with ~~ a ninth.
-  case "$3" in
-    \~\~*) renice -n $(($(nice) + 10)) "$BASHPID" >/dev/null || true ;;
-    \~*) renice -n $(($(nice) + 4)) "$BASHPID" >/dev/null || true ;;
-  esac
+  # Under load such a process gets two fifths of the time that another one gets.
+  [[ "$3" != \~* ]] || renice -n $(($(nice) + 4)) "$BASHPID" >/dev/null || true
   shift 4
   maven_signs "$java" "$log" -pl "${modules%@*}" "${chosen[@]}" "$@"
 )

@@ -125,10 +125,8 @@ test_everything() {
   done
   groups="${groups/ others / $others }"
   if [[ "$tier" == full ]]; then
-    # Only this tier has a virtual machine. It begins first, and has far more than an equal part of the processors: among a dozen processes its disk, which takes
-    # a minute and a half to make, took longer than the twenty minutes of a boot's limit.
-    groups=" ${groups//\~/}"
-    groups="integration-tests/cluster@beside${groups// / \~\~}"
+    # Only this tier has a virtual machine, which begins first.
+    groups="integration-tests/cluster@beside $groups"
   fi
   maven_lanes "$java" testing "$log" "$TEST_LANES" "$groups" "${once[@]}" || code=$?
   alone="$(tagged alone)"

@@ -68,6 +68,12 @@ class MachineBootIT {
           "making the partition METROPOLIS-NODE-DATA",
           "making it, AUTHENTICATED_ENCRYPTED");
 
+  /**
+   * As an equal of a dozen processes a machine gets a fifth of the time that it needs: then limits
+   * of its node pass, such as that of etcd's start.
+   */
+  private static final String PRIORITY = "-15";
+
   private static final String THIEF = "another machine";
   private static final String RECOVERY = "the recovery key";
 
@@ -113,12 +119,15 @@ class MachineBootIT {
   /** Runs a machine; its disk, its firmware's variables and its TPM are in a folder. */
   private record Machine(Path folder, Process process) {
 
-    static Machine start(Path folder, String until, String... more) throws IOException {
+    static Machine start(Path folder, String until, String... more) throws Exception {
       Files.createDirectories(folder);
       Files.deleteIfExists(folder.resolve("serial.log"));
       List<String> command =
           new ArrayList<>(
               List.of(
+                  "nice",
+                  "-n",
+                  PRIORITY,
                   REPOSITORY.resolve("polis").toString(),
                   "image",
                   "run",
@@ -140,7 +149,27 @@ class MachineBootIT {
               .start();
       Machine machine = new Machine(folder, process);
       STARTED.add(machine);
+      machine.goFirst();
       return machine;
+    }
+
+    /** Repeats the priority for a kernel that compares sessions; only root may raise one. */
+    private void goFirst() throws Exception {
+      awaitPid();
+      Path group = Path.of("/proc", pid(), "autogroup");
+      if (System.getProperty("user.name").equals("root") && Files.exists(group)) {
+        Files.writeString(group, PRIORITY);
+      }
+    }
+
+    private void awaitPid() throws Exception {
+      Await.until("the process of the machine", () -> !pid().isEmpty() || !process.isAlive());
+    }
+
+    /** Returns the id of the machine's process; empty if there is none. */
+    private String pid() throws IOException {
+      Path file = folder.resolve("pid");
+      return Files.exists(file) ? Files.readString(file).strip() : "";
     }
 
     String console() throws IOException {
@@ -166,10 +195,8 @@ class MachineBootIT {
 
     /** Ends the machine as a loss of power does. */
     void cut() throws Exception {
-      Path file = folder.resolve("pid");
-      Await.until("the process of the machine", () -> Files.exists(file) || !process.isAlive());
-      long pid = Long.parseLong(Files.readString(file).strip());
-      ProcessHandle.of(pid).orElseThrow().destroyForcibly();
+      awaitPid();
+      ProcessHandle.of(Long.parseLong(pid())).orElseThrow().destroyForcibly();
       assertTrue(process.waitFor(1, TimeUnit.MINUTES), "the command ends with its machine");
     }
 
