@@ -545,6 +545,7 @@ public final class Session implements AutoCloseable {
     long began = System.nanoTime();
     long failedFirst = Long.MAX_VALUE;
     Optional<CallFailure> before = Optional.empty();
+    Optional<CtlException> ofLeader = Optional.empty();
     changes.next();
     while (true) {
       boolean startsOver = target.isRestarting();
@@ -559,7 +560,7 @@ public final class Session implements AutoCloseable {
         Optional<NodeEndpoint> leader =
             route.leader().filter(named -> named.address().equals(asked));
         if (leader.isPresent()) {
-          leaveLeader(e, leader.get(), again, System.nanoTime() - began);
+          ofLeader = Optional.of(leaveLeader(e, leader.get(), again, System.nanoTime() - began));
         } else {
           startsOver |= target.isRestarting();
           CallFailure failure = new CallFailure(e, asked, sent, target, timeout, takeOwnership);
@@ -574,9 +575,11 @@ public final class Session implements AutoCloseable {
           boolean harmless = failure.wasNeverSent() || lost && again && mayBeMadeAgain();
           if (!mayRepeat(failure, harmless, now - Math.max(began, failedFirst), now - began)) {
             CallFailure told = before.filter(_ -> failure.isLate()).orElse(failure);
-            throw withOutcome(told, told.explain());
+            throw withOutcome(
+                told, ofLeader.filter(_ -> failure.isLate()).orElseGet(told::explain));
           }
           before = Optional.of(failure);
+          ofLeader = Optional.empty();
         }
       }
       Thread.sleep(AGAIN);
@@ -588,9 +591,11 @@ public final class Session implements AutoCloseable {
    * Returns to the named node if the leader is lost, whose successor that node will know.
    *
    * @param since how long ago the first try began
+   * @return the failure, for a call whose time ends before another answer
    * @throws CtlException if the call must not be repeated, or its time is over
    */
-  private void leaveLeader(StatusException e, NodeEndpoint leader, boolean again, long since) {
+  private CtlException leaveLeader(
+      StatusException e, NodeEndpoint leader, boolean again, long since) {
     String host = HostPort.host(leader.address().getAddress());
     int patience = sent ? timeout : (int) LeaderChannel.CONNECT.toSeconds();
     CallFailure failure =
@@ -600,10 +605,12 @@ public final class Session implements AutoCloseable {
     if (harmless) {
       route.back();
     }
+    CtlException told =
+        failure.saidByNode() ? failure.explain() : ofLeader(failure.explain(), leader);
     if (!harmless && !failure.asksAgain() || since >= TimeUnit.SECONDS.toNanos(timeout)) {
-      throw withOutcome(
-          failure, failure.saidByNode() ? failure.explain() : ofLeader(failure.explain(), leader));
+      throw withOutcome(failure, told);
     }
+    return told;
   }
 
   /** Returns whether the node may have done what the call asks for; notes it of a change. */
