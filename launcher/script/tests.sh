@@ -102,7 +102,7 @@ build_for_tests() {
 # test_everything JAVA_HOME LOG TIER ARGUMENT...: builds all modules and tests the groups in lanes. Then it tests, one by one, what needs the machine alone. In
 # one Maven, each module's tests would wait for the tests of its dependencies.
 test_everything() {
-  local java="$1" log="$2" tier="$3" repository="$POLIS_CACHE/repository" groups="$TEST_GROUPS" without alone group others="!$FIRST_TESTED" code=0
+  local java="$1" log="$2" tier="$3" repository="$POLIS_CACHE/repository" groups="$TEST_GROUPS" without alone group others="!$FIRST_TESTED" lanes="$TEST_LANES" code=0
   shift 3
   without="${TIER_WITHOUT[$tier]}"
   build_for_tests "$java" "$log" "$repository" "$@" || code=$?
@@ -125,10 +125,11 @@ test_everything() {
   done
   groups="${groups/ others / $others }"
   if [[ "$tier" == full ]]; then
-    # Only this tier has a virtual machine, which begins first.
+    # Only this tier has a virtual machine, which begins first and takes one of the processors: four lanes would be too much for the other one.
     groups="integration-tests/cluster@beside $groups"
+    lanes=$((lanes - 1))
   fi
-  maven_lanes "$java" testing "$log" "$TEST_LANES" "$groups" "${once[@]}" || code=$?
+  maven_lanes "$java" testing "$log" "$lanes" "$groups" "${once[@]}" || code=$?
   alone="$(tagged alone)"
   if [[ -n "$alone" ]]; then
     maven_group "$java" "$log.99" "$alone@alone" "${once[@]}" | follow_maven "testing alone" || code=$?

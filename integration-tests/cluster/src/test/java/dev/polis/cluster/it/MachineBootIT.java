@@ -69,11 +69,11 @@ class MachineBootIT {
           "making it, AUTHENTICATED_ENCRYPTED");
 
   /**
-   * With it a machine gets about one processor of two beside a dozen processes. As their equal it
-   * gets a fifth of the time that it needs: then limits of its node pass, such as that of etcd's
-   * start; with -15 it gets both, and limits of the other tests pass.
+   * As an equal of a dozen processes a machine gets a fifth of the time that it needs, and limits
+   * of its node pass, such as that of etcd's start. So it goes first, on one processor alone: with
+   * two of two, limits of the other tests pass.
    */
-  private static final String PRIORITY = "-8";
+  private static final String PRIORITY = "-15";
 
   private static final String THIEF = "another machine";
   private static final String RECOVERY = "the recovery key";
@@ -126,6 +126,9 @@ class MachineBootIT {
       List<String> command =
           new ArrayList<>(
               List.of(
+                  "taskset",
+                  "-c",
+                  processor(),
                   "nice",
                   "-n",
                   PRIORITY,
@@ -152,6 +155,15 @@ class MachineBootIT {
       STARTED.add(machine);
       machine.goFirst();
       return machine;
+    }
+
+    /** Returns the number of the first processor that this process may use. */
+    private static String processor() throws IOException {
+      return Files.readAllLines(Path.of("/proc/self/status")).stream()
+          .filter(line -> line.startsWith("Cpus_allowed_list:"))
+          .map(line -> line.replaceFirst("\\D*(\\d+).*", "$1"))
+          .findFirst()
+          .orElseThrow();
     }
 
     /** Repeats the priority for a kernel that compares sessions; only root may raise one. */
