@@ -212,6 +212,62 @@ class TestRunTest {
     }
     assertEquals("!" + String.join(",!", modules), sorted(others), calls::toString);
     List<String> priorities = Files.readAllLines(scripts.path("priorities"));
+    String ours = priorities.getFirst().split(" ")[0] + " ";
+    List<String> lower = priorities.stream().filter(call -> !call.startsWith(ours)).toList();
+    assertEquals(4, lower.size(), lower::toString);
+    assertTrue(
+        lower.stream().anyMatch(call -> call.contains(" -pl integration-tests/container ")),
+        lower::toString);
+
+    Path repository = scripts.path(".polis/repository");
+    assertEquals(
+        "just built",
+        Files.readString(
+            repository.resolve("dev/polis/dev.polis.one/0.1.0/dev.polis.one-0.1.0.jar")));
+    for (String name : List.of("polis", "dev.polis.one", "dev.polis.two")) {
+      Path pom = repository.resolve("dev/polis/" + name + "/0.1.0/" + name + "-0.1.0.pom");
+      assertTrue(Files.isRegularFile(pom), pom::toString);
+    }
+    assertTrue(Files.isDirectory(repository.resolve("org/junit")));
+    assertTrue(Files.isDirectory(repository.resolve("dev/cel")));
+    assertTrue(Files.isDirectory(former), "files that Maven has fetched stay");
+  }
+
+  @Test
+  @DisplayName("With a Maven that does not print its repository, modules are tested in turn")
+  void oneAfterTheOther() throws Exception {
+    maven(0, PASSED);
+    Files.delete(scripts.path("fetched"));
+    Finished run = scripts.run("polis", "test");
+
+    assertEquals(0, run.code(), run.all());
+    assertEquals("1 passed, 0 failed, 0 skipped", lastOf(run.out()));
+    assertEquals(
+        "--batch-mode -Dstyle.color=never verify -DexcludedGroups=full | long "
+            + QUICK
+            + " --fail-at-end",
+        Files.readAllLines(scripts.path("arguments")).getLast());
+  }
+
+  @Test
+  @DisplayName(
+      "A full run takes tests that promise no time beside the others, in one process; the others keep their priorities")
+  void beside() throws Exception {
+    maven(0, PASSED);
+    Finished run = scripts.run("polis", "test", "--full", "--without-kubernetes");
+    assertEquals(0, run.code(), run.all());
+    List<String> priorities = Files.readAllLines(scripts.path("priorities"));
+    List<String> calls =
+        priorities.stream().filter(call -> call.contains(" -Dgroups=beside ")).toList();
+    assertEquals(1, calls.size(), calls::toString);
+    assertTrue(calls.getFirst().contains(" -pl integration-tests/cluster "), calls::toString);
+    assertTrue(
+        calls.getFirst().contains(" -Dpolis.forks=1 -Dpolis.reports=beside-reports -D"),
+        calls::toString);
+    String ours = priorities.getFirst().split(" ")[0] + " ";
+    assertTrue(calls.getFirst().startsWith(ours), calls::toString);
+    List<String> lower = priorities.stream().filter(call -> !call.startsWith(ours)).toList();
+    assertEquals(4, lower.size(), lower::toString);
   }
 
   private static String sorted(String modules) {
