@@ -125,8 +125,9 @@ final class ImageArchive {
       }
     } catch (ExecutionException failed) {
       switch (failed.getCause()) {
-        case ContainersException refused -> throw refused;
         case IOException unreadable -> throw unreadable;
+        case RuntimeException failure -> throw failure;
+        case Error failure -> throw failure;
         default -> throw new IllegalStateException(failed.getCause());
       }
     }

@@ -34,11 +34,10 @@ final class ChildProgramCheck implements SelfCheck.Look {
   }
 
   private static boolean isGone(ProcessRecord record) {
-    return !record.command().isEmpty() && isGone(Path.of(record.command().getFirst()));
-  }
-
-  private static boolean isGone(Path program) {
-    return program.isAbsolute() && Files.notExists(program);
+    return record.command().stream()
+        .limit(1)
+        .map(Path::of)
+        .anyMatch(program -> program.isAbsolute() && Files.notExists(program));
   }
 
   private static HealthCondition condition(String gone) {

@@ -20,7 +20,6 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
 /**
@@ -164,7 +163,8 @@ record NodeStop(NodeDirectory directory, long timeout, String prefix, PrintWrite
 
   private void sweep() throws IOException, InterruptedException, Refusal {
     endChildren();
-    endForgotten(process -> !servesVolume(process.program()));
+    List<ForgottenProcess> forgotten = forgotten();
+    endForgotten(forgotten, false);
     // Before the unmount: the record of it lies on the volume, and its mounts hold the volume.
     List<String> remains = new SandboxRemains(directory.layout().data().path(), this::say).remove();
     StateMounts.unmount(directory.root(), this::say);
@@ -179,7 +179,7 @@ record NodeStop(NodeDirectory directory, long timeout, String prefix, PrintWrite
           "still mounted: " + points + "; find its users with \"fuser -vm\", then stop again",
           null);
     }
-    endForgotten(_ -> true);
+    endForgotten(forgotten, true);
     for (ProcessRecord record : ProcessRecords.stopAll(directory.processes())) {
       say("stopped " + record.name() + " (process " + record.pid() + ")");
     }
@@ -201,13 +201,16 @@ record NodeStop(NodeDirectory directory, long timeout, String prefix, PrintWrite
     return VOLUME_SERVERS.contains(Path.of(program).getFileName().toString());
   }
 
-  /** Ends children whose records were deleted, with the folder ephemeral/ for example. */
-  private void endForgotten(Predicate<ForgottenProcess> which)
-      throws IOException, InterruptedException {
+  /** Finds children whose records were deleted, with the folder ephemeral/ for example. */
+  private List<ForgottenProcess> forgotten() throws IOException {
     Path root = directory.root();
-    Path records = root.toRealPath().resolve(root.relativize(directory.processes()));
-    for (ForgottenProcess process : ForgottenProcess.find(records)) {
-      if (which.test(process)) {
+    return ForgottenProcess.find(root.toRealPath().resolve(root.relativize(directory.processes())));
+  }
+
+  private void endForgotten(List<ForgottenProcess> processes, boolean ofVolumes)
+      throws InterruptedException {
+    for (ForgottenProcess process : processes) {
+      if (servesVolume(process.program()) == ofVolumes) {
         say(
             "stopping %s (process %d), whose record in %s was deleted"
                 .formatted(process.name(), process.pid(), directory.processes()));

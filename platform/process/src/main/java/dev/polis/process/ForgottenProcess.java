@@ -1,12 +1,9 @@
 package dev.polis.process;
 
 import java.io.IOException;
-import java.nio.file.DirectoryIteratorException;
-import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.regex.Matcher;
@@ -37,22 +34,18 @@ public record ForgottenProcess(String name, long pid, long startTicks, String pr
     Pattern output =
         Pattern.compile(
             Pattern.quote(directory.toString()) + "/(?<name>[^/]+)\\.log(\\.1)? \\(deleted\\)");
-    List<ForgottenProcess> found = new ArrayList<>();
-    try (DirectoryStream<Path> processes =
-        Files.newDirectoryStream(Proc.folder(1).getParent(), "[0-9]*")) {
-      for (Path process : processes) {
-        OpenFiles.of(process).stream()
-            .map(output::matcher)
-            .filter(Matcher::matches)
-            .map(file -> file.group("name"))
-            .findFirst()
-            .flatMap(name -> of(process, name))
-            .ifPresent(found::add);
-      }
-    } catch (IOException | DirectoryIteratorException e) {
-      throw new ProcessException("cannot list /proc; is it mounted?", e);
-    }
-    return found;
+    return Proc.pids().stream()
+        .map(Proc::folder)
+        .flatMap(process -> name(process, output).flatMap(name -> of(process, name)).stream())
+        .toList();
+  }
+
+  private static Optional<String> name(Path process, Pattern output) {
+    return OpenFiles.of(process).stream()
+        .map(output::matcher)
+        .filter(Matcher::matches)
+        .map(file -> file.group("name"))
+        .findFirst();
   }
 
   private static Optional<ForgottenProcess> of(Path process, String name) {
@@ -63,7 +56,8 @@ public record ForgottenProcess(String name, long pid, long startTicks, String pr
 
   private static String program(Path process) {
     try {
-      return Files.readSymbolicLink(process.resolve("exe")).toString();
+      // A program that was replaced meanwhile has the mark, too.
+      return Files.readSymbolicLink(process.resolve("exe")).toString().replace(" (deleted)", "");
     } catch (IOException ended) {
       return "";
     }

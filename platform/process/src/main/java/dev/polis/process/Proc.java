@@ -136,14 +136,8 @@ final class Proc {
    * #withToken}.
    */
   static List<Stat> withVariable(String variable) {
-    List<Long> all = new ArrayList<>();
-    try (DirectoryStream<Path> folders = Files.newDirectoryStream(ROOT, "[0-9]*")) {
-      folders.forEach(folder -> all.add(Long.parseLong(folder.getFileName().toString())));
-    } catch (IOException | DirectoryIteratorException e) {
-      throw new ProcessException("cannot list /proc; is it mounted?", e);
-    }
     List<Stat> found = new ArrayList<>();
-    for (long pid : startedWith(variable, all)) {
+    for (long pid : startedWith(variable, pids())) {
       stat(pid).filter(stat -> !stat.dead()).ifPresent(found::add);
     }
     found.sort(
@@ -152,6 +146,17 @@ final class Proc {
                 ? Boolean.compare(leader(b), leader(a))
                 : Long.compare(a.startTicks(), b.startTicks()));
     return found;
+  }
+
+  /** Returns the ids of all processes. */
+  static List<Long> pids() {
+    List<Long> all = new ArrayList<>();
+    try (DirectoryStream<Path> folders = Files.newDirectoryStream(ROOT, "[0-9]*")) {
+      folders.forEach(folder -> all.add(Long.parseLong(folder.getFileName().toString())));
+    } catch (IOException | DirectoryIteratorException e) {
+      throw new ProcessException("cannot list /proc; is it mounted?", e);
+    }
+    return all;
   }
 
   private static boolean leader(Stat stat) {

@@ -70,8 +70,8 @@ class MachineBootIT {
 
   /**
    * As an equal of a dozen processes a machine gets a fifth of the time that it needs, and limits
-   * of its node pass, such as that of etcd's start. So it goes first, on one processor alone: with
-   * two of two, limits of the other tests pass.
+   * of its node pass, such as that of etcd's start. So it goes first, on one processor alone: if it
+   * takes both, the other tests exceed their limits.
    */
   private static final String PRIORITY = "-15";
 

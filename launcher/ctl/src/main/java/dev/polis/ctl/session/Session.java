@@ -545,7 +545,7 @@ public final class Session implements AutoCloseable {
     long began = System.nanoTime();
     long failedFirst = Long.MAX_VALUE;
     Optional<CallFailure> before = Optional.empty();
-    Optional<CtlException> ofLeader = Optional.empty();
+    Optional<CtlException> referred = Optional.empty();
     changes.next();
     while (true) {
       boolean startsOver = target.isRestarting();
@@ -560,7 +560,7 @@ public final class Session implements AutoCloseable {
         Optional<NodeEndpoint> leader =
             route.leader().filter(named -> named.address().equals(asked));
         if (leader.isPresent()) {
-          ofLeader = Optional.of(leaveLeader(e, leader.get(), again, System.nanoTime() - began));
+          referred = Optional.of(leaveLeader(e, leader.get(), again, System.nanoTime() - began));
         } else {
           startsOver |= target.isRestarting();
           CallFailure failure = new CallFailure(e, asked, sent, target, timeout, takeOwnership);
@@ -576,10 +576,10 @@ public final class Session implements AutoCloseable {
           if (!mayRepeat(failure, harmless, now - Math.max(began, failedFirst), now - began)) {
             CallFailure told = before.filter(_ -> failure.isLate()).orElse(failure);
             throw withOutcome(
-                told, ofLeader.filter(_ -> failure.isLate()).orElseGet(told::explain));
+                told, referred.filter(_ -> failure.isLate()).orElseGet(told::explain));
           }
           before = Optional.of(failure);
-          ofLeader = Optional.empty();
+          referred = Optional.empty();
         }
       }
       Thread.sleep(AGAIN);
