@@ -77,6 +77,10 @@ TEST_GROUPS+=' bundles/metrics,bundles/convergence ~platform/pki,platform/wire,t
 # The first group has three processes, so there are six for two cores; some of them wait at any time.
 TEST_LANES=4
 
+# Only the full tier has a virtual machine, which needs a processor of its own. Beside four lanes the limits of its node pass, and with a higher priority those
+# of other tests; so only these groups, which start no cluster, run beside it.
+BESIDE_A_MACHINE='others ~launcher/ctl'
+
 # A module with few tests. It makes Maven fetch the files of the first tests before the groups begin, which would each write them to the same place.
 FIRST_TESTED=platform/base
 
@@ -102,7 +106,7 @@ build_for_tests() {
 # test_everything JAVA_HOME LOG TIER ARGUMENT...: builds all modules and tests the groups in lanes. Then it tests, one by one, what needs the machine alone. In
 # one Maven, each module's tests would wait for the tests of its dependencies.
 test_everything() {
-  local java="$1" log="$2" tier="$3" repository="$POLIS_CACHE/repository" groups="$TEST_GROUPS" without alone group others="!$FIRST_TESTED" lanes="$TEST_LANES" code=0
+  local java="$1" log="$2" tier="$3" repository="$POLIS_CACHE/repository" groups="$TEST_GROUPS" without alone group others="!$FIRST_TESTED" code=0
   shift 3
   without="${TIER_WITHOUT[$tier]}"
   build_for_tests "$java" "$log" "$repository" "$@" || code=$?
@@ -123,13 +127,12 @@ test_everything() {
   for group in ${TEST_GROUPS//[~,]/ }; do
     [[ "$group" == others ]] || others+=",!$group"
   done
-  groups="${groups/ others / $others }"
   if [[ "$tier" == full ]]; then
-    # Only this tier has a virtual machine, which begins first and takes one of the processors: four lanes would be too much for the other one.
-    groups="integration-tests/cluster@beside $groups"
-    lanes=$((lanes - 1))
+    groups="${groups/ $BESIDE_A_MACHINE / }"
+    maven_lanes "$java" "testing beside a machine:" "$log" 3 "integration-tests/cluster@beside ${BESIDE_A_MACHINE/others/$others}" "${once[@]}" || code=$?
   fi
-  maven_lanes "$java" testing "$log" "$lanes" "$groups" "${once[@]}" || code=$?
+  groups="${groups/ others / $others }"
+  maven_lanes "$java" testing "$log" "$TEST_LANES" "$groups" "${once[@]}" || code=$?
   alone="$(tagged alone)"
   if [[ -n "$alone" ]]; then
     maven_group "$java" "$log.99" "$alone@alone" "${once[@]}" | follow_maven "testing alone" || code=$?

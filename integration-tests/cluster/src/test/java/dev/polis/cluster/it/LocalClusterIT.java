@@ -6,7 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.EtcdBinary;
 import dev.polis.fixtures.Finished;
+import dev.polis.fixtures.LastLines;
 import dev.polis.fixtures.NodeProcesses;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -28,6 +30,9 @@ class LocalClusterIT {
 
   /** The script gives each step two minutes. */
   private static final Duration PATIENCE = Duration.ofMinutes(5);
+
+  /** A report of tests shows as many. */
+  private static final int SHOWN_LINES = 12;
 
   private static final String FIRST = "127.0.73.1";
 
@@ -86,7 +91,11 @@ class LocalClusterIT {
     assertTrue(
         hurt.out().matches("(?s).*leader: metropolis-\\S+ at 127\\.0\\.73\\.[23]\n.*"), hurt::all);
 
-    run("up", "--nodes", "3").requireSuccess("up --nodes 3 after the loss of a node");
+    Finished again = run("up", "--nodes", "3");
+    if (again.code() != 0) {
+      throw new AssertionError(
+          "up --nodes 3 after the loss of a node: " + again.all(), endOfTheFirstLog());
+    }
     healthIsOneScreen();
 
     run("down").requireSuccess("down");
@@ -124,6 +133,11 @@ class LocalClusterIT {
     long node = Long.parseLong(Files.readString(first.resolve("node.lock")).strip());
     ProcessHandle.of(node).orElseThrow().destroyForcibly();
     new NodeProcesses(first).of("etcd").forEach(ProcessHandle::destroyForcibly);
+  }
+
+  private AssertionError endOfTheFirstLog() throws IOException {
+    String log = Files.readString(base.resolve("1/node.log"));
+    return new AssertionError(LastLines.of(log, SHOWN_LINES));
   }
 
   private Finished health() {

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import com.google.gson.JsonElement;
 import com.google.gson.JsonParser;
+import dev.polis.base.posix.LoopDevices;
 import dev.polis.cluster.it.StorageModesIT.Mode;
 import dev.polis.ctl.Ctl;
 import dev.polis.fixtures.Await;
@@ -449,14 +450,10 @@ final class TestNode implements AutoCloseable {
         .map(handle -> "process " + handle.pid() + " " + NodeProcesses.commandLine(handle))
         .forEach(left::add);
     mounts().forEach(line -> left.add("mount " + line));
-    try (var loops = Files.newDirectoryStream(Path.of("/sys/block"), "loop*")) {
-      for (Path loop : loops) {
-        Path backing = loop.resolve("loop/backing_file");
-        if (Files.exists(backing) && Files.readString(backing).contains(state.toString())) {
-          left.add("loop device " + loop.getFileName());
-        }
-      }
-    }
+    LoopDevices.list().stream()
+        .filter(loop -> loop.file().startsWith(state))
+        .map(loop -> "loop device " + loop.device())
+        .forEach(left::add);
     return left;
   }
 
