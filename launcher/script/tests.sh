@@ -70,16 +70,13 @@ run_tests() {
 # Lists groups of modules. Each group is tested by a Maven of its own; groups that take long begin first. "others" stands for all modules that no group names.
 # Several Mavens are cheaper than several processes of one module, each of which loads and compiles the same classes; so most modules have one process. A group
 # with ~ promises no time and runs at a lower priority: as an equal it would load two cores so much that tests with time limits fail.
-TEST_GROUPS='integration-tests/cluster,integration-tests/faults others ~launcher/ctl ~integration-tests/container platform/plugins platform/rpc bundles/curator'
+CLUSTERS='integration-tests/cluster,integration-tests/faults'
+TEST_GROUPS="$CLUSTERS"' others ~launcher/ctl ~integration-tests/container platform/plugins platform/rpc bundles/curator'
 TEST_GROUPS+=' bundles/consensus,platform/etcd bundles/kubernetes ~integration-tests/scripts launcher/node,bundles/storage integration-tests/benchmarks'
 TEST_GROUPS+=' bundles/metrics,bundles/convergence ~platform/pki,platform/wire,tools/baseline,tools/maven-plugin'
 
 # The first group has three processes, so there are six for two cores; some of them wait at any time.
 TEST_LANES=4
-
-# Only the full tier has a virtual machine, which needs a processor of its own. Beside four lanes the limits of its node pass, and with a higher priority those
-# of other tests; so only these groups, which start no cluster, run beside it.
-BESIDE_A_MACHINE='others ~launcher/ctl ~integration-tests/container platform/plugins'
 
 # A module with few tests. It makes Maven fetch the files of the first tests before the groups begin, which would each write them to the same place.
 FIRST_TESTED=platform/base
@@ -127,11 +124,13 @@ test_everything() {
   for group in ${TEST_GROUPS//[~,]/ }; do
     [[ "$group" == others ]] || others+=",!$group"
   done
-  if [[ "$tier" == full ]]; then
-    groups="${groups/ $BESIDE_A_MACHINE / }"
-    maven_lanes "$java" "testing beside a machine:" "$log" 3 "integration-tests/cluster@beside ${BESIDE_A_MACHINE/others/$others}" "${once[@]}" || code=$?
-  fi
   groups="${groups/ others / $others }"
+  if [[ "$tier" == full ]]; then
+    # Only this tier has a virtual machine, which needs a processor of its own. Beside clusters the limits of its node pass, and with a higher priority those
+    # of the clusters; so these come after it.
+    maven_lanes "$java" "testing beside a machine:" "$log" 3 "integration-tests/cluster@beside ${groups#"$CLUSTERS" }" "${once[@]}" || code=$?
+    groups="$CLUSTERS"
+  fi
   maven_lanes "$java" testing "$log" "$TEST_LANES" "$groups" "${once[@]}" || code=$?
   alone="$(tagged alone)"
   if [[ -n "$alone" ]]; then

@@ -10,6 +10,8 @@ import java.net.SocketAddress;
 import java.net.UnknownHostException;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * Decides which calls the audit log keeps. Changes by peers with a certificate are kept one by one;
@@ -22,13 +24,19 @@ final class CallAudit {
   /**
    * Methods that strangers may call and that do something, such as loading an image by the debug
    * port, are kept one by one, ten of them at once and one more each minute; the rest is counted.
+   * As many refused ones are kept, each once.
    */
   private static final int BURST = 10;
 
   private static final Duration INTERVAL = Duration.ofMinutes(1);
 
+  /** Some hours of refusals, by their budget, in some tens of KiB. */
+  private static final int MOST_TOLD = 256;
+
   private final AuditLog log;
   private final LogBudget strangers = new LogBudget(BURST, INTERVAL, System::nanoTime);
+  private final LogBudget refusals = new LogBudget(BURST, INTERVAL, System::nanoTime);
+  private final Set<String> told = ConcurrentHashMap.newKeySet();
 
   CallAudit(AuditLog log) {
     this.log = log;
@@ -83,7 +91,8 @@ final class CallAudit {
       log.end(id, peer.identity(), rule.method(), outcome);
       return 0;
     }
-    if (stranger(peer) && (!status.isOk() || crowd((RpcPeer.Unauthenticated) peer))) {
+    if (peer instanceof RpcPeer.Unauthenticated stranger
+        && (status.isOk() ? crowd(stranger) : !reasoned(rule, stranger, status))) {
       log.refused(place(source), status.getCode() + " " + rule.method());
       return 0;
     }
@@ -99,6 +108,25 @@ final class CallAudit {
   /** Returns whether callers that proved no key have used up the budget of records. */
   private boolean crowd(RpcPeer.Unauthenticated peer) {
     return peer.publicKey().isEmpty() && strangers.take().isEmpty();
+  }
+
+  /**
+   * Returns whether the refusal of a machine that has proved a key gets a record with its reason: a
+   * wrong ticket is seen on the machine and here. The same refusal again is counted.
+   */
+  private boolean reasoned(CallRule rule, RpcPeer.Unauthenticated peer, Status status) {
+    String refusal = String.join(" ", peer.identity(), rule.method(), status.getDescription());
+    if (!rule.mutating()
+        || peer.publicKey().isEmpty()
+        || status.getCode() == Status.Code.UNAUTHENTICATED
+        || told.contains(refusal)
+        || refusals.take().isEmpty()) {
+      return false;
+    }
+    if (told.size() >= MOST_TOLD) {
+      told.clear();
+    }
+    return told.add(refusal);
   }
 
   /** Waits until a record is on the disk, or held because there is no disk for it. */

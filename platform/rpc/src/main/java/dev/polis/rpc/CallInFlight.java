@@ -59,6 +59,7 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
   // Guarded by state.
   private boolean closed;
   private boolean abandoned;
+  private boolean over; // true once gRPC has ended the stream, perhaps with a status of its own
   private boolean answering; // true once a part of the answer was sent
   private int unasked; // requests to ask for when the caller has read the earlier answers
   private Thread runner; // null while no handler runs
@@ -176,8 +177,15 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
     counted.takes(OPEN_BYTES);
   }
 
-  /** Gives the room of this call to others. */
+  /**
+   * Gives the room of this call to others. gRPC calls it on the thread that reads the connection,
+   * before it sends a status of its own, such as for a request that is too large. A second status
+   * or a first answer would make gRPC end the connection with all of its calls.
+   */
   private void leaveRoom() {
+    synchronized (state) {
+      over = true;
+    }
     if (requests != null) {
       requests.over();
     }
@@ -387,7 +395,7 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
   private void tell(Status status, Metadata trailers) {
     try {
       synchronized (state) {
-        if (!delegate().isCancelled()) {
+        if (!over && !delegate().isCancelled()) {
           delegate().close(StatusMessages.fit(status), trailers);
         }
       }
@@ -401,7 +409,7 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
   @Override
   public void sendHeaders(Metadata headers) {
     synchronized (state) {
-      if (!closed) {
+      if (!closed && !over) {
         super.sendHeaders(headers);
       }
     }
@@ -410,7 +418,7 @@ final class CallInFlight extends ForwardingServerCall.SimpleForwardingServerCall
   @Override
   public void sendMessage(Object message) {
     synchronized (state) {
-      if (closed) {
+      if (closed || over) {
         return;
       }
       answering = true;

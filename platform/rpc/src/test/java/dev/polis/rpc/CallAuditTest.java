@@ -3,6 +3,8 @@ package dev.polis.rpc;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.protobuf.ByteString;
+import dev.polis.pki.Ed25519;
 import dev.polis.rpc.audit.AuditCursor;
 import dev.polis.rpc.audit.AuditFolder;
 import dev.polis.rpc.audit.AuditKind;
@@ -12,6 +14,9 @@ import dev.polis.rpc.audit.AuditSettings;
 import dev.polis.wire.api.ManagementGrpc;
 import dev.polis.wire.api.UpdateNodeLabelsRequest;
 import dev.polis.wire.api.UpdateNodeLabelsResponse;
+import dev.polis.wire.curator.CuratorGrpc;
+import dev.polis.wire.curator.RegisterNodeRequest;
+import dev.polis.wire.curator.RegisterNodeResponse;
 import io.grpc.ManagedChannel;
 import io.grpc.Status;
 import io.grpc.stub.StreamObserver;
@@ -115,6 +120,41 @@ class CallAuditTest {
     assertEquals(1, records(AuditKind.CALL).size());
     assertTrue(records(AuditKind.CALL).getFirst().text().startsWith("PERMISSION_DENIED"));
     assertEquals(List.of(), seenByHandler);
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName(
+      "a refused machine that has proved a key has a record with the reason, once for each, ten at once")
+  void refusedMachines() throws Exception {
+    fixture.host.serve(
+        RpcHost.CURATOR,
+        new CuratorGrpc.CuratorImplBase() {
+          @Override
+          public void registerNode(
+              RegisterNodeRequest request, StreamObserver<RegisterNodeResponse> caller) {
+            String reason = "a wrong ticket of " + request.getJoinKey().toStringUtf8();
+            caller.onError(Status.FAILED_PRECONDITION.withDescription(reason).asException());
+          }
+        });
+    ManagedChannel machine =
+        fixture.channel(RpcClients.ephemeral(Ed25519.generate(), fixture.trust()));
+    for (int i = 0; i < 40; i++) {
+      RegisterNodeRequest request =
+          RegisterNodeRequest.newBuilder()
+              .setJoinKey(ByteString.copyFromUtf8("key " + i / 2))
+              .build();
+      Status refused =
+          RpcFixture.statusOf(() -> CuratorGrpc.newBlockingStub(machine).registerNode(request));
+      assertEquals(Status.Code.FAILED_PRECONDITION, refused.getCode());
+    }
+    log.release();
+    List<AuditRecord> kept = records(AuditKind.CALL);
+    assertEquals(10, kept.size());
+    for (int i = 0; i < 10; i++) {
+      String text = kept.get(i).text();
+      assertTrue(text.contains("(a wrong ticket of key " + i + ")"), text);
+    }
   }
 
   @Test

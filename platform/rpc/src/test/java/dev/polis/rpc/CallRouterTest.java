@@ -11,6 +11,7 @@ import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 import io.grpc.ServerCall;
 import io.grpc.ServerMethodDefinition;
+import io.grpc.ServerStreamTracer;
 import io.grpc.Status;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
@@ -100,15 +101,14 @@ class CallRouterTest {
 
   // The router does not use its methods' types.
   @SuppressWarnings("unchecked")
-  private void begin(ConnectionGate.Pass pass) throws Exception {
+  private ServerStreamTracer begin(ConnectionGate.Pass pass) throws Exception {
     ServerMethodDefinition<Object, Object> method =
         (ServerMethodDefinition<Object, Object>)
             router.lookupMethod(ManagementGrpc.getGetNodesMethod().getFullMethodName(), "");
     Attributes attributes = Attributes.newBuilder().set(ConnectionGate.Pass.KEY, pass).build();
-    Context counting =
-        new RequestBytes.Factory()
-            .newServerStreamTracer("", new Metadata())
-            .filterContext(Context.current());
+    ServerStreamTracer tracer =
+        new RequestBytes.Factory().newServerStreamTracer("", new Metadata());
+    Context counting = tracer.filterContext(Context.current());
     events
         .submit(
             counting.wrap(
@@ -119,6 +119,34 @@ class CallRouterTest {
                           new Call(method.getMethodDescriptor(), attributes), new Metadata());
                 }))
         .get();
+    return tracer;
+  }
+
+  private ConnectionGate.Pass enter() {
+    StrangerRoom room =
+        new StrangerRoom(
+            ConnectionLimits.DEFAULT, new StrangerCalls(4, 4, 1, 1 << 20, Duration.ofHours(1)));
+    return new ConnectionGate(room)
+        .enter(InetAddress.getLoopbackAddress(), displaced -> {})
+        .orElseThrow();
+  }
+
+  private void admit() {
+    for (Runnable next = waiting.poll(); next != null; next = waiting.poll()) {
+      next.run();
+    }
+  }
+
+  @Test
+  @DisplayName(
+      "a call that gRPC has ended with a status of its own, as for a request that is too large, gets no second one, which would end the connection")
+  void endedByGrpc() throws Exception {
+    router.add(
+        RpcFixture.reaching(ManagementGrpc.getServiceDescriptor()).bindService(), Set.of(), 0);
+    begin(enter()).streamClosed(Status.RESOURCE_EXHAUSTED);
+    admit();
+    assertEquals(List.of(), ends);
+    assertEquals(0, router.open());
   }
 
   @Test
@@ -127,19 +155,11 @@ class CallRouterTest {
   void displacedBeforeItIsAdmitted() throws Exception {
     router.add(
         RpcFixture.reaching(ManagementGrpc.getServiceDescriptor()).bindService(), Set.of(), 0);
-    StrangerRoom room =
-        new StrangerRoom(
-            ConnectionLimits.DEFAULT, new StrangerCalls(4, 4, 1, 1 << 20, Duration.ofHours(1)));
-    ConnectionGate.Pass pass =
-        new ConnectionGate(room)
-            .enter(InetAddress.getLoopbackAddress(), displaced -> {})
-            .orElseThrow();
+    ConnectionGate.Pass pass = enter();
     begin(pass);
     begin(pass);
     assertEquals(List.of(Status.Code.UNAVAILABLE), ends.stream().map(Status::getCode).toList());
-    for (Runnable next = waiting.poll(); next != null; next = waiting.poll()) {
-      next.run();
-    }
+    admit();
     assertEquals(
         List.of(Status.Code.UNAVAILABLE, Status.Code.UNAUTHENTICATED),
         ends.stream().map(Status::getCode).toList());

@@ -5,11 +5,13 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.util.JsonFormat;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Finished;
+import dev.polis.pki.CertificateAuthority;
 import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeEndpoint;
 import dev.polis.pki.NodeId;
@@ -20,6 +22,7 @@ import dev.polis.rpc.RpcTrust;
 import dev.polis.wire.api.GetClusterInfoRequest;
 import dev.polis.wire.api.ManagementGrpc;
 import dev.polis.wire.api.NodeParameters;
+import dev.polis.wire.api.NodeParameters.ClusterRegister;
 import dev.polis.wire.common.ClusterDirectory;
 import dev.polis.wire.curator.CuratorGrpc;
 import dev.polis.wire.curator.RegisterNodeRequest;
@@ -103,6 +106,78 @@ class NodeEnrolmentIT {
       isMember(second, id);
       first.ctl("node", "approve", id).requireSuccess("the approval of a member is repeatable");
     }
+  }
+
+  /** Changes the parameters of a machine, as a mistake of an operator does. */
+  private interface Mistake {
+    void make(ClusterRegister.Builder register) throws Exception;
+  }
+
+  @Test
+  @DisplayName(
+      "D-33, D-36 a machine with a wrong or a used ticket, the CA of another cluster or no address is refused: its screen and the leader's audit log say why, and nothing has changed")
+  void refusedMachines() throws Exception {
+    List<String> listed = states();
+    refused(
+        "wrong",
+        "registerticket invalid: this cluster did not issue it",
+        register -> register.setRegisterTicket(ByteString.copyFrom(new byte[32])));
+    leaderHas("registerticket invalid: this cluster did not issue it");
+    refused(
+        "another",
+        "belong to another cluster",
+        register ->
+            register.setCaCertificate(
+                ByteString.copyFrom(
+                    Pem.der(CertificateAuthority.create("another").certificate()))));
+    refused(
+        "lost",
+        "and the address of none",
+        register -> register.getClusterDirectoryBuilder().getNodesBuilder(0).clearAddresses());
+    assertEquals(listed, states(), "the records");
+
+    cluster.ctl("cluster", "ticket", "replace", "--nodes", "1").requireSuccess("a ticket for one");
+    try (TestNode only = cluster.joining("only", "127.0.46.7");
+        TestNode late = cluster.joining("late", "127.0.46.6")) {
+      only.start("--security", "insecure");
+      String id = GrowingCluster.awaitRegistered(only);
+      refused(late, "the ticket has registered the 1 nodes that it is for");
+      leaderHas("the ticket has registered the 1 nodes that it is for");
+      assertEquals("NEW", GrowingCluster.text(cluster.listed(id).orElseThrow(), "state"));
+      cluster.ctl("node", "delete", id).requireSuccess("delete");
+    }
+    cluster.ctl("cluster", "ticket", "replace").requireSuccess("a ticket for all");
+  }
+
+  /** Returns the id and state of each record. */
+  private static List<String> states() throws Exception {
+    return StreamSupport.stream(first.json("node", "list").getAsJsonArray().spliterator(), false)
+        .map(JsonElement::getAsJsonObject)
+        .map(node -> GrowingCluster.text(node, "id") + " " + GrowingCluster.text(node, "state"))
+        .toList();
+  }
+
+  private static void refused(String name, String reason, Mistake mistake) throws Exception {
+    try (TestNode machine = cluster.joining(name, "127.0.46.6")) {
+      NodeParameters.Builder parameters = parameters(machine).toBuilder();
+      mistake.make(parameters.getClusterRegisterBuilder());
+      Files.writeString(
+          machine.state().resolve("esp/parameters.json"), JsonFormat.printer().print(parameters));
+      refused(machine, reason);
+    }
+  }
+
+  private static void refused(TestNode machine, String reason) throws Exception {
+    Finished refused = machine.refused("--security", "insecure");
+    assertNotEquals(0, refused.code(), refused.all());
+    assertTrue(refused.lastLine().contains(reason), refused::all);
+    assertEquals(List.of(), machine.leftovers());
+    assertFalse(Files.exists(machine.state().resolve("data/node")), "it has made a volume");
+  }
+
+  private static void leaderHas(String reason) {
+    Finished audit = first.ctl("audit", "--last", "50");
+    assertTrue(audit.out().contains(reason), audit::all);
   }
 
   private static void refusesOtherApprovals(String id) {
