@@ -47,6 +47,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 
 /** Serves the Management API, for operators: nodes, roles, labels, tickets, configuration. */
@@ -73,6 +74,8 @@ public final class ManagementApi extends ManagementGrpc.ManagementImplBase
   private final InstantSource clock;
   private final NodeRemoval removal;
   private final ConsensusMembers members;
+  // One at a time, so that no two calls make two workers.
+  private final ReentrantLock workers = new ReentrantLock();
 
   /**
    * @param self the node of this curator, which does not remove itself
@@ -276,10 +279,27 @@ public final class ManagementApi extends ManagementGrpc.ManagementImplBase
     return change(term, id, changes);
   }
 
-  private static UpdateNodeRolesResponse change(LeaderTerm term, String id, RoleChanges changes)
+  private UpdateNodeRolesResponse change(LeaderTerm term, String id, RoleChanges changes)
+      throws InterruptedException {
+    if (!changes.beginsWorker()) {
+      return change(term, id, changes, Optional.empty());
+    }
+    workers.lockInterruptibly();
+    try {
+      return change(term, id, changes, NodeRecords.worker(term.records().nodes()));
+    } finally {
+      workers.unlock();
+    }
+  }
+
+  private static UpdateNodeRolesResponse change(
+      LeaderTerm term, String id, RoleChanges changes, Optional<String> worker)
       throws InterruptedException {
     return term.records()
-        .updateNode(id, changes::apply, _ -> UpdateNodeRolesResponse.getDefaultInstance());
+        .updateNode(
+            id,
+            node -> changes.apply(node, worker),
+            _ -> UpdateNodeRolesResponse.getDefaultInstance());
   }
 
   @Override

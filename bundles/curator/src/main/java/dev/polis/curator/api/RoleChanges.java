@@ -9,6 +9,7 @@ import dev.polis.wire.common.NodeRoles;
 import dev.polis.wire.curator.stored.Node;
 import dev.polis.wire.roles.Role;
 import dev.polis.wire.roles.RoleChange;
+import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
 
@@ -47,15 +48,19 @@ public record RoleChanges(UpdateNodeRolesRequest request, SortedMap<RoleName, Bo
     return name;
   }
 
-  /** Returns the changed record, or refuses impossible changes. */
-  Node apply(Node node) {
+  /**
+   * Returns the changed record, or refuses impossible changes.
+   *
+   * @param worker the node that has the role KubernetesWorker; empty if none has it
+   */
+  Node apply(Node node, Optional<String> worker) {
     if (!NodeRecords.isUp(node)) {
       throw Refusal.precondition(
           "node %s is %s; only a node that is UP can have roles", node.getId(), node.getFsmState());
     }
     NodeRoles.Builder roles = node.getRoles().toBuilder();
     changeConsensus(roles);
-    changeKubernetes(roles);
+    changeKubernetes(node.getId(), roles, worker);
     if (roles.hasKubernetesController() && !roles.hasConsensusMember()) {
       throw Refusal.precondition(
           "node %s cannot be a KubernetesController without being a ConsensusMember", node.getId());
@@ -64,13 +69,19 @@ public record RoleChanges(UpdateNodeRolesRequest request, SortedMap<RoleName, Bo
     return node.toBuilder().setRoles(roles).build();
   }
 
-  /** Returns whether the request takes the role ConsensusMember from its node. */
+  /** Returns whether the request gives the role ConsensusMember to its node. */
   boolean beginsConsensus() {
     return request.getConsensusMember();
   }
 
+  /** Returns whether the request takes the role ConsensusMember from its node. */
   boolean endsConsensus() {
     return request.hasConsensusMember() && !request.getConsensusMember();
+  }
+
+  /** Returns whether the request gives the role KubernetesWorker to its node. */
+  boolean beginsWorker() {
+    return request.getKubernetesWorker();
   }
 
   private void changeConsensus(NodeRoles.Builder roles) {
@@ -83,9 +94,12 @@ public record RoleChanges(UpdateNodeRolesRequest request, SortedMap<RoleName, Bo
     }
   }
 
-  private void changeKubernetes(NodeRoles.Builder roles) {
+  private void changeKubernetes(String id, NodeRoles.Builder roles, Optional<String> worker) {
     if (request.hasKubernetesWorker()) {
       if (request.getKubernetesWorker()) {
+        if (!roles.hasKubernetesWorker()) {
+          requireNoOther(id, worker);
+        }
         roles.setKubernetesWorker(NodeRoles.KubernetesWorker.getDefaultInstance());
       } else {
         roles.clearKubernetesWorker();
@@ -98,6 +112,18 @@ public record RoleChanges(UpdateNodeRolesRequest request, SortedMap<RoleName, Bo
         roles.clearKubernetesController();
       }
     }
+  }
+
+  /** Refuses a second worker: until Kubernetes runs on several nodes, a cluster has one. */
+  private static void requireNoOther(String id, Optional<String> worker) {
+    worker.ifPresent(
+        other -> {
+          throw Refusal.precondition(
+              "node %s cannot be a KubernetesWorker, since node %s is one, and a cluster of this"
+                  + " version has only one; take the role from that node first: polisctl node role"
+                  + " remove %s %s",
+              id, other, other, RoleName.KUBERNETES_WORKER.text());
+        });
   }
 
   private void changeOthers(Node node, NodeRoles.Builder roles) {

@@ -9,7 +9,9 @@ import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeId;
 import dev.polis.wire.common.NodeState;
 import dev.polis.wire.curator.stored.Node;
+import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 
 /** Converts a node's record between its stored form and the forms for nodes and operators. */
@@ -135,5 +137,13 @@ public final class NodeRecords {
 
   public static boolean isUp(Node node) {
     return node.getFsmState() == NodeState.NODE_STATE_UP;
+  }
+
+  /** Returns the node that has the role KubernetesWorker; empty if none has it. */
+  public static Optional<String> worker(List<Node> nodes) {
+    return nodes.stream()
+        .filter(node -> isUp(node) && node.getRoles().hasKubernetesWorker())
+        .map(Node::getId)
+        .findFirst();
   }
 }
