@@ -293,14 +293,11 @@ final class ClusterService implements ClusterManager {
       NodeCredentials credentials, RpcRevocations revocations, Set<NodeEndpoint> curators) {}
 
   private Enrolled enrol() throws InterruptedException {
-    organs
-        .removal()
-        .read()
-        .ifPresent(
-            reason -> {
-              Disowning.eraseCredentials(organs, steps.log());
-              throw disownedException(reason);
-            });
+    Optional<String> removed = organs.removal().read();
+    if (removed.isPresent()) {
+      Disowning.eraseKeys(organs, steps.log());
+      throw disownedException(removed.get());
+    }
     return switch (organs.storage().sealedConfiguration().read()) {
       case Stored.Present<SealedConfiguration>(var path, var sealed) -> returned(sealed);
       case Stored.None<SealedConfiguration> none -> create();

@@ -1,5 +1,6 @@
 package dev.polis.cluster;
 
+import dev.polis.api.consensus.ConsensusException;
 import dev.polis.api.storage.DataStatus;
 import dev.polis.base.values.Watcher;
 import dev.polis.files.FileException;
@@ -14,7 +15,7 @@ import java.util.function.Supplier;
 
 /**
  * Waits until a revocation list of the cluster names this node's certificate, then writes the proof
- * to the disk and erases the node's credentials there.
+ * to the disk and erases the node's credentials there, and etcd's data and keys.
  */
 final class Disowning {
 
@@ -73,22 +74,23 @@ final class Disowning {
   }
 
   /** Writes the proof first: from then on the node does not start as a member again. */
-  private void erase(NodeCredentials former, Crl list, Log log) {
+  private void erase(NodeCredentials former, Crl list, Log log) throws InterruptedException {
     try {
       organs.removal().write(former, list, clock.instant());
     } catch (FileException e) {
       report(e, log);
       return;
     }
-    eraseCredentials(organs, log);
+    eraseKeys(organs, log);
   }
 
   /**
-   * Erases the credentials that are still on an open volume: a node that ended right after its
-   * proof left them. A closed volume is encrypted, and no place has the cluster's half of the key
-   * any more: the cluster has erased it, and this erases what the TPM has sealed.
+   * Erases the credentials that are still on an open volume, and the records of the cluster with
+   * the keys of its CAs: a node that ended right after its proof left them. A closed volume is
+   * encrypted, and no place has the cluster's half of the key any more: the cluster has erased it,
+   * and this erases what the TPM has sealed.
    */
-  static void eraseCredentials(EnrolmentOrgans organs, Log log) {
+  static void eraseKeys(EnrolmentOrgans organs, Log log) throws InterruptedException {
     Credentials files = organs.storage().root().data().node().credentials();
     boolean open = organs.storage().data().peek().orElseThrow() instanceof DataStatus.Mounted;
     try {
@@ -98,16 +100,20 @@ final class Disowning {
         files.certificate().erase();
         log.info("the credentials in %s are erased", files.path());
       }
-    } catch (FileException e) {
+      if (open) {
+        organs.consensus().erase();
+      }
+    } catch (FileException | ConsensusException e) {
       report(e, log);
     }
   }
 
-  private static void report(FileException failure, Log log) {
-    // The membership ends all the same: the cluster refuses the credentials that are left.
+  private static void report(Exception failure, Log log) {
+    // The membership ends all the same: the cluster refuses the credentials that are left. The next
+    // start erases what this one could not.
     log.error(
-        "the node could not erase its credentials, which the cluster refuses: %s; erase the state"
-            + " directory",
+        "the node could not erase its credentials, which the cluster refuses, or the keys of etcd:"
+            + " %s; erase the state directory",
         failure.getMessage());
   }
 }

@@ -41,8 +41,9 @@
  *
  * <p>A revocation list that names this node's certificate ends its membership ({@code Disowning}).
  * Only the cluster's CA signs such a list, so no other node can end it. The node writes the list to
- * the ESP as a proof, erases its credentials, closes its listeners, and stays as DISOWNING, so that
- * health and the log can still be read on its machine; each later start ends with that reason.
+ * the ESP as a proof, erases its credentials and etcd's files, closes its listeners, and stays as
+ * DISOWNING, so that health and the log can still be read on its machine; each later start erases
+ * what is left and ends with that reason.
  *
  * <p>Not promised: to recover from a failed enrolment by itself. What fails here (a damaged file, a
  * foreign volume, parameters that contradict each other) needs a person; the node names the fault

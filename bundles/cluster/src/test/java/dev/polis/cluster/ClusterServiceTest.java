@@ -732,7 +732,7 @@ class ClusterServiceTest {
       assertEquals(ClusterState.DISOWNING, disowned.state());
       assertTrue(disowned.credentials().isEmpty(), "it still has credentials");
       assertThrows(DisownedException.class, service::awaitHome);
-      assertEquals(List.of("forget", "leave"), recording.calls);
+      assertEquals(List.of("erase", "forget", "leave"), recording.calls);
       assertFalse(files.key().exists(), "its key is still on the disk");
       assertFalse(files.certificate().exists(), "its certificate is still on the disk");
       assertTrue(files.clusterCa().exists());
@@ -773,6 +773,7 @@ class ClusterServiceTest {
           () -> !second.fatals.isEmpty() || second.calls.contains("leave"));
     }
     assertFalse(first.root().data().node().credentials().key().exists(), "its key is on the disk");
+    assertTrue(second.calls.contains("erase"), "etcd's files are on the disk");
     assertTrue(first.root().esp().removal().exists());
   }
 
@@ -796,7 +797,7 @@ class ClusterServiceTest {
     Await.until(SOON, "the fatal report", () -> !second.fatals.isEmpty());
     assertFalse(files.key().exists(), "its key is still on the disk");
     assertFalse(files.certificate().exists(), "its certificate is still on the disk");
-    assertEquals(List.of(), second.calls);
+    assertEquals(List.of("erase"), second.calls, "etcd's files are still on the disk");
   }
 
   @Test

@@ -367,6 +367,10 @@ final class RecordingOrgans {
                         : new ConsensusStatus.Starting("etcd to answer"));
                 yield null;
               }
+              case "erase" -> {
+                record("erase");
+                yield null;
+              }
               case "access" -> {
                 consensusUsers.add((String) arguments[0]);
                 yield EtcdAccess.plaintext("http://127.0.0.1:7833");

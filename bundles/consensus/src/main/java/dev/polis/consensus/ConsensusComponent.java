@@ -117,6 +117,11 @@ public final class ConsensusComponent implements Consensus, MetricsExporter {
   }
 
   @Override
+  public void erase() throws InterruptedException {
+    service.erase();
+  }
+
+  @Override
   public Optional<LocalMember> localMember() {
     return service.localMember();
   }

@@ -119,6 +119,27 @@ final class ConsensusDisk {
     }
   }
 
+  /**
+   * Erases all files of the member and of removed ones.
+   *
+   * @return whether there were any
+   */
+  boolean erase() throws FileException {
+    List<Path> folders = List.of(files.etcd().path(), files.removed().path());
+    boolean found = folders.stream().anyMatch(Files::exists);
+    // The record goes first: no member starts from the rest of an interrupted erasure.
+    files.member().erase();
+    for (Path each : folders) {
+      try {
+        FileTree.erase(each);
+      } catch (IOException stays) {
+        throw new FileException(
+            Problem.IO, "cannot erase %s: %s".formatted(each, stays), "check the disk", stays);
+      }
+    }
+    return found;
+  }
+
   /** Allows a member to start that has a vote, or was invited. */
   ConsensusRecord allowExisting(NodeId node) throws FileException {
     ConsensusRecord record =

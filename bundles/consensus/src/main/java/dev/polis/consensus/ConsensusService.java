@@ -288,6 +288,22 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
   }
 
   @Override
+  public void erase() throws InterruptedException {
+    stop(StopReason.ROLE_REMOVED);
+    lock.lockInterruptibly();
+    try {
+      requireDisk();
+      if (disk.erase()) {
+        log.info("etcd's files are erased, since the cluster has removed this node");
+      }
+    } catch (FileException stays) {
+      throw new ConsensusException(stays.getMessage(), stays);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  @Override
   public Optional<LocalMember> localMember() {
     return record()
         .map(

@@ -30,7 +30,8 @@
  *
  * <p>{@link dev.polis.consensus.MemberChanges} is the other side of that: the leader's curator
  * calls it for a node that comes or goes. If etcd ends because another member has removed it, the
- * run sets the files aside in one rename, and no member starts from them.
+ * run sets the files aside in one rename, and no member starts from them. Once the cluster has
+ * removed the node itself, the cluster manager lets the organ erase them.
  *
  * <p>{@link dev.polis.consensus.EtcdApi} lets operators look at etcd, save it and maintain it,
  * without a quorum if need be. If most members are lost for ever, an operator orders a new cluster

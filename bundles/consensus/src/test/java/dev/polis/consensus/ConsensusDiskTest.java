@@ -156,6 +156,38 @@ class ConsensusDiskTest {
   }
 
   @Test
+  @DisplayName(
+      "the files of a member and of a removed one are erased, and an interrupted time again")
+  void erase() throws Exception {
+    assertFalse(disk.erase(), "it found files on an empty disk");
+    for (String id : List.of("a1", "a2")) {
+      ConsensusRecord record = disk.allowNew(NODE).complete(id, "c1");
+      files.caKey().write("a key".getBytes(StandardCharsets.UTF_8));
+      files.etcd().data().create();
+      Files.writeString(files.etcd().data().path().resolve("db"), "the CA's key");
+      if (id.equals("a1")) {
+        disk.setAside(record);
+      }
+    }
+    Path present = files.etcd().data().path().resolve("db");
+    Path removed = files.removed().path().resolve("a1/data/db");
+    List<Path> seen = List.of(folder.resolve("present"), folder.resolve("removed"));
+    Files.createLink(seen.getFirst(), present);
+    Files.createLink(seen.getLast(), removed);
+
+    assertTrue(disk.erase());
+
+    assertFalse(Files.exists(files.etcd().path()));
+    assertFalse(Files.exists(files.removed().path()));
+    for (Path each : seen) {
+      assertEquals("\0".repeat("the CA's key".length()), Files.readString(each));
+    }
+    Files.createDirectories(files.etcd().data().path());
+    assertTrue(disk.erase(), "it did not continue");
+    assertFalse(Files.exists(files.etcd().path()));
+  }
+
+  @Test
   @DisplayName("etcd's data of an unfinished bootstrap is removed; a member's data is kept")
   void unbegun() throws Exception {
     ConsensusRecord begun = disk.allowNew(NODE);

@@ -245,6 +245,29 @@ class ConsensusJoinTest {
 
   @Test
   @DisplayName(
+      "a node that the cluster has removed erases the files of its former member and of the running one")
+  void erased() throws Exception {
+    String former = becomeVoter(second.instance());
+    Instance removed = second.instance();
+    expel(former);
+    removed.consensus.startExisting(second.identity);
+    removed.await(ConsensusStatus.Stopped.class);
+    String id = becomeVoter(removed);
+    assertEquals(List.of(former), second.files().removed().list());
+    assertEquals(id, removed.consensus.localMember().orElseThrow().memberId());
+    expel(id);
+
+    removed.consensus.erase();
+
+    assertFalse(Files.exists(second.files().etcd().path()));
+    assertFalse(Files.exists(second.files().removed().path()));
+    assertTrue(removed.consensus.localMember().isEmpty());
+    removed.await(ConsensusStatus.Stopped.class);
+    removed.consensus.erase();
+  }
+
+  @Test
+  @DisplayName(
       "an original does not start beside its copy that has started before, names both addresses, and continues once that has ended")
   void originalAfterItsCopy() throws Exception {
     leader = first.instance(ConsensusHarness.maintainedOften());

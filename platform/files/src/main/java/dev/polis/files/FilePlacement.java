@@ -25,6 +25,9 @@ import org.osgi.annotation.versioning.ProviderType;
 @ProviderType
 public final class FilePlacement {
 
+  /** The number of zeros in one write, so that a database needs no memory of its size. */
+  private static final int ZEROS_BYTES = 64 * 1024;
+
   private final Path path;
   private final Mode mode;
 
@@ -217,10 +220,12 @@ public final class FilePlacement {
   }
 
   /** Overwrites a file, also one without a name, before its blocks get free. */
-  private static void zero(FileChannel channel) throws IOException {
-    ByteBuffer zeros = ByteBuffer.allocate(Math.toIntExact(channel.size()));
-    while (zeros.hasRemaining()) {
-      channel.write(zeros);
+  static void zero(FileChannel channel) throws IOException {
+    long left = channel.size();
+    ByteBuffer zeros = ByteBuffer.allocate((int) Math.min(left, ZEROS_BYTES));
+    while (left > 0) {
+      zeros.clear().limit((int) Math.min(left, ZEROS_BYTES));
+      left -= channel.write(zeros);
     }
     channel.force(true);
   }

@@ -19,7 +19,7 @@
  *
  * <p><b>One place for each thing.</b> {@link dev.polis.files.AtomicFile} is the one implementation
  * of a replacement, {@link dev.polis.files.DiskTrouble} the one that recognises a full or read-only
- * disk, {@link dev.polis.files.FileTree} the one that deletes a tree. {@link
+ * disk, {@link dev.polis.files.FileTree} the one that deletes or erases a tree. {@link
  * dev.polis.files.layout} declares which files there are.
  *
  * <p>Not promised: a file that is never seen half written if the disk lies about fsync; locks
@@ -29,7 +29,7 @@
  * and a person with a broken node must be able to look at them.
  */
 @Export
-@Version("1.5.0")
+@Version("1.6.0")
 package dev.polis.files;
 
 import org.osgi.annotation.bundle.Export;

@@ -1,5 +1,6 @@
 package dev.polis.files;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -9,6 +10,7 @@ import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Needs;
 import dev.polis.fixtures.SmallDisk;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
@@ -50,6 +52,20 @@ class FileTreeTest {
     FileTree.delete(top);
     assertFalse(Files.exists(top));
     assertTrue(Files.exists(outside.resolve("kept")));
+  }
+
+  @Test
+  @DisplayName(
+      "an erased tree is gone, its files had only zeros before, and the targets of its links are kept")
+  void erase() throws IOException {
+    byte[] large = "secret".repeat(20_000).getBytes(StandardCharsets.US_ASCII);
+    Files.write(top.resolve("a/b/c/large"), large);
+    Path seen = Files.createLink(directory.resolve("seen"), top.resolve("a/b/c/large"));
+    FileTree.erase(top);
+    assertFalse(Files.exists(top));
+    assertArrayEquals(new byte[large.length], Files.readAllBytes(seen));
+    assertEquals("content", Files.readString(outside.resolve("kept")));
+    FileTree.erase(top);
   }
 
   @Test

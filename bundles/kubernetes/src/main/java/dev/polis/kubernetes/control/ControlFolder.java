@@ -109,8 +109,8 @@ final class ControlFolder {
     return other;
   }
 
-  /** Deletes the folder with all its files. */
+  /** Erases the folder with all its files, such as the keys of the CAs of Kubernetes. */
   void delete() throws IOException {
-    FileTree.delete(folder.path());
+    FileTree.erase(folder.path());
   }
 }

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.polis.cluster.it.StorageModesIT.Mode;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Finished;
+import dev.polis.pki.Ed25519;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.NodeId;
 import dev.polis.pki.TlsContexts;
@@ -24,17 +25,23 @@ import io.grpc.ManagedChannel;
 import io.grpc.Status;
 import io.grpc.StatusException;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.security.PublicKey;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
@@ -49,6 +56,13 @@ class NodeRemovalIT {
   private static final String FIRST = "127.0.48.1";
   private static final int CURATOR_PORT = 7835;
   private static final int MANAGEMENT_PORT = 7839;
+
+  /** The first bytes of each encoded private key of Ed25519 (RFC 8410), and the length of one. */
+  private static final String KEY_HEAD =
+      new String(
+          HexFormat.of().parseHex("302e020100300506032b657004220420"), StandardCharsets.ISO_8859_1);
+
+  private static final int KEY_BYTES = 48;
 
   @TempDir static Path directory;
   private static GrowingCluster cluster;
@@ -194,6 +208,73 @@ class NodeRemovalIT {
     assertTrue(refused.lastLine().contains("the cluster has removed " + id), () -> refused.all());
     assertTrue(refused.lastLine().contains("empty state directory"), () -> refused.all());
     assertEquals(List.of(), node.leftovers());
+  }
+
+  @Test
+  @Tag("attack")
+  @DisplayName(
+      "a decommissioned node that was a voter leaves no key of the cluster's CA and no file of etcd on its disk")
+  void formerVoter() throws Exception {
+    try (TestNode voter = cluster.joining("voter", "127.0.48.7")) {
+      String id = cluster.admit(voter, Mode.INSECURE);
+      PublicKey ca = credentials(voter).ca().issuing().getPublicKey();
+      cluster.becomeVoter(voter, id);
+      assertNotEquals(List.of(), filesWithKeyOf(ca, voter), "the search finds no key");
+
+      cluster.change("node", "role", "remove", id, GrowingCluster.CONSENSUS);
+      Path removed = voter.state().resolve("data/etcd-removed");
+      Await.until(
+          TestNode.PATIENCE,
+          "the node to set its data aside",
+          () -> Files.isDirectory(removed) && voter.children("etcd").isEmpty(),
+          voter::said);
+      assertNotEquals(List.of(), filesWithKeyOf(ca, voter), "it has kept no records");
+
+      cluster.change("node", "decommission", id);
+      saysThatItIsDisowned(voter, id);
+
+      assertEquals(List.of(), filesWithKeyOf(ca, voter));
+      assertFalse(Files.exists(removed), removed::toString);
+      assertFalse(Files.exists(voter.state().resolve("data/etcd")), "data/etcd");
+      voter.stop();
+      Files.writeString(
+          Files.createDirectories(removed.resolve("1/data")).resolve("db"),
+          "what an interrupted erasure left");
+      doesNotComeBack(voter, id);
+      assertFalse(Files.exists(removed), "the next start did not continue the erasure");
+      cluster.change("node", "delete", id);
+      firstIsHome();
+    }
+  }
+
+  /** Returns the files of a node that contain the private half of a key, as etcd stores it. */
+  private static List<Path> filesWithKeyOf(PublicKey owner, TestNode node) throws IOException {
+    try (Stream<Path> files = Files.walk(node.state())) {
+      return files.filter(Files::isRegularFile).filter(file -> hasKeyOf(owner, file)).toList();
+    }
+  }
+
+  private static boolean hasKeyOf(PublicKey owner, Path file) {
+    try {
+      // One character for each byte.
+      String content = Files.readString(file, StandardCharsets.ISO_8859_1);
+      for (int at = content.indexOf(KEY_HEAD); at >= 0; at = content.indexOf(KEY_HEAD, at + 1)) {
+        String key = content.substring(at, Math.min(at + KEY_BYTES, content.length()));
+        if (key.length() == KEY_BYTES && isOf(owner, key)) {
+          return true;
+        }
+      }
+      return false;
+    } catch (NoSuchFileException gone) {
+      return false; // the node still works
+    } catch (IOException unreadable) {
+      throw new UncheckedIOException(unreadable);
+    }
+  }
+
+  private static boolean isOf(PublicKey owner, String key) {
+    byte[] encoded = key.getBytes(StandardCharsets.ISO_8859_1);
+    return Ed25519.match(Ed25519.privateKey(encoded), owner);
   }
 
   @Test

@@ -65,6 +65,16 @@ public interface Consensus {
   void discard() throws InterruptedException;
 
   /**
+   * Ends the member of this node for good, and erases its data and keys, and those of removed
+   * members. It does nothing if the disk has none; a repeated call continues an interrupted one.
+   * Call it only after the cluster has removed the node, whose role has ended before.
+   *
+   * @throws ConsensusException if the data volume is not open, or its disk refuses
+   * @throws InterruptedException if interrupted while waiting for the process to end
+   */
+  void erase() throws InterruptedException;
+
+  /**
    * Returns the member on this node's disk; empty if there is none, also because etcd has removed
    * it.
    *

@@ -8,6 +8,7 @@
  *
  *   leader's curator ──admit(node) until it is a voter, expel(node)──▶ members of etcd
  *   roles ──join(invitation), discard()──▶ Consensus of the node that comes or goes
+ *   cluster ──erase()──▶ Consensus of a node that the cluster has removed
  *
  *              start…, join              ready, has a vote          stop(), removed from etcd
  *   Stopped ────────▶ Starting ─────────────▶ Running ────────────────────▶ Stopped
@@ -27,7 +28,7 @@
  * replacement of every line of our code.
  */
 @Export
-@Version("1.2.0")
+@Version("1.3.0")
 package dev.polis.api.consensus;
 
 import org.osgi.annotation.bundle.Export;
