@@ -264,14 +264,14 @@ final class RolePlugins {
 
   private void stop(Started present, StopReason reason) {
     log.info("stopping role %s (%s)", present.offer().role(), reason);
-    started.remove(present.offer().role());
-    publish();
     // The replaced bundle is stopping meanwhile, with a deadline of its own.
     Duration patience = reason == StopReason.CODE_REPLACED ? SwapDeadline.ROLE.limit() : PATIENCE;
     List<String> left = present.subtree().close(reason, patience);
     if (!left.isEmpty()) {
       log.error("role %s has not ended yet: %s", present.offer().role(), left);
     }
+    started.remove(present.offer().role());
+    publish();
   }
 
   private void publish() {

@@ -22,12 +22,13 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 
 /**
- * Publishes the running roles: those with a healthy plugin and UP health, and ConsensusMember while
- * consensus runs.
+ * Publishes the running roles: those with a healthy plugin and UP health, those that are ending,
+ * and ConsensusMember while consensus runs. An operator sees by them when a node has drained.
  */
 final class RunningRoles {
 
   private static final Set<RunState> RUNNING = Set.of(RunState.HEALTHY, RunState.DONE);
+  private static final Set<RunState> ENDING = Set.of(RunState.STOPPING);
 
   /**
    * The pause after each look. A start and a swap change the supervision tree some hundred times a
@@ -85,20 +86,26 @@ final class RunningRoles {
 
   private SortedSet<RoleName> compute() {
     SortedSet<RoleName> now = new TreeSet<>();
+    SortedSet<RoleName> ending = new TreeSet<>();
     List<RunnableStatus> all = runnables.peek().orElse(List.of());
     started
         .peek()
         .orElse(Collections.emptySortedMap())
         .forEach(
             (role, dn) -> {
-              if (runs(all, dn + "." + RolePlugins.RUNNABLE)) {
+              String runnable = dn + "." + RolePlugins.RUNNABLE;
+              if (isIn(RUNNING, all, runnable)) {
                 now.add(role);
+              }
+              if (isIn(ENDING, all, runnable)) {
+                ending.add(role);
               }
             });
     if (!now.isEmpty()) {
       Set<String> incomplete = incomplete();
       now.removeIf(role -> incomplete.contains(role.text()));
     }
+    now.addAll(ending);
     if (consensus.peek().filter(ConsensusStatus.Running.class::isInstance).isPresent()) {
       now.add(RoleName.CONSENSUS_MEMBER);
     }
@@ -116,7 +123,7 @@ final class RunningRoles {
         .collect(Collectors.toSet());
   }
 
-  private static boolean runs(List<RunnableStatus> all, String dn) {
-    return all.stream().anyMatch(each -> each.dn().equals(dn) && RUNNING.contains(each.state()));
+  private static boolean isIn(Set<RunState> states, List<RunnableStatus> all, String dn) {
+    return all.stream().anyMatch(each -> each.dn().equals(dn) && states.contains(each.state()));
   }
 }

@@ -34,6 +34,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
@@ -190,6 +191,41 @@ class RolePluginsTest {
       events.clear();
     }
     assertEquals(List.of(), logged(Severity.WARNING));
+  }
+
+  @Test
+  @DisplayName("a role that is taken away counts as running until its plugin has ended")
+  void endingRole() throws Exception {
+    CompletableFuture<Void> drained = new CompletableFuture<>();
+    plugins.add(
+        context -> {
+          context.healthy();
+          try {
+            context.awaitCancelled();
+          } finally {
+            drained.join();
+          }
+        },
+        BACKUP,
+        0,
+        1);
+    want(BACKUP);
+    awaitRunning(BACKUP);
+    Thread taking = Thread.ofVirtual().start(this::want);
+    Await.until(
+        SOON,
+        "the role to be ending",
+        () ->
+            below("root.roles.plugins").stream()
+                .anyMatch(each -> each.state() == RunState.STOPPING));
+
+    // Another look at the roles, which sees the role as it is now.
+    consensus.set(new ConsensusStatus.Running("me", "1", "2", List.of(), List.of()));
+    awaitRunning(BACKUP, RoleName.CONSENSUS_MEMBER);
+    drained.complete(null);
+
+    awaitRunning(RoleName.CONSENSUS_MEMBER);
+    assertTrue(taking.join(SOON), "the role did not end");
   }
 
   @Test
