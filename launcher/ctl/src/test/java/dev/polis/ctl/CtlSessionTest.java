@@ -16,6 +16,7 @@ import dev.polis.ctl.session.ExitCode;
 import dev.polis.ctl.session.PrintableWriter;
 import dev.polis.ctl.session.Session;
 import dev.polis.files.layout.Root;
+import dev.polis.fixtures.Await;
 import dev.polis.fixtures.MachineSpeed;
 import dev.polis.fixtures.ThreadDump;
 import dev.polis.logtree.LogTree;
@@ -28,6 +29,8 @@ import dev.polis.rpc.LocalRpcHost;
 import dev.polis.rpc.RpcHost;
 import dev.polis.rpc.RpcSettings;
 import dev.polis.rpc.RpcStatistics;
+import dev.polis.wire.api.DecommissionNodeRequest;
+import dev.polis.wire.api.DecommissionNodeResponse;
 import dev.polis.wire.api.GetClusterInfoRequest;
 import dev.polis.wire.api.GetClusterInfoResponse;
 import dev.polis.wire.api.GetNodesRequest;
@@ -102,6 +105,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
@@ -163,6 +167,11 @@ class CtlSessionTest {
 
   private static final AtomicReference<Status> REFUSAL = new AtomicReference<>(Status.OK);
   private static final AtomicReference<UpdateNodeRolesRequest> CHANGES = new AtomicReference<>();
+
+  /** A command that polls once a second needs few of them. */
+  private static final Duration SOON = Duration.ofSeconds(30);
+
+  private static final List<DecommissionNodeRequest> DECOMMISSIONED = new CopyOnWriteArrayList<>();
   private static final AtomicReference<RevokeCertificatesRequest> REVOKED = new AtomicReference<>();
   private static LocalRpcHost host;
 
@@ -298,6 +307,14 @@ class CtlSessionTest {
       }
       caller.onNext(NODE.get());
       OTHERS.get().forEach(caller::onNext);
+      caller.onCompleted();
+    }
+
+    @Override
+    public void decommissionNode(
+        DecommissionNodeRequest request, StreamObserver<DecommissionNodeResponse> caller) {
+      DECOMMISSIONED.add(request);
+      caller.onNext(DecommissionNodeResponse.getDefaultInstance());
       caller.onCompleted();
     }
 
@@ -865,6 +882,70 @@ class CtlSessionTest {
     assertEquals(
         ExitCode.OK.code(), run(ADDRESS, "node", "role", "remove", ID, "NightlyBackup").code());
     assertFalse(CHANGES.get().getOthers(0).getWanted(), CHANGES.get()::toString);
+  }
+
+  @Test
+  @DisplayName(
+      "a node that leaves first loses all roles in one change, and its membership once it has ended them")
+  void decommissioned() throws Exception {
+    CHANGES.set(UpdateNodeRolesRequest.getDefaultInstance());
+    DECOMMISSIONED.clear();
+    RoleName backup = new RoleName("NightlyBackup");
+    NODE.set(
+        NODE.get().toBuilder()
+            .setState(NodeState.NODE_STATE_UP)
+            .setRoles(RoleRecord.of(List.of(RoleName.CONSENSUS_MEMBER, backup)))
+            .setStatus(running(RoleName.CONSENSUS_MEMBER))
+            .build());
+    CompletableFuture<CtlRun> leaving =
+        CompletableFuture.supplyAsync(() -> run(ADDRESS, "node", "decommission", ID));
+    Await.until(SOON, "the change of the roles", () -> CHANGES.get().hasConsensusMember());
+    assertFalse(CHANGES.get().getConsensusMember(), CHANGES.get()::toString);
+    assertEquals(
+        List.of(RoleChange.newBuilder().setName("NightlyBackup").setWanted(false).build()),
+        CHANGES.get().getOthersList());
+    assertEquals(List.of(), DECOMMISSIONED, "it still runs a role");
+
+    NODE.set(NODE.get().toBuilder().setStatus(running()).build());
+
+    CtlRun left = leaving.get(SOON.toSeconds(), TimeUnit.SECONDS);
+    assertEquals(ExitCode.OK.code(), left.code(), left.err());
+    assertEquals(1, DECOMMISSIONED.size());
+    assertTrue(
+        left.err().contains("taken the roles of the node: ConsensusMember Night"), left.err());
+    assertTrue(left.out().contains("decommissioned node " + ID), left.out());
+  }
+
+  @Test
+  @DisplayName("a node that is silent, or has ended its roles, is decommissioned without a wait")
+  void decommissionedAtOnce() {
+    DECOMMISSIONED.clear();
+    NODE.set(
+        NODE.get().toBuilder()
+            .setState(NodeState.NODE_STATE_UP)
+            .setHealth(Node.Health.HEALTH_HEARTBEAT_TIMEOUT)
+            .setStatus(running(RoleName.KUBERNETES_WORKER))
+            .build());
+    CtlRun silent = run(ADDRESS, "node", "decommission", ID);
+    assertTrue(silent.err().contains("is silent, so the command does not wait"), silent.err());
+    NODE.set(NODE.get().toBuilder().setStatus(running()).build());
+    assertEquals("", run(ADDRESS, "node", "decommission", ID).err());
+    assertEquals(2, DECOMMISSIONED.size());
+  }
+
+  @Test
+  @DisplayName("a node that does not end its roles in time stays a member")
+  void rolesDoNotEnd() {
+    DECOMMISSIONED.clear();
+    NODE.set(
+        NODE.get().toBuilder()
+            .setState(NodeState.NODE_STATE_UP)
+            .setStatus(running(RoleName.KUBERNETES_WORKER))
+            .build());
+    CtlRun run = run(ADDRESS, "node", "decommission", "--wait=1", ID);
+    assertEquals(ExitCode.UNREACHABLE.code(), run.code(), run.err());
+    assertTrue(run.err().contains("still runs KubernetesWorker after 1 s"), run.err());
+    assertEquals(List.of(), DECOMMISSIONED);
   }
 
   @ParameterizedTest

@@ -39,6 +39,7 @@ import java.security.PublicKey;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
@@ -230,7 +231,14 @@ class NodeRemovalIT {
           voter::said);
       assertNotEquals(List.of(), filesWithKeyOf(ca, voter), "it has kept no records");
 
+      // With the role, which the command takes.
+      cluster.becomeVoter(voter, id);
       cluster.change("node", "decommission", id);
+      Await.until(
+          TestNode.PATIENCE,
+          "etcd to have only the first voter",
+          () -> cluster.voters().equals(Set.of(firstId)),
+          cluster::members);
       saysThatItIsDisowned(voter, id);
 
       assertEquals(List.of(), filesWithKeyOf(ca, voter));

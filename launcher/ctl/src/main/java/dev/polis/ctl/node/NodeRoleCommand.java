@@ -24,6 +24,19 @@ import picocli.CommandLine.Parameters;
 @Subcommands({NodeRoleCommand.AddCommand.class, NodeRoleCommand.RemoveCommand.class})
 final class NodeRoleCommand {
 
+  /** Adds the change of one role to a request. */
+  static void change(UpdateNodeRolesRequest.Builder request, RoleName name, boolean wanted) {
+    if (name.equals(RoleName.CONSENSUS_MEMBER)) {
+      request.setConsensusMember(wanted);
+    } else if (name.equals(RoleName.KUBERNETES_CONTROLLER)) {
+      request.setKubernetesController(wanted);
+    } else if (name.equals(RoleName.KUBERNETES_WORKER)) {
+      request.setKubernetesWorker(wanted);
+    } else {
+      request.addOthers(RoleChange.newBuilder().setName(name.text()).setWanted(wanted));
+    }
+  }
+
   /** Holds the common part of both commands. */
   abstract static class Change extends CtlCommand {
     /** Begins the capability of a bundle that brings a role. */
@@ -97,20 +110,8 @@ final class NodeRoleCommand {
         names.add(new RoleName(text));
       }
       UpdateNodeRolesRequest.Builder request = UpdateNodeRolesRequest.newBuilder().setId(node);
-      names.forEach(name -> change(request, name));
+      names.forEach(name -> change(request, name, wanted()));
       return request.build();
-    }
-
-    private void change(UpdateNodeRolesRequest.Builder request, RoleName name) {
-      if (name.equals(RoleName.CONSENSUS_MEMBER)) {
-        request.setConsensusMember(wanted());
-      } else if (name.equals(RoleName.KUBERNETES_CONTROLLER)) {
-        request.setKubernetesController(wanted());
-      } else if (name.equals(RoleName.KUBERNETES_WORKER)) {
-        request.setKubernetesWorker(wanted());
-      } else {
-        request.addOthers(RoleChange.newBuilder().setName(name.text()).setWanted(wanted()));
-      }
     }
   }
 
