@@ -43,14 +43,21 @@ import dev.polis.wire.api.UpdateNodeRolesRequest;
 import dev.polis.wire.api.UpdateNodeRolesResponse;
 import dev.polis.wire.cluster.CertificatesGrpc;
 import dev.polis.wire.cluster.EtcdGrpc;
+import dev.polis.wire.cluster.GetPluginSetRequest;
+import dev.polis.wire.cluster.GetPluginSetResponse;
 import dev.polis.wire.cluster.IssuedCertificate;
 import dev.polis.wire.cluster.ListCertificatesRequest;
 import dev.polis.wire.cluster.ListCertificatesResponse;
 import dev.polis.wire.cluster.Member;
 import dev.polis.wire.cluster.MembersRequest;
 import dev.polis.wire.cluster.MembersResponse;
+import dev.polis.wire.cluster.PluginFile;
+import dev.polis.wire.cluster.PluginReport;
+import dev.polis.wire.cluster.PluginSetGrpc;
 import dev.polis.wire.cluster.RevokeCertificatesRequest;
 import dev.polis.wire.cluster.RevokeCertificatesResponse;
+import dev.polis.wire.cluster.WantPluginRequest;
+import dev.polis.wire.cluster.WantPluginResponse;
 import dev.polis.wire.common.NodeState;
 import dev.polis.wire.common.NodeStatus;
 import dev.polis.wire.curator.CuratorLocalGrpc;
@@ -71,6 +78,8 @@ import dev.polis.wire.health.GetHealthResponse;
 import dev.polis.wire.health.HealthGrpc;
 import dev.polis.wire.health.Kind;
 import dev.polis.wire.health.Level;
+import dev.polis.wire.plugins.FetchRequest;
+import dev.polis.wire.plugins.FetchResponse;
 import dev.polis.wire.plugins.GraphBundle;
 import dev.polis.wire.plugins.GraphRequest;
 import dev.polis.wire.plugins.GraphResponse;
@@ -173,6 +182,7 @@ class CtlSessionTest {
 
   private static final List<DecommissionNodeRequest> DECOMMISSIONED = new CopyOnWriteArrayList<>();
   private static final AtomicReference<RevokeCertificatesRequest> REVOKED = new AtomicReference<>();
+  private static final AtomicReference<WantPluginRequest> WANTED = new AtomicReference<>();
   private static LocalRpcHost host;
 
   @TempDir Path state;
@@ -198,6 +208,7 @@ class CtlSessionTest {
     created.serve(RpcHost.CURATOR, new Ownership(CLUSTER, any -> true));
     created.serve(RpcHost.CURATOR, new Discovery(address));
     created.serve(RpcHost.CURATOR, new Certificates());
+    created.serve(RpcHost.CURATOR, new Wishes());
     created.serve(RpcHost.MANAGEMENT, new Voters());
     created.serve(RpcHost.MANAGEMENT, new Shares());
     created.serve(RpcHost.MANAGEMENT, new Organs());
@@ -656,6 +667,61 @@ class CtlSessionTest {
               .build());
       caller.onCompleted();
     }
+
+    @Override
+    public void fetch(FetchRequest request, StreamObserver<FetchResponse> caller) {
+      ByteString manifest = ByteString.copyFromUtf8("the manifest of " + request.getDigest());
+      caller.onNext(FetchResponse.newBuilder().setManifest(manifest).build());
+      caller.onCompleted();
+    }
+  }
+
+  /** Wants nothing yet, and knows two nodes with the file of one plugin. */
+  private static final class Wishes extends PluginSetGrpc.PluginSetImplBase {
+    private static final PluginFile FILE =
+        PluginFile.newBuilder()
+            .setSymbolicName("org.example.backup")
+            .setVersion("1.0.0")
+            .setDigest("a".repeat(64))
+            .build();
+
+    @Override
+    public void getPluginSet(
+        GetPluginSetRequest request, StreamObserver<GetPluginSetResponse> caller) {
+      GetPluginSetResponse.Builder set = GetPluginSetResponse.newBuilder();
+      for (String id : List.of(ID, OTHER)) {
+        set.addReports(PluginReport.newBuilder().setNodeId(id).addFiles(FILE));
+      }
+      caller.onNext(set.build());
+      caller.onCompleted();
+    }
+
+    @Override
+    public void wantPlugin(WantPluginRequest request, StreamObserver<WantPluginResponse> caller) {
+      WANTED.set(request);
+      caller.onNext(WantPluginResponse.getDefaultInstance());
+      caller.onCompleted();
+    }
+  }
+
+  @Test
+  @DisplayName(
+      "pin asks the next node with the file while the first is away, and names the nodes if its own is unknown")
+  void pin() {
+    OTHERS.set(List.of(NODE.get()));
+    NODE.set(silent(OTHER).setHealth(Node.Health.HEALTH_HEALTHY).build());
+
+    CtlRun run =
+        run(ADDRESS, "plugin", "pin", "org.example.backup@1.0.0", "--node", ID, "--wait", "0");
+
+    assertEquals(ExitCode.OK.code(), run.code(), run.err());
+    assertEquals("the manifest of " + "a".repeat(64), WANTED.get().getManifest().toStringUtf8());
+    assertEquals(ID, WANTED.get().getScope().getNodeId());
+
+    CtlRun unknown = run(ADDRESS, "plugin", "pin", "org.example.backup", "--node", "backup-1");
+    assertEquals(ExitCode.NOT_FOUND.code(), unknown.code(), unknown.err());
+    assertTrue(unknown.err().contains("no node \"backup-1\"; the nodes are ["), unknown.err());
+    assertTrue(unknown.err().contains(ID), unknown.err());
   }
 
   @Test

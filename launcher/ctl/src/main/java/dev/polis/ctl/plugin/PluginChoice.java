@@ -16,6 +16,7 @@ import dev.polis.wire.plugins.FetchResponse;
 import io.grpc.StatusException;
 import io.grpc.stub.BlockingClientCall;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -142,21 +143,38 @@ final class PluginChoice {
     if (wanted.isPresent()) {
       return wanted.get().getManifest();
     }
-    for (Node node : view.nodes()) {
-      if (has(node, file) && !node.getStatus().getExternalAddress().isEmpty()) {
-        Place place = Place.of(node);
-        return session.call(() -> manifest(session, place, file));
-      }
+    List<Place> holders =
+        view.nodes().stream()
+            .filter(node -> has(node, file) && !node.getStatus().getExternalAddress().isEmpty())
+            .sorted(Comparator.comparing(node -> node.getHealth() != Node.Health.HEALTH_HEALTHY))
+            .map(Place::of)
+            .toList();
+    if (holders.isEmpty()) {
+      throw new CtlException(
+          ExitCode.NOT_FOUND,
+          "no node that can be asked has %s %s; push it".formatted(name, file.getVersion()));
     }
-    throw new CtlException(
-        ExitCode.NOT_FOUND,
-        "no node that can be asked has %s %s; push it".formatted(name, file.getVersion()));
+    return session.call(() -> manifest(session, holders, file));
   }
 
   private boolean has(Node node, PluginFile file) {
     return view.report(node.getId()).stream()
         .flatMap(report -> report.getFilesList().stream())
         .anyMatch(each -> each.getDigest().equals(file.getDigest()));
+  }
+
+  /** Asks the nodes one after the other until one answers. */
+  private static ByteString manifest(Session session, List<Place> holders, PluginFile file)
+      throws StatusException, InterruptedException {
+    for (Place holder : holders.subList(0, holders.size() - 1)) {
+      try {
+        return manifest(session, holder, file);
+      } catch (StatusException away) {
+        // The next one has the same file.
+        continue;
+      }
+    }
+    return manifest(session, holders.getLast(), file);
   }
 
   private static ByteString manifest(Session session, Place place, PluginFile file)

@@ -61,7 +61,7 @@ final class PluginFollow {
       PluginSetView view = PluginSetView.fetch(session);
       List<Node> concerned = view.decidedBy(wanted);
       nodes.keySet().retainAll(concerned.stream().map(Node::getId).toList());
-      concerned.forEach(node -> update(node.getId(), progress(view, node.getId())));
+      concerned.forEach(node -> update(node.getId(), progress(view, node)));
       if (nodes.values().stream().allMatch(each -> each.runs() || each.failed())) {
         return end(nodes.values().stream().allMatch(Progress::runs));
       }
@@ -94,15 +94,15 @@ final class PluginFollow {
     return nodes.values().stream().filter(Progress::runs).count();
   }
 
-  private Progress progress(PluginSetView view, String node) {
-    if (view.report(node).isEmpty()) {
+  private Progress progress(PluginSetView view, Node node) {
+    if (view.report(node.getId()).isEmpty()) {
       return new Progress("it has not reported its plugins yet", false, false);
     }
-    Optional<ReportedPlugin> plugin = view.reported(node, wanted.getSymbolicName());
+    Optional<ReportedPlugin> plugin = view.reported(node.getId(), wanted.getSymbolicName());
     boolean knows =
         plugin.filter(each -> each.getWantedDigest().equals(wanted.getDigest())).isPresent();
     if (!knows) {
-      return new Progress("it does not know of it yet", false, false);
+      return new Progress(PluginSetRows.unaware(node), false, false);
     }
     if (plugin.get().getDigest().equals(wanted.getDigest())) {
       return new Progress("runs " + plugin.get().getVersion(), true, false);

@@ -1,6 +1,9 @@
 package dev.polis.ctl.plugin;
 
+import dev.polis.ctl.node.NodeCommand;
+import dev.polis.ctl.session.Session;
 import dev.polis.wire.cluster.PluginScope;
+import java.util.List;
 import picocli.CommandLine.Option;
 
 /** Takes from the command line where a plugin is wanted. */
@@ -23,6 +26,17 @@ final class PluginScopeOptions {
       return PluginScope.newBuilder().setRole(role).build();
     }
     return node == null ? anywhere() : PluginScope.newBuilder().setNodeId(node).build();
+  }
+
+  /**
+   * Requires that the named node exists.
+   *
+   * @throws dev.polis.ctl.session.CtlException NOT_FOUND, with the nodes that exist
+   */
+  void requireNode(Session session) throws InterruptedException {
+    if (node != null) {
+      NodeCommand.chosen(session, List.of(node), "");
+    }
   }
 
   static PluginScope anywhere() {

@@ -115,6 +115,13 @@ final class PluginSetRows {
     return plugin.getWantedDigest().equals(decides.get().getDigest())
             || plugin.getDecision() == ReportedPlugin.Decision.DECISION_BY_HAND
         ? plugin.getWhyNot()
+        : unaware(node);
+  }
+
+  /** Explains why a node has said nothing of a wish of the cluster. */
+  static String unaware(Node node) {
+    return node.getHealth() == Node.Health.HEALTH_HEARTBEAT_TIMEOUT
+        ? "the node is silent; it takes the plugin when it is back"
         : "the node does not know of it yet";
   }
 

@@ -100,6 +100,7 @@ abstract class PluginWanting extends CtlCommand {
       PluginUpload upload = PluginUpload.of(file);
       upload.requireWhole();
       try (Session session = Session.open(options())) {
+        scope.requireNode(session);
         upload.send(session);
         WantPluginRequest request =
             WantPluginRequest.newBuilder()
@@ -134,6 +135,7 @@ abstract class PluginWanting extends CtlCommand {
     @Override
     protected ExitCode run() throws InterruptedException {
       try (Session session = Session.open(options())) {
+        scope.requireNode(session);
         PluginSetView view = PluginSetView.fetch(session);
         PluginChoice choice = new PluginChoice(view, name);
         PluginFile chosen = choice.find(nodes(view, scope.scope()));

@@ -148,6 +148,27 @@ class PluginSetViewTest {
   }
 
   @Test
+  void diff_ofASilentNode_saysThatItTakesThePluginWhenItIsBack() {
+    Node silent = node("n1").toBuilder().setHealth(Node.Health.HEALTH_HEARTBEAT_TIMEOUT).build();
+    PluginSetView view =
+        view(
+            List.of(wanted(PluginScopeOptions.anywhere(), "2.0.0", NEW)),
+            report("n1", ReportedPlugin.newBuilder().setVersion("1.0.0").setDigest(OLD)));
+
+    String away = whyNot(view, silent);
+    assertEquals("the node is silent; it takes the plugin when it is back", away);
+    assertEquals("the node does not know of it yet", whyNot(view, node("n1")));
+  }
+
+  private static String whyNot(PluginSetView view, Node node) {
+    return PluginSetRows.of(view, List.of(node), true)
+        .get(0)
+        .getAsJsonObject()
+        .get("whyNot")
+        .getAsString();
+  }
+
+  @Test
   void pin_findsAVersionAmongWhatIsWantedRunsOrLiesOnANode() {
     PluginSetView view =
         view(
