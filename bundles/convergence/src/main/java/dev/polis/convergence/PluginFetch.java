@@ -289,7 +289,8 @@ final class PluginFetch {
       return "no node sent its file: "
           + troubles.entrySet().stream()
               .map(each -> "%s: %s".formatted(each.getKey(), each.getValue()))
-              .collect(Collectors.joining("; "));
+              .collect(Collectors.joining("; "))
+          + (wrong.size() == holders.size() ? "; push it again" : "");
     }
   }
 

@@ -2,6 +2,7 @@ package dev.polis.convergence;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -226,6 +227,7 @@ class PluginFetchTest {
       String expected = words.formatted(each.getNodeId(), FILE.length);
       assertTrue(refused.getMessage().contains(expected), refused.getMessage());
     }
+    assertTrue(refused.getMessage().endsWith("; push it again"), refused.getMessage());
     assertEquals(0, staged.size(PLUGIN.digest()));
   }
 
@@ -240,6 +242,7 @@ class PluginFetchTest {
         assertThrows(FetchException.class, () -> fetch.fetch(WANT, List.of(moved), log));
 
     assertTrue(refused.getMessage().contains(one.getNodeId()), refused.getMessage());
+    assertFalse(refused.getMessage().contains("push it again"), refused.getMessage());
     assertEquals(0, staged.size(PLUGIN.digest()));
   }
 
