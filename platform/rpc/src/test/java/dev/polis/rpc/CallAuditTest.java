@@ -123,7 +123,6 @@ class CallAuditTest {
   }
 
   @Test
-  @Tag("attack")
   @DisplayName(
       "a refused machine that has proved a key has a record with the reason, once for each, ten at once")
   void refusedMachines() throws Exception {
