@@ -134,13 +134,22 @@ class EnrolmentDiskIT {
 
   /** Fills the disk of a running node, and requires that the operator learns of it. */
   private static void fillWhileItLives(TestNode node, NodeId id, SmallDisk data) throws Exception {
-    Finished told = toldOfFullDisk(node, id, data);
-    assertEquals(5, told.code(), told.all());
-    assertFalse(told.err().contains("is the node up?"), told.all());
-    assertEquals("", stackTrace(node.said()), "a full disk is no defect of the code");
-    data.leave(PLENTY);
-    goesOn(node);
-    Enrolment.isItself(node, id);
+    try (OwnerApi owner = OwnerApi.of(node)) {
+      NumberedWriter writer = new NumberedWriter(owner, id.text(), 0, 0);
+      Finished told = toldOfFullDisk(node, writer, data);
+      assertEquals(5, told.code(), told.all());
+      assertFalse(told.err().contains("is the node up?"), told.all());
+      assertEquals("", stackTrace(node.said()), "a full disk is no defect of the code");
+      data.leave(PLENTY);
+      goesOn(node);
+      Enrolment.isItself(node, id);
+      long kept = writer.in(owner.node(id.text()).getLabels());
+      assertTrue(
+          writer.acknowledged() <= kept && kept <= writer.begun(),
+          () ->
+              "%d was acknowledged, %d begun, and %d is kept"
+                  .formatted(writer.acknowledged(), writer.begun(), kept));
+    }
   }
 
   /** Returns the first stack trace with the line before it; empty if there is none. */
@@ -174,10 +183,10 @@ class EnrolmentDiskIT {
     fill(node, keys, esp, data, INSECURE).requireSeen("esp/sealed_configuration.pb");
   }
 
-  private static void writeUntilRefused(TestNode node, NodeId id) throws Exception {
-    try (OwnerApi owner = OwnerApi.of(node)) {
+  private static void writeUntilRefused(NumberedWriter writer) throws Exception {
+    try {
       for (int i = 0; i < MOST_WRITES; i++) {
-        owner.label(id.text(), "written", "" + i);
+        writer.write();
       }
     } catch (StatusException refused) {
       return;
@@ -185,7 +194,7 @@ class EnrolmentDiskIT {
     throw new AssertionError("a full disk took " + MOST_WRITES + " writes");
   }
 
-  private static Finished toldOfFullDisk(TestNode node, NodeId id, SmallDisk data)
+  private static Finished toldOfFullDisk(TestNode node, NumberedWriter writer, SmallDisk data)
       throws Exception {
     AtomicReference<Finished> health = new AtomicReference<>();
     Await.until(
@@ -194,7 +203,7 @@ class EnrolmentDiskIT {
         () -> {
           // A restarted etcd may free a page, and have space again.
           data.leave(0);
-          writeUntilRefused(node, id);
+          writeUntilRefused(writer);
           health.set(node.ctl("health"));
           // While the next run begins, the organ reports its wait beside the failure of the last
           // run.

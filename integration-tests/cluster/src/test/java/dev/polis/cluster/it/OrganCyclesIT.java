@@ -206,9 +206,9 @@ class OrganCyclesIT {
     List<String> left = left(before, after);
     print(organ, measured, second, before, after, left);
     CyclePause pause = CyclePause.of(organ);
-    requireAim(measured, speed, pause, LONG ? TAIL : P50, LONG ? pause.limit() : BESIDE_OTHERS);
     requireNoLoss(warming, first);
     requireNoLoss(measured, second);
+    requireAim(measured, speed, pause, LONG ? TAIL : P50, LONG ? pause.limit() : BESIDE_OTHERS);
     Set<String> tokens = new TreeSet<>(first.tokens());
     tokens.addAll(second.tokens());
     assertTrue(tokens.size() <= 1, () -> "the curator was elected anew: fencing tokens " + tokens);
