@@ -22,8 +22,9 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 
 /**
- * Publishes the running roles: those with a healthy plugin and UP health, those that are ending,
- * and ConsensusMember while consensus runs. An operator sees by them when a node has drained.
+ * Publishes the running roles. A role runs while its plugin is healthy and its health is UP, and
+ * further until its plugin has ended, so that an operator sees when a node has drained.
+ * ConsensusMember runs while consensus does.
  */
 final class RunningRoles {
 

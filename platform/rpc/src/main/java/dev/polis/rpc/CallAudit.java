@@ -115,12 +115,13 @@ final class CallAudit {
    * wrong ticket is seen on the machine and here. The same refusal again is counted.
    */
   private boolean reasoned(CallRule rule, RpcPeer.Unauthenticated peer, Status status) {
-    String refusal = String.join(" ", peer.identity(), rule.method(), status.getDescription());
     if (!rule.mutating()
         || peer.publicKey().isEmpty()
-        || status.getCode() == Status.Code.UNAUTHENTICATED
-        || told.contains(refusal)
-        || refusals.take().isEmpty()) {
+        || status.getCode() == Status.Code.UNAUTHENTICATED) {
+      return false;
+    }
+    String refusal = String.join(" ", peer.identity(), rule.method(), status.getDescription());
+    if (told.contains(refusal) || refusals.take().isEmpty()) {
       return false;
     }
     if (told.size() >= MOST_TOLD) {

@@ -151,8 +151,7 @@ class NodeEnrolmentIT {
 
   /** Returns the id and state of each record. */
   private static List<String> states() throws Exception {
-    return StreamSupport.stream(first.json("node", "list").getAsJsonArray().spliterator(), false)
-        .map(JsonElement::getAsJsonObject)
+    return nodes()
         .map(node -> GrowingCluster.text(node, "id") + " " + GrowingCluster.text(node, "state"))
         .toList();
   }
@@ -230,10 +229,15 @@ class NodeEnrolmentIT {
   }
 
   private static long upNodes() throws Exception {
-    return StreamSupport.stream(first.json("node", "list").getAsJsonArray().spliterator(), false)
-        .filter(node -> GrowingCluster.text(node.getAsJsonObject(), "state").equals("UP"))
-        .filter(node -> GrowingCluster.text(node.getAsJsonObject(), "health").equals("HEALTHY"))
+    return nodes()
+        .filter(node -> GrowingCluster.text(node, "state").equals("UP"))
+        .filter(node -> GrowingCluster.text(node, "health").equals("HEALTHY"))
         .count();
+  }
+
+  private static Stream<JsonObject> nodes() throws Exception {
+    return StreamSupport.stream(first.json("node", "list").getAsJsonArray().spliterator(), false)
+        .map(JsonElement::getAsJsonObject);
   }
 
   /** Requires that clients are not sent to a curator without records. */

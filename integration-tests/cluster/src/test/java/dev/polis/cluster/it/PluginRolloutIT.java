@@ -218,7 +218,7 @@ class PluginRolloutIT {
 
   @Test
   @DisplayName(
-      "a node with a changed file gives it to nobody: each node names it, keeps its version, and takes the file from the next node that has it")
+      "a changed file is not installed: each other node names the node that sent it, keeps its version, and gets the file from the next node that has it")
   void changedFile() throws Exception {
     String name = "dev.polis.containers";
     Path file = plugins.version(name, "0.3.0");
