@@ -5,6 +5,8 @@ import dev.polis.api.curator.BootstrapOutcome;
 import dev.polis.api.curator.BootstrapRequest;
 import dev.polis.api.curator.Curator;
 import dev.polis.api.curator.CuratorStatus;
+import dev.polis.api.metrics.MetricsAnswer;
+import dev.polis.api.metrics.MetricsExporter;
 import dev.polis.api.network.Network;
 import dev.polis.base.values.Value;
 import dev.polis.etcd.SharedEtcdConnection;
@@ -26,9 +28,12 @@ import org.osgi.service.component.annotations.Reference;
 import org.osgi.service.metatype.annotations.Designate;
 
 /** Wires the curator organ. */
-@Component(service = Curator.class, configurationPid = "dev.polis.curator", immediate = true)
+@Component(
+    service = {Curator.class, MetricsExporter.class},
+    configurationPid = "dev.polis.curator",
+    immediate = true)
 @Designate(ocd = CuratorConfig.class)
-public final class CuratorComponent implements Curator {
+public final class CuratorComponent implements Curator, MetricsExporter {
 
   private final HandOvers.Membership<CuratorService> membership;
   private final CuratorService service;
@@ -103,5 +108,15 @@ public final class CuratorComponent implements Curator {
   @Override
   public Value<CuratorStatus> status() {
     return service.status();
+  }
+
+  @Override
+  public String exporterName() {
+    return ClusterMetrics.NAME;
+  }
+
+  @Override
+  public MetricsAnswer scrape() {
+    return ClusterMetrics.page(service.term());
   }
 }

@@ -512,7 +512,12 @@ final class CuratorService implements Curator, OrganInstance {
 
   /** Returns the records in memory; empty while this node does not lead. */
   Optional<RecordSnapshot> known() {
-    return election().flatMap(CuratorElection::term).map(LeaderTerm::known);
+    return term().map(LeaderTerm::known);
+  }
+
+  /** Returns this node's leadership, if it leads. */
+  Optional<LeaderTerm> term() {
+    return election().flatMap(CuratorElection::term);
   }
 
   private Optional<HealthCondition> recordHealth() {

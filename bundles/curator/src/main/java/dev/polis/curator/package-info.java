@@ -64,7 +64,7 @@
  * <ul>
  *   <li>Needs: Consensus, HandOvers, HealthRegistry, Network, RpcHost, Supervisor
  *   <li>Uses if there: none
- *   <li>Provides: BindableService, Curator, TrustSource
+ *   <li>Provides: BindableService, Curator, MetricsExporter, TrustSource
  *   <li>Configuration: dev.polis.curator
  *   <li>Files: none
  *   <li>Ports: 7835, curator

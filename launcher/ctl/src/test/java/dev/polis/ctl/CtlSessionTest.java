@@ -555,6 +555,29 @@ class CtlSessionTest {
     assertTrue(none.err().contains("[" + ID + ", " + OTHER + "]"), none.err());
   }
 
+  @Test
+  @DisplayName(
+      "health does not count a voter that answers the operator while the leader does not hear it")
+  void healthOfASplitCluster() {
+    NODE.set(
+        silent(ID)
+            .setStatus(running(RoleName.CONSENSUS_MEMBER).setExternalAddress(ADDRESS))
+            .build());
+    OTHERS.set(List.of(silent(OTHER).build()));
+
+    CtlRun run = run(ADDRESS, "health");
+
+    assertEquals(ExitCode.NOT_MET.code(), run.code(), run.err());
+    assertEquals(
+        List.of(
+            "voters up: 0 of 2; 2 must be up",
+            "voter "
+                + ID
+                + " is cut off: it answers here, but the leader does not hear it; look at the network between them"),
+        run.out().lines().toList().subList(4, 6),
+        run.out());
+  }
+
   /** Writes the state directory of a node that this process runs, of a cluster on this machine. */
   private Path local(int number, String address) throws Exception {
     Path folder = Files.createDirectories(state.resolve(Integer.toString(number)));

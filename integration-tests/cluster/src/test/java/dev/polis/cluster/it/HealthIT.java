@@ -11,14 +11,6 @@ import dev.polis.fixtures.EtcdBinary;
 import dev.polis.fixtures.Finished;
 import dev.polis.fixtures.MachineSpeed;
 import dev.polis.fixtures.RunningProcess;
-import dev.polis.pki.TlsContexts;
-import dev.polis.pki.TlsKeys;
-import dev.polis.pki.TlsTrust;
-import dev.polis.pki.UserCredentials;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -172,7 +164,8 @@ class HealthIT {
     TestNode node = home;
     node.ctl("health", "--wait", "60").requireSuccess("health");
     assertContains(
-        "polis_health_status{code=\"up\",kind=\"organ\",name=\"debug\"} 0.0", metrics(node));
+        "polis_health_status{code=\"up\",kind=\"organ\",name=\"debug\"} 0.0",
+        MetricsPage.of(node, node, "/metrics"));
 
     node.ctl("bundle", "stop", "dev.polis.debug").requireSuccess("bundle stop");
 
@@ -181,7 +174,8 @@ class HealthIT {
     assertEquals("DOWN", shown.get("level").getAsString());
     assertEquals("stopped", shown.get("code").getAsString());
     assertContains(
-        "polis_health_status{code=\"stopped\",kind=\"organ\",name=\"debug\"} 3.0", metrics(node));
+        "polis_health_status{code=\"stopped\",kind=\"organ\",name=\"debug\"} 3.0",
+        MetricsPage.of(node, node, "/metrics"));
     assertEquals("DOWN", explained.get("level").getAsString());
     assertEquals(
         "debug: " + shown.get("reason").getAsString(),
@@ -317,31 +311,5 @@ class HealthIT {
     assertTrue(!etcd.runs(), "etcd outlived a power off");
     assertEquals(List.of(), node.leftovers());
     assertContains("powering off: asked for by user \"owner\"", node.said());
-  }
-
-  private static String metrics(TestNode node) throws Exception {
-    Path owner = node.state().resolve("owner");
-    UserCredentials credentials =
-        UserCredentials.fromPem(
-            Files.readString(owner.resolve("owner-key.pem")),
-            Files.readString(owner.resolve("owner.pem")),
-            Files.readString(owner.resolve("ca.pem")));
-    try (HttpClient client =
-        HttpClient.newBuilder()
-            .version(HttpClient.Version.HTTP_1_1)
-            .sslContext(
-                TlsContexts.context(
-                    TlsKeys.fixed(credentials.tls()),
-                    TlsTrust.anyNode(TlsTrust.Source.of(credentials.ca()))))
-            .build()) {
-      HttpResponse<String> response =
-          client.send(
-              HttpRequest.newBuilder(
-                      URI.create("https://%s:7840/metrics".formatted(node.address())))
-                  .build(),
-              HttpResponse.BodyHandlers.ofString());
-      assertEquals(200, response.statusCode(), response.body());
-      return response.body();
-    }
   }
 }

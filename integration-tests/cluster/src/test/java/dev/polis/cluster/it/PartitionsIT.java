@@ -16,6 +16,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -71,6 +72,9 @@ class PartitionsIT {
   private static final List<Integer> LOST = Tier.isLong() ? List.of(1, 5, 10, 20) : List.of(5);
 
   private static final String SPLIT = "\"reason\":\"the node is SPLIT: ";
+
+  private static final String SPLIT_METRIC =
+      "polis_health_status{code=\"no-contact-to-consensus\",kind=\"organ\",name=\"cluster\"} 1.0";
 
   @TempDir static Path directory;
 
@@ -376,7 +380,56 @@ class PartitionsIT {
     awaitHealth(node, "SPLIT", 5, true);
     Duration took = Duration.ofNanos(System.nanoTime() - since);
     speed.assertWithin("a node that is cut off showed SPLIT", SPLIT_WITHIN, took);
+    assertTrue(metrics(node, "/metrics").contains(SPLIT_METRIC));
+    assertTrue(metrics(node, "/metrics/cluster").contains("polis_cluster_leads 0"));
+    othersMiss(node);
     return took;
+  }
+
+  /**
+   * Requires that the leader of the other side counts a node as cut off, though it answers here.
+   */
+  private static void othersMiss(TestNode node) throws Exception {
+    AtomicReference<Finished> health = new AtomicReference<>();
+    voters.cluster().awaitLeader();
+    Await.until(
+        TestNode.PATIENCE,
+        "the health of the cluster to count " + node.address() + " as cut off",
+        () -> {
+          health.set(voters.cluster().ctl("health"));
+          return health.get().out().contains("voters up: 2 of 3; 2 must be up\nvoter ")
+              && health.get().out().contains(" is cut off: it answers here");
+        },
+        () -> health.get().all());
+    assertEquals(5, health.get().code(), health.get()::all);
+    List<String> page =
+        metrics(
+            voters.at(new InetSocketAddress(voters.cluster().endpoint(), ThreeVoters.CURATOR_PORT)),
+            "/metrics/cluster");
+    assertEquals(2, count(page, "polis_cluster_node_heard.* 1"), page::toString);
+    assertEquals(
+        1,
+        count(page, "polis_cluster_node_heard.node=\"%s\". 0".formatted(id(node))),
+        page::toString);
+  }
+
+  private static long count(List<String> page, String line) {
+    return page.stream().filter(each -> each.matches(line)).count();
+  }
+
+  private static List<String> metrics(TestNode node, String path) throws Exception {
+    return MetricsPage.of(voters.nodes().getFirst(), node, path)
+        .lines()
+        .filter(line -> line.startsWith("polis_"))
+        .toList();
+  }
+
+  private static String id(TestNode node) {
+    return voters.byId().entrySet().stream()
+        .filter(each -> each.getValue() == node)
+        .map(Map.Entry::getKey)
+        .findFirst()
+        .orElseThrow();
   }
 
   private static Duration heal(TestNode node) throws Exception {

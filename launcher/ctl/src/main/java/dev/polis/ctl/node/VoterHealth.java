@@ -4,6 +4,7 @@ import dev.polis.ctl.node.HealthReport.NodeHealth;
 import dev.polis.ctl.session.CtlException;
 import dev.polis.ctl.session.HealthRoots;
 import dev.polis.ctl.session.Session;
+import dev.polis.wire.api.Node;
 import dev.polis.wire.cluster.Member;
 import dev.polis.wire.cluster.MembersRequest;
 import dev.polis.wire.health.Status;
@@ -77,7 +78,13 @@ record VoterHealth(List<String> lines) {
       voters++;
       Optional<Status> serves = node.flatMap(VoterHealth::consensus);
       if (serves.filter(HealthRoots::works).isPresent()) {
-        up++;
+        if (node.filter(VoterHealth::isSilent).isPresent()) {
+          others.add(
+              "voter %s is cut off: it answers here, but the leader does not hear it; look at the network between them"
+                  .formatted(name));
+        } else {
+          up++;
+        }
       } else {
         others.add(
             serves
@@ -89,6 +96,11 @@ record VoterHealth(List<String> lines) {
     lines.add("voters up: %d of %d; %d must be up".formatted(up, voters, voters / 2 + 1));
     lines.addAll(others);
     return lines;
+  }
+
+  /** Returns whether the leader misses the heartbeats of a node. */
+  private static boolean isSilent(NodeHealth node) {
+    return node.record().getHealth() == Node.Health.HEALTH_HEARTBEAT_TIMEOUT;
   }
 
   private static Optional<Status> consensus(NodeHealth node) {

@@ -1,0 +1,51 @@
+package dev.polis.cluster.it;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import dev.polis.pki.TlsContexts;
+import dev.polis.pki.TlsKeys;
+import dev.polis.pki.TlsTrust;
+import dev.polis.pki.UserCredentials;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/** Reads the metrics pages of a node, as the owner. */
+final class MetricsPage {
+
+  private MetricsPage() {}
+
+  /**
+   * Reads a page of a node with the owner's key that lies beside the state of the first node.
+   *
+   * @param path such as {@code /metrics}
+   */
+  static String of(TestNode first, TestNode node, String path) throws Exception {
+    Path owner = first.state().resolve("owner");
+    UserCredentials credentials =
+        UserCredentials.fromPem(
+            Files.readString(owner.resolve("owner-key.pem")),
+            Files.readString(owner.resolve("owner.pem")),
+            Files.readString(owner.resolve("ca.pem")));
+    try (HttpClient client =
+        HttpClient.newBuilder()
+            .version(HttpClient.Version.HTTP_1_1)
+            .sslContext(
+                TlsContexts.context(
+                    TlsKeys.fixed(credentials.tls()),
+                    TlsTrust.anyNode(TlsTrust.Source.of(credentials.ca()))))
+            .build()) {
+      HttpResponse<String> response =
+          client.send(
+              HttpRequest.newBuilder(
+                      URI.create("https://%s:7840%s".formatted(node.address(), path)))
+                  .build(),
+              HttpResponse.BodyHandlers.ofString());
+      assertEquals(200, response.statusCode(), response.body());
+      return response.body();
+    }
+  }
+}
