@@ -39,6 +39,8 @@
  * <p><b>Two instances</b> of this organ run together during its own replacement. Neither has a
  * state of its own, and the engine takes one order at a time, so there is no hand-over.
  *
+ * <p><b>In SPLIT</b>: continues. The last wanted set stays in force.
+ *
  * <p><b>Not promised</b>: that all nodes change at the same time, or one after the other; each
  * changes when it gets the message. That a node without contact to the cluster runs the wanted
  * plugins.

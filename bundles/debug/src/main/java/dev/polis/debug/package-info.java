@@ -50,6 +50,8 @@
  * has no commands that install or update bundles: only {@code polisctl plugin} brings bundles,
  * since it verifies them.
  *
+ * <p><b>In SPLIT</b>: continues. It shows the state, the logs and the causes.
+ *
  * <p>Not promised: secrecy of the log from other users of the same machine. Set {@code
  * enabled=false} to have no debug service.
  *

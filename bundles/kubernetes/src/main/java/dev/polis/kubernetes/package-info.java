@@ -21,6 +21,9 @@
  * the node's id. So the port is open from the first start of a controller node, long before an API
  * server is.
  *
+ * <p><b>In SPLIT</b>: continues. Pods run, and the API server runs and fails the calls that etcd
+ * does not answer. The proxy judges callers by the node's last credentials and revocation list.
+ *
  * <p>Not promised: Kubernetes on a node without its programs. Such a role is DEGRADED by the
  * condition {@code no-api-server}, and the node does not list it as running.
  *

@@ -26,6 +26,9 @@
  * account from the node, it runs as root, and the log names the reason. The organ reports, ends and
  * restarts an exporter that does not answer.
  *
+ * <p><b>In SPLIT</b>: continues. Readers are judged by the node's last credentials and revocation
+ * list, and the page shows SPLIT.
+ *
  * <p>Not promised: counts from before this organ was started, where the source does not keep them.
  * The counters of a runnable end with it; a runnable that starts again counts from zero.
  *

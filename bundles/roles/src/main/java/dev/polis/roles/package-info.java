@@ -44,6 +44,9 @@
  * refers to its plugin only, so the code of the former instance can go. When a plugin is replaced,
  * its run ends with CODE_REPLACED, and the next one adopts what stays.
  *
+ * <p><b>In SPLIT</b>: continues. The node runs the roles that it remembers, and learns of no change
+ * until a leader answers again.
+ *
  * <p><b>Not promised</b>: that a plugin which refuses to end does not delay the others; it does, by
  * {@link RolePlugins#PATIENCE} at most, and supervision names it. That the record of running roles
  * is that of this moment: a node that lost its cluster cannot correct it.

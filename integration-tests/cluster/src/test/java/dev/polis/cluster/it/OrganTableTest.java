@@ -37,6 +37,12 @@ class OrganTableTest {
   private static final Pattern ITEMS =
       Pattern.compile(" \\* <ul>\\n \\*   <li>Needs:.*?\\n \\* </ul>\\n", Pattern.DOTALL);
 
+  /** The service whose state tells SPLIT. */
+  private static final String FOLLOWED = "ClusterManager";
+
+  private static final Pattern SPLIT =
+      Pattern.compile("<p><b>In SPLIT</b>: (continues|fences)\\. [A-Z]");
+
   private static final String HEAD =
       """
       | organ | needs | uses if there | provides | configuration | files | ports |
@@ -128,6 +134,22 @@ class OrganTableTest {
       }
     }
     assertEquals(List.of(), different);
+  }
+
+  @Test
+  @DisplayName(
+      "the essay of each organ that follows the cluster's state says what it does in SPLIT")
+  void essaysSayWhatSplitMeans() throws Exception {
+    List<String> silent = new ArrayList<>();
+    for (Map.Entry<String, OrganManifest> organ : organs().entrySet()) {
+      OrganManifest manifest = organ.getValue();
+      boolean follows = manifest.needs().contains(FOLLOWED) || manifest.uses().contains(FOLLOWED);
+      if (follows != SPLIT.matcher(Files.readString(essayOf(organ.getKey()))).find()) {
+        silent.add(organ.getKey());
+      }
+    }
+    assertEquals(
+        List.of(), silent, "organs whose essays need, or need not, this sentence: " + SPLIT);
   }
 
   private static Path essayOf(String organ) {
