@@ -30,18 +30,23 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Writes and reads labels of one node over all curators of a cluster, and records the history.
- * Writers follow the leader, as clients of a cluster do. One reader follows it too; the others each
- * stay with one curator, so that they also call one that leads no more.
+ * Writes, reads and watches labels of one node over all curators of a cluster, and records the
+ * history. Writers follow the leader, as clients of a cluster do. One reader and half of the
+ * watchers follow it too; the others each stay with one curator, so that they also call one that
+ * leads no more.
  */
 final class FailoverClients implements AutoCloseable {
 
-  private static final int WRITERS = 2;
+  private static final int WRITERS = 8;
+
+  /** Half of them follow the leader, the others stay with one curator each. */
+  private static final int WATCHERS = 8;
 
   /** The labels begin with this; their names are new in each history. */
   private static final String LABEL = "failover-";
@@ -54,8 +59,11 @@ final class FailoverClients implements AutoCloseable {
 
   private static final int PATIENT_READERS = 16;
 
-  /** The pause after each call, which leaves the processors to the nodes. */
-  private static final Duration BREATH = Duration.ofMillis(Tier.pick(25, 25, 10));
+  /** The pause after each read, which leaves the processors to the nodes. */
+  private static final Duration READ_BREATH = Duration.ofMillis(Tier.pick(25, 25, 10));
+
+  /** The pause after each write: eight writers make as many writes as readers make reads. */
+  private static final Duration WRITE_BREATH = Duration.ofMillis(Tier.pick(100, 100, 40));
 
   /** A number for each history, so that a write of an earlier one cannot appear in it. */
   private static final AtomicInteger HISTORIES = new AtomicInteger();
@@ -69,6 +77,7 @@ final class FailoverClients implements AutoCloseable {
   private final ManagedChannel leader;
   private final List<Thread> writers = new ArrayList<>();
   private final List<Thread> readers = new ArrayList<>();
+  private final List<FailoverWatcher> watchers = new ArrayList<>();
   private final AtomicLong reads = new AtomicLong();
   private final Queue<Write> writes = new ConcurrentLinkedQueue<>();
   private final AtomicLong numbers = new AtomicLong();
@@ -86,16 +95,31 @@ final class FailoverClients implements AutoCloseable {
     for (int n = 0; n < WRITERS; n++) {
       String label = LABEL + history + "-" + n;
       labels.add(label);
-      writers.add(begin("writer of " + label, () -> write(label)));
+      writers.add(begin("writer of " + label, WRITE_BREATH, () -> write(label)));
     }
     readers.add(
-        begin("reader of the leader", () -> read("reader of the leader", leader, CALL_MILLIS)));
+        begin(
+            "reader of the leader",
+            READ_BREATH,
+            () -> read("reader of the leader", leader, CALL_MILLIS)));
     for (NodeEndpoint curator : endpoints) {
       ManagedChannel channel = owner.dial(curator);
       channels.add(channel);
       curators.put(curator.address(), channel);
       String name = "reader of " + curator;
-      readers.add(begin(name, () -> readAt(curator.address(), name, channel)));
+      readers.add(begin(name, READ_BREATH, () -> readAt(curator.address(), name, channel)));
+    }
+    for (int n = 0; n < WATCHERS; n++) {
+      boolean follows = n % 2 == 0;
+      NodeEndpoint curator = endpoints.get(n / 2 % endpoints.size());
+      watchers.add(
+          new FailoverWatcher(
+              "watcher %d of %s".formatted(n, follows ? "the leader" : curator),
+              node,
+              follows ? leader : curators.get(curator.address()),
+              follows,
+              recorder,
+              this::written));
     }
   }
 
@@ -107,11 +131,11 @@ final class FailoverClients implements AutoCloseable {
     void make() throws StatusException, InterruptedException;
   }
 
-  private Thread begin(String name, Call call) {
-    return Thread.ofVirtual().name(name).start(() -> repeat(call));
+  private Thread begin(String name, Duration breath, Call call) {
+    return Thread.ofVirtual().name(name).start(() -> repeat(breath, call));
   }
 
-  private void repeat(Call call) {
+  private void repeat(Duration breath, Call call) {
     try {
       while (!over && !Thread.currentThread().isInterrupted()) {
         try {
@@ -121,7 +145,7 @@ final class FailoverClients implements AutoCloseable {
           channels.forEach(ManagedChannel::resetConnectBackoff);
         }
         calls.incrementAndGet();
-        LockSupport.parkNanos(BREATH.toNanos());
+        LockSupport.parkNanos(breath.toNanos());
       }
     } catch (InterruptedException closed) {
       Thread.currentThread().interrupt();
@@ -155,7 +179,7 @@ final class FailoverClients implements AutoCloseable {
     answered.put(curator, begun);
   }
 
-  private void read(String name, ManagedChannel channel, long millis)
+  private Map<String, String> read(String name, ManagedChannel channel, long millis)
       throws StatusException, InterruptedException {
     HistoryRecorder.PendingRead read = recorder.read(name);
     BlockingClientCall<?, Node> nodes =
@@ -163,9 +187,10 @@ final class FailoverClients implements AutoCloseable {
     try {
       for (Node next = nodes.read(); next != null; next = nodes.read()) {
         if (next.getId().equals(node)) {
-          read.found(written(next.getLabels()));
+          Map<String, String> found = written(next.getLabels());
+          read.found(found);
           reads.incrementAndGet();
-          return;
+          return found;
         }
       }
     } finally {
@@ -264,13 +289,28 @@ final class FailoverClients implements AutoCloseable {
     return writes.stream().filter(write -> write.begun() - nanoTime > 0);
   }
 
-  /** Ends the clients, reads the last state, deletes the labels, and returns the history. */
+  /**
+   * Ends the writers and readers, waits until each watcher of the leader has the last state,
+   * deletes the labels, and returns the history.
+   */
   History settle() throws Exception {
     over = true;
     for (Thread each : Stream.concat(writers.stream(), readers.stream()).toList()) {
       each.join();
     }
-    Await.until(TestNode.PATIENCE, "the last state to be readable", () -> answers(this::readLast));
+    AtomicReference<Map<String, String>> last = new AtomicReference<>(Map.of());
+    Await.until(
+        TestNode.PATIENCE,
+        "the last state to be readable",
+        () -> answers(() -> last.set(read("the last reader", leader, CALL_MILLIS))));
+    for (FailoverWatcher watcher : watchers) {
+      Await.until(
+          TestNode.PATIENCE,
+          "a watcher to have heard the last state " + last.get(),
+          () -> watcher.knows(last.get()),
+          watcher::toString);
+    }
+    watchers.forEach(FailoverWatcher::end);
     History history = recorder.history();
     Await.until(TestNode.PATIENCE, "the labels to be deleted", () -> answers(this::deleteLabels));
     return history;
@@ -285,10 +325,6 @@ final class FailoverClients implements AutoCloseable {
     }
   }
 
-  private void readLast() throws StatusException, InterruptedException {
-    read("the last reader", leader, CALL_MILLIS);
-  }
-
   private void deleteLabels() throws StatusException {
     management(leader, CALL_MILLIS)
         .updateNodeLabels(
@@ -297,11 +333,13 @@ final class FailoverClients implements AutoCloseable {
 
   @Override
   public String toString() {
-    return "%d writes acknowledged, %d of unknown outcome; %d reads; the leader is at %s"
+    return "%d writes acknowledged, %d of unknown outcome; %d reads; %d watches, %d events; the leader is at %s"
         .formatted(
             recorder.count(Outcome.ACKNOWLEDGED),
             recorder.count(Outcome.UNKNOWN),
             reads.get(),
+            watchers.stream().mapToLong(FailoverWatcher::streams).sum(),
+            watchers.stream().mapToLong(FailoverWatcher::events).sum(),
             resolver.leader().peek());
   }
 
@@ -309,6 +347,7 @@ final class FailoverClients implements AutoCloseable {
   public void close() {
     over = true;
     Stream.concat(writers.stream(), readers.stream()).forEach(Thread::interrupt);
+    watchers.forEach(FailoverWatcher::end);
     channels.forEach(ManagedChannel::shutdownNow);
     resolver.close();
   }

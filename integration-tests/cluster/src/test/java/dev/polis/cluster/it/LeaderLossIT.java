@@ -14,12 +14,9 @@ import dev.polis.fixtures.Tier;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
-import java.time.OffsetDateTime;
-import java.time.format.DateTimeFormatter;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Base64;
@@ -58,16 +55,18 @@ class LeaderLossIT {
 
   private static final int PROMISED_OF = 100;
 
+  /** etcd writes this once its member has applied its own publication, behind all older entries. */
+  private static final String CAUGHT_UP = "ready to serve client requests";
+
+  private static final String PROMOTED = "\"promote member\"";
+
   /** The writes and reads before and after a loss; the clients make more of them meanwhile. */
   private static final int ENOUGH = 30;
-
-  /** The form of the time in etcd's log. */
-  private static final DateTimeFormatter LOGGED =
-      DateTimeFormatter.ofPattern("yyyy-MM-dd'T'HH:mm:ss.[SSSSSS][SSS]XX");
 
   @TempDir static Path directory;
 
   private static ThreeVoters voters;
+  private static MachineSpeed beforeVotes;
   private final List<Loss> losses = new ArrayList<>();
 
   /**
@@ -97,6 +96,7 @@ class LeaderLossIT {
     voters = new ThreeVoters(directory, ADDRESSES, Mode.INSECURE);
     voters.found();
     voters.join();
+    beforeVotes = MachineSpeed.measure();
     voters.vote();
   }
 
@@ -104,6 +104,20 @@ class LeaderLossIT {
   static void sweep() {
     if (voters != null) {
       voters.close();
+    }
+  }
+
+  @Test
+  @Order(0)
+  @DisplayName("a learner that has caught up is promoted within 2 s")
+  void learnersArePromoted() throws Exception {
+    for (TestNode joined : voters.nodes().subList(1, ADDRESSES.size())) {
+      EtcdLog log = EtcdLog.of(joined);
+      Instant caughtUp = log.times(CAUGHT_UP).findFirst().orElseThrow();
+      Instant promoted = log.firstAfter(caughtUp, PROMOTED).orElseThrow();
+      Duration took = Duration.between(caughtUp, promoted);
+      System.out.printf("a learner was promoted %d ms after it served%n", took.toMillis());
+      beforeVotes.assertWithin("a learner was promoted", PROMISED, took);
     }
   }
 
@@ -306,28 +320,9 @@ class LeaderLossIT {
   private Optional<Duration> elected(Instant killed) throws IOException {
     List<Instant> elections = new ArrayList<>();
     for (TestNode node : voters.nodes()) {
-      for (String line : etcdLog(node)) {
-        if (line.contains("elected leader")) {
-          Instant at =
-              OffsetDateTime.parse(
-                      JsonParser.parseString(line).getAsJsonObject().get("ts").getAsString(),
-                      LOGGED)
-                  .toInstant();
-          if (at.isAfter(killed)) {
-            elections.add(at);
-          }
-        }
-      }
+      EtcdLog.of(node).firstAfter(killed, "elected leader").ifPresent(elections::add);
     }
     return elections.stream().min(Instant::compareTo).map(first -> Duration.between(killed, first));
-  }
-
-  private static List<String> etcdLog(TestNode node) throws IOException {
-    try (Stream<Path> files = Files.walk(node.state().resolve("ephemeral"))) {
-      Optional<Path> log =
-          files.filter(file -> file.getFileName().toString().equals("etcd.log")).findFirst();
-      return log.isPresent() ? Files.readAllLines(log.get()) : List.of();
-    }
   }
 
   private void comeBack(TestNode... lost) throws Exception {

@@ -7,6 +7,8 @@ import dev.polis.fixtures.Await;
 import dev.polis.fixtures.EtcdBinary;
 import dev.polis.fixtures.Finished;
 import dev.polis.fixtures.LastLines;
+import dev.polis.fixtures.MachineSpeed;
+import dev.polis.fixtures.Needs;
 import dev.polis.fixtures.NodeProcesses;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -34,7 +36,15 @@ class LocalClusterIT {
   /** A report of tests shows as many. */
   private static final int SHOWN_LINES = 12;
 
-  private static final String FIRST = "127.0.73.1";
+  /** The beginning of the addresses of nodes that share the machine's network. */
+  private static final String SHARED = "127.0.73.";
+
+  private static final String FIRST = SHARED + "1";
+
+  /** The beginning of the addresses of nodes with networks of their own. */
+  private static final String OWN = "10.83.85.";
+
+  private static final Duration PROMISED = Duration.ofMinutes(1);
 
   @TempDir Path directory;
   private Path base;
@@ -78,7 +88,7 @@ class LocalClusterIT {
           up::all);
     }
     assertTrue(up.err().contains("HOME after "), up::all);
-    healthIsOneScreen();
+    healthIsOneScreen(SHARED);
 
     killTheFirst();
     Await.until(
@@ -96,10 +106,54 @@ class LocalClusterIT {
       throw new AssertionError(
           "up --nodes 3 after the loss of a node: " + again.all(), endOfTheFirstLog());
     }
-    healthIsOneScreen();
+    healthIsOneScreen(SHARED);
 
     run("down").requireSuccess("down");
     assertEquals(List.of(), TestNode.bare(base, FIRST).leftovers());
+  }
+
+  @Test
+  @Tag("alone")
+  @DisplayName(
+      "up --nodes 3 --netns makes three members within a minute, each with a network of its own; one that is cut off is missed until it is back, and down leaves no network")
+  void networksOfTheirOwn() throws Exception {
+    Needs.root("a network for each node");
+    MachineSpeed speed = MachineSpeed.measure();
+    long begun = System.nanoTime();
+    Finished up =
+        run("up", "--nodes", "3", "--security", "insecure", "--netns", "--address", OWN + "1");
+    Duration took = Duration.ofNanos(System.nanoTime() - begun);
+    up.requireSuccess("up --nodes 3 --netns");
+    speed.assertWithin("three nodes became members", PROMISED, took);
+    System.out.printf("up --nodes 3 --netns: %d ms%n", took.toMillis());
+    healthIsOneScreen(OWN);
+
+    String name = Files.readString(base.resolve("netns")).strip();
+    network("-netns", name + "-3", "link", "set", "eth0", "down").requireSuccess("cut off");
+    Await.until(
+        TestNode.PATIENCE,
+        "the others to miss the third node",
+        () -> health(OWN).out().contains("voters up: 2 of 3; 2 must be up"),
+        () -> health(OWN).all());
+    network("-netns", name + "-3", "link", "set", "eth0", "up").requireSuccess("connected");
+    Await.until(
+        TestNode.PATIENCE,
+        "the third node to be back",
+        () -> health(OWN).code() == 0,
+        () -> health(OWN).all());
+
+    run("down").requireSuccess("down");
+    assertEquals(List.of(), TestNode.bare(base, OWN + "1").leftovers());
+    for (String link : List.of(name, name + "-1", name + "-2", name + "-3")) {
+      Finished show = network("link", "show", link);
+      assertEquals(1, show.code(), show::all);
+    }
+  }
+
+  private static Finished network(String... words) throws Exception {
+    List<String> command = new ArrayList<>(List.of("ip"));
+    command.addAll(List.of(words));
+    return Finished.of(command, Map.of(), PATIENCE);
   }
 
   /** Interrupts the first call, as Ctrl-C does, as soon as the first node is there. */
@@ -141,15 +195,19 @@ class LocalClusterIT {
   }
 
   private Finished health() {
-    return TestNode.bare(base, FIRST).ctl("health");
+    return health(SHARED);
   }
 
-  private void healthIsOneScreen() throws Exception {
-    Finished health = health();
+  private Finished health(String network) {
+    return TestNode.bare(base, network + "1").ctl("health");
+  }
+
+  private void healthIsOneScreen(String network) throws Exception {
+    Finished health = health(network);
     health.requireSuccess("health of three nodes");
     List<String> lines = health.out().lines().toList();
     for (int number = 1; number <= 3; number++) {
-      String address = "127.0.73." + number;
+      String address = network + number;
       assertEquals(
           1,
           lines.subList(1, 4).stream().filter(line -> line.contains(" " + address + " ")).count(),
