@@ -41,12 +41,6 @@ class OrganSwapIT {
    */
   private static final int THREADS_BY_CHANCE = 2;
 
-  /**
-   * The runnables that {@link #ROUNDS} rounds may add by chance: some live only at times, such as
-   * one that follows a restarted stream.
-   */
-  private static final int RUNNABLES_BY_CHANCE = 2;
-
   private static final String SUPERVISED = "dev.polis.supervision.Node";
 
   /**
@@ -234,7 +228,7 @@ class OrganSwapIT {
     }
     int supervised = after.instances().getOrDefault(SUPERVISED, 0);
     int supervisedBefore = before.instances().getOrDefault(SUPERVISED, 0);
-    if (supervised > supervisedBefore + RUNNABLES_BY_CHANCE) {
+    if (supervised > supervisedBefore) {
       left.add(
           "%d nodes of the supervision tree instead of %d:%s"
               .formatted(
