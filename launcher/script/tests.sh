@@ -180,7 +180,7 @@ run_long() {
   long_streams "$java" "$folder" "${of_tier[@]}" "$@" || code=1
   long_stream "$java" "$folder" alone "${of_tier[@]}" "$@" | follow_maven "testing alone" || code=1
   cat "$folder"/*Test.log "$folder"/*IT.log >"$folder/test.log" 2>/dev/null || true
-  report_tests "$java" "$folder/began" --log "$folder/test.log" --code "$code" --tier long --kubernetes "$kubernetes" --markdown "$folder/report.md" || code=1
+  report_tests "$java" "$folder/began" --log "$folder/test.log" --code "$code" --tier long --kubernetes "$kubernetes" --whole --markdown "$folder/report.md" || code=1
   say "the report is $folder/report.md"
   return "$code"
 }

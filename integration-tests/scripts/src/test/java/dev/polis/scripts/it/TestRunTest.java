@@ -594,16 +594,18 @@ class TestRunTest {
     source("platform/b/src/test/java/b/BTest.java", "class BTest {\n  @Tag(\"long\")\n}");
     Finished cut = scripts.run("polis", "test", "--long");
     assertEquals(1, cut.code(), cut.all());
+    assertEquals(List.of("b.ATest", "b.BTest"), notRun(cut).stream().sorted().toList());
     maven(
         0,
         """
-        <testcase name='works' classname='a.OneTest'><system-out>7 moments</system-out></testcase>
+        <testcase name='works' classname='b.ATest'><system-out>7 moments</system-out></testcase>
+        <testcase name='works' classname='b.BTest'/>
         """);
     Finished rest = scripts.run("polis", "test", "--long");
     assertEquals(0, rest.code(), rest.all());
     assertTrue(
         Files.readString(scripts.path(".polis/long/report.md"))
-            .contains("- a.OneTest: 7 moments\n"));
+            .contains("- b.ATest: 7 moments\n"));
     Finished nothing = scripts.run("polis", "test", "--long");
     assertTrue(nothing.err().contains("polis: BTest has passed before\n"), nothing::all);
     List<String> tests =
