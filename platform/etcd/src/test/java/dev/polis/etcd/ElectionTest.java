@@ -373,25 +373,23 @@ class ElectionTest {
 
   @Test
   void aHandOverIsNoElection() throws Exception {
-    // Much longer than the waits below: only the hand-over may end a leadership.
-    Duration ttl = Duration.ofSeconds(10);
-    Election first = clients.get(0).election(options(0).withTtl(ttl));
+    Election first = clients.get(0).election(options(0));
     ElectionState.Leader before = awaitLeader(first);
-    Election other = clients.get(1).election(options(1).withTtl(ttl));
+    Election other = clients.get(1).election(options(1));
     awaitFollower(other, 0);
     try (Watcher<ElectionState> seen = other.state().watch()) {
       seen.get(SOON);
       ElectionHandOver place = first.handOver().orElseThrow();
-      Election successor = clients.get(2).election(options(0).withTtl(ttl).takingUp(place));
+      Election successor = clients.get(2).election(options(0).takingUp(place));
       ElectionState.Leader after = awaitLeader(successor);
       assertEquals(before.createRevision(), after.createRevision());
       assertEquals(before.lockKey(), after.lockKey());
       clients.get(0).kv().fenced(before.fence()).put("/x", new byte[0]);
-      // The successor has written the lock again, with the same value: no other may lead.
+      // The successor has written the lock again, with the same value, and renews its lease: no
+      // other may lead.
       assertThrows(
           TimeoutException.class,
-          () ->
-              seen.get(state -> !(state instanceof ElectionState.Follower), Duration.ofSeconds(3)));
+          () -> seen.get(state -> !(state instanceof ElectionState.Follower), TTL.multipliedBy(2)));
     }
   }
 

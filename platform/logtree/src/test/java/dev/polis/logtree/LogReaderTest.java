@@ -284,10 +284,14 @@ class LogReaderTest {
     CompletableFuture<Optional<LogBatch>> got = new CompletableFuture<>();
     Thread waiting = startWaiting(reader, got);
 
+    MachineSpeed speed = MachineSpeed.measure();
+    long begun = System.nanoTime();
     reader.close();
 
     assertEquals(Optional.empty(), got.get(SOON.toSeconds(), TimeUnit.SECONDS));
     assertTrue(waiting.join(SOON), "the reading thread lives on");
+    Duration took = Duration.ofNanos(System.nanoTime() - begun);
+    speed.assertWithin("the reader woke", Duration.ofSeconds(1), took);
     assertEquals(0, tree.followerCount());
     reader.close();
   }

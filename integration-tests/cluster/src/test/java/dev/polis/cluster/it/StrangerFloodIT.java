@@ -185,9 +185,10 @@ class StrangerFloodIT {
   @Tag("full")
   @Tag("attack")
   @DisplayName(
-      "50 strangers read root of a full log under a flood of refused calls, and the node lives")
+      "50 strangers read root of a full log under a flood of refused calls; the node lives, and polisctl answers within 2 s")
   void strangersReadAFullLog() throws Exception {
     long pid = node.jvmPid();
+    MachineSpeed speed = MachineSpeed.measure();
     AtomicBoolean stop = new AtomicBoolean();
     CountDownLatch stopped = new CountDownLatch(1);
     AtomicInteger refused = new AtomicInteger();
@@ -238,6 +239,7 @@ class StrangerFloodIT {
     assertEquals(pid, node.jvmPid());
     assertEquals(0, node.ctl("node", "list").code());
     assertTrue(most < RESIDENT_KIB, "the node took %d KiB".formatted(most));
+    speed.assertWithin("polisctl answered", PROMISED, slowest);
   }
 
   private static ManagedChannel dial(List<ManagedChannel> channels) {
