@@ -85,11 +85,7 @@ class CaRotationIT {
   }
 
   private static UserCredentials owner() throws IOException {
-    Path own = founder.state().resolve("owner");
-    return UserCredentials.fromPem(
-        Files.readString(own.resolve("owner-key.pem")),
-        Files.readString(own.resolve("owner.pem")),
-        Files.readString(own.resolve("ca.pem")));
+    return OwnerApi.credentials(founder);
   }
 
   private static String id(TestNode node) {

@@ -11,6 +11,8 @@ import dev.polis.cluster.it.StorageModesIT.Mode;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.CrashAgent;
 import dev.polis.fixtures.Finished;
+import dev.polis.fixtures.Slice;
+import dev.polis.pki.CaBundle;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.rpc.RpcClients;
 import dev.polis.rpc.RpcTrust;
@@ -33,6 +35,8 @@ import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
@@ -46,9 +50,10 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * Ends the leader or the node that a change concerns after each step of the change: a registration,
- * a commit, a join, a vote in etcd and its end, a removal, a revocation, another owner's key. The
- * same command then leads to the same end, and the nodes and the members of etcd are those that the
- * records name. A subclass says how a node ends.
+ * a commit, a join, a vote in etcd and its end, a removal, a revocation of a user's certificates or
+ * of a node's, another owner's key, another CA. The same command then leads to the same end, and
+ * the nodes and the members of etcd are those that the records name. A subclass says how a node
+ * ends.
  */
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 abstract class MembershipCrashSuite {
@@ -66,6 +71,11 @@ abstract class MembershipCrashSuite {
   private static final String JOIN = CLUSTER + "JoinFlow.clusterUnlockKey";
   private static final String DONE = "returned " + CLUSTER + "EnrolmentSteps.step ";
   private static final String REVOKED = "returned " + RECORDS + "CuratorPki.revokeNode";
+  private static final String DISOWNED = "returned " + CLUSTER + "RemovalFile.write";
+  private static final String AUTHORITY = "dev.polis.pki.PkiAuthority.";
+  private static final String CA = API + "ClusterCaApi.";
+  private static final String TRUST = CLUSTER + "LateRenewal.trust";
+  private static final String SEALED = "returned dev.polis.storage.SealedConfigurationFile.write";
 
   /** A step of a change, by the beginning of a report of {@link CrashAgent}. */
   record Step(boolean ofLeader, String report) {
@@ -155,7 +165,7 @@ abstract class MembershipCrashSuite {
           Step.leader(REVOKED),
           Step.leader("returned " + API + "NodeRemoval.decommission"),
           Step.subject("entered " + CLUSTER + "RemovalFile.write"),
-          Step.subject("returned " + CLUSTER + "RemovalFile.write"),
+          Step.subject(DISOWNED),
           Step.subject("returned " + FILE + "erase"));
 
   private static final List<Step> OUT_OF_RECORDS =
@@ -169,6 +179,46 @@ abstract class MembershipCrashSuite {
           Step.leader("entered " + RECORDS + "CuratorPki.revokeUser"),
           Step.leader("returned " + RECORDS + "CuratorPki.revokeUser"),
           Step.subject("entered " + CLUSTER + "RevocationFile.holds"));
+
+  private static final List<Step> REVOCATION_OF_NODE =
+      List.of(
+          Step.leader("entered " + API + "CertificatesApi.revokeHolder"),
+          Step.leader("entered " + API + "NodeRemoval.revoke"),
+          Step.leader("entered " + RECORDS + "CuratorPki.revokeNode"),
+          Step.leader(REVOKED),
+          Step.leader("returned " + API + "CertificatesApi.revokeHolder"),
+          Step.leader("returned " + API + "CertificatesApi.revokeCertificates"),
+          Step.subject("entered " + CLUSTER + "RemovalFile.write"),
+          Step.subject(DISOWNED),
+          Step.subject("returned " + FILE + "erase"),
+          Step.subject("returned " + CLUSTER + "Disowning.eraseKeys"));
+
+  /** In their order: the rotation waits for each node before its next step. */
+  private static final List<Step> ANOTHER_CA =
+      List.of(
+          Step.leader("entered " + CA + "rotateCa"),
+          Step.leader("entered " + AUTHORITY + "prepareSuccessor"),
+          Step.leader("returned " + AUTHORITY + "prepareSuccessor"),
+          Step.subject("entered " + TRUST),
+          Step.subject(SEALED),
+          Step.subject("returned " + TRUST),
+          Step.leader("entered " + AUTHORITY + "succeed"),
+          Step.leader("returned " + AUTHORITY + "succeed"),
+          Step.leader("returned " + CLUSTER + "LateRenewal.write"),
+          Step.subject("entered " + CLUSTER + "CredentialRenewal.replace"),
+          Step.subject("returned " + CLUSTER + "LateRenewal.write"),
+          Step.subject("returned " + CLUSTER + "CredentialRenewal.replace"));
+
+  private static final List<Step> ONE_CA =
+      List.of(
+          Step.leader("entered " + CA + "retireCa"),
+          Step.leader("entered " + AUTHORITY + "retireFormer"),
+          Step.leader("returned " + AUTHORITY + "retireFormer"),
+          Step.leader("returned " + TRUST),
+          Step.subject("entered " + CLUSTER + "RevocationFile.holds"),
+          Step.subject("entered " + TRUST),
+          Step.subject(SEALED),
+          Step.subject("returned " + TRUST));
 
   private static final List<Step> ANOTHER_KEY =
       List.of(
@@ -257,7 +307,10 @@ abstract class MembershipCrashSuite {
             OUT_OF_CLUSTER,
             OUT_OF_RECORDS,
             REVOCATION,
-            ANOTHER_KEY)
+            REVOCATION_OF_NODE,
+            ANOTHER_KEY,
+            ANOTHER_CA,
+            ONE_CA)
         .flatMap(List::stream)
         .forEach(step -> methods.add(step.method()));
     String agent = outage.agent(node, point(node), methods);
@@ -300,20 +353,24 @@ abstract class MembershipCrashSuite {
     cluster.change(command);
   }
 
-  /** Makes one attempt of a change. */
-  @FunctionalInterface
-  private interface Attempt {
-    Object make() throws Exception;
+  /** Does the same with a command that waits for all nodes, also for those that start again. */
+  private static void changeMeanwhile(List<Step> steps, TestNode subject, String... command)
+      throws Exception {
+    killAt(steps, subject, () -> CompletableFuture.supplyAsync(() -> cluster.ctl(command)))
+        .get(TestNode.PATIENCE.toSeconds() * 2, TimeUnit.SECONDS);
+    cluster.change(command);
   }
 
-  private static void killAt(List<Step> steps, TestNode subject, Attempt attempt) throws Exception {
+  /** Makes one attempt of a change while nodes are to end at steps of it; returns its answer. */
+  private static <T> T killAt(List<Step> steps, TestNode subject, Callable<T> attempt)
+      throws Exception {
     cluster.awaitLeader();
     for (Step step : steps) {
       for (TestNode node : concerned(step, subject)) {
         arm(node, step);
       }
     }
-    Object answer = attempt.make();
+    T answer = attempt.call();
     List<String> ended = Collections.synchronizedList(new ArrayList<>());
     for (Step step : steps) {
       Await.until(
@@ -329,6 +386,7 @@ abstract class MembershipCrashSuite {
       }
     }
     System.out.printf("ended: %s%n", ended);
+    return answer;
   }
 
   /** Any of the voters may lead by the time of the step. */
@@ -398,6 +456,10 @@ abstract class MembershipCrashSuite {
     NODE(
         "into the cluster and out of it: one record, then none, and the removed node's keys are erased and open nothing"),
     REVOCATION("a revocation: the certificate is refused by each node"),
+    REVOKED_NODE(
+        "a revocation of a node: its keys are erased and open nothing, its record says so, no other node is touched"),
+    CA(
+        "a rotation of the CA: each node has a certificate of the new one and trusts it alone, and the former one's open nothing"),
     KEY("a rotation or a recovery: one other key is the owner's, and the former one opens nothing"),
     // The last one, since it leaves a member that is off.
     JOIN("a join: the member gets the key of its volume");
@@ -406,6 +468,18 @@ abstract class MembershipCrashSuite {
 
     Change(String words) {
       this.words = words;
+    }
+
+    /**
+     * Returns the changes of a run, or those that {@code -Dpolis.changes=CA,NODE} names.
+     *
+     * @param parts the number of short runs that together make all changes
+     */
+    static List<Change> chosen(int parts) {
+      String chosen = System.getProperty("polis.changes");
+      return chosen == null
+          ? Slice.of(List.of(values()), parts)
+          : Stream.of(chosen.split(",")).map(Change::valueOf).toList();
     }
 
     @Override
@@ -423,6 +497,8 @@ abstract class MembershipCrashSuite {
       case VOTE -> intoEtcdAndOut();
       case NODE -> intoTheClusterAndOut();
       case REVOCATION -> revocation();
+      case REVOKED_NODE -> revocationOfNode();
+      case CA -> anotherCa();
       case KEY -> anotherOwnersKey();
       case JOIN -> intoTheClusterAgain();
     }
@@ -456,8 +532,7 @@ abstract class MembershipCrashSuite {
 
   private void intoTheClusterAndOut() throws Exception {
     List<List<Step>> joining = kills(INTO_CLUSTER, "returned " + RECORDS + "RecordStore.register");
-    List<List<Step>> leaving =
-        kills(OUT_OF_CLUSTER, REVOKED, "returned " + CLUSTER + "RemovalFile.write");
+    List<List<Step>> leaving = kills(OUT_OF_CLUSTER, REVOKED, DISOWNED);
     List<List<Step>> deletion = kills(OUT_OF_RECORDS);
     for (int n = 0; n < Math.max(joining.size(), leaving.size()); n++) {
       TestNode leaver = joining("leaver-" + ++joined, joined, "--security", Mode.INSECURE.option);
@@ -617,6 +692,62 @@ abstract class MembershipCrashSuite {
       assertNotEquals(0, again.code(), again.all());
       assertEquals(Set.of("REVOKED"), Set.copyOf(certificates(name)));
     }
+  }
+
+  private void revocationOfNode() throws Exception {
+    for (List<Step> steps : kills(REVOCATION_OF_NODE, REVOKED, DISOWNED)) {
+      TestNode stolen = joining("stolen-" + ++joined, joined);
+      try {
+        String id = cluster.admit(stolen);
+        NodeCredentials former = OwnerApi.nodeCredentials(stolen);
+        change(steps, stolen, "cert", "revoke", "--node", id, "--force");
+        requireSettled(Set.of(id), false);
+        assertEquals(
+            "DECOMMISSIONED", GrowingCluster.text(cluster.listed(id).orElseThrow(), "state"));
+        assertEquals(Set.of("REVOKED"), Set.copyOf(certificates(id)));
+        isDisowned(stolen, id);
+        isRefused(former);
+        cluster.change("node", "delete", id);
+        requireSettled(Set.of(), false);
+        isRefused(former);
+      } finally {
+        outage.remove(stolen);
+      }
+    }
+  }
+
+  private void anotherCa() throws Exception {
+    List<List<Step>> rotation =
+        kills(ANOTHER_CA, "returned " + AUTHORITY + "succeed", "returned " + TRUST);
+    List<List<Step>> retirement =
+        kills(ONE_CA, "returned " + AUTHORITY + "retireFormer", "entered " + TRUST);
+    for (int n = 0; n < Math.max(rotation.size(), retirement.size()); n++) {
+      NodeCredentials former = OwnerApi.nodeCredentials(third);
+      changeMeanwhile(rotation.get(n % rotation.size()), third, "ca", "rotate");
+      requireSettled(Set.of(), false);
+      assertEquals("ISSUING", GrowingCluster.text(ca(), "step"));
+      changeMeanwhile(retirement.get(n % retirement.size()), third, "ca", "retire");
+      requireSettled(Set.of(), false);
+      JsonObject one = ca();
+      assertEquals("ONE", GrowingCluster.text(one, "step"));
+      assertFalse(one.has("other"), one::toString);
+      CaBundle present = OwnerApi.credentials(cluster.first()).ca();
+      assertEquals(List.of(GrowingCluster.text(one, "issuing")), present.fingerprints());
+      assertFalse(former.ca().sharesWith(present), "another CA");
+      for (TestNode node : all()) {
+        Await.until(
+            TestNode.PATIENCE,
+            node.address() + " to trust the new CA alone",
+            () -> OwnerApi.nodeCredentials(node).ca().equals(present),
+            node::said);
+      }
+      isRefused(former.trusting(new CaBundle(List.of(present.issuing(), former.ca().issuing()))));
+    }
+  }
+
+  private static JsonObject ca() throws Exception {
+    cluster.awaitLeader();
+    return cluster.first().json("--endpoint", cluster.endpoint(), "ca", "status").getAsJsonObject();
   }
 
   private void anotherOwnersKey() throws Exception {

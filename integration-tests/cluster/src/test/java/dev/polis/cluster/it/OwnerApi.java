@@ -134,7 +134,8 @@ final class OwnerApi implements AutoCloseable {
     return RpcClients.authenticated(credentials.tls(), RpcTrust.cluster(credentials.ca()));
   }
 
-  private static UserCredentials credentials(TestNode node) throws IOException {
+  /** Returns the owner's credentials, which are beside the first node of a cluster. */
+  static UserCredentials credentials(TestNode node) throws IOException {
     Path owner = node.state().resolve("owner");
     return UserCredentials.fromPem(
         Files.readString(owner.resolve("owner-key.pem")),
