@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import dev.polis.fixtures.CrashAgent;
 import dev.polis.fixtures.Finished;
+import dev.polis.fixtures.Slice;
 import dev.polis.fixtures.Tier;
 import java.util.ArrayList;
 import java.util.List;
@@ -45,7 +46,7 @@ final class MembershipCrashIT extends MembershipCrashSuite {
   }
 
   static List<Change> changes() {
-    return Change.chosen(2);
+    return Change.chosen(Slice.of(List.of(Change.values()), 2));
   }
 
   /** In each round, other kills end etcd, too. */

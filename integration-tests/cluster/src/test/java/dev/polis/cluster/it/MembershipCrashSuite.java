@@ -11,7 +11,6 @@ import dev.polis.cluster.it.StorageModesIT.Mode;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.CrashAgent;
 import dev.polis.fixtures.Finished;
-import dev.polis.fixtures.Slice;
 import dev.polis.pki.CaBundle;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.rpc.RpcClients;
@@ -470,15 +469,11 @@ abstract class MembershipCrashSuite {
       this.words = words;
     }
 
-    /**
-     * Returns the changes of a run, or those that {@code -Dpolis.changes=CA,NODE} names.
-     *
-     * @param parts the number of short runs that together make all changes
-     */
-    static List<Change> chosen(int parts) {
+    /** Returns those that {@code -Dpolis.changes=CA,NODE} names; without it the given ones. */
+    static List<Change> chosen(List<Change> otherwise) {
       String chosen = System.getProperty("polis.changes");
       return chosen == null
-          ? Slice.of(List.of(values()), parts)
+          ? otherwise
           : Stream.of(chosen.split(",")).map(Change::valueOf).toList();
     }
 

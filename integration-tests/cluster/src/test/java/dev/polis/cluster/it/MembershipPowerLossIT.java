@@ -1,5 +1,6 @@
 package dev.polis.cluster.it;
 
+import dev.polis.fixtures.Slice;
 import dev.polis.fixtures.Tier;
 import java.util.List;
 import java.util.Random;
@@ -23,7 +24,7 @@ final class MembershipPowerLossIT extends MembershipCrashSuite {
   }
 
   static List<Change> changes() {
-    return Change.chosen(Change.values().length);
+    return Change.chosen(Slice.of(List.of(Change.values()), Change.values().length));
   }
 
   @Override
