@@ -10,8 +10,6 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
-import java.nio.file.Files;
-import java.nio.file.Path;
 
 /** Reads the metrics pages of a node, as the owner. */
 final class MetricsPage {
@@ -24,12 +22,7 @@ final class MetricsPage {
    * @param path such as {@code /metrics}
    */
   static String of(TestNode first, TestNode node, String path) throws Exception {
-    Path owner = first.state().resolve("owner");
-    UserCredentials credentials =
-        UserCredentials.fromPem(
-            Files.readString(owner.resolve("owner-key.pem")),
-            Files.readString(owner.resolve("owner.pem")),
-            Files.readString(owner.resolve("ca.pem")));
+    UserCredentials credentials = OwnerApi.credentials(first);
     try (HttpClient client =
         HttpClient.newBuilder()
             .version(HttpClient.Version.HTTP_1_1)
