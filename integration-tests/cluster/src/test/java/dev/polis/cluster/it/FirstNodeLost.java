@@ -63,7 +63,8 @@ final class FirstNodeLost {
     refusesToLoseQuorum();
     removeTheFirst();
     firstComesBackWithoutItsOldData();
-    thirdLeaves();
+    cluster.loseVote(third, thirdId);
+    cluster.awaitVoters(Set.of(cluster.firstId(), secondId));
     aNodeWithoutRecordsFindsTheNextLeader();
   }
 
@@ -118,10 +119,7 @@ final class FirstNodeLost {
 
   private void removeTheFirst() throws Exception {
     cluster.change("node", "role", "remove", cluster.firstId(), "KubernetesController", ROLE);
-    await(
-        "etcd to have two members",
-        () -> cluster.voters().equals(Set.of(secondId, thirdId)),
-        cluster::members);
+    cluster.awaitVoters(Set.of(secondId, thirdId));
   }
 
   private void firstComesBackWithoutItsOldData() throws Exception {
@@ -135,27 +133,6 @@ final class FirstNodeLost {
     cluster.becomeVoter(first, cluster.firstId());
     assertEquals(3, cluster.voters().size());
     assertTrue(memberIds().containsAll(before));
-  }
-
-  private void thirdLeaves() throws Exception {
-    cluster.change("node", "role", "remove", thirdId, ROLE);
-    await(
-        "the third node to leave etcd",
-        () -> {
-          // The third node may lead until it leaves.
-          cluster.awaitLeader();
-          return cluster.voters().equals(Set.of(cluster.firstId(), secondId));
-        },
-        cluster::members);
-    await(
-        "the third node to end its etcd",
-        () -> third.children("etcd").isEmpty(),
-        () -> third.children("etcd"));
-    await(
-        "the third node to set its data aside",
-        () -> Files.isDirectory(third.state().resolve("data/etcd-removed")),
-        third::said);
-    cluster.awaitHealthy(thirdId);
   }
 
   /** Ends the leader's process alone, whose etcd lives on, so that the other voter leads. */

@@ -25,6 +25,8 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.StreamSupport;
 
@@ -36,6 +38,9 @@ final class GrowingCluster implements AutoCloseable {
 
   /** A node knows its leader, or that it knows none, at once. */
   private static final Duration ANSWER = Duration.ofSeconds(2);
+
+  private static final Pattern APPROVAL =
+      Pattern.compile("polisctl (node approve \\S+ --key \\S+)");
 
   private final Path directory;
   private final TestNode first;
@@ -197,12 +202,37 @@ final class GrowingCluster implements AutoCloseable {
 
   /** Does the same with a node whose data volume has this protection. */
   String admit(TestNode node, Mode mode) throws Exception {
-    node.start("--security", mode.option);
-    String id = awaitRegistered(node);
-    ctl("node", "approve", id).requireSuccess("approve");
-    node.awaitHome();
-    awaitHealthy(id);
-    return id;
+    return admit(List.of(node), mode).getFirst();
+  }
+
+  /** Does the same with several nodes at once, and returns their ids. */
+  List<String> admit(List<TestNode> nodes, Mode mode) throws Exception {
+    for (TestNode node : nodes) {
+      node.start(mode.options());
+    }
+    List<String> ids = new ArrayList<>();
+    for (TestNode node : nodes) {
+      ids.add(awaitRegistered(node));
+    }
+    for (TestNode node : nodes) {
+      approve(node);
+    }
+    for (TestNode node : nodes) {
+      node.awaitHome();
+    }
+    for (String id : ids) {
+      awaitHealthy(id);
+    }
+    return ids;
+  }
+
+  /** Approves a node by the command that its screen shows, which names its key. */
+  private void approve(TestNode node) {
+    Matcher shown = APPROVAL.matcher(node.said());
+    if (!shown.find()) {
+      throw new AssertionError("no command approves the node: " + node.said());
+    }
+    ctl(shown.group(1).split(" ")).requireSuccess(shown.group());
   }
 
   /** Gives a node the role of a voter, and waits until it votes and runs the role. */
@@ -223,6 +253,29 @@ final class GrowingCluster implements AutoCloseable {
         () -> listed(id));
   }
 
+  /** Takes the role of a voter from a node, and waits until the node keeps no records. */
+  void loseVote(TestNode node, String id) throws Exception {
+    change("node", "role", "remove", id, CONSENSUS);
+    Await.until(
+        TestNode.PATIENCE,
+        "node " + id + " to leave etcd",
+        () -> {
+          // The node may lead until it leaves.
+          awaitLeader();
+          Set<String> voters = voters();
+          return !voters.isEmpty() && !voters.contains(id);
+        },
+        this::members);
+    Await.until(
+        TestNode.PATIENCE,
+        "node " + id + " to end its etcd and to set its data aside",
+        () ->
+            node.children("etcd").isEmpty()
+                && Files.isDirectory(node.state().resolve("data/etcd-removed")),
+        node::said);
+    awaitHealthy(id);
+  }
+
   /** Returns the members of etcd. */
   List<JsonObject> members() {
     return rows("etcd", "members");
@@ -234,6 +287,11 @@ final class GrowingCluster implements AutoCloseable {
         .filter(member -> text(member, "role").equals("voter"))
         .map(member -> text(member, "name"))
         .collect(Collectors.toSet());
+  }
+
+  /** Waits until these nodes, and no others, have a vote. */
+  void awaitVoters(Set<String> ids) throws Exception {
+    Await.until(TestNode.PATIENCE, "the voters " + ids, () -> voters().equals(ids), this::members);
   }
 
   Optional<JsonObject> listed(String id) {

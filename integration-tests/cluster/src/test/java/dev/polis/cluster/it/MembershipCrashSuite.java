@@ -3,7 +3,6 @@ package dev.polis.cluster.it;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.gson.JsonObject;
@@ -13,14 +12,7 @@ import dev.polis.fixtures.CrashAgent;
 import dev.polis.fixtures.Finished;
 import dev.polis.pki.CaBundle;
 import dev.polis.pki.NodeCredentials;
-import dev.polis.rpc.RpcClients;
-import dev.polis.rpc.RpcTrust;
-import dev.polis.wire.api.GetClusterInfoRequest;
-import dev.polis.wire.api.ManagementGrpc;
 import dev.polis.wire.storage.EnrolmentJournal;
-import io.grpc.ManagedChannel;
-import io.grpc.Status;
-import io.grpc.StatusException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -534,7 +526,7 @@ abstract class MembershipCrashSuite {
       try {
         String id = admit(leaver, joining.get(n % joining.size()));
         requireSettled(Set.of(id), false);
-        NodeCredentials former = OwnerApi.nodeCredentials(leaver);
+        RemovedNode removed = new RemovedNode(leaver);
         change(leaving.get(n % leaving.size()), leaver, "node", "decommission", id);
         requireSettled(Set.of(id), false);
         assertEquals(
@@ -549,10 +541,17 @@ abstract class MembershipCrashSuite {
               return cluster.ctl("node", "delete", id).code() == 0 || cluster.listed(id).isEmpty();
             });
         requireSettled(Set.of(), false);
-        isRefused(former);
+        isRefused(removed);
       } finally {
         outage.remove(leaver);
       }
+    }
+  }
+
+  /** Requires that each node refuses the former keys at each of its ports. */
+  private static void isRefused(RemovedNode former) throws Exception {
+    for (TestNode node : all()) {
+      former.isRefusedAtEachPort(node);
     }
   }
 
@@ -645,25 +644,6 @@ abstract class MembershipCrashSuite {
     assertTrue(refused.lastLine().contains("the cluster has removed " + id), refused::all);
   }
 
-  private static void isRefused(NodeCredentials former) throws Exception {
-    RpcClients clients = RpcClients.authenticated(former.tls(), RpcTrust.cluster(former.ca()));
-    for (TestNode node : all()) {
-      ManagedChannel curator = clients.dial(ThreeVoters.curator(node));
-      try {
-        StatusException refused =
-            assertThrows(
-                StatusException.class,
-                () ->
-                    ManagementGrpc.newBlockingV2Stub(curator)
-                        .withDeadlineAfter(TestNode.PATIENCE.toSeconds(), TimeUnit.SECONDS)
-                        .getClusterInfo(GetClusterInfoRequest.getDefaultInstance()));
-        assertEquals(Status.Code.UNAUTHENTICATED, refused.getStatus().getCode(), node.address());
-      } finally {
-        curator.shutdownNow();
-      }
-    }
-  }
-
   private static List<TestNode> all() {
     return Stream.concat(VOTERS.values().stream(), Stream.of(third)).toList();
   }
@@ -694,7 +674,7 @@ abstract class MembershipCrashSuite {
       TestNode stolen = joining("stolen-" + ++joined, joined);
       try {
         String id = cluster.admit(stolen);
-        NodeCredentials former = OwnerApi.nodeCredentials(stolen);
+        RemovedNode former = new RemovedNode(stolen);
         change(steps, stolen, "cert", "revoke", "--node", id, "--force");
         requireSettled(Set.of(id), false);
         assertEquals(
@@ -736,7 +716,11 @@ abstract class MembershipCrashSuite {
             () -> OwnerApi.nodeCredentials(node).ca().equals(present),
             node::said);
       }
-      isRefused(former.trusting(new CaBundle(List.of(present.issuing(), former.ca().issuing()))));
+      isRefused(
+          new RemovedNode(
+              third,
+              former.trusting(
+                  new CaBundle(List.of(present.issuing(), former.ca().issuing())))));
     }
   }
 

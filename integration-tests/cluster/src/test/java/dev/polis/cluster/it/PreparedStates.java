@@ -74,7 +74,7 @@ final class PreparedStates {
   private static void make(Optional<Mode> mode, Path state) throws Exception {
     try (TestNode node = TestNode.prepared(state, ADDRESS)) {
       if (mode.isPresent()) {
-        node.up("--security", mode.get().option, "--set", StorageModesIT.SMALL);
+        node.up(mode.get().options());
       } else {
         node.up();
       }

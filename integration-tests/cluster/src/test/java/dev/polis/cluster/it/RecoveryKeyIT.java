@@ -45,10 +45,6 @@ class RecoveryKeyIT {
 
   @TempDir Path directory;
 
-  private static String[] encrypted(Mode mode) {
-    return new String[] {"--security", mode.option, "--set", StorageModesIT.SMALL};
-  }
-
   /** Makes a node whose parameters name no recovery key, like parameters of other clients. */
   private TestNode withoutRecoveryKey(String address) throws Exception {
     TestNode node = TestNode.prepared(directory.resolve("n"), address);
@@ -68,7 +64,7 @@ class RecoveryKeyIT {
   /** Starts a node that no recovery key opens, and requires its report and its refusals. */
   private static void reportsThatItHasNone(TestNode node, Mode mode, String... options)
       throws Exception {
-    node.up(Stream.concat(Stream.of(encrypted(mode)), Stream.of(options)).toArray(String[]::new));
+    node.up(Stream.concat(Stream.of(mode.options()), Stream.of(options)).toArray(String[]::new));
     assertTrue(node.said().contains("data volume: " + mode.name() + ", "), node.said());
     assertTrue(node.said().contains("WARNING: no recovery key opens the data volume"), node.said());
     node.takeOwnership();

@@ -782,7 +782,7 @@ class ReferenceClientIT {
       give(
           encrypted,
           StorageSecurityPolicy.STORAGE_SECURITY_POLICY_NEEDS_ENCRYPTION_AND_AUTHENTICATION);
-      encrypted.up("--security", mode.option, "--set", StorageModesIT.SMALL);
+      encrypted.up(mode.options());
       assertContains("WARNING: no recovery key opens the data volume", encrypted.said());
       try (ReferenceClient client = ownerOf(encrypted)) {
         Await.until(

@@ -53,6 +53,11 @@ class StorageModesIT {
       return this != INSECURE;
     }
 
+    /** Returns the options of a first start that makes a small volume. */
+    String[] options() {
+      return new String[] {"--security", option, "--set", SMALL};
+    }
+
     /** Returns the protection of the volume that a stopped node has in its state directory. */
     static Mode of(Path state) {
       return Stream.of(ENCRYPTED, AUTHENTICATED_ENCRYPTED)

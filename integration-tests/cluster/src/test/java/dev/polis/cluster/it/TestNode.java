@@ -84,7 +84,7 @@ final class TestNode implements AutoCloseable {
   /** Makes the same with a data volume of this protection, which its first start bootstraps. */
   static TestNode bootstrapping(Path state, String address, Mode mode) throws Exception {
     TestNode node = prepared(state, address);
-    node.opening = List.of("--security", mode.option);
+    node.opening = List.of(mode.options());
     return node;
   }
 
@@ -178,13 +178,12 @@ final class TestNode implements AutoCloseable {
     letOthersReach();
     Path output = log();
     // A shell's background job, or nohup, would pass on that SIGINT or SIGHUP is ignored.
-    List<String> command = new ArrayList<>(place);
-    command.addAll(List.of("env", "--default-signal=INT,HUP"));
+    List<String> command = new ArrayList<>(List.of("env", "--default-signal=INT,HUP"));
     command.addAll(run(Stream.concat(Stream.of(more), always.stream()).toArray(String[]::new)));
     command.addAll(opening);
     opening = List.of();
     Process started =
-        new ProcessBuilder(command)
+        new ProcessBuilder(placed(command))
             .redirectErrorStream(true)
             .redirectOutput(output.toFile())
             .start();
@@ -283,7 +282,11 @@ final class TestNode implements AutoCloseable {
 
   /** Starts the node in a state where it must be refused, and returns its end. */
   Finished refused(String... more) throws Exception {
-    return finish(run(more), Map.of());
+    return finish(placed(run(more)), Map.of());
+  }
+
+  private List<String> placed(List<String> command) {
+    return Stream.concat(place.stream(), command.stream()).toList();
   }
 
   /** Does the same as another user, who cannot write this user's files. */
@@ -331,9 +334,14 @@ final class TestNode implements AutoCloseable {
     return new Finished(code, out.toString(), err.toString());
   }
 
-  /** Runs the same as an operator does, with the program of the distribution. */
+  /** Runs the same as an operator does on the node's machine, with the program. */
   Finished ctlProgram(String... arguments) throws Exception {
-    return finish(Distribution.built().ctl(state, arguments), Map.of());
+    return finish(placed(Distribution.built().ctl(state, arguments)), Map.of());
+  }
+
+  /** Runs the operator's command line as on the node's machine, in this process if it is there. */
+  Finished ctlThere(String... arguments) throws Exception {
+    return place.isEmpty() ? ctl(arguments) : ctlProgram(arguments);
   }
 
   /** Runs the program while it ends at a point of {@link CrashAgent}. */

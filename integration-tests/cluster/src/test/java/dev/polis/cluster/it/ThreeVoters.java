@@ -74,11 +74,26 @@ final class ThreeVoters implements AutoCloseable {
 
   /** Lets the other nodes join; {@link #vote} makes them voters. */
   void join() throws Exception {
-    for (String address : addresses.subList(1, addresses.size())) {
-      TestNode joining = place.apply(cluster.joining("node-" + address, address));
-      opened.add(joining);
-      nodes.put(cluster.admit(joining, mode), joining);
+    join(addresses.subList(1, addresses.size()));
+  }
+
+  /** Lets further nodes join. */
+  void join(List<String> more) throws Exception {
+    List<TestNode> joining = new ArrayList<>();
+    for (String address : more) {
+      TestNode node = place.apply(cluster.joining("node-" + address, address));
+      opened.add(node);
+      joining.add(node);
     }
+    List<String> ids = cluster.admit(joining, mode);
+    for (int n = 0; n < ids.size(); n++) {
+      nodes.put(ids.get(n), joining.get(n));
+    }
+  }
+
+  /** Forgets a node that leaves the cluster, and returns it. */
+  TestNode leave(String id) {
+    return nodes.remove(id);
   }
 
   /** Gives all nodes a vote. */
