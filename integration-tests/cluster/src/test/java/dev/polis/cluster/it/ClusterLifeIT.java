@@ -215,8 +215,16 @@ class ClusterLifeIT {
           requireMembers();
           cluster().awaitVoters(nodes.byId().keySet());
           assertEquals(before, records());
-          owner.reconnect();
-          assertEquals(List.of(), writer.lost(), "acknowledged writes");
+          long kept =
+              cluster()
+                  .listed(cluster().firstId())
+                  .orElseThrow()
+                  .getAsJsonObject("labels")
+                  .get("steady-writer")
+                  .getAsLong();
+          // The last call may have had its effect without an answer.
+          long acknowledged = writer.acknowledged();
+          assertTrue(kept >= acknowledged, kept + " is there of " + acknowledged);
         }
       }
     }
