@@ -4,10 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.fixtures.Await;
-import dev.polis.fixtures.Finished;
 import java.nio.file.Files;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicReference;
 
 /** Starts the nodes of a cluster that all lost power, the first two of which are voters. */
 final class ColdStart {
@@ -67,14 +65,6 @@ final class ColdStart {
         "the screen of " + node.address() + " to name the remedy",
         () -> node.said().contains(remedy),
         node::said);
-    AtomicReference<Finished> health = new AtomicReference<>();
-    Await.until(
-        TestNode.PATIENCE,
-        "polisctl health of " + node.address() + " to name the remedy",
-        () -> {
-          health.set(node.ctlThere("health"));
-          return health.get().code() == 5 && health.get().out().contains(remedy);
-        },
-        () -> health.get().all());
+    node.awaitHealthSays(remedy);
   }
 }

@@ -70,10 +70,7 @@ final class RemovedNode {
         "the removed node to say so on its screen",
         () -> node.said().contains("this node is DISOWNING: the cluster has removed " + id()),
         () -> "it said:\n" + node.said());
-    Finished health = node.ctlThere("health");
-    assertNotEquals(0, health.code(), health.all());
-    assertTrue(health.all().contains("the cluster has removed " + id()), health.all());
-    assertTrue(health.all().contains("empty state directory"), health.all());
+    node.awaitHealthSays("the cluster has removed " + id(), "empty state directory");
     Finished explained = node.ctlThere("explain", "disowned");
     assertTrue(explained.all().contains("the cluster has removed " + id()), explained.all());
     Finished parts = node.ctlThere("explain", "roles");

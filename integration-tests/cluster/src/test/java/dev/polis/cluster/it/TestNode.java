@@ -37,6 +37,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -342,6 +343,23 @@ final class TestNode implements AutoCloseable {
   /** Runs the operator's command line as on the node's machine, in this process if it is there. */
   Finished ctlThere(String... arguments) throws Exception {
     return place.isEmpty() ? ctl(arguments) : ctlProgram(arguments);
+  }
+
+  /**
+   * Waits until polisctl health on the node's machine fails with these words. A busy node may need
+   * more than the two seconds for which an operator without credentials asks it.
+   */
+  void awaitHealthSays(String... words) throws Exception {
+    AtomicReference<Finished> health = new AtomicReference<>();
+    Await.until(
+        PATIENCE,
+        "polisctl health of " + address + " to say " + List.of(words),
+        () -> {
+          health.set(ctlThere("health"));
+          return health.get().code() == 5
+              && Stream.of(words).allMatch(health.get().out()::contains);
+        },
+        () -> health.get().all());
   }
 
   /** Runs the program while it ends at a point of {@link CrashAgent}. */
