@@ -40,10 +40,17 @@ final class ControlMaterial {
    * Holds the results.
    *
    * @param keys the present keys
-   * @param etcd the members of consensus
-   * @param etcdCas the CAs of consensus; the first one has signed the API server's certificate
+   * @param etcd the way to consensus
    */
-  record Made(KubeKeys keys, List<EtcdEndpoint> etcd, CaBundle etcdCas) {}
+  record Made(KubeKeys keys, EtcdWay etcd) {}
+
+  /**
+   * Holds what a program needs to reach consensus.
+   *
+   * @param members the members of consensus
+   * @param cas the CAs of consensus; the first one has signed the API server's certificate
+   */
+  record EtcdWay(List<EtcdEndpoint> members, CaBundle cas) {}
 
   private final KubernetesSettings settings;
   private final ControlPlace place;
@@ -118,12 +125,16 @@ final class ControlMaterial {
         KubeIdentity.SCHEDULER_CLIENT);
     ensureServer(keys);
     ensureEtcd(objects);
-    return new Made(keys, objects.endpoints(), etcdCas(objects));
+    return new Made(keys, etcd(objects));
   }
 
-  /** Returns the CAs of consensus now, without a read of etcd. */
-  static CaBundle etcdCas(ClusterStatus cluster) {
-    return etcdCas(cluster.consensusClient(ConsensusUser.KUBE_APISERVER));
+  /** Returns the way to consensus now, without a read of etcd. */
+  static EtcdWay etcd(ClusterStatus cluster) {
+    return etcd(cluster.consensusClient(ConsensusUser.KUBE_APISERVER));
+  }
+
+  private static EtcdWay etcd(EtcdAccess objects) {
+    return new EtcdWay(objects.endpoints(), etcdCas(objects));
   }
 
   private static CaBundle etcdCas(EtcdAccess objects) {

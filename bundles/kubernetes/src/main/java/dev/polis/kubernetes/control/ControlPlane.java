@@ -24,7 +24,6 @@ import dev.polis.kubernetes.settings.KubernetesPrograms;
 import dev.polis.kubernetes.settings.KubernetesSettings;
 import dev.polis.logtree.Log;
 import dev.polis.logtree.convert.KlogConverter;
-import dev.polis.pki.CaBundle;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.NodeId;
 import dev.polis.pki.PkiException;
@@ -78,10 +77,10 @@ public final class ControlPlane {
   private static final Duration LONGEST_REFRESH = Duration.ofMinutes(10);
 
   /**
-   * The interval of checks whether etcd has other CAs, which reads memory. A rotation waits for
-   * each API server.
+   * The interval of checks whether etcd has moved or has other CAs, which reads memory. A rotation
+   * waits for each API server.
    */
-  private static final Duration ETCD_CAS_POLL = Duration.ofSeconds(2);
+  private static final Duration ETCD_POLL = Duration.ofSeconds(2);
 
   private final KubernetesSettings settings;
   private final ControlParts parts;
@@ -310,7 +309,7 @@ public final class ControlPlane {
         awaitReady(api);
         describe(specs.apiServer()).ifPresent(ready::set);
         access.set(Optional.of(way));
-        material.report(member, made.etcdCas());
+        material.report(member, made.etcd().cas());
         start(specs.controllerManager(), new HealthzProbe(manager, api));
         start(specs.scheduler(), new HealthzProbe(scheduler, api));
         Reconciler reconciler = reconciler(api);
@@ -320,7 +319,7 @@ public final class ControlPlane {
         context.run("node-watch", this::watchNodes);
         context.healthy();
         context.log().info("the API server %s is ready at %s", programs.version(), place.api());
-        stay(specs, made.etcdCas(), network);
+        stay(specs, made.etcd(), network);
       }
     }
 
@@ -343,7 +342,7 @@ public final class ControlPlane {
           new ControlCommands(programs, settings, place, files, new AuditFiles(audit.path())),
           files,
           owners,
-          made.etcd());
+          made.etcd().members());
     }
 
     private URI local(int port) {
@@ -412,9 +411,10 @@ public final class ControlPlane {
     }
 
     /** Renews due certificates, until the node has another address or a program has changed. */
-    private void stay(ControlSpecs specs, CaBundle first, Watcher<NetworkStatus> network)
+    private void stay(
+        ControlSpecs specs, ControlMaterial.EtcdWay first, Watcher<NetworkStatus> network)
         throws InterruptedException, FileException, RestartRequest {
-      CaBundle etcdCas = first;
+      ControlMaterial.EtcdWay etcd = first;
       long next = System.nanoTime() + pause().toNanos();
       while (true) {
         try {
@@ -423,25 +423,25 @@ public final class ControlPlane {
                   status -> !status.address().equals(Optional.of(place.address())), shortPause());
           throw new RestartRequest("the node's address has changed: " + moved);
         } catch (TimeoutException stillHere) {
-          if (System.nanoTime() - next >= 0 || !etcdCas.equals(etcdCas(etcdCas))) {
-            etcdCas = refresh(specs).orElse(etcdCas);
+          if (System.nanoTime() - next >= 0 || !etcd.equals(etcd(etcd))) {
+            etcd = refresh(specs).orElse(etcd);
             next = System.nanoTime() + pause().toNanos();
           }
         }
       }
     }
 
-    /** Returns the CAs of etcd now, or the known ones while this node has no access. */
-    private CaBundle etcdCas(CaBundle known) {
+    /** Returns the way to etcd now, or the known one while this node has no access. */
+    private ControlMaterial.EtcdWay etcd(ControlMaterial.EtcdWay known) {
       try {
-        return ControlMaterial.etcdCas(parts.cluster().peek().orElseThrow());
+        return ControlMaterial.etcd(parts.cluster().peek().orElseThrow());
       } catch (ConsensusUnavailableException away) {
         return known;
       }
     }
 
     private Duration shortPause() {
-      return pause().compareTo(ETCD_CAS_POLL) < 0 ? pause() : ETCD_CAS_POLL;
+      return pause().compareTo(ETCD_POLL) < 0 ? pause() : ETCD_POLL;
     }
 
     private Duration pause() {
@@ -449,8 +449,8 @@ public final class ControlPlane {
       return part.compareTo(LONGEST_REFRESH) < 0 ? part : LONGEST_REFRESH;
     }
 
-    /** Renews what is due; returns the CAs of etcd, or nothing if the node could not check. */
-    private Optional<CaBundle> refresh(ControlSpecs specs)
+    /** Renews what is due; returns the way to etcd, or nothing if the node could not check. */
+    private Optional<ControlMaterial.EtcdWay> refresh(ControlSpecs specs)
         throws InterruptedException, FileException, RestartRequest {
       try {
         ClusterStatus member = parts.cluster().peek().orElseThrow();
@@ -461,8 +461,8 @@ public final class ControlPlane {
           throw new RestartRequest(
               "settings that the control plane's programs read only at their start have changed");
         }
-        material.report(member, made.etcdCas());
-        return Optional.of(made.etcdCas());
+        material.report(member, made.etcd().cas());
+        return Optional.of(made.etcd());
       } catch (ConsensusUnavailableException | EtcdException | PkiException unavailable) {
         health.set(
             HealthCondition.degraded(

@@ -1,6 +1,7 @@
 package dev.polis.kubernetes.control;
 
 import dev.polis.api.cluster.ClusterStatus;
+import dev.polis.api.cluster.ConsensusUnavailableException;
 import dev.polis.api.cluster.ConsensusUser;
 import dev.polis.api.network.NetworkStatus;
 import dev.polis.base.boot.StopReason;
@@ -58,6 +59,7 @@ import java.time.InstantSource;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicInteger;
 import javax.net.ssl.SSLContext;
 import org.junit.jupiter.api.Assumptions;
 
@@ -80,7 +82,7 @@ final class ControlHarness implements AutoCloseable {
   final EtcdFixture etcd;
 
   /** Stands between the API server and etcd. */
-  final TcpProxy etcdWay;
+  volatile TcpProxy etcdWay;
 
   /** The authority of the cluster's nodes and users. */
   final CertificateAuthority authority = CertificateAuthority.create("Test cluster");
@@ -171,6 +173,27 @@ final class ControlHarness implements AutoCloseable {
 
   /** Gives the node a new certificate, as the cluster organ does at a due renewal. */
   void renewNode() {
+    cluster.set(member());
+  }
+
+  /** Ends consensus on this node; returns how often the role has asked for it since. */
+  AtomicInteger loseConsensus() {
+    AtomicInteger asked = new AtomicInteger();
+    etcdWay.refuse();
+    cluster.set(
+        TestMember.of(
+            member().credentials().orElseThrow(),
+            _ -> {
+              asked.incrementAndGet();
+              throw new ConsensusUnavailableException("consensus is replaced");
+            }));
+    return asked;
+  }
+
+  /** Starts it again at another port. */
+  void moveConsensus() throws IOException {
+    etcdWay.close();
+    etcdWay = TcpProxy.to("127.0.0.1", etcd.member(0).clientPort());
     cluster.set(member());
   }
 

@@ -60,6 +60,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -660,6 +661,45 @@ class ControlPlaneTest {
     requireReady(harness.awaitAccess());
     awaitAll();
     assertNotEquals(server.pid(), harness.pid("kube-apiserver"));
+  }
+
+  @Test
+  @Order(7)
+  @Tag("full")
+  @DisplayName(
+      "ROL-04, D-15 while consensus is replaced all programs run on; a new one elsewhere is the API server's within seconds, with the same objects")
+  void consensusMoves() throws Exception {
+    awaitAll();
+    Map<String, Long> before = pids();
+    String namespaces = namespaces();
+    AtomicInteger asked = harness.loseConsensus();
+    Await.until(
+        ControlHarness.PATIENCE,
+        "the role to have looked for its consensus twice",
+        () -> asked.get() >= 2);
+    assertEquals(before, pids());
+
+    harness.moveConsensus();
+    Await.until(
+        ControlHarness.PATIENCE,
+        "the API server to be another process",
+        () ->
+            harness
+                .processes
+                .find("kube-apiserver")
+                .filter(found -> found.pid() != before.get("kube-apiserver"))
+                .isPresent());
+    awaitAll();
+    assertTrue(
+        Files.readString(Path.of("/proc", Long.toString(harness.pid("kube-apiserver")), "cmdline"))
+            .contains("localhost:" + harness.etcdWay.port()));
+    assertEquals(namespaces, namespaces());
+  }
+
+  private static String namespaces() throws Exception {
+    try (KubeClient api = harness.awaitAccess().open()) {
+      return KubeClient.items(api.list("/api/v1/namespaces")).toString();
+    }
   }
 
   @Test
