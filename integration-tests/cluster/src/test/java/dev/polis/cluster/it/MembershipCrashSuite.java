@@ -719,8 +719,7 @@ abstract class MembershipCrashSuite {
       isRefused(
           new RemovedNode(
               third,
-              former.trusting(
-                  new CaBundle(List.of(present.issuing(), former.ca().issuing())))));
+              former.trusting(new CaBundle(List.of(present.issuing(), former.ca().issuing())))));
     }
   }
 

@@ -604,8 +604,7 @@ class TestRunTest {
     Finished rest = scripts.run("polis", "test", "--long");
     assertEquals(0, rest.code(), rest.all());
     assertTrue(
-        Files.readString(scripts.path(".polis/long/report.md"))
-            .contains("- b.ATest: 7 moments\n"));
+        Files.readString(scripts.path(".polis/long/report.md")).contains("- b.ATest: 7 moments\n"));
     Finished nothing = scripts.run("polis", "test", "--long");
     assertTrue(nothing.err().contains("polis: BTest has passed before\n"), nothing::all);
     List<String> tests =
