@@ -2,6 +2,7 @@ package dev.polis.roles;
 
 import com.google.protobuf.Timestamp;
 import dev.polis.base.backoff.Backoff;
+import dev.polis.base.values.MutableValue;
 import dev.polis.health.HealthCondition;
 import dev.polis.health.HealthLevel;
 import dev.polis.health.HealthScope;
@@ -44,10 +45,12 @@ final class RoleHeartbeat {
   private final InstantSource clock;
   private final LeaderClock leaderClock;
   private final BooleanSupplier keepsRecords;
+  private final MutableValue<String> copy;
 
   /**
    * @param address the address of this node
    * @param keepsRecords whether etcd runs on this node
+   * @param copy gets the address of another process with this node's id; empty while there is none
    */
   RoleHeartbeat(
       LeaderConnection connection,
@@ -55,8 +58,10 @@ final class RoleHeartbeat {
       HealthScope health,
       InstantSource clock,
       String address,
-      BooleanSupplier keepsRecords) {
+      BooleanSupplier keepsRecords,
+      MutableValue<String> copy) {
     this.clock = clock;
+    this.copy = copy;
     this.keepsRecords = keepsRecords;
     this.health = health;
     this.beat = HeartbeatUpdateRequest.newBuilder().setProcess(PROCESS).setAddress(address).build();
@@ -108,7 +113,7 @@ final class RoleHeartbeat {
       }
     } finally {
       BlockingStreams.end(call, "this heartbeat stream has ended");
-      health.clear(TWICE); // another leader may not know of both
+      reportOther(""); // another leader may not know of both
     }
   }
 
@@ -125,6 +130,7 @@ final class RoleHeartbeat {
    * node that keeps records is then DOWN: its member of etcd may vote twice.
    */
   private void reportOther(String other) {
+    copy.set(other);
     if (other.isEmpty()) {
       health.clear(TWICE);
       return;

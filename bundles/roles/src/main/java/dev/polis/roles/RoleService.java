@@ -241,6 +241,7 @@ final class RoleService implements LocalRoleServer, OrganInstance {
     try (LeaderConnection connection =
         new LeaderConnection(this::credentials, seed, context.subLog("resolver"))) {
       RoleRecordWatcher record = new RoleRecordWatcher(connection, remembered(), roles, charge);
+      MutableValue<String> copy = new MutableValue<>("");
       RoleStatusPush push =
           new RoleStatusPush(
               connection,
@@ -248,6 +249,7 @@ final class RoleService implements LocalRoleServer, OrganInstance {
               parts.curator().status(),
               parts.cluster().status(),
               running.value(),
+              copy,
               report,
               health);
       ConsensusRole member =
@@ -263,7 +265,8 @@ final class RoleService implements LocalRoleServer, OrganInstance {
                   health,
                   InstantSource.system(),
                   HostPort.host(seed.getAddress()),
-                  this::keepsRecords)
+                  this::keepsRecords,
+                  copy)
               ::run);
       context.run("consensus", member::run);
       context.run("names", new RoleNodeNames(connection, parts.network())::run);

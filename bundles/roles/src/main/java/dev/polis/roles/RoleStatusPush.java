@@ -26,7 +26,8 @@ import java.util.SortedSet;
 import java.util.stream.Stream;
 
 /**
- * Reports this node's address, version, services and running roles to the cluster on each change.
+ * Reports this node's address, version, services and running roles to the cluster on each change,
+ * and again once another process with this node's id comes or goes: the record may have its report.
  */
 final class RoleStatusPush {
 
@@ -35,14 +36,19 @@ final class RoleStatusPush {
   private final Value<CuratorStatus> curator;
   private final Value<ClusterStatus> cluster;
   private final Value<SortedSet<RoleName>> running;
+  private final Value<String> copy;
   private final NodeReport report;
   private final LeaderContact contact;
+
+  /** Holds a status, and the address of another process with this node's id; empty for none. */
+  private record Reported(NodeStatus status, String copy) {}
 
   /**
    * Creates a runnable.
    *
    * @param cluster says whether the curator of this node can lead; others are not reported, since
    *     clients would ask them for records
+   * @param copy has the address of another process with this node's id; empty while there is none
    */
   RoleStatusPush(
       LeaderConnection connection,
@@ -50,6 +56,7 @@ final class RoleStatusPush {
       Value<CuratorStatus> curator,
       Value<ClusterStatus> cluster,
       Value<SortedSet<RoleName>> running,
+      Value<String> copy,
       NodeReport report,
       HealthScope health) {
     this.connection = connection;
@@ -57,6 +64,7 @@ final class RoleStatusPush {
     this.curator = curator;
     this.cluster = cluster;
     this.running = running;
+    this.copy = copy;
     this.report = report;
     this.contact =
         new LeaderContact(
@@ -70,13 +78,19 @@ final class RoleStatusPush {
   }
 
   void run(Context context) throws InterruptedException {
-    MutableValue<NodeStatus> wanted = new MutableValue<>();
+    MutableValue<Reported> wanted = new MutableValue<>();
     AnyChange.follow(
         context,
-        Map.of("network", network, "curator", curator, "roles", running, "cluster", cluster),
-        () -> status().ifPresent(wanted::set));
+        Map.of(
+            "network", network, "curator", curator, "roles", running, "cluster", cluster, "copy",
+            copy),
+        () -> status().ifPresent(now -> wanted.set(new Reported(now, copy.peek().orElseThrow()))));
     connection.push(
-        context, "the status of this node", wanted, NodeStatus.getDefaultInstance(), this::report);
+        context,
+        "the status of this node",
+        wanted,
+        new Reported(NodeStatus.getDefaultInstance(), ""),
+        (leader, now) -> report(leader, now.status()));
   }
 
   private void report(Channel leader, NodeStatus status) throws StatusException {

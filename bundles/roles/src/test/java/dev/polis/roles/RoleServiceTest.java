@@ -139,7 +139,14 @@ class RoleServiceTest {
     try (LeaderConnection connection = curator.connect()) {
       RoleStatusPush push =
           new RoleStatusPush(
-              connection, network, local, cluster(keepsRecords::get), running, REPORT, scope);
+              connection,
+              network,
+              local,
+              cluster(keepsRecords::get),
+              running,
+              new MutableValue<>(""),
+              REPORT,
+              scope);
       assertTrue(push.status().isEmpty(), "there is nothing to report without an address");
       subtree.run("push", push::run);
       network.set(new NetworkStatus.Up(InetAddress.ofLiteral("127.0.0.1")));
@@ -177,7 +184,13 @@ class RoleServiceTest {
 
   private RoleHeartbeat heartbeat(LeaderConnection connection, Duration interval) {
     return new RoleHeartbeat(
-        connection, interval, scope, InstantSource.system(), "192.0.2.1", () -> false);
+        connection,
+        interval,
+        scope,
+        InstantSource.system(),
+        "192.0.2.1",
+        () -> false,
+        new MutableValue<>(""));
   }
 
   private Value<ClusterStatus> cluster(Callable<Boolean> keepsRecords) {
@@ -206,6 +219,7 @@ class RoleServiceTest {
               new MutableValue<>(new CuratorStatus.Idle()),
               cluster(() -> true),
               new MutableValue<>(new TreeSet<>()),
+              new MutableValue<>(""),
               REPORT,
               scope);
       subtree.run("push", push::run);
@@ -232,7 +246,13 @@ class RoleServiceTest {
       subtree.run(
           "heartbeat",
           new RoleHeartbeat(
-                  connection, Duration.ofMillis(20), scope, clock, "192.0.2.1", () -> false)
+                  connection,
+                  Duration.ofMillis(20),
+                  scope,
+                  clock,
+                  "192.0.2.1",
+                  () -> false,
+                  new MutableValue<>(""))
               ::run);
       Await.until(SOON, "ten heartbeats", () -> curator.beats.get() >= 10);
       assertEquals(HealthLevel.UP, own().level());
@@ -260,10 +280,23 @@ class RoleServiceTest {
 
   @Test
   @DisplayName(
-      "health names both addresses while another process has this node's id, and a node that keeps records is DOWN")
+      "health names both addresses while another process has this node's id, and a node that keeps records is DOWN; the status is reported again when the other comes and when it is gone")
   void runsTwice() throws Exception {
     AtomicBoolean keepsRecords = new AtomicBoolean();
+    MutableValue<String> copy = new MutableValue<>("");
     try (LeaderConnection connection = curator.connect()) {
+      RoleStatusPush push =
+          new RoleStatusPush(
+              connection,
+              new MutableValue<>(new NetworkStatus.Up(InetAddress.ofLiteral("192.0.2.1"))),
+              new MutableValue<>(new CuratorStatus.Idle()),
+              cluster(keepsRecords::get),
+              new MutableValue<>(new TreeSet<>()),
+              copy,
+              REPORT,
+              scope);
+      subtree.run("push", push::run);
+      awaitReports(1);
       subtree.run(
           "heartbeat",
           new RoleHeartbeat(
@@ -272,9 +305,11 @@ class RoleServiceTest {
                   scope,
                   InstantSource.system(),
                   "192.0.2.1",
-                  keepsRecords::get)
+                  keepsRecords::get,
+                  copy)
               ::run);
       curator.other.set("192.0.2.9");
+      awaitReports(2);
       Await.until(
           SOON,
           "health to name both addresses",
@@ -288,6 +323,7 @@ class RoleServiceTest {
       Await.until(SOON, "health to be DOWN", () -> own().level() == HealthLevel.DOWN);
       curator.other.set("");
       Await.until(SOON, "health to be well again", () -> own().level() == HealthLevel.UP);
+      awaitReports(3);
       assertTrue(curator.processes.stream().allMatch(name -> name.contains("@")));
       assertEquals(1, curator.processes.size());
     }
