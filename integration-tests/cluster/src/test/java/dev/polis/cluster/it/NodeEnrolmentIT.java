@@ -4,11 +4,13 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.util.JsonFormat;
+import dev.polis.cluster.it.StorageModesIT.Mode;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Finished;
 import dev.polis.pki.CertificateAuthority;
@@ -36,8 +38,10 @@ import java.nio.file.Path;
 import java.security.KeyPair;
 import java.security.PrivateKey;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 import org.junit.jupiter.api.AfterAll;
@@ -60,9 +64,19 @@ class NodeEnrolmentIT {
   private static TestNode first;
   private static String firstId;
 
+  /** The first node's clock; empty on a machine without libfaketime. */
+  private static Optional<NodeClock> clock = Optional.empty();
+
   @BeforeAll
   static void found() throws Exception {
-    cluster = new GrowingCluster(directory, FIRST);
+    TestNode founder = TestNode.member(directory.resolve("first"), FIRST, Mode.INSECURE);
+    Optional<Path> library = NodeClock.library();
+    if (library.isPresent()) {
+      clock =
+          Optional.of(
+              NodeClock.of(founder, library.get(), directory.resolve("clock"), NodeClock.TRUE));
+    }
+    cluster = new GrowingCluster(directory, founder);
     first = cluster.first();
     firstId = cluster.firstId();
   }
@@ -147,6 +161,89 @@ class NodeEnrolmentIT {
       cluster.ctl("node", "delete", id).requireSuccess("delete");
     }
     cluster.ctl("cluster", "ticket", "replace").requireSuccess("a ticket for all");
+  }
+
+  @Test
+  @DisplayName(
+      "D-36 a machine with a ticket that has ended is refused: its screen and the leader's audit log say why and what to do, and nothing has changed")
+  void endedTicket() throws Exception {
+    assumeTrue(
+        clock.isPresent(),
+        "stepping the clock of one node needs libfaketime: install the package faketime");
+    String ended =
+        "registerticket invalid: it has ended; make new node parameters (polisctl params make --register)";
+    List<String> listed = states();
+    try (TestNode late = cluster.joining("ended", "127.0.46.8")) {
+      // A ticket is for 24 h.
+      clock.get().set("+25h");
+      refused(late, ended);
+      leaderHas(ended);
+    } finally {
+      clock.get().set(NodeClock.TRUE);
+    }
+    assertEquals(listed, states(), "the records");
+  }
+
+  @Test
+  @DisplayName(
+      "a copy of a voter's disk is refused at another address; one of another member starts, health names both on both sides, and the records stay those of the first")
+  void copiedDisks() throws Exception {
+    List<String> members = members();
+    try (TestNode voter = copied(first, "voter", "127.0.46.9")) {
+      Finished refused = voter.refused();
+      assertNotEquals(0, refused.code(), refused.all());
+      for (String word : List.of(FIRST, voter.address(), "a copy", "polisctl params make")) {
+        assertTrue(refused.lastLine().contains(word), refused::all);
+      }
+    }
+    assertEquals(members, members());
+
+    try (TestNode one = cluster.joining("one", "127.0.46.10")) {
+      String id = cluster.admit(one);
+      try (TestNode other = copied(one, "other", "127.0.46.11")) {
+        other.start();
+        for (TestNode each : List.of(one, other)) {
+          Await.until(
+              TestNode.PATIENCE,
+              "health at " + each.address() + " to name both",
+              () ->
+                  Stream.of("this node runs twice", one.address(), other.address(), "./polis down")
+                      .allMatch(each.ctl("health").all()::contains),
+              () -> each.ctl("health").all() + other.said());
+        }
+        other.stop();
+      }
+      cluster.awaitHealthy(id);
+      Await.until(
+          TestNode.PATIENCE,
+          "the first to be well again",
+          () -> !one.ctl("health").all().contains("runs twice"),
+          () -> one.ctl("health").all());
+      assertEquals(one.address(), GrowingCluster.text(cluster.listed(id).orElseThrow(), "address"));
+      one.stop();
+      cluster.ctl("node", "delete", id, "--bypass-not-decommissioned").requireSuccess("delete");
+    }
+  }
+
+  /** Returns the id, the role and the addresses of each member of etcd. */
+  private static List<String> members() {
+    return cluster.members().stream()
+        .map(
+            each ->
+                Stream.of("id", "name", "role", "peerUrls", "clientUrls")
+                    .map(field -> each.get(field).toString())
+                    .collect(Collectors.joining(" ")))
+        .toList();
+  }
+
+  /** Makes a copy of the disk of a node that runs, for a machine at another address. */
+  private static TestNode copied(TestNode node, String name, String address) throws Exception {
+    Path copy = directory.resolve(name);
+    TestNode.finish(
+            List.of("cp", "-a", "--sparse=always", node.state().toString(), copy.toString()),
+            Map.of())
+        .requireSuccess("cp");
+    return TestNode.bare(copy, address);
   }
 
   /** Returns the id and state of each record. */
