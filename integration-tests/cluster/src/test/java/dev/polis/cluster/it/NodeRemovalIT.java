@@ -3,34 +3,14 @@ package dev.polis.cluster.it;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.cluster.it.StorageModesIT.Mode;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Finished;
 import dev.polis.pki.Ed25519;
-import dev.polis.pki.NodeCredentials;
-import dev.polis.pki.NodeId;
-import dev.polis.pki.TlsContexts;
-import dev.polis.pki.TlsKeys;
-import dev.polis.pki.TlsTrust;
-import dev.polis.rpc.RpcClients;
-import dev.polis.rpc.RpcTrust;
-import dev.polis.wire.api.GetClusterInfoRequest;
-import dev.polis.wire.api.ManagementGrpc;
-import dev.polis.wire.health.GetHealthRequest;
-import dev.polis.wire.health.HealthGrpc;
-import io.grpc.ManagedChannel;
-import io.grpc.Status;
-import io.grpc.StatusException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.InetSocketAddress;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -40,8 +20,6 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.Callable;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -55,8 +33,6 @@ import org.junit.jupiter.api.io.TempDir;
 class NodeRemovalIT {
 
   private static final String FIRST = "127.0.48.1";
-  private static final int CURATOR_PORT = 7835;
-  private static final int MANAGEMENT_PORT = 7839;
 
   /** The first bytes of each encoded private key of Ed25519 (RFC 8410), and the length of one. */
   private static final String KEY_HEAD =
@@ -82,14 +58,6 @@ class NodeRemovalIT {
     cluster.close();
   }
 
-  private static NodeCredentials credentials(TestNode node) throws IOException {
-    Path own = node.state().resolve("data/node/credentials");
-    return NodeCredentials.fromPem(
-        Files.readString(own.resolve("cert-key.pem")),
-        Files.readString(own.resolve("cert.pem")),
-        Files.readString(own.resolve("ca.pem")));
-  }
-
   private static void firstIsHome() throws Exception {
     cluster.awaitHealthy(firstId);
     Finished health = first.ctl("health");
@@ -102,7 +70,7 @@ class NodeRemovalIT {
   void d18_removed() throws Exception {
     try (TestNode second = cluster.joining("second", "127.0.48.2")) {
       String id = cluster.admit(second, Mode.INSECURE);
-      NodeCredentials former = credentials(second);
+      RemovedNode removed = new RemovedNode(second);
       awaitNames(first, FIRST + " " + firstId, second.address() + " " + id);
       awaitNames(second, second.address() + " " + id, FIRST + " " + firstId);
       Finished early = first.ctl("node", "delete", id);
@@ -117,18 +85,15 @@ class NodeRemovalIT {
           "DECOMMISSIONED", GrowingCluster.text(cluster.listed(id).orElseThrow(), "state"));
       firstIsHome();
       awaitNames(first, FIRST + " " + firstId);
-      saysThatItIsDisowned(second, id);
-      refusesAtEachPort(former);
-      Path credentials = second.state().resolve("data/node/credentials");
-      assertFalse(Files.exists(credentials.resolve("cert-key.pem")), "its key is on the disk");
-      assertFalse(Files.exists(credentials.resolve("cert.pem")), "its certificate is on the disk");
+      removed.saysSo();
+      removed.isRefusedAtEachPort(first);
 
       first.ctl("node", "delete", id).requireSuccess("delete");
       assertEquals(Optional.empty(), cluster.listed(id));
       firstIsHome();
 
       second.stop();
-      doesNotComeBack(second, id);
+      removed.doesNotComeBack("the cluster has removed " + id);
       assertTrue(Files.exists(second.state().resolve("esp/sealed_configuration.pb")));
       firstIsHome();
     }
@@ -144,73 +109,6 @@ class NodeRemovalIT {
         () -> Files.readString(hosts));
   }
 
-  private static void saysThatItIsDisowned(TestNode node, String id) throws Exception {
-    Await.until(
-        TestNode.PATIENCE,
-        "the removed node to say so on its screen",
-        () -> node.said().contains("this node is DISOWNING: the cluster has removed " + id),
-        () -> "it said:\n" + node.said());
-    Finished health = node.ctl("health");
-    assertNotEquals(0, health.code(), health.all());
-    assertTrue(health.all().contains("the cluster has removed " + id), health.all());
-    assertTrue(health.all().contains("empty state directory"), health.all());
-    Finished explained = node.ctl("explain", "disowned");
-    assertTrue(explained.all().contains("the cluster has removed " + id), explained.all());
-    Finished parts = node.ctl("explain", "roles");
-    assertFalse(parts.all().contains("DOWN"), parts.all());
-  }
-
-  private static void refusesAtEachPort(NodeCredentials former) throws Exception {
-    RpcClients clients =
-        RpcClients.authenticated(former.tls(), RpcTrust.node(former.ca(), nodeOfFirst()));
-    ManagedChannel curator = clients.dial(new InetSocketAddress(FIRST, CURATOR_PORT));
-    ManagedChannel management = clients.dial(new InetSocketAddress(FIRST, MANAGEMENT_PORT));
-    try {
-      refused(
-          () ->
-              ManagementGrpc.newBlockingV2Stub(curator)
-                  .withDeadlineAfter(TestNode.PATIENCE.toSeconds(), TimeUnit.SECONDS)
-                  .getClusterInfo(GetClusterInfoRequest.getDefaultInstance()));
-      refused(
-          () ->
-              HealthGrpc.newBlockingV2Stub(management)
-                  .withDeadlineAfter(TestNode.PATIENCE.toSeconds(), TimeUnit.SECONDS)
-                  .getHealth(GetHealthRequest.getDefaultInstance()));
-    } finally {
-      curator.shutdownNow();
-      management.shutdownNow();
-    }
-    try (HttpClient client =
-        HttpClient.newBuilder()
-            .version(HttpClient.Version.HTTP_1_1)
-            .sslContext(
-                TlsContexts.context(
-                    TlsKeys.fixed(former.tls()), TlsTrust.anyNode(TlsTrust.Source.of(former.ca()))))
-            .build()) {
-      HttpRequest metrics =
-          HttpRequest.newBuilder(URI.create("https://%s:7840/metrics".formatted(FIRST))).build();
-      assertThrows(
-          IOException.class, () -> client.send(metrics, HttpResponse.BodyHandlers.ofString()));
-    }
-  }
-
-  private static NodeId nodeOfFirst() {
-    return NodeId.parse(firstId);
-  }
-
-  private static void refused(Callable<?> call) {
-    Status status = assertThrows(StatusException.class, call::call).getStatus();
-    assertEquals(Status.Code.UNAUTHENTICATED, status.getCode(), status.toString());
-  }
-
-  private static void doesNotComeBack(TestNode node, String id) throws Exception {
-    Finished refused = node.refused();
-    assertNotEquals(0, refused.code(), refused.all());
-    assertTrue(refused.lastLine().contains("the cluster has removed " + id), () -> refused.all());
-    assertTrue(refused.lastLine().contains("empty state directory"), () -> refused.all());
-    assertEquals(List.of(), node.leftovers());
-  }
-
   @Test
   @Tag("attack")
   @DisplayName(
@@ -218,7 +116,8 @@ class NodeRemovalIT {
   void formerVoter() throws Exception {
     try (TestNode voter = cluster.joining("voter", "127.0.48.7")) {
       String id = cluster.admit(voter, Mode.INSECURE);
-      PublicKey ca = credentials(voter).ca().issuing().getPublicKey();
+      RemovedNode former = new RemovedNode(voter);
+      PublicKey ca = OwnerApi.nodeCredentials(voter).ca().issuing().getPublicKey();
       cluster.becomeVoter(voter, id);
       assertNotEquals(List.of(), filesWithKeyOf(ca, voter), "the search finds no key");
 
@@ -239,7 +138,7 @@ class NodeRemovalIT {
           "etcd to have only the first voter",
           () -> cluster.voters().equals(Set.of(firstId)),
           cluster::members);
-      saysThatItIsDisowned(voter, id);
+      former.saysSo();
 
       assertEquals(List.of(), filesWithKeyOf(ca, voter));
       assertFalse(Files.exists(removed), removed::toString);
@@ -248,7 +147,7 @@ class NodeRemovalIT {
       Files.writeString(
           Files.createDirectories(removed.resolve("1/data")).resolve("db"),
           "what an interrupted erasure left");
-      doesNotComeBack(voter, id);
+      former.doesNotComeBack("the cluster has removed " + id);
       assertFalse(Files.exists(removed), "the next start did not continue the erasure");
       cluster.change("node", "delete", id);
       firstIsHome();
@@ -290,14 +189,15 @@ class NodeRemovalIT {
   void deletedWhileOff() throws Exception {
     try (TestNode lost = cluster.joining("lost", "127.0.48.3")) {
       String id = cluster.admit(lost, Mode.INSECURE);
+      RemovedNode removed = new RemovedNode(lost);
       lost.stop();
 
       first
           .ctl("node", "delete", id, "--bypass-not-decommissioned")
           .requireSuccess("delete a lost machine");
 
-      doesNotComeBack(lost, id);
-      doesNotComeBack(lost, id);
+      removed.doesNotComeBack("the cluster has removed " + id);
+      removed.doesNotComeBack("the cluster has removed " + id);
       firstIsHome();
     }
   }
