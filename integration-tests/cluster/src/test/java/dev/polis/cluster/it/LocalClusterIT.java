@@ -14,6 +14,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -45,6 +46,11 @@ class LocalClusterIT {
   private static final String OWN = "10.83.85.";
 
   private static final Duration PROMISED = Duration.ofMinutes(1);
+
+  /** etcd writes this once its member has applied its own publication, behind all older entries. */
+  private static final String CAUGHT_UP = "ready to serve client requests";
+
+  private static final String PROMOTED = "\"promote member\"";
 
   @TempDir Path directory;
   private Path base;
@@ -126,6 +132,10 @@ class LocalClusterIT {
     up.requireSuccess("up --nodes 3 --netns");
     speed.assertWithin("three nodes became members", PROMISED, took);
     System.out.printf("up --nodes 3 --netns: %d ms%n", took.toMillis());
+    for (int number = 2; number <= 3; number++) {
+      Duration promoted = promotion(number);
+      System.out.printf("a learner was promoted %d ms after it served%n", promoted.toMillis());
+    }
     healthIsOneScreen(OWN);
 
     String name = Files.readString(base.resolve("netns")).strip();
@@ -148,6 +158,13 @@ class LocalClusterIT {
       Finished show = network("link", "show", link);
       assertEquals(1, show.code(), show::all);
     }
+  }
+
+  /** Returns the time from the moment at which a learner had caught up to its promotion. */
+  private Duration promotion(int number) throws IOException {
+    EtcdLog log = EtcdLog.of(TestNode.bare(base.resolve(Integer.toString(number)), OWN + number));
+    Instant caughtUp = log.times(CAUGHT_UP).findFirst().orElseThrow();
+    return Duration.between(caughtUp, log.firstAfter(caughtUp, PROMOTED).orElseThrow());
   }
 
   private static Finished network(String... words) throws Exception {
