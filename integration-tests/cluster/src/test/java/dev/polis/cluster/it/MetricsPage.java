@@ -2,16 +2,19 @@ package dev.polis.cluster.it;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import dev.polis.pki.CaBundle;
 import dev.polis.pki.TlsContexts;
+import dev.polis.pki.TlsIdentity;
 import dev.polis.pki.TlsKeys;
 import dev.polis.pki.TlsTrust;
 import dev.polis.pki.UserCredentials;
+import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 
-/** Reads the metrics pages of a node, as the owner. */
+/** Reads the metrics pages of a node. */
 final class MetricsPage {
 
   private MetricsPage() {}
@@ -22,23 +25,26 @@ final class MetricsPage {
    * @param path such as {@code /metrics}
    */
   static String of(TestNode first, TestNode node, String path) throws Exception {
-    UserCredentials credentials = OwnerApi.credentials(first);
+    UserCredentials owner = OwnerApi.credentials(first);
+    HttpResponse<String> response = get(owner.tls(), owner.ca(), node, path);
+    assertEquals(200, response.statusCode(), response.body());
+    return response.body();
+  }
+
+  /** Requests a page with these keys, over a connection of its own. */
+  static HttpResponse<String> get(TlsIdentity keys, CaBundle trusted, TestNode node, String path)
+      throws IOException, InterruptedException {
     try (HttpClient client =
         HttpClient.newBuilder()
             .version(HttpClient.Version.HTTP_1_1)
             .sslContext(
                 TlsContexts.context(
-                    TlsKeys.fixed(credentials.tls()),
-                    TlsTrust.anyNode(TlsTrust.Source.of(credentials.ca()))))
+                    TlsKeys.fixed(keys), TlsTrust.anyNode(TlsTrust.Source.of(trusted))))
             .build()) {
-      HttpResponse<String> response =
-          client.send(
-              HttpRequest.newBuilder(
-                      URI.create("https://%s:7840%s".formatted(node.address(), path)))
-                  .build(),
-              HttpResponse.BodyHandlers.ofString());
-      assertEquals(200, response.statusCode(), response.body());
-      return response.body();
+      return client.send(
+          HttpRequest.newBuilder(URI.create("https://%s:7840%s".formatted(node.address(), path)))
+              .build(),
+          HttpResponse.BodyHandlers.ofString());
     }
   }
 }

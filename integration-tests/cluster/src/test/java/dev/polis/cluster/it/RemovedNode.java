@@ -9,9 +9,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Finished;
 import dev.polis.pki.NodeCredentials;
-import dev.polis.pki.TlsContexts;
-import dev.polis.pki.TlsKeys;
-import dev.polis.pki.TlsTrust;
 import dev.polis.rpc.RpcClients;
 import dev.polis.rpc.RpcTrust;
 import dev.polis.wire.api.GetClusterInfoRequest;
@@ -23,10 +20,6 @@ import io.grpc.Status;
 import io.grpc.StatusException;
 import java.io.IOException;
 import java.net.InetSocketAddress;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -100,19 +93,8 @@ final class RemovedNode {
       curator.shutdownNow();
       management.shutdownNow();
     }
-    try (HttpClient client =
-        HttpClient.newBuilder()
-            .version(HttpClient.Version.HTTP_1_1)
-            .sslContext(
-                TlsContexts.context(
-                    TlsKeys.fixed(former.tls()), TlsTrust.anyNode(TlsTrust.Source.of(former.ca()))))
-            .build()) {
-      HttpRequest metrics =
-          HttpRequest.newBuilder(URI.create("https://%s:7840/metrics".formatted(by.address())))
-              .build();
-      assertThrows(
-          IOException.class, () -> client.send(metrics, HttpResponse.BodyHandlers.ofString()));
-    }
+    assertThrows(
+        IOException.class, () -> MetricsPage.get(former.tls(), former.ca(), by, "/metrics"));
   }
 
   private static void refused(Callable<?> call) {
