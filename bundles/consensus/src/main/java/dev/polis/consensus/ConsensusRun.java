@@ -114,7 +114,7 @@ final class ConsensusRun implements Task {
       String version = member.line().binary().version().toString();
       context.log().info("etcd %s %s%s", version, etcd.text(), asRoot(member.owner()));
       context.run("log", log -> etcd.deliverLog(log, parts.logName()));
-      state.runs(member.rootAccess());
+      state.runs(member);
       state.starting("etcd to answer at " + member.line().clientUrl());
       // Makes root's key, certificate and TLS context, while etcd starts.
       try (EtcdClient root = EtcdClient.connect(member.rootAccess())) {
@@ -134,7 +134,7 @@ final class ConsensusRun implements Task {
         state.serve(access);
         context.log().info("%s", access.running().text());
         setup.check();
-        stay(etcd, address, maintenance, rotation, context.log());
+        stay(etcd, address, rotation, context.log());
       } catch (ProcessException ended) {
         throw explained(ended, etcd, member, context.log());
       }
@@ -219,8 +219,7 @@ final class ConsensusRun implements Task {
   }
 
   /** Waits until etcd ends or needs another command line. */
-  private void stay(
-      Child etcd, InetAddress address, MemberMaintenance maintenance, CaRotation rotation, Log log)
+  private void stay(Child etcd, InetAddress address, CaRotation rotation, Log log)
       throws Exception {
     try (Watcher<NetworkStatus> network = parts.network().watch()) {
       while (!etcd.hasEnded(NETWORK_POLL)) {
@@ -232,7 +231,7 @@ final class ConsensusRun implements Task {
           throw new RestartRequest(
               "etcd to move from " + address.getHostAddress() + " to " + now.getHostAddress());
         }
-        if (maintenance.outgrown()) {
+        if (state.outgrown()) {
           preparation.severalMembers();
           throw new RestartRequest("etcd to take the heartbeat of a cluster of several members");
         }

@@ -492,7 +492,7 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
     MemberAccess access = state.runningAccess();
     EtcdAccess root = access.access(ConsensusUser.ROOT);
     try (EtcdClient client = EtcdClient.connect(root)) {
-      return work.with(new EtcdMembers(client.admin(), root), client);
+      return work.with(new EtcdMembers(client.admin(), root, state), client);
     } catch (EtcdException refused) {
       throw new ConsensusException(
           "etcd does not %s: %s".formatted(what, refused.getMessage()), refused);

@@ -22,13 +22,16 @@ final class EtcdMembers implements MemberChanges.Members {
 
   private final EtcdAdmin admin;
   private final EtcdAccess root;
+  private final MemberState state;
 
   /**
    * @param root root's access, by which each member answers
+   * @param state that of the local member
    */
-  EtcdMembers(EtcdAdmin admin, EtcdAccess root) {
+  EtcdMembers(EtcdAdmin admin, EtcdAccess root, MemberState state) {
     this.admin = admin;
     this.root = root;
+    this.state = state;
   }
 
   @Override
@@ -38,6 +41,7 @@ final class EtcdMembers implements MemberChanges.Members {
 
   @Override
   public EtcdMember addLearner(String peerUrl) throws InterruptedException {
+    state.requireHeartbeatOfSeveral();
     return admin.addLearner(List.of(peerUrl));
   }
 

@@ -20,7 +20,6 @@ final class MemberMaintenance {
   private final MemberState state;
   private final MemberSetup setup;
   private final MemberPreparation preparation;
-  private volatile boolean outgrown;
 
   MemberMaintenance(
       MemberParts parts,
@@ -37,14 +36,6 @@ final class MemberMaintenance {
     this.state = state;
     this.setup = setup;
     this.preparation = preparation;
-  }
-
-  /**
-   * Returns whether the cluster has a second member while etcd still has the short heartbeat of a
-   * single one.
-   */
-  boolean outgrown() {
-    return outgrown;
   }
 
   void run(Context context) throws InterruptedException, FileException {
@@ -64,7 +55,9 @@ final class MemberMaintenance {
         List<String> now = found.alarms();
         List<String> others = EtcdMembers.others(admin.members(), found.status().memberId());
         preparation.peers(others);
-        outgrown = member.line().alone() && !others.isEmpty();
+        if (!others.isEmpty()) {
+          state.othersKnown();
+        }
         if (renewed || !now.equals(alarms)) {
           alarms = now;
           state.update(access.running(alarms));

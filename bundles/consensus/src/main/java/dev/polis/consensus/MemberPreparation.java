@@ -46,8 +46,9 @@ final class MemberPreparation {
   /** Records the other members of a complete member, if they have changed. */
   synchronized void peers(List<String> now) throws FileException {
     ConsensusRecord record = admission.admit();
-    if (!record.peers().equals(now)) {
-      record.withPeers(now).write(parts.files().member());
+    ConsensusRecord next = record.withPeers(now).withAlone(record.alone() && now.isEmpty());
+    if (!next.equals(record)) {
+      next.write(parts.files().member());
     }
   }
 

@@ -28,6 +28,12 @@ final class MemberState {
   private boolean serving;
   private boolean memberAdded;
 
+  /** True while etcd runs with the short heartbeat of a single member. */
+  private boolean alone;
+
+  /** True once that etcd must start again with the heartbeat of several members. */
+  private boolean outgrown;
+
   /**
    * @param identities the identities of users, which each run renews
    */
@@ -42,10 +48,36 @@ final class MemberState {
   /**
    * Allows root to use an etcd that runs and may not serve yet, for lack of a quorum.
    *
-   * @param root root's access to the local member
+   * @param member the local member
    */
-  synchronized void runs(EtcdAccess root) {
-    running = root;
+  synchronized void runs(PreparedMember member) {
+    running = member.rootAccess();
+    alone = member.line().alone();
+    outgrown = false;
+  }
+
+  /** Tells the run that the cluster has other members. */
+  synchronized void othersKnown() {
+    outgrown = alone;
+  }
+
+  /** Returns whether etcd must start again, since its heartbeat is that of a single member. */
+  synchronized boolean outgrown() {
+    return outgrown;
+  }
+
+  /**
+   * Requires that etcd may get another member, and otherwise lets the run start it again. After the
+   * second vote it would be too late: etcd has no leader then until this member is back.
+   *
+   * @throws ConsensusException if etcd has the heartbeat of a single member
+   */
+  synchronized void requireHeartbeatOfSeveral() {
+    if (alone) {
+      outgrown = true;
+      throw new ConsensusException(
+          "etcd starts again first, to take the heartbeat of a cluster of several members; call again");
+    }
   }
 
   /**

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.polis.api.consensus.ConsensusException;
@@ -63,7 +64,7 @@ class ConsensusJoinTest {
     first.close();
   }
 
-  private ConsensusStanding step(Instance joining) throws InterruptedException {
+  private ConsensusStanding step(Instance joining) throws Exception {
     return Joining.step(leader, second, joining);
   }
 
@@ -95,24 +96,37 @@ class ConsensusJoinTest {
             .map(each -> new ConsensusVoter(each.identity.node().text(), true))
             .sorted(Comparator.comparing(ConsensusVoter::name))
             .toList();
-    // The first etcd takes another heartbeat once it has company, and is away meanwhile.
-    Await.until(
-        ConsensusHarness.PATIENCE,
-        "both voters to be up",
-        () -> {
-          try {
-            return joining.consensus.voters().equals(both);
-          } catch (ConsensusException notNow) {
-            return false;
-          }
-        },
-        () -> joining.consensus.status().peek());
+    assertEquals(both, joining.consensus.voters());
     assertEquals(Optional.of(new LocalMember(id, false, false)), joining.consensus.localMember());
     long pid = joining.pid();
 
     Instance next = second.instance();
     assertEquals(id, next.startExisting().memberId());
     assertEquals(pid, next.pid(), "it was not adopted");
+  }
+
+  @Test
+  @DisplayName(
+      "CON-04 an etcd that is alone takes the usual heartbeat before it gets a learner, and runs on through the promotion")
+  void con04_heartbeatBeforeTheLearner() throws Exception {
+    long alone = leader.pid();
+    Instance joining = second.instance();
+    String said =
+        assertThrows(
+                ConsensusException.class,
+                () -> leader.consensus.admit(second.identity.node(), joining.consensus.candidate()))
+            .getMessage();
+    assertTrue(said.contains("heartbeat of a cluster of several members"), said);
+
+    assertInstanceOf(ConsensusStanding.Invited.class, Joining.admit(leader, second, joining));
+    long several = leader.pid();
+    assertNotEquals(alone, several, "its etcd has the heartbeat of a single member");
+
+    becomeVoter(joining);
+    put(leader);
+    Joining.awaitRecorded(first, second);
+    assertEquals(several, leader.pid(), "its etcd started again beside a learner or a voter");
+    assertFalse(leader.consensus.localMember().orElseThrow().alone());
   }
 
   @Test
@@ -126,8 +140,7 @@ class ConsensusJoinTest {
         () -> {
           try (EtcdClient root = ConsensusTest.root(leader)) {
             return leads(root, heir);
-          } catch (ConsensusException | EtcdException notNow) {
-            // The first etcd takes another heartbeat once it has company.
+          } catch (EtcdException notNow) {
             obstacle.set(notNow.getMessage());
             return false;
           }
@@ -153,9 +166,7 @@ class ConsensusJoinTest {
   void con04_crashWindows() throws Exception {
     Instance asking = second.instance();
     ConsensusInvitation lost =
-        assertInstanceOf(
-                ConsensusStanding.Invited.class,
-                leader.consensus.admit(second.identity.node(), asking.consensus.candidate()))
+        assertInstanceOf(ConsensusStanding.Invited.class, Joining.admit(leader, second, asking))
             .invitation();
     assertTrue(asking.consensus.localMember().isEmpty(), "it has a record of a lost invitation");
 
@@ -174,9 +185,7 @@ class ConsensusJoinTest {
   void con04_invitedAgain() throws Exception {
     Instance joining = second.instance();
     ConsensusInvitation invitation =
-        assertInstanceOf(
-                ConsensusStanding.Invited.class,
-                leader.consensus.admit(second.identity.node(), joining.consensus.candidate()))
+        assertInstanceOf(ConsensusStanding.Invited.class, Joining.admit(leader, second, joining))
             .invitation();
     second.network.set(new NetworkStatus.Waiting("a cable"));
     joining.consensus.join(second.identity, invitation);

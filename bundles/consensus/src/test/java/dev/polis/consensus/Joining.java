@@ -14,11 +14,32 @@ final class Joining {
 
   private Joining() {}
 
+  /** Asks until the leader has an answer: its etcd starts again before it gets company. */
+  static ConsensusStanding admit(Instance leader, ConsensusHarness node, Instance joining)
+      throws Exception {
+    AtomicReference<ConsensusStanding> standing = new AtomicReference<>();
+    AtomicReference<String> obstacle = new AtomicReference<>("none");
+    Await.until(
+        ConsensusHarness.PATIENCE,
+        "an answer to a node that joins",
+        () -> {
+          try {
+            standing.set(
+                leader.consensus.admit(node.identity.node(), joining.consensus.candidate()));
+            return true;
+          } catch (ConsensusException notNow) {
+            obstacle.set(notNow.getMessage());
+            return false;
+          }
+        },
+        obstacle::get);
+    return standing.get();
+  }
+
   /** Makes one step of a node; returns its standing. */
   static ConsensusStanding step(Instance leader, ConsensusHarness node, Instance joining)
-      throws InterruptedException {
-    ConsensusStanding standing =
-        leader.consensus.admit(node.identity.node(), joining.consensus.candidate());
+      throws Exception {
+    ConsensusStanding standing = admit(leader, node, joining);
     switch (standing) {
       case ConsensusStanding.Invited(ConsensusInvitation invitation) ->
           joining.consensus.join(node.identity, invitation);
@@ -48,24 +69,14 @@ final class Joining {
   /** Makes all steps of a node until it has a vote; returns the id of its member. */
   static String becomeVoter(Instance leader, ConsensusHarness node, Instance joining)
       throws Exception {
-    AtomicReference<String> obstacle = new AtomicReference<>("none");
     Await.until(
         ConsensusHarness.PATIENCE.multipliedBy(2),
         "another member to have a vote",
-        () -> {
-          try {
-            return step(leader, node, joining) instanceof ConsensusStanding.Voter;
-          } catch (ConsensusException notNow) {
-            // The first etcd takes another heartbeat once it has company.
-            obstacle.set(notNow.getMessage());
-            return false;
-          }
-        },
+        () -> step(leader, node, joining) instanceof ConsensusStanding.Voter,
         () ->
-            "%s, obstacle: %s, log of its etcd: %s"
+            "%s, log of its etcd: %s"
                 .formatted(
                     joining.consensus.status().peek().orElseThrow().text(),
-                    obstacle,
                     node.etcdLog().stream().map(LogPayload.Leveled::message).toList()));
     return joining.consensus.awaitRunning(ConsensusHarness.PATIENCE).memberId();
   }

@@ -1,5 +1,6 @@
 package dev.polis.cluster.it;
 
+import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -32,14 +33,26 @@ record EtcdLog(List<String> lines) {
 
   /** Returns the times of the lines that contain some words. */
   Stream<Instant> times(String words) {
+    return objects(words).map(EtcdLog::time);
+  }
+
+  private Stream<JsonObject> objects(String words) {
     return lines.stream()
         .filter(line -> line.contains(words) && line.endsWith("}"))
-        .map(
-            line ->
-                OffsetDateTime.parse(
-                        JsonParser.parseString(line).getAsJsonObject().get("ts").getAsString(),
-                        TIME)
-                    .toInstant());
+        .map(line -> JsonParser.parseString(line).getAsJsonObject());
+  }
+
+  private static Instant time(JsonObject line) {
+    return OffsetDateTime.parse(line.get("ts").getAsString(), TIME).toInstant();
+  }
+
+  /** Returns the time at which the member read that it belongs to the cluster. */
+  Instant ownMember() {
+    return objects("\"added member\"")
+        .filter(line -> line.get("added-peer-id").equals(line.get("local-member-id")))
+        .map(EtcdLog::time)
+        .findFirst()
+        .orElseThrow();
   }
 
   /** Returns the first time after another one at which etcd wrote some words. */

@@ -47,6 +47,9 @@ class LocalClusterIT {
 
   private static final Duration PROMISED = Duration.ofMinutes(1);
 
+  /** The page "measurements" promises a learner its vote within this time. */
+  private static final Duration VOTE = Duration.ofSeconds(2);
+
   /** etcd writes this once its member has applied its own publication, behind all older entries. */
   private static final String CAUGHT_UP = "ready to serve client requests";
 
@@ -134,6 +137,7 @@ class LocalClusterIT {
     System.out.printf("up --nodes 3 --netns: %d ms%n", took.toMillis());
     for (int number = 2; number <= 3; number++) {
       Duration promoted = promotion(number);
+      speed.assertWithin("a learner had caught up and got its vote", VOTE, promoted);
       System.out.printf("a learner was promoted %d ms after it served%n", promoted.toMillis());
     }
     healthIsOneScreen(OWN);
@@ -160,11 +164,16 @@ class LocalClusterIT {
     }
   }
 
-  /** Returns the time from the moment at which a learner had caught up to its promotion. */
+  /**
+   * Returns the time from the moment at which a learner had caught up to its promotion, which may
+   * come first.
+   */
   private Duration promotion(int number) throws IOException {
     EtcdLog log = EtcdLog.of(TestNode.bare(base.resolve(Integer.toString(number)), OWN + number));
+    Instant joined = log.ownMember();
     Instant caughtUp = log.times(CAUGHT_UP).findFirst().orElseThrow();
-    return Duration.between(caughtUp, log.firstAfter(caughtUp, PROMOTED).orElseThrow());
+    Instant promoted = log.firstAfter(joined, PROMOTED).orElseThrow();
+    return promoted.isBefore(caughtUp) ? Duration.ZERO : Duration.between(caughtUp, promoted);
   }
 
   private static Finished network(String... words) throws Exception {

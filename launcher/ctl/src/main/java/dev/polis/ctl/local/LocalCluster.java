@@ -216,25 +216,25 @@ final class LocalCluster {
                     && member.get("role").getAsString().equals("voter"));
   }
 
+  /** Waits until each node has its role and the command "health" finds no fault. */
   private void awaitHealth() throws StepFailure, InterruptedException {
     List<String> ids = nodes.stream().map(LocalNode::id).toList();
     steps.await(
         "all nodes to be healthy",
         (Boolean _) -> Line.of("all %d nodes are healthy".formatted(nodes.size())),
         () ->
-            Optional.of(true)
-                .filter(
-                    _ ->
-                        operator.rows("node", "list").stream()
-                            .filter(
-                                node ->
-                                    node.get("health").getAsString().equals("HEALTHY")
-                                        && Operator.has(node, "rolesRunning", ROLE))
-                            .map(node -> node.get("id").getAsString())
-                            .toList()
-                            .containsAll(ids)),
-        () -> "the cluster has the nodes " + operator.rows("node", "list"),
+            // The curator of a new voter starts after its role runs.
+            Optional.of(true).filter(_ -> areMembers(ids) && operator.run("health").done()),
+        () -> "health shows: " + operator.run("health").out(),
         remedy());
+  }
+
+  private boolean areMembers(List<String> ids) {
+    return operator.rows("node", "list").stream()
+        .filter(node -> Operator.has(node, "rolesRunning", ROLE))
+        .map(node -> node.get("id").getAsString())
+        .toList()
+        .containsAll(ids);
   }
 
   /** Runs a command of the operator until the cluster answers it. */
