@@ -515,9 +515,9 @@ final class ConsensusService implements Consensus, MetricsExporter, OrganInstanc
     ConsensusStanding standing =
         withMembers(
             "accept " + node, (members, root) -> changes(members, root).admit(node, candidate));
-    if (standing instanceof ConsensusStanding.Invited(ConsensusInvitation invitation)) {
+    if (standing instanceof ConsensusStanding.Invited(ConsensusInvitation invitation)
+        && state.memberAdded(invitation.memberId())) {
       log.info("etcd has member %s, a learner, for %s", invitation.memberId(), node);
-      state.memberAdded();
     }
     return standing;
   }

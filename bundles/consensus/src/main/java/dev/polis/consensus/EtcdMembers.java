@@ -1,5 +1,6 @@
 package dev.polis.consensus;
 
+import dev.polis.api.consensus.ConsensusException;
 import dev.polis.api.consensus.ConsensusVoter;
 import dev.polis.etcd.EtcdAccess;
 import dev.polis.etcd.EtcdAdmin;
@@ -42,7 +43,16 @@ final class EtcdMembers implements MemberChanges.Members {
   @Override
   public EtcdMember addLearner(String peerUrl) throws InterruptedException {
     state.requireHeartbeatOfSeveral();
-    return admin.addLearner(List.of(peerUrl));
+    try {
+      return admin.addLearner(List.of(peerUrl));
+    } catch (EtcdRefusedException refused) {
+      if (refused.error() == EtcdError.UNHEALTHY) {
+        throw new ConsensusException(
+            "etcd takes another member once this node has been connected to each voter for 5 s; a voter that is off comes back or loses its role first",
+            refused);
+      }
+      throw refused;
+    }
   }
 
   /**

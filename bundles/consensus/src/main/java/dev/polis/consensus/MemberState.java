@@ -27,6 +27,7 @@ final class MemberState {
   private EtcdAccess running; // null until etcd has run
   private boolean serving;
   private boolean memberAdded;
+  private String newest = ""; // the id of the member that was added last
 
   /** True while etcd runs with the short heartbeat of a single member. */
   private boolean alone;
@@ -132,10 +133,19 @@ final class MemberState {
     }
   }
 
-  /** Ends the pause of the maintenance: the cluster has another member. */
-  synchronized void memberAdded() {
+  /**
+   * Ends the pause of the maintenance: the cluster has another member.
+   *
+   * @return whether this method hears of this member for the first time
+   */
+  synchronized boolean memberAdded(String id) {
+    if (id.equals(newest)) {
+      return false;
+    }
+    newest = id;
     memberAdded = true;
     notifyAll();
+    return true;
   }
 
   /** Waits for another member of the cluster, this long at most. */

@@ -147,7 +147,9 @@ final class ConsensusRole {
     JoinConsensusResponse answer = leader().joinConsensus(request());
     switch (answer.getStandingCase()) {
       case INVITATION -> {
-        log.info("etcd of the cluster has a place for this node");
+        if (member.isEmpty()) {
+          log.info("etcd of the cluster has a place for this node");
+        }
         consensus.join(identity(), invitation(answer.getInvitation()));
       }
       case LEARNER, VOTER -> start(status);

@@ -169,6 +169,10 @@ class CtlSessionTest {
   private static final AtomicReference<Runnable> ON_REFUSAL = new AtomicReference<>(() -> {});
 
   private static final AtomicBoolean SILENT = new AtomicBoolean();
+
+  /** True while the debug service does not answer the question for health. */
+  private static final AtomicBoolean DEBUG_SILENT = new AtomicBoolean();
+
   private static final CountDownLatch NOT_AWAITED = new CountDownLatch(0);
 
   /** Counted down when the node is asked for its health, before which the curator is silent. */
@@ -239,6 +243,7 @@ class CtlSessionTest {
   void owner() throws Exception {
     REFUSAL.set(Status.OK);
     SILENT.set(false);
+    DEBUG_SILENT.set(false);
     OTHERS.set(List.of());
     LEADER.set(ADDRESS);
     UNSURE.set(Set.of());
@@ -830,6 +835,9 @@ class CtlSessionTest {
 
     @Override
     public void getHealth(GetHealthRequest request, StreamObserver<GetHealthResponse> caller) {
+      if (DEBUG_SILENT.get()) {
+        return;
+      }
       caller.onNext(ORGANS.get());
       caller.onCompleted();
     }
@@ -1160,6 +1168,21 @@ class CtlSessionTest {
     assertTrue(run.err().contains("the cluster was not asked: "), run.err());
     assertTrue(run.err().contains("take ownership first"), run.err());
     assertTrue(run.err().contains("the node's own report"), run.err());
+  }
+
+  @Test
+  @DisplayName(
+      "health at a node that is not owned and does not answer says both, and not only how to own it")
+  void silentNodeThatIsNotOwned() throws Exception {
+    Files.delete(state.resolve("owner/owner.pem"));
+    DEBUG_SILENT.set(true);
+
+    CtlRun run = run(ADDRESS, "health");
+
+    assertEquals(ExitCode.NOT_FOUND.code(), run.code(), run.err());
+    assertTrue(run.err().contains("take ownership first"), run.err());
+    assertTrue(run.err().contains("The node itself gave no report: "), run.err());
+    assertTrue(run.err().contains("within 2 s"), run.err());
   }
 
   @Test

@@ -20,6 +20,8 @@ public enum EtcdError {
   LEARNER("etcdserver: rpc not supported for learner"),
   /** The learner lags too far behind the leader for a vote. */
   NOT_IN_SYNC("etcdserver: can only promote a learner member which is in sync with leader"),
+  /** The member has not been connected to the others for 5 s, so etcd keeps its list of members. */
+  UNHEALTHY("etcdserver: unhealthy cluster"),
   /** The user may not do this. */
   PERMISSION_DENIED("etcdserver: permission denied"),
   /** The requested revision is compacted. */

@@ -32,7 +32,7 @@ enum EtcdFailure {
       case NO_LEADER, TOO_MANY_REQUESTS, OLD_AUTH_REVISION, LEARNER -> UNAVAILABLE;
       case COMPACTED -> COMPACTED;
       case PERMISSION_DENIED -> DENIED;
-      case NOT_IN_SYNC, NO_SPACE, LEASE_NOT_FOUND, LEASE_EXISTS -> REFUSED;
+      case NOT_IN_SYNC, UNHEALTHY, NO_SPACE, LEASE_NOT_FOUND, LEASE_EXISTS -> REFUSED;
       case OTHER -> of(status.getCode(), sent);
     };
   }

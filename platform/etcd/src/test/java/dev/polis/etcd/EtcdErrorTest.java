@@ -94,6 +94,13 @@ class EtcdErrorTest {
   }
 
   @Test
+  @DisplayName("a change of members that etcd refuses for its health is known to have no effect")
+  void unhealthy() {
+    Status status = Status.UNAVAILABLE.withDescription(EtcdError.UNHEALTHY.text());
+    assertEquals(EtcdFailure.REFUSED, EtcdFailure.of(status, true));
+  }
+
+  @Test
   @DisplayName("the reason of a cancelled watch, which begins with the code, is recognised")
   void cancelReason() {
     assertEquals(

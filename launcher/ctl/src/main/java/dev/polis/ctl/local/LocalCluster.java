@@ -216,7 +216,7 @@ final class LocalCluster {
                     && member.get("role").getAsString().equals("voter"));
   }
 
-  /** Waits until each node has its role and the command "health" finds no fault. */
+  /** Waits until each node has its role and the command "health" finds no fault in it. */
   private void awaitHealth() throws StepFailure, InterruptedException {
     List<String> ids = nodes.stream().map(LocalNode::id).toList();
     steps.await(
@@ -224,9 +224,14 @@ final class LocalCluster {
         (Boolean _) -> Line.of("all %d nodes are healthy".formatted(nodes.size())),
         () ->
             // The curator of a new voter starts after its role runs.
-            Optional.of(true).filter(_ -> areMembers(ids) && operator.run("health").done()),
+            Optional.of(true)
+                .filter(_ -> areMembers(ids) && ids.stream().allMatch(this::isHealthy)),
         () -> "health shows: " + operator.run("health").out(),
         remedy());
+  }
+
+  private boolean isHealthy(String id) {
+    return operator.run("health", id).done();
   }
 
   private boolean areMembers(List<String> ids) {

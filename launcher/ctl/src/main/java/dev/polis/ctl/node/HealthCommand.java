@@ -164,8 +164,14 @@ public final class HealthCommand extends CtlCommand {
       if (session.target().listenersNow().nodeIsDown()) {
         throw e; // which says why it is down
       }
-      why.addSuppressed(e);
-      throw why;
+      if (why.exitCode() == ExitCode.UNREACHABLE) {
+        why.addSuppressed(e); // it says the same of another port
+        throw why;
+      }
+      throw new CtlException(
+          why.exitCode(),
+          "%s. The node itself gave no report: %s".formatted(why.getMessage(), e.getMessage()),
+          e);
     }
   }
 }
