@@ -397,7 +397,12 @@ class CaRotationTest {
     Instance joining = fourth.instance();
     ConsensusException refused =
         assertThrows(
-            ConsensusException.class, () -> Joining.step(members.getFirst(), fourth, joining));
+            ConsensusException.class,
+            () ->
+                members
+                    .getFirst()
+                    .consensus
+                    .admit(fourth.identity.node(), joining.consensus.candidate()));
     assertTrue(refused.getMessage().contains("polisctl ca rotate --of etcd"), refused.getMessage());
     members.getFirst().consensus.rotateCa();
     ConsensusCa issuing = await("each member to have another certificate", Step.ISSUING);
