@@ -14,9 +14,12 @@ import io.grpc.StatusOr;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.net.URI;
+import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.TimeoutException;
 
 /** Gives gRPC channels the leader's endpoint under the name {@link #TARGET}. */
 final class LeaderNames extends NameResolverProvider {
@@ -27,23 +30,27 @@ final class LeaderNames extends NameResolverProvider {
 
   private final Value<NodeEndpoint> leader;
   private final Runnable refresh;
+  private final Duration longest;
   private volatile ManagedChannel channel; // null until set
 
-  private LeaderNames(Value<NodeEndpoint> leader, Runnable refresh) {
+  private LeaderNames(Value<NodeEndpoint> leader, Runnable refresh, Duration longest) {
     this.leader = leader;
     this.refresh = refresh;
+    this.longest = longest;
   }
 
   /**
-   * Opens a channel to the leader, which connects to each new one at once. By itself, gRPC would
-   * wait for the end of the pause after its last attempt at the former leader, which grows to two
-   * minutes.
+   * Opens a channel to the leader, which connects to each new one at once, and to one that does not
+   * answer again and again. By itself, gRPC would wait for the end of the pause after its last
+   * attempt, which grows to two minutes.
    *
    * @param leader the leader
    * @param refresh called by a channel that could not connect
+   * @param longest the longest pause between two attempts
    */
-  static ManagedChannel dial(RpcClients clients, Value<NodeEndpoint> leader, Runnable refresh) {
-    LeaderNames names = new LeaderNames(leader, refresh);
+  static ManagedChannel dial(
+      RpcClients clients, Value<NodeEndpoint> leader, Runnable refresh, Duration longest) {
+    LeaderNames names = new LeaderNames(leader, refresh, longest);
     ManagedChannel channel = clients.dial(TARGET, names);
     names.channel = channel;
     return channel;
@@ -92,11 +99,7 @@ final class LeaderNames extends NameResolverProvider {
     private void report(Listener2 listener) {
       try {
         while (true) {
-          NodeEndpoint endpoint = watcher.get();
-          listener.onResult(
-              ResolutionResult.newBuilder()
-                  .setAddressesOrError(StatusOr.fromValue(List.of(group(endpoint))))
-                  .build());
+          next().ifPresent(endpoint -> listener.onResult(result(endpoint)));
           if (channel != null) {
             channel.resetConnectBackoff();
           }
@@ -106,6 +109,21 @@ final class LeaderNames extends NameResolverProvider {
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
       }
+    }
+
+    /** Waits for another leader, for one pause at most. */
+    private Optional<NodeEndpoint> next() throws InterruptedException {
+      try {
+        return Optional.of(watcher.get(longest));
+      } catch (TimeoutException same) {
+        return Optional.empty();
+      }
+    }
+
+    private static ResolutionResult result(NodeEndpoint endpoint) {
+      return ResolutionResult.newBuilder()
+          .setAddressesOrError(StatusOr.fromValue(List.of(group(endpoint))))
+          .build();
     }
 
     /** Returns the address with the node's id as its authority, which the handshake requires. */

@@ -104,7 +104,7 @@ public final class LeaderResolver implements AutoCloseable {
    * than the one that the known curators name. The caller shuts the channel down.
    */
   public ManagedChannel channel() {
-    return LeaderNames.dial(clients, leader, retry::hurry);
+    return LeaderNames.dial(clients, leader, retry::hurry, RetryLoop.LONGEST_PAUSE);
   }
 
   private void keep(Set<NodeEndpoint> curators) {

@@ -121,7 +121,12 @@ final class LeaderSearch {
     ManagedChannel channel = clients.dial(curator);
     try {
       retry.untilInterrupted(
-          "curator " + HostPort.of(curator.address()), () -> answers(curator, channel));
+          "curator " + HostPort.of(curator.address()),
+          () -> {
+            // gRPC's own pause grows to two minutes, during which no call connects.
+            channel.resetConnectBackoff();
+            return answers(curator, channel);
+          });
     } finally {
       channel.shutdownNow();
     }

@@ -20,7 +20,7 @@ final class RetryLoop {
   private static final Duration FIRST_PAUSE = Duration.ofMillis(200);
 
   // The longest pause, which limits the load of clients on a restarting cluster.
-  private static final Duration LONGEST_PAUSE = Duration.ofSeconds(7);
+  static final Duration LONGEST_PAUSE = Duration.ofSeconds(7);
 
   private final Log log;
 

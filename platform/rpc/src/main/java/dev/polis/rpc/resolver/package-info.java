@@ -21,6 +21,8 @@
  *
  * <p>Each arrow is a call that is repeated after a pause ({@code RetryLoop}) until the resolver is
  * closed. A channel that fails to connect ends all pauses, so that a caller does not wait for them.
+ * No pause is longer than seven seconds, so that a node whose network was cut for an hour has its
+ * leader seconds after the cut.
  *
  * <p>Organs of a node use a {@link dev.polis.rpc.resolver.LeaderConnection}. Their connections
  * share one resolver and one channel, so that a replaced organ makes no handshake, whose two sides

@@ -8,7 +8,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.polis.base.values.MutableValue;
 import dev.polis.base.values.Watcher;
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.MachineSpeed;
 import dev.polis.fixtures.RecordCopy;
+import dev.polis.fixtures.TcpProxy;
 import dev.polis.logtree.LogQuery;
 import dev.polis.logtree.LogReader;
 import dev.polis.logtree.LogTree;
@@ -282,7 +284,7 @@ class LeaderResolverTest {
               new NodeEndpoint(
                   NodeId.parse(curators.get(1).id),
                   new InetSocketAddress(lost.getInetAddress(), lost.getLocalPort())));
-      ManagedChannel channel = LeaderNames.dial(owner(), leader, () -> {});
+      ManagedChannel channel = LeaderNames.dial(owner(), leader, () -> {}, RetryLoop.LONGEST_PAUSE);
       try {
         channel.getState(true);
         Await.until("a third connection that fails", () -> failures.get() == 3);
@@ -294,6 +296,66 @@ class LeaderResolverTest {
         channel.shutdownNow();
       }
     }
+  }
+
+  @Test
+  @DisplayName("a channel to a leader that was cut off makes no longer pauses than it is told")
+  void connectsToTheSameAgain() throws Exception {
+    Curator cut = curators.get(0);
+    try (TcpProxy way = TcpProxy.to("127.0.0.1", cut.address().getPort())) {
+      AtomicInteger failures = new AtomicInteger();
+      way.refuse(_ -> failures.incrementAndGet() > 0);
+      MutableValue<NodeEndpoint> leader = new MutableValue<>(throughProxy(cut, way));
+      ManagedChannel channel = LeaderNames.dial(owner(), leader, () -> {}, Duration.ofMillis(200));
+      try {
+        channel.getState(true);
+        Await.until("a sixth connection that fails", () -> failures.get() >= 6);
+        MachineSpeed speed = MachineSpeed.measure();
+        way.heal();
+        long healed = System.nanoTime();
+
+        assertEquals(cut.id, ask(channel));
+
+        // gRPC's pause after the sixth failure takes 8.4 s at least.
+        speed.assertWithin(
+            "the channel connected",
+            Duration.ofSeconds(2),
+            Duration.ofNanos(System.nanoTime() - healed));
+      } finally {
+        channel.shutdownNow();
+      }
+    }
+  }
+
+  @Test
+  @DisplayName("a curator that was cut off is asked again within the pauses of the search")
+  void asksAgain() throws Exception {
+    Curator cut = curators.get(0);
+    try (TcpProxy way = TcpProxy.to("127.0.0.1", cut.address().getPort())) {
+      AtomicInteger failures = new AtomicInteger();
+      way.refuse(_ -> failures.incrementAndGet() > 0);
+      try (LeaderResolver resolver =
+          LeaderResolver.fixed(List.of(throughProxy(cut, way)), owner(), logs.log("resolver"))) {
+        // By then gRPC's own pause takes 8.4 s at least, and that of the search 2.3 s at most.
+        Await.until("a sixth connection that fails", () -> failures.get() >= 6);
+        MachineSpeed speed = MachineSpeed.measure();
+        way.heal();
+        long healed = System.nanoTime();
+        try (Watcher<NodeEndpoint> leader = resolver.leader().watch()) {
+          leader.get(Duration.ofSeconds(20));
+        }
+        speed.assertWithin(
+            "the leader was found",
+            Duration.ofSeconds(4),
+            Duration.ofNanos(System.nanoTime() - healed));
+      }
+    }
+  }
+
+  private static NodeEndpoint throughProxy(Curator curator, TcpProxy way) {
+    return new NodeEndpoint(
+        NodeId.parse(curator.id),
+        new InetSocketAddress(InetAddress.getLoopbackAddress(), way.port()));
   }
 
   /** Closes each connection as soon as it is there. */
