@@ -6,6 +6,7 @@ import dev.polis.base.values.WatcherClosedException;
 import dev.polis.pki.NodeEndpoint;
 import dev.polis.rpc.RpcClients;
 import io.grpc.Attributes;
+import io.grpc.ConnectivityState;
 import io.grpc.EquivalentAddressGroup;
 import io.grpc.ManagedChannel;
 import io.grpc.NameResolver;
@@ -99,8 +100,9 @@ final class LeaderNames extends NameResolverProvider {
     private void report(Listener2 listener) {
       try {
         while (true) {
-          next().ifPresent(endpoint -> listener.onResult(result(endpoint)));
-          if (channel != null) {
+          Optional<NodeEndpoint> another = next();
+          another.ifPresent(endpoint -> listener.onResult(result(endpoint)));
+          if (channel != null && (another.isPresent() || fails(channel))) {
             channel.resetConnectBackoff();
           }
         }
@@ -109,6 +111,10 @@ final class LeaderNames extends NameResolverProvider {
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
       }
+    }
+
+    private static boolean fails(ManagedChannel channel) {
+      return channel.getState(false) == ConnectivityState.TRANSIENT_FAILURE;
     }
 
     /** Waits for another leader, for one pause at most. */
