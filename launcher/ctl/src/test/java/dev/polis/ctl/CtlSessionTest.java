@@ -1177,12 +1177,12 @@ class CtlSessionTest {
     Files.delete(state.resolve("owner/owner.pem"));
     DEBUG_SILENT.set(true);
 
-    CtlRun run = run(ADDRESS, "health");
+    CtlRun run = run(ADDRESS, "health", "--timeout", "3");
 
     assertEquals(ExitCode.NOT_FOUND.code(), run.code(), run.err());
     assertTrue(run.err().contains("take ownership first"), run.err());
     assertTrue(run.err().contains("The node itself gave no report: "), run.err());
-    assertTrue(run.err().contains("within 2 s"), run.err());
+    assertTrue(run.err().contains("within 3 s"), run.err());
   }
 
   @Test

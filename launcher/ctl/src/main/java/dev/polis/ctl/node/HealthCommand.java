@@ -158,7 +158,9 @@ public final class HealthCommand extends CtlCommand {
   /** Asks the node of a session, and no other, so that the report is that of the named node. */
   private static HealthReport fetchFromNode(Session session, CtlException why)
       throws InterruptedException {
-    try (Session beside = session.beside(PATIENCE)) {
+    // Without a certificate nothing else can answer, so the node has the usual time.
+    int patience = why.exitCode() == ExitCode.NOT_FOUND ? Integer.MAX_VALUE : PATIENCE;
+    try (Session beside = session.beside(patience)) {
       return HealthReport.ofNode(beside, why);
     } catch (CtlException e) {
       if (session.target().listenersNow().nodeIsDown()) {
