@@ -57,7 +57,7 @@ final class MemberState {
     outgrown = false;
   }
 
-  /** Tells the run that the cluster has other members. */
+  /** Tells the run that the cluster has other members, or is about to get the first one. */
   synchronized void othersKnown() {
     outgrown = alone;
   }
@@ -75,7 +75,7 @@ final class MemberState {
    */
   synchronized void requireHeartbeatOfSeveral() {
     if (alone) {
-      outgrown = true;
+      othersKnown();
       throw new ConsensusException(
           "etcd starts again first, to take the heartbeat of a cluster of several members; call again");
     }

@@ -47,9 +47,8 @@
  * <p>While the cluster has one member, no other one hears its heartbeat, and etcd waits for up to
  * ten of them at each start before it elects itself. So a member that is alone has a short
  * heartbeat ({@link dev.polis.consensus.EtcdCommandLine}). Before it adds a second member, it
- * starts etcd again with the heartbeat of the configuration, which takes half a second; after the
- * second vote, etcd would have no leader for seconds. Maintenance does the same if it finds a
- * second member.
+ * starts etcd again with the heartbeat of the configuration; after the second vote, etcd would have
+ * no leader for seconds. Maintenance does the same if it finds a second member.
  *
  * <p>etcd knows each user by the common name of its certificate; there are no passwords. It keeps
  * each user within its prefix, so that a stolen Kubernetes certificate cannot read the curator's

@@ -397,12 +397,7 @@ class CaRotationTest {
     Instance joining = fourth.instance();
     ConsensusException refused =
         assertThrows(
-            ConsensusException.class,
-            () ->
-                members
-                    .getFirst()
-                    .consensus
-                    .admit(fourth.identity.node(), joining.consensus.candidate()));
+            ConsensusException.class, () -> Joining.ask(members.getFirst(), fourth, joining));
     assertTrue(refused.getMessage().contains("polisctl ca rotate --of etcd"), refused.getMessage());
     members.getFirst().consensus.rotateCa();
     ConsensusCa issuing = await("each member to have another certificate", Step.ISSUING);

@@ -125,9 +125,7 @@ class ConsensusJoinTest {
 
   private void growUnderWriters(long alone, Instance joining) throws Exception {
     String said =
-        assertThrows(
-                ConsensusException.class,
-                () -> leader.consensus.admit(second.identity.node(), joining.consensus.candidate()))
+        assertThrows(ConsensusException.class, () -> Joining.ask(leader, second, joining))
             .getMessage();
     assertTrue(said.contains("heartbeat of a cluster of several members"), said);
 

@@ -14,6 +14,12 @@ final class Joining {
 
   private Joining() {}
 
+  /** Asks the leader once. */
+  static ConsensusStanding ask(Instance leader, ConsensusHarness node, Instance joining)
+      throws InterruptedException {
+    return leader.consensus.admit(node.identity.node(), joining.consensus.candidate());
+  }
+
   /** Asks until the leader has an answer: its etcd starts again before it gets company. */
   static ConsensusStanding admit(Instance leader, ConsensusHarness node, Instance joining)
       throws Exception {
@@ -24,8 +30,7 @@ final class Joining {
         "an answer to a node that joins",
         () -> {
           try {
-            standing.set(
-                leader.consensus.admit(node.identity.node(), joining.consensus.candidate()));
+            standing.set(ask(leader, node, joining));
             return true;
           } catch (ConsensusException notNow) {
             obstacle.set(notNow.getMessage());

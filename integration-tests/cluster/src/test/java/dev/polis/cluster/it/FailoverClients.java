@@ -263,15 +263,17 @@ final class FailoverClients implements AutoCloseable {
         TestNode.PATIENCE, more + " calls " + when, () -> calls.get() >= made, this::toString);
   }
 
-  /**
-   * Waits for further writes and reads; 200 of them took 103 s where a fifth of all packets got
-   * lost.
-   */
+  /** Waits for further writes and reads. */
   void awaitProgress(int more, String when) throws Exception {
+    awaitProgress(more, when, TestNode.PATIENCE);
+  }
+
+  /** Waits for further writes and reads, this long at most. */
+  void awaitProgress(int more, String when, Duration patience) throws Exception {
     int written = writes.size() + more;
     long read = reads.get() + more;
     Await.until(
-        TestNode.PATIENCE.multipliedBy(3),
+        patience,
         more + " writes and reads " + when,
         () -> writes.size() >= written && reads.get() >= read,
         this::toString);

@@ -71,6 +71,9 @@ class PartitionsIT {
   /** The packets of 100 that are lost between all nodes; a link that is called bad loses one. */
   private static final List<Integer> LOST = Tier.isLong() ? List.of(1, 5, 10, 20) : List.of(5);
 
+  /** 200 writes took 103 s where a fifth of all packets got lost. */
+  private static final Duration LOSSY_PATIENCE = TestNode.PATIENCE.multipliedBy(3);
+
   private static final String SPLIT = "\"reason\":\"the node is SPLIT: ";
 
   private static final String SPLIT_METRIC =
@@ -258,7 +261,8 @@ class PartitionsIT {
         clients.awaitProgress(ENOUGH, "before packets are lost");
         network.disturb(percent);
         long since = System.nanoTime();
-        clients.awaitProgress(MANY, "while %d of 100 packets are lost".formatted(percent));
+        clients.awaitProgress(
+            MANY, "while %d of 100 packets are lost".formatted(percent), LOSSY_PATIENCE);
         Duration took = Duration.ofNanos(System.nanoTime() - since);
         long lost = network.lost();
         assertTrue(lost > 0, "no packet was lost");

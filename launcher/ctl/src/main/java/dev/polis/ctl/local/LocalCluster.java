@@ -1,5 +1,6 @@
 package dev.polis.ctl.local;
 
+import com.google.gson.JsonObject;
 import dev.polis.ctl.local.LocalNode.Approval;
 import dev.polis.ctl.local.Steps.Line;
 import dev.polis.ctl.session.ClusterBase;
@@ -15,6 +16,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorCompletionService;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
 /**
@@ -225,21 +227,22 @@ final class LocalCluster {
         () ->
             // The curator of a new voter starts after its role runs.
             Optional.of(true)
-                .filter(_ -> areMembers(ids) && ids.stream().allMatch(this::isHealthy)),
+                .filter(
+                    _ ->
+                        idsOf(row -> Operator.has(row, "rolesRunning", ROLE), "node", "list")
+                                .containsAll(ids)
+                            && idsOf(row -> row.get("works").getAsBoolean(), "health")
+                                .containsAll(ids)),
         () -> "health shows: " + operator.run("health").out(),
         remedy());
   }
 
-  private boolean isHealthy(String id) {
-    return operator.run("health", id).done();
-  }
-
-  private boolean areMembers(List<String> ids) {
-    return operator.rows("node", "list").stream()
-        .filter(node -> Operator.has(node, "rolesRunning", ROLE))
-        .map(node -> node.get("id").getAsString())
-        .toList()
-        .containsAll(ids);
+  /** Returns the ids of the nodes in some rows that a command prints. */
+  private List<String> idsOf(Predicate<JsonObject> which, String... command) {
+    return operator.rows(command).stream()
+        .filter(which)
+        .map(row -> row.get("id").getAsString())
+        .toList();
   }
 
   /** Runs a command of the operator until the cluster answers it. */

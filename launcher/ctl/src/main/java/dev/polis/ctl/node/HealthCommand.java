@@ -31,7 +31,10 @@ public final class HealthCommand extends CtlCommand {
   /** Health changes with heartbeats, which come every 2.5 s. */
   private static final Duration ASK_AGAIN = Duration.ofMillis(500);
 
-  /** The command waits so many seconds for a node that stands alone; people wait no longer. */
+  /**
+   * The command waits so many seconds for a node whose cluster does not answer; people wait no
+   * longer.
+   */
   private static final int PATIENCE = 2;
 
   /** The failures that keep the cluster from being asked, and not the debug service of the node. */

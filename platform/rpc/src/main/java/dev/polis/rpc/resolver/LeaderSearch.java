@@ -121,12 +121,7 @@ final class LeaderSearch {
     ManagedChannel channel = clients.dial(curator);
     try {
       retry.untilInterrupted(
-          "curator " + HostPort.of(curator.address()),
-          () -> {
-            // gRPC's own pause grows to two minutes, during which no call connects.
-            channel.resetConnectBackoff();
-            return answers(curator, channel);
-          });
+          "curator " + HostPort.of(curator.address()), () -> answers(curator, channel));
     } finally {
       channel.shutdownNow();
     }
@@ -134,6 +129,8 @@ final class LeaderSearch {
 
   /** Reads one stream to its end; returns whether it had a useful answer. */
   private boolean answers(NodeEndpoint curator, ManagedChannel channel) {
+    // gRPC's own pause grows to two minutes, during which no call connects.
+    channel.resetConnectBackoff();
     Iterator<GetCurrentLeaderResponse> answers =
         CuratorLocalGrpc.newBlockingStub(channel)
             .getCurrentLeader(GetCurrentLeaderRequest.getDefaultInstance());

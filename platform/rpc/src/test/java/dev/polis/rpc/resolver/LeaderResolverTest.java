@@ -45,8 +45,6 @@ import io.grpc.stub.StreamObserver;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.ServerSocket;
-import java.net.Socket;
 import java.security.KeyPair;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -275,15 +273,11 @@ class LeaderResolverTest {
   @Test
   @DisplayName("a channel that failed at a lost leader connects to the next one without a pause")
   void connectsAtOnce() throws Exception {
-    try (ServerSocket lost = new ServerSocket(0, 0, InetAddress.getLoopbackAddress())) {
-      AtomicInteger failures = new AtomicInteger();
-      Thread.ofVirtual().start(() -> refuse(lost, failures));
-      Curator next = curators.get(0);
-      MutableValue<NodeEndpoint> leader =
-          new MutableValue<>(
-              new NodeEndpoint(
-                  NodeId.parse(curators.get(1).id),
-                  new InetSocketAddress(lost.getInetAddress(), lost.getLocalPort())));
+    Curator lost = curators.get(1);
+    Curator next = curators.get(0);
+    try (TcpProxy way = wayTo(lost)) {
+      AtomicInteger failures = refuse(way);
+      MutableValue<NodeEndpoint> leader = new MutableValue<>(throughProxy(lost, way));
       ManagedChannel channel = LeaderNames.dial(owner(), leader, () -> {}, RetryLoop.LONGEST_PAUSE);
       try {
         channel.getState(true);
@@ -299,12 +293,11 @@ class LeaderResolverTest {
   }
 
   @Test
-  @DisplayName("a channel to a leader that was cut off makes no longer pauses than it is told")
+  @DisplayName("a channel to a leader that was cut off pauses no longer than its limit")
   void connectsToTheSameAgain() throws Exception {
     Curator cut = curators.get(0);
-    try (TcpProxy way = TcpProxy.to("127.0.0.1", cut.address().getPort())) {
-      AtomicInteger failures = new AtomicInteger();
-      way.refuse(_ -> failures.incrementAndGet() > 0);
+    try (TcpProxy way = wayTo(cut)) {
+      AtomicInteger failures = refuse(way);
       MutableValue<NodeEndpoint> leader = new MutableValue<>(throughProxy(cut, way));
       ManagedChannel channel = LeaderNames.dial(owner(), leader, () -> {}, Duration.ofMillis(200));
       try {
@@ -331,9 +324,8 @@ class LeaderResolverTest {
   @DisplayName("a curator that was cut off is asked again within the pauses of the search")
   void asksAgain() throws Exception {
     Curator cut = curators.get(0);
-    try (TcpProxy way = TcpProxy.to("127.0.0.1", cut.address().getPort())) {
-      AtomicInteger failures = new AtomicInteger();
-      way.refuse(_ -> failures.incrementAndGet() > 0);
+    try (TcpProxy way = wayTo(cut)) {
+      AtomicInteger failures = refuse(way);
       try (LeaderResolver resolver =
           LeaderResolver.fixed(List.of(throughProxy(cut, way)), owner(), logs.log("resolver"))) {
         // By then gRPC's own pause takes 8.4 s at least, and that of the search 2.3 s at most.
@@ -352,21 +344,21 @@ class LeaderResolverTest {
     }
   }
 
+  private static TcpProxy wayTo(Curator curator) throws IOException {
+    return TcpProxy.to("127.0.0.1", curator.address().getPort());
+  }
+
   private static NodeEndpoint throughProxy(Curator curator, TcpProxy way) {
     return new NodeEndpoint(
         NodeId.parse(curator.id),
         new InetSocketAddress(InetAddress.getLoopbackAddress(), way.port()));
   }
 
-  /** Closes each connection as soon as it is there. */
-  private static void refuse(ServerSocket socket, AtomicInteger failures) {
-    while (!socket.isClosed()) {
-      try (Socket _ = socket.accept()) {
-        failures.incrementAndGet();
-      } catch (IOException closed) {
-        return;
-      }
-    }
+  /** Closes each connection as soon as it is there; returns their number, which grows. */
+  private static AtomicInteger refuse(TcpProxy way) {
+    AtomicInteger failures = new AtomicInteger();
+    way.refuse(_ -> failures.incrementAndGet() > 0);
+    return failures;
   }
 
   @Test
