@@ -72,8 +72,9 @@ netns_up() {
   fi
   for ((number = 1; number <= nodes; number++)); do
     [[ ! -e "/run/netns/$name-$number" ]] || continue
+    netns_node_down "$name-$number"
     said="$(netns_node "$name" "$number" "$network" "$network.$((${first##*.} + number - 1))" 2>&1)" || {
-      ip netns delete "$name-$number" 2>/dev/null
+      netns_node_down "$name-$number"
       refuse "the network namespace of node $number cannot be made: $said" "leave --netns out if this machine allows no network namespaces"
     }
   done
@@ -96,6 +97,13 @@ netns_node() {
     ip -netns "$own" address add "$4/24" dev eth0 &&
     ip -netns "$own" link set eth0 up &&
     ip -netns "$own" route add default via "$3.$NETNS_MACHINE"
+}
+
+# netns_node_down NAME: removes the namespace of a node and its cable. The kernel alone would remove the cable some time after the last process in the namespace,
+# and a cable of this name is refused until then.
+netns_node_down() {
+  ! ip link show "$1" >/dev/null 2>&1 || ip link delete "$1"
+  [[ ! -e "/run/netns/$1" ]] || ip netns delete "$1"
 }
 
 # netns_name BASE: prints the name that the bridge and the namespaces of a cluster begin with.
@@ -144,7 +152,7 @@ netns_down() {
   [[ -f "$1/netns" ]] || return 0
   name="$(netns_name "$1")"
   for ((number = 1; number <= 5; number++)); do
-    [[ ! -e "/run/netns/$name-$number" ]] || ip netns delete "$name-$number"
+    netns_node_down "$name-$number"
   done
   ! ip link show "$name" >/dev/null 2>&1 || ip link delete "$name"
 }

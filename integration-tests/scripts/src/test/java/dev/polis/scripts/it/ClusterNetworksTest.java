@@ -37,7 +37,7 @@ class ClusterNetworksTest {
 
   @Test
   @DisplayName(
-      "Each node of a cluster gets a network that the others and this machine reach; a second call makes what is missing; down leaves none")
+      "Each node of a cluster gets a network that the others and this machine reach; a second call makes what is missing; down leaves none, also where a process stays, and the next call makes all anew")
   void life() throws Exception {
     assumeTrue(
         Files.getAttribute(Path.of("/proc/self"), "unix:uid").equals(0),
@@ -60,8 +60,12 @@ class ClusterNetworksTest {
         echo 10.83.84.1 >%1$s/cluster
         echo again $(netns_up 3 %1$s "") $(ip netns list | grep -c "^$name-[123]")
         echo other $(netns_up 3 %1$s 10.1.1.1) $(ip -o address show to 10.1.1.0/24 | wc -l)
+        ip netns exec $name-3 tail -f /dev/null & process=$!
         netns_down %1$s
-        echo left $(ip netns list | wc -l) $(ip -o link show type bridge | wc -l)
+        echo left $(ip netns list | wc -l) $(ip -o link show | grep -c $name)
+        echo anew $(netns_up 3 %1$s "")
+        netns_down %1$s
+        kill $process
         """
             .formatted(
                 base,
@@ -86,6 +90,7 @@ class ClusterNetworksTest {
         again 10.83.84.1 3
         other 10.1.1.1 0
         left 0 0
+        anew 10.83.84.1
         """
             .formatted(base),
         run.out(),
