@@ -56,6 +56,9 @@ class EnrolmentDiskIT {
   private static final long PLENTY = 1L << 30;
 
   /** Enough to fill a page: a record has some hundred bytes, a page of etcd's database 4,096. */
+  private static final int WRITES_OF_A_PAGE = 100;
+
+  /** Many pages, for what a starting etcd frees meanwhile. */
   private static final int MOST_WRITES = 10_000;
 
   /** A trace through gRPC or the JDK has some ten frames before the first of our own. */
@@ -183,9 +186,13 @@ class EnrolmentDiskIT {
     fill(node, keys, esp, data, INSECURE).requireSeen("esp/sealed_configuration.pb");
   }
 
-  private static void writeUntilRefused(NumberedWriter writer) throws Exception {
+  private static void writeUntilRefused(NumberedWriter writer, SmallDisk data) throws Exception {
     try {
       for (int i = 0; i < MOST_WRITES; i++) {
+        // An etcd that starts removes files, also later than it answers, and has space again.
+        if (i % WRITES_OF_A_PAGE == 0) {
+          data.leave(0);
+        }
         writer.write();
       }
     } catch (StatusException refused) {
@@ -201,9 +208,7 @@ class EnrolmentDiskIT {
         TestNode.PATIENCE,
         "health to report the full disk",
         () -> {
-          // A restarted etcd may free a page, and have space again.
-          data.leave(0);
-          writeUntilRefused(writer);
+          writeUntilRefused(writer, data);
           health.set(node.ctl("health"));
           // While the next run begins, the organ reports its wait beside the failure of the last
           // run.
