@@ -7,6 +7,7 @@ import dev.polis.fixtures.history.History.Outcome;
 import dev.polis.fixtures.history.HistoryRecorder;
 import dev.polis.logtree.LogTree;
 import dev.polis.pki.NodeEndpoint;
+import dev.polis.rpc.BlockingStreams;
 import dev.polis.rpc.RpcClients;
 import dev.polis.rpc.resolver.LeaderResolver;
 import dev.polis.wire.api.GetNodesRequest;
@@ -194,7 +195,7 @@ final class FailoverClients implements AutoCloseable {
         }
       }
     } finally {
-      nodes.cancel("the record was found", null);
+      BlockingStreams.end(nodes, "the record was found");
     }
     throw new AssertionError("the cluster lists no node " + node);
   }

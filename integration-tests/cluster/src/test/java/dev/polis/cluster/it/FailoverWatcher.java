@@ -1,6 +1,7 @@
 package dev.polis.cluster.it;
 
 import dev.polis.fixtures.history.HistoryRecorder;
+import dev.polis.rpc.BlockingStreams;
 import dev.polis.wire.common.NodeLabels;
 import dev.polis.wire.curator.CuratorGrpc;
 import dev.polis.wire.curator.Node;
@@ -110,7 +111,7 @@ final class FailoverWatcher {
       }
     } finally {
       watch.ended();
-      call.cancel("the watcher begins anew", null);
+      BlockingStreams.end(call, "the watcher begins anew");
     }
   }
 

@@ -7,6 +7,7 @@ import dev.polis.cluster.it.StorageModesIT.Mode;
 import dev.polis.ctl.session.Session;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Finished;
+import dev.polis.rpc.BlockingStreams;
 import dev.polis.rpc.RpcClients;
 import dev.polis.rpc.RpcTrust;
 import dev.polis.wire.curator.CuratorLocalGrpc;
@@ -129,7 +130,7 @@ final class GrowingCluster implements AutoCloseable {
       Thread.currentThread().interrupt();
       return Optional.empty();
     } finally {
-      answers.cancel("answered", null);
+      BlockingStreams.end(answers, "answered");
       channel.shutdownNow();
     }
   }

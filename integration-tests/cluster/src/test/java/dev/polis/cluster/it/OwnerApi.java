@@ -6,6 +6,7 @@ import dev.polis.logtree.LogTree;
 import dev.polis.pki.NodeCredentials;
 import dev.polis.pki.NodeEndpoint;
 import dev.polis.pki.UserCredentials;
+import dev.polis.rpc.BlockingStreams;
 import dev.polis.rpc.RpcClients;
 import dev.polis.rpc.RpcTrust;
 import dev.polis.rpc.resolver.LeaderResolver;
@@ -202,8 +203,8 @@ final class OwnerApi implements AutoCloseable {
         onEvent.accept(event);
       }
     } finally {
-      // Cancels, because an interrupted reader would leave the stream open, at the node, too.
-      call.cancel("the reader ended", null);
+      // An interrupted reader would leave the stream open, at the node, too.
+      BlockingStreams.end(call, "the reader ended");
     }
   }
 
@@ -320,7 +321,7 @@ final class OwnerApi implements AutoCloseable {
         onResponse.accept(response);
       }
     } finally {
-      call.cancel("the reader ended", null);
+      BlockingStreams.end(call, "the reader ended");
     }
   }
 

@@ -13,6 +13,7 @@ import com.google.protobuf.UnknownFieldSet;
 import dev.polis.fixtures.Await;
 import dev.polis.fixtures.Finished;
 import dev.polis.fixtures.Needs;
+import dev.polis.rpc.BlockingStreams;
 import dev.polis.wire.api.ConfigureClusterRequest;
 import dev.polis.wire.api.EscrowResponse;
 import dev.polis.wire.api.GetClusterInfoRequest;
@@ -580,7 +581,7 @@ class ReferenceClientIT {
           next.getStreamEntriesList().stream()
               .anyMatch(entry -> entry.toString().contains("UpdateNodeLabels"));
     }
-    call.cancel("seen", null);
+    BlockingStreams.end(call, "seen");
   }
 
   // ---- metrics, and the port of Kubernetes
