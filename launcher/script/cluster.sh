@@ -43,6 +43,9 @@ states_of() {
 # The address of the first node if each has a network namespace of its own, and of the machine on their bridge, in the same network of 256 addresses.
 NETNS_ADDRESS=10.83.84.1 NETNS_MACHINE=254
 
+# TCP gives a silent peer up after so many repetitions, as on a machine whose network is the node's: etcd's streams continue soon after a cut.
+NETNS_REPETITIONS=5
+
 # netns_up NODES BASE ADDRESS: makes what is missing of a bridge on this machine and of a network namespace for each node, which "ip netns exec" joins with a
 # mount namespace. BASE/netns holds their name. Their processes keep the machine's process ids, by which down and health find them. Prints the address of the
 # first node.
@@ -96,6 +99,7 @@ netns_node() {
     ip -netns "$own" link set lo up &&
     ip -netns "$own" address add "$4/24" dev eth0 &&
     ip -netns "$own" link set eth0 up &&
+    ip netns exec "$own" bash -c "echo $NETNS_REPETITIONS >/proc/sys/net/ipv4/tcp_retries2" &&
     ip -netns "$own" route add default via "$3.$NETNS_MACHINE"
 }
 

@@ -33,6 +33,14 @@ final class InterfaceSetup {
    */
   private static final Duration PATIENCE = Duration.ofSeconds(20);
 
+  /**
+   * How often the kernel repeats a packet. It waits 200 ms, then twice as long each time, and so
+   * gives a peer up after 12.6 s, beyond what a sound network loses.
+   */
+  private static final String REPETITIONS = "5";
+
+  private static final Path REPETITIONS_FILE = Path.of("/proc/sys/net/ipv4/tcp_retries2");
+
   private static final Path LINKS = Path.of("/sys/class/net");
   private static final int MAX_NAME_SERVERS = 3; // the limit of resolv.conf(5)
 
@@ -64,6 +72,23 @@ final class InterfaceSetup {
   /** Starts the loopback interface, which is down in a new network namespace. */
   void startLoopback() throws IOException, InterruptedException {
     ip("link", "set", "dev", "lo", "up");
+  }
+
+  /**
+   * Lets TCP end a connection whose peer has been silent for 13 s, instead of a quarter of an hour.
+   *
+   * <p>The streams between the members of etcd have no limit of their own. After a cut of the
+   * network, they continue only with the next repetition of a packet, and the kernel waits for that
+   * as long as the cut has lasted. A stream that has ended is connected anew within two seconds.
+   */
+  void giveSilentPeersUp() {
+    try {
+      Files.writeString(REPETITIONS_FILE, REPETITIONS);
+    } catch (IOException refused) {
+      log.warning(
+          "%s cannot be set to %s: %s; after a cut of the network this node needs longer to return",
+          REPETITIONS_FILE, REPETITIONS, refused.getMessage());
+    }
   }
 
   /**

@@ -265,6 +265,7 @@ final class NetworkService implements Network, OrganInstance {
     }
     if (settings.manage() && apply) {
       setup.startLoopback();
+      setup.giveSilentPeersUp();
     }
     Stored<byte[]> found = stored.read();
     if (found instanceof Stored.None) {

@@ -113,6 +113,15 @@ class NetworkConfigTest {
 
   @Test
   @DisplayName(
+      "TCP on a network that the node owns gives a silent peer up after 13 s, elsewhere as the machine has it")
+  void silentPeers() throws Exception {
+    String given = "cat /proc/sys/net/ipv4/tcp_retries2";
+    assertHas(inNamespace(organ("127.0.0.1", true), given), "\n5\n");
+    assertHas(inNamespace(organ("127.0.0.1", false), given), "\n15\n");
+  }
+
+  @Test
+  @DisplayName(
       "a later start applies the stored configuration again, before it searches for an address")
   void appliedAtEachStart() throws Exception {
     inNamespace(organ("192.0.2.7", true, STATIC));

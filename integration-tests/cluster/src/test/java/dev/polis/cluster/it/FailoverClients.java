@@ -79,6 +79,7 @@ final class FailoverClients implements AutoCloseable {
   private final List<Thread> writers = new ArrayList<>();
   private final List<Thread> readers = new ArrayList<>();
   private final List<FailoverWatcher> watchers = new ArrayList<>();
+  private final Map<String, Integer> refusals = new ConcurrentHashMap<>();
   private final AtomicLong reads = new AtomicLong();
   private final Queue<Write> writes = new ConcurrentLinkedQueue<>();
   private final AtomicLong numbers = new AtomicLong();
@@ -143,6 +144,7 @@ final class FailoverClients implements AutoCloseable {
           call.make();
         } catch (StatusException failed) {
           // The history has no answer of it, which is the most that can be known.
+          refusals.merge(String.valueOf(failed.getMessage()), 1, Integer::sum);
           channels.forEach(ManagedChannel::resetConnectBackoff);
         }
         calls.incrementAndGet();
@@ -339,14 +341,15 @@ final class FailoverClients implements AutoCloseable {
 
   @Override
   public String toString() {
-    return "%d writes acknowledged, %d of unknown outcome; %d reads; %d watches, %d events; the leader is at %s"
+    return "%d writes acknowledged, %d of unknown outcome; %d reads; %d watches, %d events; the leader is at %s; failed calls: %s"
         .formatted(
             recorder.count(Outcome.ACKNOWLEDGED),
             recorder.count(Outcome.UNKNOWN),
             reads.get(),
             watchers.stream().mapToLong(FailoverWatcher::streams).sum(),
             watchers.stream().mapToLong(FailoverWatcher::events).sum(),
-            resolver.leader().peek());
+            resolver.leader().peek(),
+            refusals);
   }
 
   @Override

@@ -35,6 +35,9 @@ final class SwitchedNetwork implements AutoCloseable {
 
   private static final String READY = "ready";
 
+  /** What a node whose network is its own sets, and polis up --netns. */
+  private static final int REPETITIONS = 5;
+
   private static final String DISTURBED = "disturbed";
 
   private static final Pattern COUNTER = Pattern.compile("counter packets (\\d+)");
@@ -71,7 +74,8 @@ final class SwitchedNetwork implements AutoCloseable {
                 "--net",
                 "sh",
                 "-c",
-                "ip link set lo up && echo %s && exec cat >/dev/null".formatted(READY))
+                "ip link set lo up && echo %d >/proc/sys/net/ipv4/tcp_retries2 && echo %s && exec cat >/dev/null"
+                    .formatted(REPETITIONS, READY))
             .redirectErrorStream(true)
             .start();
     BufferedReader said =

@@ -51,6 +51,7 @@ class ClusterNetworksTest {
         echo namespaces $(ip netns list | grep -c "^$name-[123]")
         %2$s
         ip netns exec $name-1 %3$s
+        ip netns exec $name-1 cat /proc/sys/net/ipv4/tcp_retries2
         ip netns exec $name-3 %4$s
         mkdir %1$s/2 && netns_of %1$s/2 && echo within "${within[@]:0:3}"
         (BASH_ARGV0=echo; netns_enter health --state %1$s/2)
@@ -82,6 +83,7 @@ class ClusterNetworksTest {
         namespaces 3
         refused
         refused
+        5
         refused
         within ip netns exec
         ctl health --state %1$s/2
