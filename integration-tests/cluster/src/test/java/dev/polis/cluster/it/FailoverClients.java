@@ -144,7 +144,7 @@ final class FailoverClients implements AutoCloseable {
           call.make();
         } catch (StatusException failed) {
           // The history has no answer of it, which is the most that can be known.
-          refusals.merge(String.valueOf(failed.getMessage()), 1, Integer::sum);
+          refusals.merge(failed.getMessage().replaceAll("[0-9.]+", "#"), 1, Integer::sum);
           channels.forEach(ManagedChannel::resetConnectBackoff);
         }
         calls.incrementAndGet();
