@@ -242,6 +242,11 @@ final class FailoverClients implements AutoCloseable {
     }
   }
 
+  /** Describes what was done and, by their reasons, the calls that failed. */
+  private String troubles() {
+    return this + "; failed calls: " + refusals;
+  }
+
   /** Returns whether a curator acknowledges a write that is sent to it alone. */
   boolean accepts(InetSocketAddress curator) {
     try {
@@ -263,7 +268,7 @@ final class FailoverClients implements AutoCloseable {
   void awaitCalls(long more, String when) throws Exception {
     long made = calls.get() + more;
     Await.until(
-        TestNode.PATIENCE, more + " calls " + when, () -> calls.get() >= made, this::toString);
+        TestNode.PATIENCE, more + " calls " + when, () -> calls.get() >= made, this::troubles);
   }
 
   /** Waits for further writes and reads. */
@@ -279,7 +284,7 @@ final class FailoverClients implements AutoCloseable {
         patience,
         more + " writes and reads " + when,
         () -> writes.size() >= written && reads.get() >= read,
-        this::toString);
+        this::troubles);
   }
 
   /** Waits until a write that began after this time is acknowledged; returns the time since it. */
@@ -288,7 +293,7 @@ final class FailoverClients implements AutoCloseable {
         TestNode.PATIENCE,
         "a write " + when,
         () -> since(nanoTime).findAny().isPresent(),
-        this::toString);
+        this::troubles);
     long first = since(nanoTime).mapToLong(Write::ended).min().orElseThrow();
     return Duration.ofNanos(first - nanoTime);
   }
@@ -341,15 +346,14 @@ final class FailoverClients implements AutoCloseable {
 
   @Override
   public String toString() {
-    return "%d writes acknowledged, %d of unknown outcome; %d reads; %d watches, %d events; the leader is at %s; failed calls: %s"
+    return "%d writes acknowledged, %d of unknown outcome; %d reads; %d watches, %d events; the leader is at %s"
         .formatted(
             recorder.count(Outcome.ACKNOWLEDGED),
             recorder.count(Outcome.UNKNOWN),
             reads.get(),
             watchers.stream().mapToLong(FailoverWatcher::streams).sum(),
             watchers.stream().mapToLong(FailoverWatcher::events).sum(),
-            resolver.leader().peek(),
-            refusals);
+            resolver.leader().peek());
   }
 
   @Override

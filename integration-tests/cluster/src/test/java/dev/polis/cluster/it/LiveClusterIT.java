@@ -349,7 +349,9 @@ class LiveClusterIT {
   private static TestNode leader() throws Exception {
     try (FailoverClients clients = voters.clients()) {
       clients.awaitProgress(1, "before the leader is asked for");
-      return voters.at(clients.leader());
+      TestNode leader = voters.at(clients.leader());
+      clients.settle();
+      return leader;
     }
   }
 }
