@@ -59,6 +59,12 @@ class PartitionsIT {
   /** The lease of a candidate, and two seconds. */
   private static final Duration SPLIT_WITHIN = Duration.ofSeconds(12);
 
+  /**
+   * TCP repeats a packet 6 s after the one before at most, then gives the peer up. etcd connects
+   * within 2 s, and health has answered in 2 s.
+   */
+  private static final Duration BACK_WITHIN = Duration.ofSeconds(10);
+
   /** The writes and reads before and after a cut; the clients make more of them meanwhile. */
   private static final int ENOUGH = 30;
 
@@ -439,10 +445,13 @@ class PartitionsIT {
   }
 
   private static Duration heal(TestNode node) throws Exception {
+    MachineSpeed speed = MachineSpeed.measure();
     join(node);
     long since = System.nanoTime();
     awaitHealth(node, "no SPLIT", 0, false);
-    return Duration.ofNanos(System.nanoTime() - since);
+    Duration took = Duration.ofNanos(System.nanoTime() - since);
+    speed.assertWithin("a node whose way is back was HOME", BACK_WITHIN, took);
+    return took;
   }
 
   private static void awaitHealth(TestNode node, String what, int code, boolean split)
