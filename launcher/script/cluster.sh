@@ -80,6 +80,8 @@ netns_up() {
       netns_node_down "$name-$number"
       refuse "the network namespace of node $number cannot be made: $said" "leave --netns out if this machine allows no network namespaces"
     }
+    said="$(ip netns exec "$name-$number" bash -c "echo $NETNS_REPETITIONS >/proc/sys/net/ipv4/tcp_retries2" 2>&1)" ||
+      say "node $number needs longer to return after a cut of its network, because TCP cannot be told when to give up: $said"
   done
   [[ -f "$base/netns" ]] || { printf '%s\n' "$name" >"$base/netns.new" && mv "$base/netns.new" "$base/netns"; }
   printf '%s\n' "$first"
@@ -99,7 +101,6 @@ netns_node() {
     ip -netns "$own" link set lo up &&
     ip -netns "$own" address add "$4/24" dev eth0 &&
     ip -netns "$own" link set eth0 up &&
-    ip netns exec "$own" bash -c "echo $NETNS_REPETITIONS >/proc/sys/net/ipv4/tcp_retries2" &&
     ip -netns "$own" route add default via "$3.$NETNS_MACHINE"
 }
 
