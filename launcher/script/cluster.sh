@@ -107,7 +107,8 @@ netns_node() {
 # netns_node_down NAME: removes the namespace of a node and its cable. The kernel alone would remove the cable some time after the last process in the namespace,
 # and a cable of this name is refused until then.
 netns_node_down() {
-  ! ip link show "$1" >/dev/null 2>&1 || ip link delete "$1"
+  # The kernel may remove it at the same moment.
+  ip link delete "$1" 2>/dev/null || ! ip link show "$1" >/dev/null 2>&1
   [[ ! -e "/run/netns/$1" ]] || ip netns delete "$1"
 }
 
