@@ -43,6 +43,7 @@ final class ClockCheck {
   private Instant latest = Instant.MIN; // that this run has ever shown
   private Instant shown = Instant.MIN; // the same, without a time ahead that is over
   private Duration offset; // of the clock to the monotonic one, at the last look
+  private Duration soundOffset; // the same, at the last look at which the clock was not behind
   private final Deque<Duration> beforeSteps =
       new ArrayDeque<>(); // the offsets before steps forward
 
@@ -55,6 +56,7 @@ final class ClockCheck {
     this.clock = clock;
     this.nanoTime = nanoTime;
     this.offset = offset(clock.instant());
+    this.soundOffset = offset;
   }
 
   /**
@@ -107,8 +109,10 @@ final class ClockCheck {
     Instant now = clock.instant();
     Duration former = offset;
     offset = offset(now);
-    if (offset.minus(former).compareTo(TOLERATED) > 0) {
-      beforeSteps.addLast(former);
+    // A clock that was set back and is right again was never ahead.
+    if (offset.minus(former).compareTo(TOLERATED) > 0
+        && offset.minus(soundOffset).compareTo(TOLERATED) > 0) {
+      beforeSteps.addLast(soundOffset);
       if (beforeSteps.size() > REMEMBERED) {
         beforeSteps.removeFirst();
       }
@@ -124,9 +128,11 @@ final class ClockCheck {
     if (isBehind(now, newestFile)) {
       return Optional.of(condition(now, evidence, newestFile));
     }
-    return isBehind(now, shown)
-        ? Optional.of(condition(now, "in this run it has shown", shown))
-        : Optional.empty();
+    if (isBehind(now, shown)) {
+      return Optional.of(condition(now, "in this run it has shown", shown));
+    }
+    soundOffset = offset;
+    return Optional.empty();
   }
 
   private static boolean isBehind(Instant time, Instant other) {

@@ -126,6 +126,32 @@ class ClockCheckTest {
   }
 
   @Test
+  @DisplayName(
+      "a clock that goes back by the same time again, after it was set right, is named again")
+  void setBackTwice() throws Exception {
+    for (int time = 0; time < 2; time++) {
+      assertEquals(Optional.empty(), check.look());
+      now = now.minus(Duration.ofHours(1));
+      assertTrue(check.look().isPresent());
+      now = now.plus(Duration.ofHours(1));
+    }
+  }
+
+  @Test
+  @DisplayName("a clock that was set back, then ahead, and is right again, is well")
+  void setBackAndAheadForAWhile() throws Exception {
+    assertEquals(Optional.empty(), check.look());
+    now = now.minus(Duration.ofHours(1));
+    assertTrue(check.look().isPresent());
+    now = now.plus(Duration.ofDays(1));
+    assertEquals(Optional.empty(), check.look());
+
+    now = now.minus(Duration.ofHours(23));
+
+    assertEquals(Optional.empty(), check.look());
+  }
+
+  @Test
   @DisplayName("a clock that was set forward to the right time, and then back by less, is named")
   void setRightAndBack() throws Exception {
     assertEquals(Optional.empty(), check.look());
