@@ -22,9 +22,9 @@
  * and removes all other addresses and static routes from the configured interfaces. Otherwise it
  * does not change the machine's network, and refuses a configuration with the names of its fields.
  *
- * <p><b>Cut networks.</b> On a network that it owns the node lets TCP give a silent peer up after 13
- * s, so that etcd connects its members anew soon after a cut. The kernel's own limit is a quarter of
- * an hour, and etcd sets none.
+ * <p><b>Cut networks.</b> On a network that it owns the node lets TCP give a silent peer up after
+ * 13 s, so that etcd connects its members anew soon after a cut. The kernel's own limit is a
+ * quarter of an hour, and etcd sets none.
  *
  * <p><b>DHCP.</b> A node that owns its network asks DHCP on each interface whose configuration has
  * {@code ipv4_autoconfig}; without a configuration on the only Ethernet card, unless a card has a
