@@ -87,6 +87,7 @@ final class NodeFramework {
     settings.put("felix.log.logger", new FrameworkLogger(complaints));
     settings.put("felix.cm.dir", configuration.toString());
     settings.put("ds.loglevel", "error");
+    LibraryExceptions.make();
     Felix felix = new Felix(settings);
     felix.start();
     UninstalledBundles.removeFrom(felix);

@@ -4,7 +4,6 @@ import io.grpc.Channel;
 import io.grpc.ClientInterceptors;
 import io.grpc.ManagedChannel;
 import io.grpc.Metadata;
-import io.grpc.netty.GrpcSslContexts;
 import io.grpc.netty.NettyChannelBuilder;
 import io.grpc.stub.MetadataUtils;
 import io.netty.channel.ChannelOption;
@@ -12,6 +11,8 @@ import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
 import io.netty.channel.socket.nio.NioSocketChannel;
+import io.netty.handler.ssl.ApplicationProtocolConfig;
+import io.netty.handler.ssl.ApplicationProtocolNames;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.handler.ssl.SslProvider;
@@ -68,6 +69,13 @@ final class EtcdChannels implements AutoCloseable {
   private static final List<String> CIPHERS =
       List.of("TLS_CHACHA20_POLY1305_SHA256", "TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384");
 
+  private static final ApplicationProtocolConfig HTTP_2 =
+      new ApplicationProtocolConfig(
+          ApplicationProtocolConfig.Protocol.ALPN,
+          ApplicationProtocolConfig.SelectorFailureBehavior.NO_ADVERTISE,
+          ApplicationProtocolConfig.SelectedListenerFailureBehavior.ACCEPT,
+          ApplicationProtocolNames.HTTP_2);
+
   private final EventLoopGroup eventLoop =
       new MultiThreadIoEventLoopGroup(
           1, new DefaultThreadFactory("polis-etcd-io", true), NioIoHandler.newFactory());
@@ -108,11 +116,16 @@ final class EtcdChannels implements AutoCloseable {
     return (name.indexOf(':') < 0 ? name : "[" + name + "]") + ":" + endpoint.port();
   }
 
-  /** Returns a context of the JDK's TLS, the only provider that knows Ed25519. */
+  /**
+   * Returns a context of the JDK's TLS, the only provider that knows Ed25519. It is made without
+   * gRPC's help, which keeps an exception with the classes of its caller.
+   */
   private static SslContext sslContext(Supplier<EtcdTls> newest) {
     try {
       return new EtcdSslContext(
-          GrpcSslContexts.configure(SslContextBuilder.forClient(), SslProvider.JDK)
+          SslContextBuilder.forClient()
+              .sslProvider(SslProvider.JDK)
+              .applicationProtocolConfig(HTTP_2)
               .protocols("TLSv1.3")
               .ciphers(CIPHERS)
               .keyManager(new EtcdKeyManager(newest))
