@@ -7,7 +7,7 @@ import dev.polis.etcd.EtcdEndpoint;
 import dev.polis.etcd.EtcdHold;
 import dev.polis.etcd.EtcdTls;
 import java.util.List;
-import java.util.function.Supplier;
+import java.util.concurrent.atomic.AtomicReference;
 
 /**
  * Makes each user's access to a member that has served. It survives restarts of etcd.
@@ -20,17 +20,17 @@ record MemberAccess(ConsensusPki pki, EtcdEndpoint endpoint, ConsensusMember mem
 
   /** Returns the access of a user, limited to the user's namespace. */
   EtcdAccess access(ConsensusUser user) {
-    return access(user, () -> pki.user(user), EtcdHold.NONE);
+    return access(user, new EtcdAccess.MutualTls(() -> pki.user(user)), EtcdHold.NONE);
   }
 
   /** Returns the access of a user that another organ has. */
   EtcdAccess access(ConsensusUser user, UserIdentities identities) {
-    return access(user, identities.of(user, pki), identities.hold());
+    AtomicReference<EtcdTls> newest = identities.of(user, pki);
+    return access(user, new EtcdAccess.MutualTls(newest), identities.hold());
   }
 
-  private EtcdAccess access(ConsensusUser user, Supplier<EtcdTls> newest, EtcdHold hold) {
-    return new EtcdAccess(
-        List.of(endpoint), new EtcdAccess.MutualTls(newest), user.namespace(), hold);
+  private EtcdAccess access(ConsensusUser user, EtcdAccess.MutualTls identity, EtcdHold hold) {
+    return new EtcdAccess(List.of(endpoint), identity, user.namespace(), hold);
   }
 
   /** Returns the status of the running member without alarms. */

@@ -6,7 +6,6 @@ import dev.polis.handover.OrganState;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.Supplier;
 
 /**
  * Keeps the newest key and certificate of each user that another organ has. The connections of that
@@ -43,12 +42,12 @@ record UserIdentities(Map<String, AtomicReference<EtcdTls>> held, EtcdHold hold)
     return state.with(NAME, held).with(HOLD, hold);
   }
 
-  /** Returns the newest identity of a user, as a source that stays valid. */
-  Supplier<EtcdTls> of(ConsensusUser user, ConsensusPki pki) {
+  /** Returns the newest identity of a user, in a holder that stays valid. */
+  AtomicReference<EtcdTls> of(ConsensusUser user, ConsensusPki pki) {
     AtomicReference<EtcdTls> newest =
         held.computeIfAbsent(user.userName(), _ -> new AtomicReference<>());
     newest.set(pki.user(user));
-    return newest::get;
+    return newest;
   }
 
   /** Replaces the identities of all users that other organs have. */

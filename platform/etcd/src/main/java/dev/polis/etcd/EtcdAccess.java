@@ -3,6 +3,7 @@ package dev.polis.etcd;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
 
@@ -34,6 +35,14 @@ public record EtcdAccess(
     /** Takes the same key, certificate and CAs for ever. */
     public MutualTls(EtcdTls fixed) {
       this(() -> fixed);
+    }
+
+    /**
+     * Takes the newest that another object has set. A connection then holds no class of the organ
+     * that sets them, which may be replaced while the connection stays.
+     */
+    public MutualTls(AtomicReference<EtcdTls> newest) {
+      this(newest::get);
     }
 
     /** Returns the newest key, certificate and CAs. */

@@ -184,10 +184,7 @@ class LiveClusterIT {
         swap(organ, jar, follower, "a follower", leader);
       }
     }
-    // The curator's connection to etcd has an identity from consensus, and so holds its classes.
-    if (organs().indexOf("consensus") < organs().indexOf("curator")) {
-      awaitUnloaded(loaders);
-    }
+    awaitUnloaded(loaders);
   }
 
   private static void awaitUnloaded(Map<TestNode, Integer> loaders) throws Exception {
