@@ -75,9 +75,9 @@ netns_up() {
   fi
   for ((number = 1; number <= nodes; number++)); do
     [[ ! -e "/run/netns/$name-$number" ]] || continue
-    netns_node_down "$name-$number"
+    netns_remove "$name-$number"
     said="$(netns_node "$name" "$number" "$network" "$network.$((${first##*.} + number - 1))" 2>&1)" || {
-      netns_node_down "$name-$number"
+      netns_remove "$name-$number"
       refuse "the network namespace of node $number cannot be made: $said" "leave --netns out if this machine allows no network namespaces"
     }
     said="$(ip netns exec "$name-$number" bash -c "echo $NETNS_REPETITIONS >/proc/sys/net/ipv4/tcp_retries2" 2>&1)" ||
@@ -104,9 +104,9 @@ netns_node() {
     ip -netns "$own" route add default via "$3.$NETNS_MACHINE"
 }
 
-# netns_node_down NAME: removes the namespace of a node and its cable. The kernel alone would remove the cable some time after the last process in the namespace,
-# and a cable of this name is refused until then.
-netns_node_down() {
+# netns_remove NAME: removes the link of this name, a cable or the bridge, and a namespace of the same name. The kernel alone would remove the cable of a
+# namespace some time after the last process in it, and a cable of this name is refused until then.
+netns_remove() {
   # The kernel may remove it at the same moment.
   ip link delete "$1" 2>/dev/null || ! ip link show "$1" >/dev/null 2>&1
   [[ ! -e "/run/netns/$1" ]] || ip netns delete "$1"
@@ -158,9 +158,9 @@ netns_down() {
   [[ -f "$1/netns" ]] || return 0
   name="$(netns_name "$1")"
   for ((number = 1; number <= 5; number++)); do
-    netns_node_down "$name-$number"
+    netns_remove "$name-$number"
   done
-  ! ip link show "$name" >/dev/null 2>&1 || ip link delete "$name"
+  netns_remove "$name"
 }
 
 # node_address STATE: prints the address of a node of a cluster on this machine, by the address of the first one; of another node that of its last run, if
