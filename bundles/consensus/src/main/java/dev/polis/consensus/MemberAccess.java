@@ -5,9 +5,7 @@ import dev.polis.api.consensus.ConsensusStatus;
 import dev.polis.etcd.EtcdAccess;
 import dev.polis.etcd.EtcdEndpoint;
 import dev.polis.etcd.EtcdHold;
-import dev.polis.etcd.EtcdTls;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicReference;
 
 /**
  * Makes each user's access to a member that has served. It survives restarts of etcd.
@@ -25,8 +23,7 @@ record MemberAccess(ConsensusPki pki, EtcdEndpoint endpoint, ConsensusMember mem
 
   /** Returns the access of a user that another organ has. */
   EtcdAccess access(ConsensusUser user, UserIdentities identities) {
-    AtomicReference<EtcdTls> newest = identities.of(user, pki);
-    return access(user, new EtcdAccess.MutualTls(newest), identities.hold());
+    return access(user, new EtcdAccess.MutualTls(identities.of(user, pki)), identities.hold());
   }
 
   private EtcdAccess access(ConsensusUser user, EtcdAccess.MutualTls identity, EtcdHold hold) {

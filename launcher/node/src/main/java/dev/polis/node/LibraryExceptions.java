@@ -1,7 +1,5 @@
 package dev.polis.node;
 
-import java.util.List;
-
 /**
  * Keeps the exceptions that libraries store from holding the classes of organs.
  *
@@ -11,25 +9,23 @@ import java.util.List;
  */
 final class LibraryExceptions {
 
-  /** Tells gRPC not to store who has made a channel, in an exception of each channel. */
-  private static final String MAKERS = "io.grpc.ManagedChannel.enableAllocationTracking";
+  /** Switches off the exception that gRPC stores in each channel to show the code that made it. */
+  private static final String OF_EACH_CHANNEL = "io.grpc.ManagedChannel.enableAllocationTracking";
 
-  /** The classes that store one for ever, here that of a channel whose maker is unknown. */
-  private static final List<String> KEEPERS =
-      List.of("io.grpc.internal.ManagedChannelOrphanWrapper$ManagedChannelReference");
+  /** Stores one for all channels when it is initialized. */
+  private static final String OF_ALL_CHANNELS =
+      "io.grpc.internal.ManagedChannelOrphanWrapper$ManagedChannelReference";
 
   private LibraryExceptions() {}
 
-  /** Initializes those classes, as far as the class path has them. */
+  /** Makes them on the caller's stack, before the first channel. */
   static void make() {
-    System.setProperty(MAKERS, Boolean.FALSE.toString());
-    for (String keeper : KEEPERS) {
-      try {
-        Class.forName(keeper);
-      } catch (ClassNotFoundException absent) {
-        // A launcher without organs, or another gRPC, whose swaps LiveClusterIT checks.
-        continue;
-      }
+    System.setProperty(OF_EACH_CHANNEL, Boolean.FALSE.toString());
+    try {
+      Class.forName(OF_ALL_CHANNELS);
+    } catch (ClassNotFoundException absent) {
+      // A launcher without organs, or another gRPC, whose swaps LiveClusterIT checks.
+      return;
     }
   }
 }

@@ -66,11 +66,11 @@ class LiveClusterIT {
           "containers",
           "convergence",
           "roles",
+          "curator",
           "cluster",
           "network",
           "storage",
-          "consensus",
-          "curator");
+          "consensus");
 
   /**
    * The time for which a swap may leave all callers of a service at all nodes without an answer. It

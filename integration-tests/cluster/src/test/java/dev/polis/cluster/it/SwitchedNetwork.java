@@ -35,7 +35,7 @@ final class SwitchedNetwork implements AutoCloseable {
 
   private static final String READY = "ready";
 
-  /** What a node whose network is its own sets, and polis up --netns. */
+  /** TCP repeats a packet so often, as on a network that a node owns or polis up --netns makes. */
   private static final int REPETITIONS = 5;
 
   private static final String DISTURBED = "disturbed";
