@@ -32,7 +32,7 @@ format_of_changes() {
 # run_tests JAVA_HOME TIER KUBERNETES ARGUMENT...: runs all tests of a tier, or those that Maven's arguments select. KUBERNETES is yes, missing or without.
 # Prints the result; fails if a test failed or did not run.
 run_tests() {
-  local java="$1" tier="$2" kubernetes="$3" log="$POLIS_CACHE/test.log" modules code=0 began=$SECONDS
+  local java="$1" tier="$2" kubernetes="$3" log="$POLIS_CACHE/test.log" modules code=0
   local -a mode=() of_tier report=()
   shift 3
   # After a failure, Maven still tests the modules that do not need the failed one.
@@ -65,6 +65,13 @@ run_tests() {
   fi
   report_tests "$java" "$POLIS_CACHE/tests-began" --log "$log" --code "$code" --tier "$tier" --kubernetes "$kubernetes" "${report[@]}" || code=1
   return "$code"
+}
+
+# processor_time: prints the processor time of this process and of all children that it waited for.
+processor_time() {
+  local ticks
+  ticks="$(sed 's/.*) //' "/proc/$$/stat" | cut -d ' ' -f 12-15 --output-delimiter=+)"
+  duration $(((ticks) / $(getconf CLK_TCK)))
 }
 
 # Lists groups of modules. Each group is tested by a Maven of its own; groups that take long begin first. "others" stands for all modules that no group names.
@@ -243,6 +250,7 @@ pom_value() {
 report_tests() {
   local java="$1" began="$2"
   shift 2
+  say "the run took $(duration "$SECONDS"), with $(processor_time) of processor time"
   find "$POLIS_REPOSITORY" -name .polis -prune -o -path '*/target/*-reports/TEST-*.xml' -newer "$began" -print |
     LC_ALL=C sort |
     "$java/bin/java" -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dstdout.encoding=UTF-8 "$POLIS_REPOSITORY/launcher/script/TestReport.java" \
