@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.gson.JsonObject;
 import dev.polis.cluster.it.StorageModesIT.Mode;
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.CrashAgent;
 import dev.polis.fixtures.Finished;
 import dev.polis.pki.CaBundle;
 import dev.polis.pki.Pem;
@@ -58,6 +59,13 @@ class CaRotationIT {
   private static final List<String> ADDRESSES = List.of("127.0.59.1", "127.0.59.2", "127.0.59.3");
   private static final int CURATOR_PORT = 7835;
   private static final int MANAGEMENT_PORT = 7839;
+
+  /**
+   * Steps of polisctl: the cluster has changed its CA, and the user's folder has the former one.
+   */
+  private static final String STEP_TAKEN = "dev.polis.ctl.owner.CaCommand$Base.trust";
+
+  private static final String CERTIFICATE_FETCHED = "dev.polis.ctl.owner.OwnerCertificate.write";
 
   @TempDir static Path directory;
   private static ThreeVoters nodes;
@@ -142,7 +150,9 @@ class CaRotationIT {
       assertTrue(early.err().contains("polisctl ca rotate"), early.all());
       awaitMore(load, "while both CAs are trusted");
       plain.up();
-      rotated.get(TestNode.PATIENCE.toSeconds() * 2, TimeUnit.SECONDS).requireSuccess("rotate");
+      Finished rotation = rotated.get(TestNode.PATIENCE.toSeconds() * 2, TimeUnit.SECONDS);
+      rotation.requireSuccess("rotate");
+      assertTrue(rotation.err().contains("waiting for these nodes: " + plainId), rotation::err);
       awaitMore(load, "after the new CA issues");
 
       JsonObject issuing = status();
@@ -197,6 +207,10 @@ class CaRotationIT {
 
   private static void awayOverTheWholeRotation(String plainId) throws Exception {
     plain.stop();
+    killed(STEP_TAKEN, "ca", "rotate", "--force");
+    assertEquals("PREPARED", status().get("step").getAsString());
+    killed(CERTIFICATE_FETCHED, "ca", "rotate", "--force");
+    assertEquals("ISSUING", status().get("step").getAsString());
     founder.ctl("ca", "rotate", "--force").requireSuccess("rotate with force");
     Await.until(
         TestNode.PATIENCE,
@@ -205,7 +219,8 @@ class CaRotationIT {
     Finished waits = founder.ctl("ca", "retire");
     assertNotEquals(0, waits.code(), waits.all());
     assertTrue(waits.err().contains(plainId) && waits.err().contains("--force"), waits.all());
-    founder.ctl("ca", "retire", "--force").requireSuccess("retire with force");
+    killed(STEP_TAKEN, "ca", "retire", "--force");
+    assertEquals("ONE", status().get("step").getAsString());
 
     plain.up();
 
@@ -220,6 +235,12 @@ class CaRotationIT {
             .isCurrent(
                 Pem.certificate(
                     Files.readString(plain.state().resolve("data/node/credentials/cert.pem")))));
+  }
+
+  /** Kills polisctl at a step of a change, which the next command is to find whole. */
+  private static void killed(String method, String... command) throws Exception {
+    Finished killed = founder.ctlKilled(CrashAgent.whenEntered(0, method), command);
+    assertEquals(CrashAgent.KILLED, killed.code(), killed::all);
   }
 
   private static JsonObject etcd() throws Exception {

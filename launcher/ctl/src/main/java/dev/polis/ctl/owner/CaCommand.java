@@ -69,10 +69,15 @@ public final class CaCommand {
   /** Shows the CA, and is the base of the commands that change it. */
   abstract static class Base extends SessionCommand {
 
-    static final Duration PAUSE = Duration.ofMillis(500);
+    private static final Duration PAUSE = Duration.ofMillis(500);
+    private static final Duration REMARK = Duration.ofSeconds(5);
 
-    /** The time for the steps of etcd's CA: each member starts etcd again, one after the other. */
-    private static final Duration ETCD_PATIENCE = Duration.ofMinutes(3);
+    /**
+     * The time for all nodes. One that runs takes a step of the cluster's CA within seconds, and
+     * one that is started meanwhile within two minutes; for etcd's CA each member starts etcd
+     * again, one after the other.
+     */
+    private static final Duration PATIENCE = Duration.ofMinutes(3);
 
     static CaStatus etcd(Session session) throws InterruptedException {
       return session.call(
@@ -89,20 +94,29 @@ public final class CaCommand {
     }
 
     /**
-     * Waits until the new CA issues and no node waits for another step.
+     * Waits until the new CA issues and no node waits for another step; says which nodes it waits
+     * for, each time that others remain.
      *
-     * @param late the message after this time, with the place of the waiting nodes
+     * @param late the message after {@link #PATIENCE}, with the place of the waiting nodes
      * @param next asks again, and makes the next step if it is time for that
      */
-    static CaStatus await(
-        CaStatus first, Predicate<CaStatus> enough, Duration within, String late, Step next)
+    CaStatus await(CaStatus first, Predicate<CaStatus> enough, String late, Step next)
         throws InterruptedException {
       long began = System.nanoTime();
+      List<String> waiting = List.of();
       CaStatus status = first;
       while ((status.getStep() == CaStep.CA_STEP_PREPARED || status.getWaitingNodesCount() > 0)
           && !enough.test(status)) {
-        if (System.nanoTime() - began > within.toNanos()) {
-          throw new CtlException(late.formatted(String.join(", ", status.getWaitingNodesList())));
+        List<String> now = status.getWaitingNodesList();
+        if (System.nanoTime() - began > PATIENCE.toNanos()) {
+          throw new CtlException(late.formatted(String.join(", ", now)));
+        }
+        // Nodes that run need less time than this, and are no news.
+        if (System.nanoTime() - began > REMARK.toNanos()
+            && !now.isEmpty()
+            && !now.equals(waiting)) {
+          waiting = now;
+          remark("waiting for these nodes: " + String.join(", ", now));
         }
         Thread.sleep(PAUSE);
         status = next.after(status);
@@ -110,11 +124,10 @@ public final class CaCommand {
       return status;
     }
 
-    static CaStatus awaitEtcd(CaStatus first, Step next) throws InterruptedException {
+    CaStatus awaitEtcd(CaStatus first, Step next) throws InterruptedException {
       return await(
           first,
           _ -> false,
-          ETCD_PATIENCE,
           "the rotation of etcd's CA waits for these nodes, and was not ended: %s; start those that are off and repeat the command, which continues",
           next);
     }
@@ -249,9 +262,6 @@ public final class CaCommand {
       })
   static final class Rotate extends Base {
 
-    /** The time in which nodes that run report each step: they renew within seconds. */
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
-
     @Mixin private Of of;
 
     @Option(
@@ -279,7 +289,6 @@ public final class CaCommand {
           await(
               advance(session),
               now -> force && now.getStep() == CaStep.CA_STEP_ISSUING,
-              PATIENCE,
               "the rotation waits for these nodes, and was not ended: %s; start them and repeat the command, which continues, or use --force",
               // Another owner may end this rotation meanwhile; a further step would begin a second
               // one.
