@@ -7,12 +7,14 @@ import java.io.IOException;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
 import java.nio.channels.ClosedByInterruptException;
+import java.nio.channels.ClosedChannelException;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
@@ -28,6 +30,9 @@ final class ShellServer {
 
   /** Linux keeps the path of a socket in 108 bytes, the last of which is zero. */
   private static final int LONGEST_PATH = 107;
+
+  /** The pause before the next attempt while the process has no free descriptor. */
+  private static final Duration REST = Duration.ofMillis(100);
 
   private final Path folder;
   private final BundleContext bundle;
@@ -55,7 +60,7 @@ final class ShellServer {
       context.log().warning("the shell is on at %s, for the user of this process", socket);
       context.healthy();
       while (!context.cancelled()) {
-        accept(server.accept(), socket, commands);
+        serve(accept(server, context.log()), socket, commands);
       }
     } catch (ClosedByInterruptException e) {
       throw new InterruptedException("the shell ends on request");
@@ -86,7 +91,26 @@ final class ShellServer {
     kept.accept(line);
   }
 
-  private void accept(SocketChannel channel, Path socket, ShellCommands commands)
+  /** Waits for a connection; with too many open files, it accepts the connection later. */
+  private static SocketChannel accept(ServerSocketChannel server, Log log)
+      throws IOException, InterruptedException {
+    boolean told = false;
+    while (true) {
+      try {
+        return server.accept();
+      } catch (ClosedChannelException ending) {
+        throw ending;
+      } catch (IOException shortage) {
+        if (!told) {
+          log.warning("new shells wait: %s", shortage.getMessage());
+          told = true;
+        }
+      }
+      Thread.sleep(REST);
+    }
+  }
+
+  private void serve(SocketChannel channel, Path socket, ShellCommands commands)
       throws IOException {
     ShellPeer peer = ShellPeer.of(channel, socket);
     if (peer instanceof ShellPeer.Stranger(String why)) {

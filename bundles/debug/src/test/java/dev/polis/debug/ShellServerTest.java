@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.polis.base.boot.StopReason;
 import dev.polis.fixtures.Await;
+import dev.polis.fixtures.DescriptorShortage;
 import dev.polis.logtree.LogTree;
 import dev.polis.supervision.RunState;
 import dev.polis.supervision.Subtree;
@@ -174,6 +175,19 @@ class ShellServerTest {
     }
     for (SocketChannel each : four) {
       each.close();
+    }
+  }
+
+  @Test
+  @Tag("alone")
+  @DisplayName(
+      "without free descriptors it pauses, keeps open shells, and opens one within 1 s of a free one")
+  void descriptorShortage() throws Exception {
+    try (SocketChannel open = connect()) {
+      execute(open, "help");
+      DescriptorShortage.checkLocalListener(
+          socket, channel -> assertEquals("\0done", execute(channel, "help").getLast()));
+      assertEquals("\0done", execute(open, "help").getLast());
     }
   }
 
