@@ -142,7 +142,7 @@ final class VolumeGocryptfs implements Volume {
 
   @Override
   public void open(VolumeKey key) throws FileException, InterruptedException {
-    if (!Files.exists(cipher.resolve(CONFIGURATION))) {
+    if (Files.notExists(cipher.resolve(CONFIGURATION))) {
       throw new FileException(
           Problem.CORRUPTED,
           cipher + " has no " + CONFIGURATION,
@@ -175,6 +175,7 @@ final class VolumeGocryptfs implements Volume {
           "the keys do not open " + cipher,
           "find the keys with which this volume was made; nothing was changed");
     } else {
+      tools.requireReadable(cipher.resolve(CONFIGURATION));
       throw new FileException(
           Problem.CORRUPTED,
           cipher + " does not open: " + result.words(),

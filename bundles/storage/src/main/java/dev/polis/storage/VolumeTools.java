@@ -7,11 +7,13 @@ import dev.polis.base.posix.Machine;
 import dev.polis.base.posix.Mounts;
 import dev.polis.base.posix.PosixException;
 import dev.polis.files.AtomicFile;
+import dev.polis.files.DiskTrouble;
 import dev.polis.files.FileException;
 import dev.polis.files.FileException.Problem;
 import dev.polis.files.Mode;
 import dev.polis.process.Commands;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.RandomAccessFile;
 import java.nio.channels.FileChannel;
 import java.nio.file.AccessDeniedException;
@@ -60,6 +62,9 @@ final class VolumeTools {
           "load the kernel module loop (\"modprobe loop\"), or give the loop devices to the container",
           Path.of("/dev/mapper/control"),
           "load the kernel modules dm_crypt and dm_integrity (\"modprobe -a dm_crypt dm_integrity\")");
+
+  /** The size of the largest header of a volume, that of LUKS with its key slots. */
+  private static final int HEADER_BYTES = 2 << 20;
 
   private final Commands commands;
   private final boolean root;
@@ -213,10 +218,27 @@ final class VolumeTools {
           "find the keys with which this volume was made; nothing was changed");
     }
     if (!result.ok()) {
+      requireReadable(backing);
       throw new FileException(
           Problem.CORRUPTED,
           backing + " does not open: " + result.words(),
           "restore the header of the volume from a copy; nothing was changed");
+    }
+  }
+
+  /**
+   * Refuses a file whose header the disk does not read. The programs of a volume take it for a
+   * damaged one, which must be restored from a copy.
+   */
+  void requireReadable(Path file) throws FileException {
+    try (InputStream content = Files.newInputStream(file)) {
+      content.readNBytes(HEADER_BYTES);
+    } catch (IOException e) {
+      throw new FileException(
+          DiskTrouble.of(e),
+          "cannot read %s: %s".formatted(file, DiskTrouble.reason(e)),
+          "check the disk and the kernel log (dmesg); nothing was changed",
+          e);
     }
   }
 

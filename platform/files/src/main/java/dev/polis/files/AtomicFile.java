@@ -8,9 +8,11 @@ import java.nio.file.DirectoryStream;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.FileTime;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -116,7 +118,7 @@ public final class AtomicFile {
       Files.createDirectory(
           directory, PosixFilePermissions.asFileAttribute(Mode.PRIVATE_DIRECTORY.permissions()));
     } catch (FileAlreadyExistsException e) {
-      if (Files.isDirectory(directory)) {
+      if (isDirectory(directory, e)) {
         return; // Another thread made it.
       }
       throw e;
@@ -124,6 +126,16 @@ public final class AtomicFile {
     Files.setPosixFilePermissions(directory, mode.permissions());
     if (durability == Durability.POWER_LOSS) {
       forceEntry(directory);
+    }
+  }
+
+  /** Throws what the disk reports, since a directory that cannot be read is nothing else. */
+  private static boolean isDirectory(Path existing, FileAlreadyExistsException found)
+      throws IOException {
+    try {
+      return Files.readAttributes(existing, BasicFileAttributes.class).isDirectory();
+    } catch (NoSuchFileException linkToNothing) {
+      throw found;
     }
   }
 

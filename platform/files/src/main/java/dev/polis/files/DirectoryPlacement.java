@@ -2,11 +2,12 @@ package dev.polis.files;
 
 import dev.polis.files.FileException.Problem;
 import java.io.IOException;
-import java.nio.file.AccessDeniedException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.PosixFilePermission;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -92,13 +93,14 @@ public class DirectoryPlacement {
   }
 
   static boolean exists(Path path) throws FileException {
-    if (Files.exists(path, LinkOption.NOFOLLOW_LINKS)) {
+    try {
+      Files.readAttributes(path, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
       return true;
-    }
-    if (Files.notExists(path, LinkOption.NOFOLLOW_LINKS)) {
+    } catch (NoSuchFileException absent) {
       return false;
+    } catch (IOException e) {
+      throw DiskTrouble.failed("look for", path, 0, e);
     }
-    throw DiskTrouble.failed("look for", path, 0, new AccessDeniedException(path.toString()));
   }
 
   /**
